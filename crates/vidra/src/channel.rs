@@ -1,0 +1,273 @@
+//! Channels and their uploads: the models, and the cheapest way to each.
+
+use std::pin::pin;
+
+use futures_util::TryStreamExt;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, Moment};
+use crate::ident::{ChannelId, ChannelRef, PlaylistId, VideoId};
+use crate::playlist;
+use crate::thumbnail::Thumbnails;
+use crate::upstream::call::{Call, Endpoint};
+use crate::upstream::{Scope, wire};
+use crate::video::{self, Video, Withheld, without_comments};
+
+/// A channel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Channel {
+    /// The channel's own id.
+    #[cfg_attr(feature = "openapi", schema(example = "UC_x5XG1OV2P6uZZ5FSM9Ttw"))]
+    pub id: String,
+    /// The title.
+    #[cfg_attr(feature = "openapi", schema(example = "Google for Developers"))]
+    pub name: String,
+    /// The handle with one `@`; where there is none, made from the title.
+    #[cfg_attr(feature = "openapi", schema(example = "@googledevelopers"))]
+    pub username: String,
+    /// How many subscribed, as rounded by the platform; 0 where that is withheld.
+    pub subscribers: u64,
+    /// `subscribers` for people.
+    #[cfg_attr(feature = "openapi", schema(example = "2.3M"))]
+    pub subscribers_fmt: String,
+    /// Views of all its videos.
+    pub total_views: u64,
+    /// `totalViews` for people.
+    #[cfg_attr(feature = "openapi", schema(example = "235M"))]
+    pub total_views_fmt: String,
+    /// How many public videos it has.
+    pub video_count: u64,
+    /// The country it is assigned to, a two-letter code; absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(example = "US"))]
+    pub country: Option<String>,
+    /// The pictures there are.
+    pub thumbnails: Thumbnails,
+    /// The playlist of all its public uploads.
+    #[cfg_attr(feature = "openapi", schema(example = "UU_x5XG1OV2P6uZZ5FSM9Ttw"))]
+    pub uploads_playlist_id: String,
+    /// The counts that the platform withholds; absent when it withholds none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub hidden: Vec<Withheld>,
+}
+
+/// A recent upload of a channel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelVideo {
+    /// The video's id.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "dQw4w9WgXcQ"))]
+    pub id: VideoId,
+    /// The title.
+    pub title: String,
+    /// How often it was watched.
+    pub views: u64,
+    /// `views` for people.
+    pub views_fmt: String,
+    /// How many liked it.
+    pub likes: u64,
+    /// `likes` for people.
+    pub likes_fmt: String,
+    /// The length in whole seconds.
+    pub duration: u64,
+    /// `duration` as a clock.
+    pub duration_fmt: String,
+    /// The URL of its picture, or empty.
+    pub thumbnail: String,
+    /// How long ago it was published, computed when this answer was made.
+    #[cfg_attr(feature = "openapi", schema(example = "3 weeks ago"))]
+    pub upload_age: String,
+    /// The moment of publication.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2009-10-25T06:57:33.000Z"))]
+    pub published_at: Moment,
+    /// The counts that the platform withholds; absent when it withholds none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub hidden: Vec<Withheld>,
+}
+
+impl Channel {
+    pub(crate) fn from_wire(channel: wire::Channel) -> Self {
+        let snippet = channel.snippet.unwrap_or_default();
+        let statistics = channel.statistics.unwrap_or_default();
+        let related = channel.content_details.unwrap_or_default().related_playlists;
+        let name = snippet.title.unwrap_or_default();
+        let mut hidden = vec![];
+        let mut told = |count: Option<u64>, name| {
+            count.unwrap_or_else(|| {
+                hidden.push(name);
+                0
+            })
+        };
+        // A hidden count may still come along, as "0".
+        let is_hidden = statistics.hidden_subscriber_count == Some(true);
+        let subscribers = statistics.subscriber_count.filter(|_| !is_hidden);
+        let subscribers = told(subscribers, Withheld::Subscribers);
+        let total_views = told(statistics.view_count, Withheld::TotalViews);
+        let video_count = told(statistics.video_count, Withheld::VideoCount);
+        Self {
+            id: channel.id.unwrap_or_default(),
+            username: username(snippet.custom_url.as_deref(), &name),
+            name,
+            subscribers,
+            subscribers_fmt: format::compact(subscribers),
+            total_views,
+            total_views_fmt: format::compact(total_views),
+            video_count,
+            country: snippet.country.filter(|country| !country.is_empty()),
+            thumbnails: snippet.thumbnails.unwrap_or_default(),
+            uploads_playlist_id: related.unwrap_or_default().uploads.unwrap_or_default(),
+            hidden,
+        }
+    }
+}
+
+/// `customUrl` has its `@` since 2022, had none before, and may be missing.
+fn username(custom_url: Option<&str>, title: &str) -> String {
+    match custom_url.map(|url| url.trim_start_matches('@')).filter(|url| !url.is_empty()) {
+        Some(handle) => format!("@{handle}"),
+        None => {
+            let words = title.chars().filter(|c| !c.is_whitespace());
+            format!("@{}", words.collect::<String>().to_lowercase())
+        }
+    }
+}
+
+impl ChannelVideo {
+    fn new(video: Video, now: Timestamp) -> Self {
+        Self {
+            id: video.id,
+            title: video.title,
+            views: video.views,
+            views_fmt: video.views_fmt,
+            likes: video.likes,
+            likes_fmt: video.likes_fmt,
+            duration: video.duration,
+            duration_fmt: video.duration_fmt,
+            thumbnail: video.thumbnails.best_url().to_owned(),
+            upload_age: video.published_at.age(now),
+            published_at: video.published_at,
+            hidden: without_comments(video.hidden),
+        }
+    }
+}
+
+/// Finds a channel by the cheapest way that its name allows.
+pub(crate) async fn one(scope: &Scope, channel: &ChannelRef, search: bool) -> Result<Channel> {
+    let found = match channel {
+        ChannelRef::Id(id) => list(scope, channel, "id", id.as_str()).await?,
+        ChannelRef::Handle(handle) => list(scope, channel, "forHandle", handle.as_str()).await?,
+        ChannelRef::Username(name) => list(scope, channel, "forUsername", name).await?,
+        ChannelRef::Name(name) => by_name(scope, channel, name, search).await?,
+    };
+    found.map(Channel::from_wire).ok_or_else(|| Error::not_found("Channel", channel))
+}
+
+/// A custom name may live on as a handle, as a user name, or only in search.
+async fn by_name(
+    scope: &Scope,
+    channel: &ChannelRef,
+    name: &str,
+    search: bool,
+) -> Result<Option<wire::Channel>> {
+    for filter in ["forHandle", "forUsername"] {
+        if let Some(found) = list(scope, channel, filter, name).await? {
+            return Ok(Some(found));
+        }
+    }
+    if !search {
+        return Ok(None);
+    }
+    let call = Call::new(Endpoint::Search, "Channel", channel)
+        .with("part", "snippet")
+        .with("type", "channel")
+        .with("maxResults", "1")
+        .with("q", name);
+    let results: Vec<wire::SearchResult> = scope.list(&call).await?;
+    let id = results.into_iter().find_map(|result| result.id?.channel_id);
+    match id.and_then(|id| ChannelId::bare(&id)) {
+        Some(id) => list(scope, channel, "id", id.as_str()).await,
+        None => Ok(None),
+    }
+}
+
+async fn list(
+    scope: &Scope,
+    channel: &ChannelRef,
+    filter: &'static str,
+    value: &str,
+) -> Result<Option<wire::Channel>> {
+    let call = Call::new(Endpoint::Channels, "Channel", channel)
+        .with("part", "snippet,statistics,contentDetails")
+        .with(filter, value);
+    let items: Vec<wire::Channel> = match scope.list(&call).await {
+        // Some lookups say "not found" with 404, others with an empty list.
+        Err(error) if error.kind() == ErrorKind::NotFound => vec![],
+        other => other?,
+    };
+    Ok(items.into_iter().next())
+}
+
+/// The newest uploads. For a channel's own id the uploads playlist is known without asking.
+pub(crate) async fn uploads(
+    scope: &Scope,
+    channel: &ChannelRef,
+    limit: usize,
+    search: bool,
+) -> Result<Vec<ChannelVideo>> {
+    let recent = match channel {
+        ChannelRef::Id(id) => recent_ids(scope, channel, &id.likely_uploads(), limit).await?,
+        _ => None,
+    };
+    let recent = match recent {
+        Some(ids) => ids,
+        None => {
+            let playlist = one(scope, channel, search).await?.uploads_playlist_id;
+            match PlaylistId::bare(&playlist) {
+                Some(playlist) => {
+                    recent_ids(scope, channel, &playlist, limit).await?.unwrap_or_default()
+                }
+                None => vec![],
+            }
+        }
+    };
+    if recent.is_empty() {
+        return Ok(vec![]);
+    }
+    let mut videos: Vec<Video> = video::fetch(scope, recent).await?.into_values().collect();
+    videos.sort_by_key(|video| std::cmp::Reverse(video.published_at));
+    let now = Timestamp::now();
+    Ok(videos.into_iter().take(limit).map(|video| ChannelVideo::new(video, now)).collect())
+}
+
+/// The latest entries of an uploads playlist, as many as one detail call takes: a full call costs no
+/// more than a small one, and leaves something to choose from where videos have gone. `None` where
+/// there is no such playlist; a channel without uploads has none.
+async fn recent_ids(
+    scope: &Scope,
+    channel: &ChannelRef,
+    uploads: &PlaylistId,
+    limit: usize,
+) -> Result<Option<Vec<VideoId>>> {
+    let mut pages = pin!(playlist::entries(scope, uploads, "Channel", channel));
+    let mut ids: Vec<VideoId> = vec![];
+    loop {
+        match pages.try_next().await {
+            Ok(Some(page)) => ids.extend(page),
+            Ok(None) => break,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        if ids.len() >= limit {
+            break;
+        }
+    }
+    ids.truncate(video::MOST_IDS);
+    Ok(Some(ids))
+}

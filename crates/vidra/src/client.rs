@@ -1,0 +1,268 @@
+//! `Vidra`, the client: one short method per operation.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use crate::channel::{self, Channel, ChannelVideo};
+use crate::comment::{self, Comment, CommentQuery, CommentThread};
+use crate::error::Result;
+use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
+use crate::playlist::{self, Playlist, PlaylistIds, PlaylistInfo};
+use crate::region::{self, CategoryQuery, Language, Region, VideoCategory};
+use crate::selection::{Selected, Selection};
+use crate::upstream::quota::{Ledger, Quota, QuotaLimits};
+use crate::upstream::retry::{RetryBudget, RetryPolicy};
+use crate::upstream::transport::{Network, Transport};
+use crate::upstream::{ApiKey, Cost, Scope, Upstream};
+use crate::video::{self, Video, VideoTitle};
+
+/// A client of the platform. Cheap to clone; clones share connections, ledger and retry budget.
+#[derive(Clone)]
+pub struct Vidra {
+    upstream: Arc<Upstream>,
+    /// How long an operation may take in all.
+    deadline: Duration,
+    /// Whether the small search bucket may be used where nothing cheaper finds a channel.
+    search: bool,
+    /// What the operations of this handle have cost together.
+    cost: Cost,
+}
+
+/// Settings of a [`Vidra`]; each has a default that suits the real platform.
+pub struct Builder {
+    data_api_url: String,
+    key: Option<ApiKey>,
+    transport: Option<Arc<dyn Transport>>,
+    limits: QuotaLimits,
+    state_dir: Option<PathBuf>,
+    retry: RetryPolicy,
+    attempt_timeout: Duration,
+    deadline: Duration,
+    search: bool,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            data_api_url: "https://www.googleapis.com/youtube/v3".to_owned(),
+            key: None,
+            transport: None,
+            limits: QuotaLimits::default(),
+            state_dir: None,
+            retry: RetryPolicy::default(),
+            attempt_timeout: Duration::from_secs(10),
+            deadline: Duration::from_secs(120),
+            search: true,
+        }
+    }
+}
+
+impl Builder {
+    /// The key to the Data API. Without one, every operation that needs it fails with
+    /// [`ErrorKind::UpstreamKey`](crate::ErrorKind::UpstreamKey).
+    pub fn key(mut self, key: Option<ApiKey>) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Another address of the Data API: a simulator, a mirror.
+    pub fn data_api_url(mut self, url: &str) -> Self {
+        self.data_api_url = url.trim_end_matches('/').to_owned();
+        self
+    }
+
+    /// Another way to carry requests than the network.
+    pub fn transport(mut self, transport: impl Transport) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// The platform's daily allowances.
+    pub fn quota(mut self, limits: QuotaLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// A folder in which the quota ledger outlives the process. Without one it is kept in memory.
+    pub fn state_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.state_dir = Some(folder.into());
+        self
+    }
+
+    /// How often and how patiently failed exchanges are repeated.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = policy;
+        self
+    }
+
+    /// How long one exchange with the platform may take.
+    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
+        self.attempt_timeout = limit;
+        self
+    }
+
+    /// How long an operation may take in all, retries and pages included.
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = limit;
+        self
+    }
+
+    /// Whether a channel's custom name may be looked up by search when nothing cheaper finds it.
+    pub fn search(mut self, allowed: bool) -> Self {
+        self.search = allowed;
+        self
+    }
+
+    /// The client.
+    pub fn build(self) -> Vidra {
+        let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
+        let ledger = Ledger::new(self.limits, file, Timestamp::now());
+        let upstream = Upstream {
+            base: self.data_api_url,
+            key: self.key,
+            transport: self.transport.unwrap_or_else(|| Arc::new(Network::new())),
+            ledger: Arc::new(ledger),
+            retry: self.retry,
+            budget: RetryBudget::new(Instant::now()),
+            attempt_timeout: self.attempt_timeout,
+        };
+        Vidra {
+            upstream: Arc::new(upstream),
+            deadline: self.deadline,
+            search: self.search,
+            cost: Cost::default(),
+        }
+    }
+}
+
+/// Quota belongs to a key's project, so each key has a ledger of its own, named by a fingerprint
+/// too short to tell anything about the key.
+fn ledger_name(key: Option<&ApiKey>) -> String {
+    let digest = Sha256::digest(key.map_or(&[][..], ApiKey::as_bytes));
+    format!("quota-{:02x}{:02x}{:02x}{:02x}.json", digest[0], digest[1], digest[2], digest[3])
+}
+
+impl Vidra {
+    /// Settings, to be changed where the defaults do not fit.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// A handle whose bill starts at zero: what is asked through it is counted in [`Vidra::cost`].
+    pub fn metered(&self) -> Self {
+        Self { cost: Cost::default(), ..self.clone() }
+    }
+
+    /// What the operations of this handle and its clones have cost so far.
+    pub fn cost(&self) -> &Cost {
+        &self.cost
+    }
+
+    /// Whether there is a key to the Data API. It may still be rejected.
+    pub fn has_key(&self) -> bool {
+        self.upstream.key.is_some()
+    }
+
+    /// One video. Costs 1 unit.
+    pub async fn video(&self, id: VideoId) -> Result<Video> {
+        video::one(&self.scope(), id).await
+    }
+
+    /// Several videos in the order asked; those the platform does not know are left out. Costs 1
+    /// unit for each 50 distinct ids.
+    pub async fn videos(&self, ids: &[VideoId]) -> Result<Vec<Video>> {
+        video::many(&self.scope(), ids).await
+    }
+
+    /// A video's title. Costs 1 unit.
+    pub async fn video_title(&self, id: VideoId) -> Result<VideoTitle> {
+        video::title(&self.scope(), id).await
+    }
+
+    /// A channel. Costs 1 unit by id, handle or user name; up to 3 and one search by a custom name.
+    pub async fn channel(&self, channel: &ChannelRef) -> Result<Channel> {
+        channel::one(&self.scope(), channel, self.search).await
+    }
+
+    /// The newest uploads of a channel, at most 50. Costs 2 units by id, 3 by handle.
+    pub async fn channel_videos(
+        &self,
+        channel: &ChannelRef,
+        limit: usize,
+    ) -> Result<Vec<ChannelVideo>> {
+        channel::uploads(&self.scope(), channel, limit, self.search).await
+    }
+
+    /// A playlist with all its videos. Costs 1 unit, 1 for each page of 50 entries and 1 for each
+    /// 50 distinct videos.
+    pub async fn playlist(&self, id: &PlaylistId) -> Result<Playlist> {
+        playlist::complete(&self.scope(), id).await
+    }
+
+    /// A playlist without its videos. Costs 1 unit.
+    pub async fn playlist_info(&self, id: &PlaylistId) -> Result<PlaylistInfo> {
+        playlist::info(&self.scope(), id).await
+    }
+
+    /// The ids of all entries. Costs 1 unit for each page of 50.
+    pub async fn playlist_ids(&self, id: &PlaylistId) -> Result<PlaylistIds> {
+        playlist::ids(&self.scope(), id).await
+    }
+
+    /// A playlist, filtered, sorted and sliced. Costs what [`Vidra::playlist`] costs.
+    pub async fn query_playlist(&self, id: &PlaylistId, selection: &Selection) -> Result<Selected> {
+        Ok(selection.apply(self.playlist(id).await?))
+    }
+
+    /// Comment threads of a video. Costs 1 unit a page, and with all replies 1 more for each page
+    /// of replies that the platform did not send along.
+    pub async fn comments(
+        &self,
+        video: VideoId,
+        query: &CommentQuery,
+    ) -> Result<Vec<CommentThread>> {
+        comment::threads(&self.scope(), video, query).await
+    }
+
+    /// All replies to a comment. Costs 1 unit for each page of 100.
+    pub async fn comment_replies(&self, id: &CommentId) -> Result<Vec<Comment>> {
+        comment::replies(&self.scope(), id).await
+    }
+
+    /// The regions that the platform serves, named in `hl`. Costs 1 unit.
+    pub async fn regions(&self, hl: Option<&str>) -> Result<Vec<Region>> {
+        region::regions(&self.scope(), hl).await
+    }
+
+    /// The languages of the platform's interface, named in `hl`. Costs 1 unit.
+    pub async fn languages(&self, hl: Option<&str>) -> Result<Vec<Language>> {
+        region::languages(&self.scope(), hl).await
+    }
+
+    /// Video categories, named in `hl`. Costs 1 unit.
+    pub async fn video_categories(
+        &self,
+        query: &CategoryQuery,
+        hl: Option<&str>,
+    ) -> Result<Vec<VideoCategory>> {
+        region::categories(&self.scope(), query, hl).await
+    }
+
+    /// What is left of the day. Costs nothing.
+    pub async fn quota(&self) -> Result<Quota> {
+        self.scope().quota().await
+    }
+
+    fn scope(&self) -> Scope {
+        Scope {
+            upstream: Arc::clone(&self.upstream),
+            deadline: Instant::now() + self.deadline,
+            cost: self.cost.clone(),
+        }
+    }
+}

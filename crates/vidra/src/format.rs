@@ -1,0 +1,140 @@
+//! The strings people read: `1.8B`, `3:34`, `2d 5h`, `October 25, 2009`, `3 weeks ago`; and the two
+//! formats the platform writes time in. Pure: the current time is always an argument.
+
+use jiff::tz::TimeZone;
+use jiff::{Span, SpanRelativeTo, Timestamp, Unit};
+use serde::{Serialize, Serializer};
+
+/// A number as JavaScript's `Intl.NumberFormat("en-US", {notation: "compact"})` writes it.
+///
+/// ```
+/// use vidra::format::compact;
+/// assert_eq!(compact(999), "999");
+/// assert_eq!(compact(1_763_613_349), "1.8B");
+/// assert_eq!(compact(999_500), "1M");
+/// ```
+pub fn compact(number: u64) -> String {
+    const UNITS: [(u64, &str); 4] =
+        [(1_000_000_000_000, "T"), (1_000_000_000, "B"), (1_000_000, "M"), (1_000, "K")];
+    if number < 1_000 {
+        return number.to_string();
+    }
+    // From the unit below which the number does not round up to the next one.
+    for (index, (unit, suffix)) in UNITS.iter().enumerate() {
+        let rounds_up_to_unit = *unit - unit / 2_000;
+        let from = if index + 1 == UNITS.len() { *unit } else { rounds_up_to_unit };
+        if number < from {
+            continue;
+        }
+        // Two significant digits below ten, whole units above; halves round up.
+        let tenths = (number.saturating_add(unit / 20)) / (unit / 10);
+        return match (tenths / 10, tenths % 10) {
+            (whole @ 0..10, 1..) => format!("{whole}.{}{suffix}", tenths % 10),
+            (whole @ 0..10, 0) => format!("{whole}{suffix}"),
+            _ => format!("{}{suffix}", (number.saturating_add(unit / 2)) / unit),
+        };
+    }
+    unreachable!("every number from 1,000 on has a unit")
+}
+
+/// Seconds as a clock: `0:07`, `3:34`, `1:08:06`, `26:03:04`.
+pub fn clock(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
+/// Seconds in words: `2d 5h 32m 10s`, zero parts left out, `0s` for zero.
+pub fn span(seconds: u64) -> String {
+    let parts = [
+        (seconds / 86_400, "d"),
+        (seconds / 3_600 % 24, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+    ];
+    let words: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if words.is_empty() { "0s".to_owned() } else { words.join(" ") }
+}
+
+/// A day in words, in UTC: `October 25, 2009`.
+pub fn long_date(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::UTC).strftime("%B %-d, %Y").to_string()
+}
+
+/// ISO 8601 in UTC with milliseconds: `2009-10-25T06:57:33.000Z`.
+pub fn iso_millis(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}
+
+/// How long ago, in the platform's own wording. What lies ahead is `just now`.
+pub fn age(at: Timestamp, now: Timestamp) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    let seconds = now.as_second() - at.as_second();
+    let (count, unit) = match seconds {
+        ..MINUTE => return "just now".to_owned(),
+        MINUTE..HOUR => (seconds / MINUTE, "minute"),
+        HOUR..DAY => (seconds / HOUR, "hour"),
+        _ => match seconds / DAY {
+            days @ ..14 => (days, "day"),
+            days @ 14..30 => (days / 7, "week"),
+            days @ 30..365 => ((days / 30).min(11), "month"),
+            days => (days / 365, "year"),
+        },
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural} ago")
+}
+
+/// An ISO 8601 duration in whole seconds: `PT3M34S`, `P1DT2H3M4S`, `P0D`. A text that is none is 0,
+/// because a video whose length is unknown is no reason to fail the answer it is in.
+pub fn parse_duration(text: &str) -> u64 {
+    let seconds = text
+        .parse::<Span>()
+        .and_then(|span| span.total((Unit::Second, SpanRelativeTo::days_are_24_hours())))
+        .unwrap_or(0.0);
+    // Saturates: a negative length is 0.
+    seconds as u64
+}
+
+/// A point in time that the platform may have left out. As text it is ISO 8601 in UTC with
+/// milliseconds, or empty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(Option<Timestamp>);
+
+impl Moment {
+    /// Reads the platform's timestamps, which have no, three or up to six fractional digits.
+    pub fn parse(text: Option<&str>) -> Self {
+        Self(text.and_then(|text| text.parse().ok()))
+    }
+
+    /// The timestamp, where there is one.
+    pub fn timestamp(self) -> Option<Timestamp> {
+        self.0
+    }
+
+    pub(crate) fn long_date(self) -> String {
+        self.0.map_or_else(String::new, long_date)
+    }
+
+    pub(crate) fn age(self, now: Timestamp) -> String {
+        self.0.map_or_else(String::new, |at| age(at, now))
+    }
+}
+
+impl std::fmt::Display for Moment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.map_or(Ok(()), |at| f.write_str(&iso_millis(at)))
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -1,0 +1,256 @@
+//! Identifiers: validated newtypes, so that nothing malformed can reach the platform.
+//!
+//! Each has `parse`, which takes a bare identifier or any URL that holds one. Parsing is pure: no
+//! identifier is ever resolved by fetching the URL it came in.
+
+pub mod link;
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::error::{Error, Result};
+use link::{Form, Link};
+
+/// An identifier cannot be longer than this, URL around it included.
+const MAX_INPUT: usize = 2048;
+
+/// A video: 11 characters of `[A-Za-z0-9_-]`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VideoId([u8; 11]);
+
+impl VideoId {
+    /// Reads a bare id or a URL that names a video.
+    ///
+    /// ```
+    /// use vidra::VideoId;
+    /// let id = VideoId::parse("https://youtu.be/dQw4w9WgXcQ?si=x")?;
+    /// assert_eq!(id.as_str(), "dQw4w9WgXcQ");
+    /// assert!(VideoId::parse("https://youtube.com.evil.example/watch?v=dQw4w9WgXcQ").is_err());
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
+    pub fn parse(input: &str) -> Result<Self> {
+        let expected = "an 11-character video id or a YouTube video URL";
+        parse_as(input, "video", expected, Self::bare, |link| link.video)
+    }
+
+    /// Reads a bare id only.
+    pub(crate) fn bare(text: &str) -> Option<Self> {
+        let bytes: [u8; 11] = text.as_bytes().try_into().ok()?;
+        bytes.iter().all(|byte| is_id_byte(*byte)).then_some(Self(bytes))
+    }
+
+    /// The eleven characters.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("only ASCII gets in")
+    }
+}
+
+/// A playlist: `PL…`, `UU…`, `OLAK5uy_…` and others, 2 to 64 characters of `[A-Za-z0-9_-]`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PlaylistId(Box<str>);
+
+impl PlaylistId {
+    /// Reads a bare id or any URL with `list=`.
+    pub fn parse(input: &str) -> Result<Self> {
+        let expected =
+            "a playlist id (2 to 64 letters, digits, - or _) or a YouTube URL with list=";
+        parse_as(input, "playlist", expected, Self::bare, |link| link.playlist)
+    }
+
+    pub(crate) fn bare(text: &str) -> Option<Self> {
+        let fits = (2..=64).contains(&text.len()) && text.bytes().all(is_id_byte);
+        fits.then(|| Self(text.into()))
+    }
+
+    /// The id as the platform writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A channel's own id: `UC` and 22 characters of `[A-Za-z0-9_-]`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChannelId(Box<str>);
+
+impl ChannelId {
+    pub(crate) fn bare(text: &str) -> Option<Self> {
+        let fits = text.len() == 24 && text.starts_with("UC") && text.bytes().all(is_id_byte);
+        fits.then(|| Self(text.into()))
+    }
+
+    /// The id as the platform writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The playlist that lists a channel's uploads has the channel's id with `UU` in front. The
+    /// platform does not promise this, so whoever uses it must be ready for "not found".
+    pub(crate) fn likely_uploads(&self) -> PlaylistId {
+        PlaylistId(format!("UU{}", &self.0[2..]).into())
+    }
+}
+
+/// A handle such as `@GoogleDevelopers`, kept without its `@`. May hold non-ASCII letters.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle(Box<str>);
+
+impl Handle {
+    /// The longest the platform allows.
+    const MAX_CHARS: usize = 30;
+
+    pub(crate) fn bare(text: &str) -> Option<Self> {
+        is_name(text, Self::MAX_CHARS).then(|| Self(text.into()))
+    }
+
+    /// The handle without its `@`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Every way a caller can name a channel. They cost differently to resolve, so they stay apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ChannelRef {
+    /// `UC…`, or a URL `/channel/UC…`.
+    Id(ChannelId),
+    /// `@handle`, a URL `/@handle`, or a bare word that is nothing else.
+    Handle(Handle),
+    /// A legacy user name: a URL `/user/name`.
+    Username(Box<str>),
+    /// A custom name: a URL `/c/name` or `youtube.com/name`.
+    Name(Box<str>),
+}
+
+impl ChannelRef {
+    /// Reads a channel id, an `@handle`, a bare word or a URL that names a channel.
+    pub fn parse(input: &str) -> Result<Self> {
+        let expected = "a channel id (UC and 22 characters), an @handle or a YouTube channel URL";
+        parse_as(input, "channel", expected, Self::bare, |link| link.channel)
+    }
+
+    fn bare(text: &str) -> Option<Self> {
+        if let Some(id) = ChannelId::bare(text) {
+            return Some(Self::Id(id));
+        }
+        let handle = text.strip_prefix('@').unwrap_or(text);
+        Handle::bare(&link::decode(handle)?).map(Self::Handle)
+    }
+}
+
+impl fmt::Display for ChannelRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Handle(handle) => handle.fmt(f),
+            Self::Username(name) | Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A comment, or a reply (`parent.child`).
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommentId(Box<str>);
+
+impl CommentId {
+    /// Reads a bare comment id or a video URL with `lc=`, as the platform's "share" gives it.
+    pub fn parse(input: &str) -> Result<Self> {
+        let expected = "a comment id (letters, digits, - or _) or a YouTube URL with lc=";
+        parse_as(input, "comment", expected, Self::bare, |link| link.comment)
+    }
+
+    pub(crate) fn bare(text: &str) -> Option<Self> {
+        let part = |part: &str| (2..=128).contains(&part.len()) && part.bytes().all(is_id_byte);
+        let fits = match text.split_once('.') {
+            Some((parent, child)) => part(parent) && part(child),
+            None => part(text),
+        };
+        fits.then(|| Self(text.into()))
+    }
+
+    /// The id as the platform writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The comment that a reply answers to; a top-level comment is its own thread.
+    pub(crate) fn thread(&self) -> &str {
+        self.0.split_once('.').map_or(&self.0, |(parent, _)| parent)
+    }
+}
+
+/// The common way of all `parse`: bare form first, else a URL that holds one.
+fn parse_as<T>(
+    input: &str,
+    what: &str,
+    expected: &str,
+    bare: impl Fn(&str) -> Option<T>,
+    pick: impl Fn(Link) -> Option<T>,
+) -> Result<T> {
+    let text = input.trim();
+    let found = match Form::of(text) {
+        _ if text.len() > MAX_INPUT => Err("it is too long"),
+        Form::Bare => bare(text).ok_or("it has the wrong length or alphabet"),
+        Form::Url => {
+            Link::parse_url(text).and_then(|link| pick(link).ok_or("the URL does not hold one"))
+        }
+    };
+    found.map_err(|why| {
+        let shown = shown(text);
+        Error::invalid(
+            format!("Not a valid {what} identifier: {shown}"),
+            vec![format!("{what}: expected {expected}; {why}")],
+        )
+    })
+}
+
+/// Input as it may appear in a message: short, and without characters that could break a log.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown: String = text.chars().take(80).flat_map(char::escape_default).collect();
+    if text.chars().nth(80).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn is_id_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
+}
+
+/// A handle or a legacy name. Combining marks and joiners are part of words in many scripts, so
+/// beyond ASCII only what is invisible or reorders text is refused.
+fn is_name(text: &str, max_chars: usize) -> bool {
+    let allowed = |c: char| match c {
+        '_' | '-' | '.' => true,
+        c if c.is_ascii() => c.is_ascii_alphanumeric(),
+        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}' => false,
+        '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff0}'..='\u{ffff}' => false,
+        c => !c.is_control() && !c.is_whitespace(),
+    };
+    let mut count = 0;
+    let fits = text.chars().inspect(|_| count += 1).take(max_chars + 1).all(allowed);
+    fits && (1..=max_chars).contains(&count)
+}
+
+/// `Display`, `Debug` and JSON of the newtypes are the text the platform writes.
+macro_rules! as_text {
+    ($($id:ident => $prefix:literal),+) => {$(
+        impl fmt::Display for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str($prefix)?;
+                f.write_str(self.as_str())
+            }
+        }
+        impl fmt::Debug for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({self})", stringify!($id))
+            }
+        }
+        impl Serialize for $id {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )+};
+}
+as_text!(VideoId => "", PlaylistId => "", ChannelId => "", Handle => "@", CommentId => "");

@@ -1,0 +1,226 @@
+//! Any YouTube URL, or bare identifier, to what it names. Pure and strict: this is the wall between
+//! what strangers type and what is asked upstream, so the host must match to the letter and nothing
+//! ambiguous (user-info, back-slashes, control characters, odd ports) gets a second reading.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+use super::{ChannelId, ChannelRef, CommentId, Handle, MAX_INPUT, PlaylistId, VideoId, is_name};
+
+/// What a URL names. A watch URL inside a playlist names both, a link to a comment also its video.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Link {
+    /// The video, from any of its URL forms.
+    pub video: Option<VideoId>,
+    /// The playlist, from `list=`.
+    pub playlist: Option<PlaylistId>,
+    /// The channel, from `/channel/`, `/@`, `/c/`, `/user/` or a bare name.
+    pub channel: Option<ChannelRef>,
+    /// The comment, from `lc=`.
+    pub comment: Option<CommentId>,
+}
+
+impl Link {
+    /// Reads any URL or bare identifier without being told what kind to expect. `Err` says why not.
+    ///
+    /// ```
+    /// use vidra::Link;
+    /// let link = Link::parse("https://www.youtube.com/watch?v=dQw4w9WgXcQ&list=PL123").unwrap();
+    /// assert_eq!(link.video.unwrap().as_str(), "dQw4w9WgXcQ");
+    /// assert_eq!(link.playlist.unwrap().as_str(), "PL123");
+    /// ```
+    pub fn parse(input: &str) -> Result<Self, &'static str> {
+        let text = input.trim();
+        match Form::of(text) {
+            _ if text.is_empty() => Err("it is empty"),
+            _ if text.len() > MAX_INPUT => Err("it is too long"),
+            Form::Url => Self::parse_url(text),
+            Form::Bare => Self::guess(text).ok_or("it is neither a YouTube URL nor an identifier"),
+        }
+    }
+
+    /// A bare identifier by its shape. Words that could be a handle need their `@` here: without a
+    /// hint of the kind, calling every word a channel would make everything valid.
+    fn guess(text: &str) -> Option<Self> {
+        const PLAYLIST_PREFIXES: [&str; 8] = ["PL", "UU", "OLAK5uy_", "FL", "LL", "RD", "EL", "TL"];
+        let none = Self::default();
+        if let Some(video) = VideoId::bare(text) {
+            return Some(Self { video: Some(video), ..none });
+        }
+        if let Some(id) = ChannelId::bare(text) {
+            return Some(Self { channel: Some(ChannelRef::Id(id)), ..none });
+        }
+        if let Some(handle) = text.strip_prefix('@') {
+            let handle = Handle::bare(&decode(handle)?)?;
+            return Some(Self { channel: Some(ChannelRef::Handle(handle)), ..none });
+        }
+        let is_playlist = PLAYLIST_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
+        let playlist = PlaylistId::bare(text).filter(|_| is_playlist || text == "WL")?;
+        Some(Self { playlist: Some(playlist), ..none })
+    }
+
+    /// Reads a URL; the scheme may be missing. Names nothing rather than guessing.
+    pub(crate) fn parse_url(text: &str) -> Result<Self, &'static str> {
+        if text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
+            return Err("a URL cannot hold spaces, control characters or back-slashes");
+        }
+        let rest = strip_scheme(text)?;
+        let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let host = Host::of(authority)?;
+        let (rest, _fragment) = rest.split_once('#').unwrap_or((rest, ""));
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let segments: Option<Vec<_>> =
+            path.split('/').filter(|part| !part.is_empty()).map(decode).collect();
+        let segments = segments.ok_or("its path is not valid UTF-8")?;
+        let segments: Vec<&str> = segments.iter().map(|part| part.as_ref()).collect();
+
+        let link = Self {
+            video: video_in(host, &segments, query),
+            playlist: param(query, "list").and_then(|id| PlaylistId::bare(&id)),
+            channel: if host == Host::Short { None } else { channel_in(&segments) },
+            comment: param(query, "lc").and_then(|id| CommentId::bare(&id)),
+        };
+        if link == Self::default() {
+            return Err("the URL names no video, playlist or channel");
+        }
+        Ok(link)
+    }
+}
+
+/// Whether text is to be read as a URL or as an identifier by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Bare,
+    Url,
+}
+
+impl Form {
+    pub(crate) fn of(text: &str) -> Self {
+        let is_host = Host::of(text).is_ok();
+        if is_host || text.contains(['/', '?', '#', ':', '\\']) { Self::Url } else { Self::Bare }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Host {
+    YouTube,
+    Short,
+}
+
+impl Host {
+    fn of(authority: &str) -> Result<Self, &'static str> {
+        if authority.contains('@') {
+            return Err("a URL with user information is not accepted");
+        }
+        let host = authority.strip_suffix(":443").or_else(|| authority.strip_suffix(":80"));
+        match host.unwrap_or(authority).to_ascii_lowercase().as_str() {
+            "youtube.com" | "www.youtube.com" | "m.youtube.com" | "music.youtube.com"
+            | "gaming.youtube.com" | "kids.youtube.com" => Ok(Self::YouTube),
+            "youtube-nocookie.com" | "www.youtube-nocookie.com" => Ok(Self::YouTube),
+            "youtu.be" => Ok(Self::Short),
+            _ => Err("the host is not YouTube's"),
+        }
+    }
+}
+
+/// Drops `http:` or `https:` and the slashes behind it. One slash is enough: proxies and path
+/// normalisers merge the two when a URL is typed into a path.
+fn strip_scheme(text: &str) -> Result<&str, &'static str> {
+    if let Some(rest) = text.strip_prefix("//") {
+        return Ok(rest);
+    }
+    for scheme in ["https:/", "http:/"] {
+        if text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)) {
+            let rest = &text[scheme.len()..];
+            return Ok(rest.strip_prefix('/').unwrap_or(rest));
+        }
+    }
+    match text.split_once("://") {
+        Some((scheme, _)) if !scheme.contains(['.', '/', '?', '#']) => {
+            Err("only http and https URLs are accepted")
+        }
+        _ => Ok(text),
+    }
+}
+
+fn video_in(host: Host, segments: &[&str], query: &str) -> Option<VideoId> {
+    match (host, segments) {
+        (Host::Short, [id, ..]) => VideoId::bare(id),
+        (Host::YouTube, ["watch"]) => VideoId::bare(&param(query, "v")?),
+        // Two pages of the player have names of eleven letters.
+        (Host::YouTube, ["embed", "videoseries" | "live_stream", ..]) => None,
+        (Host::YouTube, ["shorts" | "embed" | "live" | "v" | "e", id, ..]) => VideoId::bare(id),
+        _ => None,
+    }
+}
+
+fn channel_in(segments: &[&str]) -> Option<ChannelRef> {
+    let name = |text: &str| is_name(text, 100).then(|| Box::from(text));
+    match segments {
+        ["channel", id, ..] => ChannelId::bare(id).map(ChannelRef::Id),
+        ["user", user, ..] => name(user).map(ChannelRef::Username),
+        ["c", custom, ..] => name(custom).map(ChannelRef::Name),
+        [first, ..] if first.starts_with('@') => Handle::bare(&first[1..]).map(ChannelRef::Handle),
+        [first, ..] if !is_page(first) => name(first).map(ChannelRef::Name),
+        _ => None,
+    }
+}
+
+/// Pages of the platform that stand where a bare channel name could.
+fn is_page(segment: &str) -> bool {
+    const PAGES: [&str; 38] = [
+        "about",
+        "account",
+        "ads",
+        "api",
+        "attribution_link",
+        "browse",
+        "c",
+        "channel",
+        "channels",
+        "clip",
+        "creators",
+        "e",
+        "embed",
+        "feed",
+        "gaming",
+        "hashtag",
+        "howyoutubeworks",
+        "iframe_api",
+        "kids",
+        "live",
+        "logout",
+        "movies",
+        "music",
+        "new",
+        "oembed",
+        "playlist",
+        "post",
+        "premium",
+        "redirect",
+        "results",
+        "s",
+        "shorts",
+        "signin",
+        "t",
+        "user",
+        "v",
+        "watch",
+        "watch_videos",
+    ];
+    PAGES.binary_search(&segment).is_ok()
+}
+
+/// The first query parameter of this name, decoded.
+fn param<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    query
+        .split('&')
+        .find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name))
+        .and_then(|(_, value)| decode(value))
+}
+
+/// Percent-decodes; `None` where the result is not UTF-8.
+pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
+    percent_decode_str(text).decode_utf8().ok()
+}

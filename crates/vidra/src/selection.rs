@@ -1,0 +1,162 @@
+//! Filter, sort and slice the videos of a playlist. Pure.
+
+mod parse;
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+
+use crate::playlist::{Playlist, PlaylistInfo, PlaylistVideo};
+
+/// What to keep of a playlist, in which order, and which slice of that. The default keeps all.
+/// Serialises to the JSON that [`Selection::from_json`] reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Selection {
+    /// First keep the videos within these bounds.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub filter: Filter,
+    /// Then sort, equal ones staying in playlist order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub sort: Option<Sort>,
+    /// Then keep these places.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub range: Places,
+}
+
+/// Bounds of a video's numbers. A video has to be within all of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Filter {
+    /// The length in seconds.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub duration: Bounds,
+    /// The views.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub views: Bounds,
+    /// The likes.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub likes: Bounds,
+}
+
+/// Inclusive bounds, either of which may be open. `min` may not exceed `max`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// The least value kept.
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = 60))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<u64>,
+    /// The greatest value kept.
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = 3600))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+}
+
+impl Bounds {
+    fn hold(self, value: u64) -> bool {
+        self.min.is_none_or(|min| value >= min) && self.max.is_none_or(|max| value <= max)
+    }
+}
+
+/// What to sort by, and which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Sort {
+    /// The number that is compared.
+    pub field: SortField,
+    /// Least first (the default) or greatest first.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub order: SortOrder,
+}
+
+/// A number of a video.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum SortField {
+    /// The length.
+    Duration,
+    /// The views.
+    Views,
+    /// The likes.
+    Likes,
+}
+
+/// A direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum SortOrder {
+    /// Least first.
+    #[default]
+    Asc,
+    /// Greatest first.
+    Desc,
+}
+
+/// Places counted from 1, both ends included, either of which may be open. `start` may not exceed
+/// `end`; a range past the end keeps nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Places {
+    /// The first place kept.
+    #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, example = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+    /// The last place kept.
+    #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, example = 10))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<u64>,
+}
+
+/// A playlist with the videos that were selected, and totals of those.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Selected {
+    /// The playlist, as if it had the selected videos only.
+    #[serde(flatten)]
+    pub playlist: Playlist,
+    /// How many videos the playlist lists without the selection.
+    pub original_count: usize,
+}
+
+impl Selection {
+    /// Filters, then sorts, then slices.
+    pub fn apply(&self, playlist: Playlist) -> Selected {
+        let original_count = playlist.video_count;
+        let mut videos = playlist.videos;
+        videos.retain(|video| {
+            self.filter.duration.hold(video.duration)
+                && self.filter.views.hold(video.views)
+                && self.filter.likes.hold(video.likes)
+        });
+        if let Some(Sort { field, order }) = self.sort {
+            let number = |video: &PlaylistVideo| match field {
+                SortField::Duration => video.duration,
+                SortField::Views => video.views,
+                SortField::Likes => video.likes,
+            };
+            // Both are stable, so equal videos keep the playlist's order either way.
+            match order {
+                SortOrder::Asc => videos.sort_by_key(number),
+                SortOrder::Desc => videos.sort_by_key(|video| Reverse(number(video))),
+            }
+        }
+        let skip = self.range.start.unwrap_or(1).saturating_sub(1);
+        let take = self.range.end.unwrap_or(u64::MAX).saturating_sub(skip);
+        let clamp = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let videos = videos.into_iter().skip(clamp(skip)).take(clamp(take)).collect();
+
+        let Playlist { id, title, description, thumbnails, unavailable_count, .. } = playlist;
+        let info = PlaylistInfo { id, title, description, thumbnails };
+        Selected { playlist: Playlist::new(info, videos, unavailable_count), original_count }
+    }
+}

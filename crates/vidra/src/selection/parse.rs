@@ -1,0 +1,127 @@
+//! JSON to a [`Selection`], naming every fault at once rather than the first.
+
+use serde_json::{Map, Value};
+
+use super::{Bounds, Filter, Places, Selection, Sort, SortField, SortOrder};
+use crate::error::{Error, Result};
+
+impl Selection {
+    /// Reads `{"filter": …, "sort": …, "range": …}`, all optional. An error has one line per fault.
+    ///
+    /// ```
+    /// use vidra::Selection;
+    /// let wrong = serde_json::json!({"range": {"start": 3, "end": 2}, "order": "asc"});
+    /// let error = Selection::from_json(&wrong).unwrap_err();
+    /// assert_eq!(error.details(), ["order: unknown field", "range: start is greater than end"]);
+    /// ```
+    pub fn from_json(body: &Value) -> Result<Self> {
+        let mut reader = Reader::default();
+        let selection = reader.selection(body);
+        if reader.faults.is_empty() {
+            Ok(selection)
+        } else {
+            Err(Error::invalid("The query is not valid", reader.faults))
+        }
+    }
+}
+
+/// Collects faults on its way through the body.
+#[derive(Default)]
+struct Reader {
+    faults: Vec<String>,
+}
+
+impl Reader {
+    fn selection(&mut self, body: &Value) -> Selection {
+        let Some(fields) = self.object(body, "body", &["filter", "sort", "range"]) else {
+            return Selection::default();
+        };
+        Selection {
+            filter: fields.get("filter").map(|value| self.filter(value)).unwrap_or_default(),
+            sort: fields.get("sort").and_then(|value| self.sort(value)),
+            range: fields.get("range").map(|value| self.places(value)).unwrap_or_default(),
+        }
+    }
+
+    fn filter(&mut self, value: &Value) -> Filter {
+        let Some(fields) = self.object(value, "filter", &["duration", "views", "likes"]) else {
+            return Filter::default();
+        };
+        let mut bounds = |name: &str| {
+            let path = format!("filter.{name}");
+            fields.get(name).map(|value| self.bounds(value, &path)).unwrap_or_default()
+        };
+        Filter { duration: bounds("duration"), views: bounds("views"), likes: bounds("likes") }
+    }
+
+    fn bounds(&mut self, value: &Value, path: &str) -> Bounds {
+        let (min, max) = self.pair(value, path, ["min", "max"], 0);
+        Bounds { min, max }
+    }
+
+    fn places(&mut self, value: &Value) -> Places {
+        let (start, end) = self.pair(value, "range", ["start", "end"], 1);
+        Places { start, end }
+    }
+
+    fn sort(&mut self, value: &Value) -> Option<Sort> {
+        let fields = self.object(value, "sort", &["field", "order"])?;
+        let field = match fields.get("field").and_then(Value::as_str) {
+            Some("duration") => Some(SortField::Duration),
+            Some("views") => Some(SortField::Views),
+            Some("likes") => Some(SortField::Likes),
+            _ => self.fault("sort.field", "must be \"duration\", \"views\" or \"likes\""),
+        };
+        let order = match fields.get("order").map(Value::as_str) {
+            None | Some(Some("asc")) => Some(SortOrder::Asc),
+            Some(Some("desc")) => Some(SortOrder::Desc),
+            _ => self.fault("sort.order", "must be \"asc\" or \"desc\""),
+        };
+        Some(Sort { field: field?, order: order? })
+    }
+
+    /// Two optional whole numbers, the first not greater than the second.
+    fn pair(
+        &mut self,
+        value: &Value,
+        path: &str,
+        [low, high]: [&'static str; 2],
+        least: u64,
+    ) -> (Option<u64>, Option<u64>) {
+        let Some(fields) = self.object(value, path, &[low, high]) else { return (None, None) };
+        let mut whole = |name: &str| {
+            let number = fields.get(name)?;
+            let number = number.as_u64().filter(|number| *number >= least);
+            let must = format!("must be a whole number, {least} or more");
+            number.or_else(|| self.fault(&format!("{path}.{name}"), &must))
+        };
+        let (from, to) = (whole(low), whole(high));
+        if from.zip(to).is_some_and(|(from, to)| from > to) {
+            let _: Option<()> = self.fault(path, &format!("{low} is greater than {high}"));
+        }
+        (from, to)
+    }
+
+    /// The fields of an object, those that should not be there named as faults.
+    fn object<'a>(
+        &mut self,
+        value: &'a Value,
+        path: &str,
+        known: &[&str],
+    ) -> Option<&'a Map<String, Value>> {
+        let Some(fields) = value.as_object() else {
+            return self.fault(path, "must be an object");
+        };
+        for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
+            let name = crate::ident::shown(name);
+            let path = if path == "body" { name } else { format!("{path}.{name}") };
+            let _: Option<()> = self.fault(&path, "unknown field");
+        }
+        Some(fields)
+    }
+
+    fn fault<T>(&mut self, path: &str, what: &str) -> Option<T> {
+        self.faults.push(format!("{path}: {what}"));
+        None
+    }
+}

@@ -1,0 +1,245 @@
+//! What a refusal of the platform means. Its `reason` decides, then the reason in `details[]`, then
+//! the HTTP status: 403 alone may be an empty bucket, a bad key, a private playlist or comments
+//! that are switched off.
+
+use std::time::Duration;
+
+use http::{StatusCode, header};
+use jiff::Timestamp;
+
+use super::call::{Call, Subject};
+use super::transport::Answer;
+use super::wire::Refusal;
+use crate::error::{Error, ErrorKind};
+
+/// A failed attempt.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) error: Error,
+    /// Whether another attempt may go better.
+    pub(crate) transient: bool,
+    /// `Retry-After`, where the platform sent one.
+    pub(crate) asked_wait: Option<Duration>,
+}
+
+impl Fault {
+    /// Another attempt may go better.
+    pub(crate) fn passing(error: Error) -> Self {
+        Self { error, transient: true, asked_wait: None }
+    }
+
+    /// Another attempt would end the same way and cost another unit.
+    pub(crate) fn lasting(error: Error) -> Self {
+        Self { error, transient: false, asked_wait: None }
+    }
+}
+
+/// A refusal, understood.
+pub(crate) struct Verdict {
+    pub(crate) fault: Fault,
+    /// The platform says that the call's bucket is spent for the day.
+    pub(crate) bucket_is_empty: bool,
+}
+
+/// What kind of refusal it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    BucketEmpty,
+    SlowDown,
+    BadKey,
+    CommentsDisabled,
+    NotShown,
+    NotFound,
+    BadRequest,
+    Broken,
+}
+
+/// Where a rate limit comes without `Retry-After`: the platform's short limits are per minute.
+const USUAL_RATE_WINDOW: Duration = Duration::from_secs(60);
+
+/// Decides what an answer that is not a success means for the call that got it.
+pub(crate) fn refusal(answer: &Answer, call: &Call) -> Verdict {
+    let refusal: Refusal = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let meaning = meaning(answer.status, &refusal);
+    let asked_wait = retry_after(answer, Timestamp::now());
+    let cause = format!("{} {}: {}", answer.status.as_u16(), refusal.reason(), refusal.message());
+    let error = error(meaning, &call.subject, &refusal).because(cause);
+    let error = match meaning {
+        Meaning::SlowDown => error.retry_in(Some(asked_wait.unwrap_or(USUAL_RATE_WINDOW))),
+        _ => error,
+    };
+    // By status alone: the same reason comes with 400 for a lasting and 503 for a passing trouble.
+    let transient =
+        answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error();
+    let bucket_is_empty = meaning == Meaning::BucketEmpty;
+    Verdict { fault: Fault { error, transient, asked_wait }, bucket_is_empty }
+}
+
+fn meaning(status: StatusCode, refusal: &Refusal) -> Meaning {
+    by_reason(refusal.reason(), refusal.message())
+        .or_else(|| {
+            refusal.detail_reasons().find_map(|reason| by_reason(reason, refusal.message()))
+        })
+        .or_else(|| refusal.message().contains("API key").then_some(Meaning::BadKey))
+        .unwrap_or_else(|| by_status(status))
+}
+
+/// `None` for reasons that say nothing by themselves, such as `badRequest` and `forbidden`.
+fn by_reason(reason: &str, message: &str) -> Option<Meaning> {
+    Some(match reason {
+        "quotaExceeded" | "dailyLimitExceeded" | "dailyLimitExceededUnreg" => Meaning::BucketEmpty,
+        "rateLimitExceeded" | "userRateLimitExceeded" | "RATE_LIMIT_EXCEEDED"
+            if message.contains("per day") =>
+        {
+            Meaning::BucketEmpty
+        }
+        "rateLimitExceeded" | "userRateLimitExceeded" | "RATE_LIMIT_EXCEEDED" => Meaning::SlowDown,
+        "keyInvalid"
+        | "keyExpired"
+        | "ipRefererBlocked"
+        | "accessNotConfigured"
+        | "authError"
+        | "required"
+        | "SERVICE_DISABLED"
+        | "CONSUMER_INVALID"
+        | "CREDENTIALS_MISSING" => Meaning::BadKey,
+        "commentsDisabled" => Meaning::CommentsDisabled,
+        "backendError" | "internalError" | "processingFailure" | "SERVICE_UNAVAILABLE" => {
+            Meaning::Broken
+        }
+        "playlistOperationUnsupported"
+        | "playlistIdRequired"
+        | "incompatibleParameters"
+        | "missingRequiredParameter"
+        | "unexpectedParameter" => Meaning::BadRequest,
+        _ if reason.starts_with("API_KEY_") => Meaning::BadKey,
+        _ if reason.ends_with("NotFound") => Meaning::NotFound,
+        _ if reason.ends_with("Forbidden") || reason.ends_with("NotAccessible") => {
+            Meaning::NotShown
+        }
+        _ if reason.starts_with("invalid") => Meaning::BadRequest,
+        _ => return None,
+    })
+}
+
+fn by_status(status: StatusCode) -> Meaning {
+    match status {
+        StatusCode::UNAUTHORIZED => Meaning::BadKey,
+        StatusCode::FORBIDDEN => Meaning::NotShown,
+        StatusCode::NOT_FOUND => Meaning::NotFound,
+        StatusCode::TOO_MANY_REQUESTS => Meaning::SlowDown,
+        _ => Meaning::Broken,
+    }
+}
+
+/// Our words for it; the platform's own text stays in the log.
+fn error(meaning: Meaning, Subject { what, id }: &Subject, refusal: &Refusal) -> Error {
+    match meaning {
+        Meaning::BucketEmpty => Error::new(ErrorKind::QuotaExhausted, "The day's quota is used up"),
+        Meaning::SlowDown => {
+            Error::new(ErrorKind::RateLimited, "YouTube asks this service to slow down")
+        }
+        Meaning::BadKey => Error::new(
+            ErrorKind::UpstreamKey,
+            "YouTube rejected the API key of this service",
+        )
+        .hint(
+            "check the key, its restrictions, and that the YouTube Data API v3 is enabled for it",
+        ),
+        Meaning::CommentsDisabled => {
+            Error::new(ErrorKind::Forbidden, format!("Comments are disabled: {id}"))
+        }
+        Meaning::NotShown => {
+            Error::new(ErrorKind::Forbidden, format!("{what} is not accessible: {id}"))
+        }
+        Meaning::NotFound => Error::not_found(what, id),
+        Meaning::BadRequest => {
+            let reason = refusal.reason();
+            Error::invalid(
+                format!("YouTube does not accept this request: {id}"),
+                vec![format!("{}: {reason}", what.to_lowercase())],
+            )
+        }
+        Meaning::Broken => Error::new(ErrorKind::Upstream, "YouTube answered with an error"),
+    }
+}
+
+/// `Retry-After` in either of its forms; anything else counts as absent.
+fn retry_after(answer: &Answer, now: Timestamp) -> Option<Duration> {
+    let value = answer.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
+    Some(now.duration_until(at).try_into().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_then_details_then_message_then_status() {
+        let body = |reason: &str, detail: &str, message: &str| {
+            let text = serde_json::json!({"error": {
+                "message": message, "errors": [{"reason": reason}], "details": [{"reason": detail}],
+            }});
+            serde_json::from_value::<Refusal>(text).unwrap()
+        };
+        let per_day =
+            "Quota exceeded for quota metric 'Search Queries' and limit 'Search Queries per day'";
+        let table = [
+            (403, "quotaExceeded", "", "", Meaning::BucketEmpty),
+            (429, "rateLimitExceeded", "", per_day, Meaning::BucketEmpty),
+            (429, "rateLimitExceeded", "", "Queries per minute", Meaning::SlowDown),
+            (403, "userRateLimitExceeded", "", "", Meaning::SlowDown),
+            (400, "badRequest", "API_KEY_INVALID", "", Meaning::BadKey),
+            (
+                400,
+                "badRequest",
+                "",
+                "API key not valid. Please pass a valid API key.",
+                Meaning::BadKey,
+            ),
+            (403, "forbidden", "", "The request is missing a valid API key.", Meaning::BadKey),
+            (403, "forbidden", "API_KEY_SERVICE_BLOCKED", "", Meaning::BadKey),
+            (403, "accessNotConfigured", "", "", Meaning::BadKey),
+            (403, "commentsDisabled", "", "", Meaning::CommentsDisabled),
+            (403, "playlistItemsNotAccessible", "", "", Meaning::NotShown),
+            (403, "forbidden", "", "", Meaning::NotShown),
+            (403, "SERVICE_UNAVAILABLE", "", "", Meaning::Broken),
+            (404, "playlistNotFound", "", "", Meaning::NotFound),
+            (400, "processingFailure", "", "", Meaning::Broken),
+            (400, "invalidRegionCode", "", "", Meaning::BadRequest),
+            (400, "badRequest", "", "", Meaning::Broken),
+            (503, "", "", "", Meaning::Broken),
+            (429, "", "", "", Meaning::SlowDown),
+            (302, "", "", "", Meaning::Broken),
+        ];
+        for (status, reason, detail, message, expected) in table {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(
+                meaning(status, &body(reason, detail, message)),
+                expected,
+                "{status} {reason}"
+            );
+        }
+    }
+
+    #[test]
+    fn retry_after_in_seconds_or_as_a_date() {
+        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        let wait = |value: &str| {
+            let mut headers = http::HeaderMap::new();
+            headers.insert(header::RETRY_AFTER, value.parse().unwrap());
+            let body = bytes::Bytes::new();
+            let answer = Answer { status: StatusCode::SERVICE_UNAVAILABLE, headers, body };
+            retry_after(&answer, now).map(|wait| wait.as_secs())
+        };
+        assert_eq!(wait("7"), Some(7));
+        assert_eq!(wait("Sun, 15 Nov 2026 12:00:07 GMT"), Some(7));
+        assert_eq!(wait("Sun, 15 Nov 2026 11:00:00 GMT"), Some(0));
+        assert_eq!(wait("soon"), None);
+        assert_eq!(wait("-3"), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! When to try again: a pure decision, and the budget all calls share.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How often and how patiently a failed exchange is repeated.
+#[derive(Debug, Clone, Copy)]
+pub struct RetryPolicy {
+    /// Attempts beyond the first.
+    pub retries: u32,
+    /// The backoff before the first retry is drawn from 0 to this; each further one doubles it.
+    pub delay: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { retries: 2, delay: Duration::from_millis(300) }
+    }
+}
+
+/// No single backoff is longer, and a longer `Retry-After` is not worth a caller's waiting.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+impl RetryPolicy {
+    /// How long to wait before the next attempt, or `None` to give up.
+    ///
+    /// `failed` counts the attempts so far, `asked` is the platform's `Retry-After`, `left` what
+    /// remains until the deadline, and `dice` a number from 0 to 1 (full jitter: callers that failed
+    /// together must not come back together).
+    pub fn wait(
+        &self,
+        failed: u32,
+        asked: Option<Duration>,
+        left: Duration,
+        dice: f64,
+    ) -> Option<Duration> {
+        if failed > self.retries {
+            return None;
+        }
+        let doubled = self.delay.saturating_mul(1 << (failed - 1).min(16));
+        let backoff = doubled.min(LONGEST_WAIT).mul_f64(dice);
+        let wait = asked.unwrap_or(backoff);
+        (wait < left && wait <= LONGEST_WAIT).then_some(wait)
+    }
+}
+
+/// Keeps retries a small share of calls when the platform is down, so that we do not add to its
+/// trouble or spend the day's units on it: each call earns a tenth of a retry, each second half of
+/// one, and no more than ten are ever saved up.
+#[derive(Debug)]
+pub(crate) struct RetryBudget {
+    /// Held for a few instructions and never across an await, so the std mutex is right.
+    state: Mutex<Saved>,
+}
+
+#[derive(Debug)]
+struct Saved {
+    tenths: u64,
+    /// When time was last paid out; moves in whole steps so that no fraction is lost.
+    paid_until: Instant,
+}
+
+const RETRY_COSTS: u64 = 10;
+const MOST_SAVED: u64 = 10 * RETRY_COSTS;
+/// Half a retry a second is a tenth of one each 200 ms.
+const PAYDAY: Duration = Duration::from_millis(200);
+
+impl RetryBudget {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { state: Mutex::new(Saved { tenths: MOST_SAVED, paid_until: now }) }
+    }
+
+    /// A first attempt was made.
+    pub(crate) fn earn(&self) {
+        let mut saved = self.state.lock().expect("no panic under this lock");
+        saved.tenths = (saved.tenths + 1).min(MOST_SAVED);
+    }
+
+    /// Takes one retry out, if there is one.
+    pub(crate) fn spend(&self, now: Instant) -> bool {
+        let mut saved = self.state.lock().expect("no panic under this lock");
+        let paydays =
+            now.saturating_duration_since(saved.paid_until).as_millis() / PAYDAY.as_millis();
+        saved.paid_until += PAYDAY * u32::try_from(paydays).unwrap_or(u32::MAX);
+        saved.tenths = saved.tenths.saturating_add(paydays as u64).min(MOST_SAVED);
+        let affordable = saved.tenths >= RETRY_COSTS;
+        if affordable {
+            saved.tenths -= RETRY_COSTS;
+        }
+        affordable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn backoff_doubles_and_is_jittered_from_zero() {
+        let policy = RetryPolicy { retries: 3, delay: Duration::from_millis(100) };
+        let longest = |failed| policy.wait(failed, None, HOUR, 1.0).map(|wait| wait.as_millis());
+        assert_eq!([1, 2, 3, 4].map(longest), [Some(100), Some(200), Some(400), None]);
+        assert_eq!(policy.wait(2, None, HOUR, 0.0), Some(Duration::ZERO));
+        assert_eq!(policy.wait(2, None, HOUR, 0.5), Some(Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn the_platforms_word_beats_ours_unless_it_is_too_long_to_wait() {
+        let policy = RetryPolicy::default();
+        let asked = |seconds| policy.wait(1, Some(Duration::from_secs(seconds)), HOUR, 0.5);
+        assert_eq!(asked(7), Some(Duration::from_secs(7)));
+        assert_eq!(asked(30), Some(Duration::from_secs(30)));
+        assert_eq!(asked(31), None);
+        assert_eq!(asked(86_400), None);
+    }
+
+    #[test]
+    fn a_wait_past_the_deadline_is_not_begun() {
+        let policy = RetryPolicy::default();
+        let left = Duration::from_secs(5);
+        assert_eq!(policy.wait(1, Some(Duration::from_secs(5)), left, 0.0), None);
+        assert!(policy.wait(1, Some(Duration::from_secs(4)), left, 0.0).is_some());
+    }
+
+    #[test]
+    fn retries_stay_under_a_fifth_of_calls_when_everything_fails() {
+        let start = Instant::now();
+        let budget = RetryBudget::new(start);
+        let calls: u32 = 12_000;
+        let mut retries = 0;
+        for call in 0..calls {
+            let now = start + Duration::from_millis(u64::from(call) * 5);
+            budget.earn();
+            retries += u32::from(budget.spend(now)) + u32::from(budget.spend(now));
+        }
+        assert!(retries <= calls / 5, "{retries} retries for {calls} calls");
+        assert!(retries >= calls / 10, "the budget is there to be used: {retries}");
+    }
+
+    #[test]
+    fn a_quiet_minute_refills_the_budget_and_no_more() {
+        let start = Instant::now();
+        let budget = RetryBudget::new(start);
+        while budget.spend(start) {}
+        let later = start + Duration::from_secs(60);
+        let refilled = std::iter::from_fn(|| budget.spend(later).then_some(())).count();
+        assert_eq!(refilled, 10);
+    }
+}

@@ -1,0 +1,158 @@
+//! One exchange with the platform. Decides nothing: no retry, no redirect, no reading of the body
+//! beyond its size.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body::Body;
+use http_body_util::BodyExt;
+use tower_service::Service;
+
+/// What the platform answered, read to its end.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// The headers, as sent.
+    pub headers: HeaderMap,
+    /// The whole body, decoded from its content encoding.
+    pub body: Bytes,
+}
+
+/// Why there is no answer. Texts never hold the URL or a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// No connection, or it broke before the answer was whole.
+    Broken(String),
+    /// The body is larger than an honest answer can be.
+    TooLarge,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken(why) => write!(f, "connection failed: {why}"),
+            Self::TooLarge => write!(f, "the answer is larger than {MAX_BODY} bytes"),
+        }
+    }
+}
+
+/// The largest body that is read, measured after decompression while it streams in. A full page of
+/// 100 comments of the greatest length stays below a quarter of it.
+pub const MAX_BODY: usize = 32 * 1024 * 1024;
+
+/// A future of a trait object.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Carries one request to the platform and its answer back.
+pub trait Transport: Send + Sync + 'static {
+    /// Sends `request` and reads the answer to its end, giving up past [`MAX_BODY`].
+    fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>>;
+}
+
+/// HTTP over the network: TLS with the roots compiled in, so that it also works where the machine
+/// has none.
+#[derive(Debug, Clone)]
+pub struct Network {
+    client: reqwest::Client,
+}
+
+impl Network {
+    /// A connection pool of its own.
+    pub fn new() -> Self {
+        let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let mut tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("ring speaks the default TLS versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        // With a TLS configuration of our own, HTTP/2 has to be offered by hand.
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            // A redirect could carry the key to another host.
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(Duration::from_secs(5))
+            .pool_idle_timeout(Duration::from_secs(60))
+            // The platform compresses only for those who say "gzip" here too.
+            .user_agent(concat!("vidra/", env!("CARGO_PKG_VERSION"), " (gzip)"))
+            .build()
+            .expect("the settings above are valid");
+        Self { client }
+    }
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Transport for Network {
+    fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let request = reqwest::Request::try_from(request).map_err(reason)?;
+            let response = self.client.execute(request).await.map_err(reason)?;
+            read(Response::from(response)).await
+        })
+    }
+}
+
+/// Any service in this process: a simulator in tests and in demo mode. No socket is opened.
+#[derive(Debug, Clone)]
+pub struct InProcess<S>(pub S);
+
+impl<S, B> Transport for InProcess<S>
+where
+    S: Service<Request<Bytes>, Response = Response<B>> + Clone + Send + Sync + 'static,
+    S::Error: fmt::Display,
+    S::Future: Send,
+    B: Body<Data = Bytes> + Send,
+    B::Error: fmt::Display,
+{
+    fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
+        let mut service = self.0.clone();
+        Box::pin(async move {
+            std::future::poll_fn(|cx| service.poll_ready(cx)).await.map_err(broken)?;
+            read(service.call(request).await.map_err(broken)?).await
+        })
+    }
+}
+
+/// Reads the body to its end, counting while it streams: a promise of its size may be a lie.
+async fn read<B>(response: Response<B>) -> Result<Answer, Failure>
+where
+    B: Body<Data = Bytes>,
+    B::Error: fmt::Display,
+{
+    let (head, body) = response.into_parts();
+    let mut body = std::pin::pin!(body);
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        if whole.len() + data.len() > MAX_BODY {
+            return Err(Failure::TooLarge);
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(Answer { status: head.status, headers: head.headers, body: whole.freeze() })
+}
+
+fn broken(error: impl fmt::Display) -> Failure {
+    Failure::Broken(error.to_string())
+}
+
+/// The innermost cause; what wraps it names the URL, which is nobody's business.
+fn reason(error: reqwest::Error) -> Failure {
+    let error = error.without_url();
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    Failure::Broken(cause.to_string())
+}

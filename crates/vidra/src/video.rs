@@ -1,0 +1,201 @@
+//! Videos: the model, and how they are asked for, fifty at a time and each once.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::Serialize;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, Moment};
+use crate::ident::VideoId;
+use crate::thumbnail::Thumbnails;
+use crate::upstream::call::{Call, Endpoint};
+use crate::upstream::{Scope, wire};
+
+/// A video with everything the platform tells about it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Video {
+    /// The video's id.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "dQw4w9WgXcQ"))]
+    pub id: VideoId,
+    /// The title.
+    pub title: String,
+    /// The description, with its line breaks.
+    pub description: String,
+    /// The title of the channel that published it.
+    pub channel: String,
+    /// The id of that channel.
+    pub channel_id: String,
+    /// How often it was watched; 0 where that is withheld, see `hidden`.
+    #[cfg_attr(feature = "openapi", schema(example = 1763613349_u64))]
+    pub views: u64,
+    /// `views` for people.
+    #[cfg_attr(feature = "openapi", schema(example = "1.8B"))]
+    pub views_fmt: String,
+    /// How many liked it; 0 where that is withheld.
+    pub likes: u64,
+    /// `likes` for people.
+    #[cfg_attr(feature = "openapi", schema(example = "19M"))]
+    pub likes_fmt: String,
+    /// How many comments there are; 0 where comments are off.
+    pub comments: u64,
+    /// `comments` for people.
+    #[cfg_attr(feature = "openapi", schema(example = "2.4M"))]
+    pub comments_fmt: String,
+    /// The length in whole seconds; 0 for live and upcoming broadcasts.
+    #[cfg_attr(feature = "openapi", schema(example = 214))]
+    pub duration: u64,
+    /// `duration` as a clock.
+    #[cfg_attr(feature = "openapi", schema(example = "3:34"))]
+    pub duration_fmt: String,
+    /// The day of publication (UTC) for people.
+    #[cfg_attr(feature = "openapi", schema(example = "October 25, 2009"))]
+    pub published: String,
+    /// The moment of publication.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2009-10-25T06:57:33.000Z"))]
+    pub published_at: Moment,
+    /// The pictures there are.
+    pub thumbnails: Thumbnails,
+    /// The counts that the platform withholds; absent when it withholds none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub hidden: Vec<Withheld>,
+}
+
+/// A count that the platform does not tell, and that is therefore 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Withheld {
+    /// Views of a video.
+    Views,
+    /// Likes of a video.
+    Likes,
+    /// Comments of a video.
+    Comments,
+    /// Subscribers of a channel.
+    Subscribers,
+    /// Views of a whole channel.
+    TotalViews,
+    /// Videos of a channel.
+    VideoCount,
+}
+
+/// The id and title of a video.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct VideoTitle {
+    /// The video's id.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "dQw4w9WgXcQ"))]
+    pub id: VideoId,
+    /// The title.
+    pub title: String,
+}
+
+impl Video {
+    /// `None` for an item that does not even have an id.
+    pub(crate) fn from_wire(video: wire::Video) -> Option<Self> {
+        let id = VideoId::bare(&video.id?)?;
+        let snippet = video.snippet.unwrap_or_default();
+        let statistics = video.statistics.unwrap_or_default();
+        let duration = video.content_details.unwrap_or_default().duration;
+        let duration = duration.as_deref().map_or(0, format::parse_duration);
+        let published_at = Moment::parse(snippet.published_at.as_deref());
+        let mut hidden = vec![];
+        let mut told = |count: Option<u64>, name| {
+            count.unwrap_or_else(|| {
+                hidden.push(name);
+                0
+            })
+        };
+        let views = told(statistics.view_count, Withheld::Views);
+        let likes = told(statistics.like_count, Withheld::Likes);
+        let comments = told(statistics.comment_count, Withheld::Comments);
+        Some(Self {
+            id,
+            title: snippet.title.unwrap_or_default(),
+            description: snippet.description.unwrap_or_default(),
+            channel: snippet.channel_title.unwrap_or_default(),
+            channel_id: snippet.channel_id.unwrap_or_default(),
+            views,
+            views_fmt: format::compact(views),
+            likes,
+            likes_fmt: format::compact(likes),
+            comments,
+            comments_fmt: format::compact(comments),
+            duration,
+            duration_fmt: format::clock(duration),
+            published: published_at.long_date(),
+            published_at,
+            thumbnails: snippet.thumbnails.unwrap_or_default(),
+            hidden,
+        })
+    }
+}
+
+/// The withheld counts of a video as told where its comments are not.
+pub(crate) fn without_comments(mut hidden: Vec<Withheld>) -> Vec<Withheld> {
+    hidden.retain(|name| *name != Withheld::Comments);
+    hidden
+}
+
+/// One video.
+pub(crate) async fn one(scope: &Scope, id: VideoId) -> Result<Video> {
+    let mut found = fetch(scope, vec![id]).await?;
+    match found.remove(&id) {
+        Some(video) => Ok(video),
+        None if found.is_empty() => Err(Error::not_found("Video", id)),
+        None => Err(Error::new(ErrorKind::Upstream, "YouTube answered with another video")),
+    }
+}
+
+/// Videos in the order asked; unknown ones are left out.
+pub(crate) async fn many(scope: &Scope, ids: &[VideoId]) -> Result<Vec<Video>> {
+    let mut seen = HashSet::new();
+    let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+    let chunks: Vec<Vec<VideoId>> = distinct.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
+    let found: HashMap<VideoId, Video> = stream::iter(chunks)
+        .map(|chunk| fetch(scope, chunk))
+        .buffer_unordered(CALLS_AT_ONCE)
+        .try_fold(HashMap::new(), |mut all, some| async move {
+            all.extend(some);
+            Ok(all)
+        })
+        .await?;
+    Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+}
+
+/// The title alone.
+pub(crate) async fn title(scope: &Scope, id: VideoId) -> Result<VideoTitle> {
+    let call =
+        Call::new(Endpoint::Videos, "Video", &id).with("part", "snippet").with("id", id.as_str());
+    let items: Vec<wire::Video> = scope.list(&call).await?;
+    items
+        .into_iter()
+        .find(|video| video.id.as_deref() == Some(id.as_str()))
+        .map(|video| VideoTitle {
+            id,
+            title: video.snippet.unwrap_or_default().title.unwrap_or_default(),
+        })
+        .ok_or_else(|| Error::not_found("Video", id))
+}
+
+/// The most ids that one call takes.
+pub(crate) const MOST_IDS: usize = 50;
+
+/// How many detail calls are under way together.
+pub(crate) const CALLS_AT_ONCE: usize = 8;
+
+/// Up to fifty videos in one call. The platform drops unknown ids and keeps no order.
+pub(crate) async fn fetch(scope: &Scope, ids: Vec<VideoId>) -> Result<HashMap<VideoId, Video>> {
+    debug_assert!(ids.len() <= MOST_IDS, "the platform refuses more ids");
+    let list = ids.iter().map(VideoId::as_str).collect::<Vec<_>>().join(",");
+    let call = Call::new(Endpoint::Videos, "Video", &list)
+        // All parts we ever serve: they do not change the cost.
+        .with("part", "snippet,contentDetails,statistics")
+        .with("id", list);
+    let items: Vec<wire::Video> = scope.list(&call).await?;
+    Ok(items.into_iter().filter_map(Video::from_wire).map(|video| (video.id, video)).collect())
+}
