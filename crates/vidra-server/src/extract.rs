@@ -1,0 +1,191 @@
+//! Typed input: what is malformed ends here, before anything is spent.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+use vidra::{ChannelRef, CommentId, Error, PlaylistId, VideoId};
+
+use crate::problem::Problem;
+
+/// The identifier in the path, bare or as a URL.
+pub(crate) struct Id<T>(pub(crate) T);
+
+/// What can stand in the path.
+pub(crate) trait Identifier: Sized {
+    fn parse(text: &str) -> vidra::Result<Self>;
+}
+
+macro_rules! identifiers {
+    ($($id:ident),+) => {$(
+        impl Identifier for $id {
+            fn parse(text: &str) -> vidra::Result<Self> {
+                $id::parse(text)
+            }
+        }
+    )+};
+}
+identifiers!(VideoId, PlaylistId, ChannelRef, CommentId);
+
+impl<S: Send + Sync, T: Identifier> FromRequestParts<S> for Id<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let not_text = || Error::invalid("The path is not valid UTF-8", vec![]);
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let params = params.map_err(|_| not_text())?;
+        // Every route with an identifier has just the one.
+        let (_, text) = params.iter().next().ok_or_else(not_text)?;
+        Ok(Self(T::parse(text)?))
+    }
+}
+
+/// The query string, read parameter by parameter so that every fault can be told at once.
+pub(crate) struct Query {
+    pairs: Vec<(String, String)>,
+    faults: Vec<String>,
+}
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let query = parts.uri.query().unwrap_or_default();
+        let pairs: Option<Vec<_>> = query
+            .split('&')
+            .filter(|pair| !pair.is_empty())
+            .map(|pair| {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                Some((decode(name)?, decode(value)?))
+            })
+            .collect();
+        let pairs = pairs.ok_or_else(|| Error::invalid("The query is not valid UTF-8", vec![]))?;
+        Ok(Self { pairs, faults: vec![] })
+    }
+}
+
+/// Form decoding: `+` is a space.
+fn decode(text: &str) -> Option<String> {
+    let spaced = text.replace('+', " ");
+    Some(percent_decode_str(&spaced).decode_utf8().ok()?.into_owned())
+}
+
+impl Query {
+    /// The text of a parameter; an empty one counts as absent.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        let found = self.pairs.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// A whole number within bounds.
+    pub(crate) fn whole(
+        &mut self,
+        name: &str,
+        bounds: RangeInclusive<usize>,
+        default: usize,
+    ) -> usize {
+        let Some(text) = self.text(name) else { return default };
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        match text.parse() {
+            Ok(number) if digits && bounds.contains(&number) => number,
+            _ => {
+                let (least, most) = bounds.into_inner();
+                self.fault(name, format!("must be a whole number from {least} to {most}"));
+                default
+            }
+        }
+    }
+
+    /// One of a few words.
+    pub(crate) fn choice<T: Copy>(&mut self, name: &str, words: &[(&str, T)]) -> T {
+        let text = self.text(name).unwrap_or(words[0].0);
+        if let Some((_, choice)) = words.iter().find(|(word, _)| *word == text) {
+            return *choice;
+        }
+        let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        self.fault(name, format!("must be one of {}", allowed.join(", ")));
+        words[0].1
+    }
+
+    /// Text that some type can be read from.
+    pub(crate) fn parsed<T>(&mut self, name: &str) -> Option<T>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        let parsed = self.text(name)?.parse();
+        parsed.map_err(|error| self.fault(name, error)).ok()
+    }
+
+    /// Notes a fault of a parameter.
+    pub(crate) fn fault(&mut self, name: &str, what: impl Display) {
+        self.faults.push(format!("{name}: {what}"));
+    }
+
+    /// Ends the reading: an error if anything was wrong.
+    pub(crate) fn check(self) -> Result<(), Problem> {
+        if self.faults.is_empty() {
+            return Ok(());
+        }
+        Err(Error::invalid("The query parameters are not valid", self.faults).into())
+    }
+}
+
+/// A code such as `en` or `zh-Hans` for languages, `US` for regions: passed on, so it must be clean.
+pub(crate) struct Code(pub(crate) String);
+
+impl FromStr for Code {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_code = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let fits = (2..=20).contains(&text.len()) && text.bytes().all(is_code);
+        fits.then(|| Self(text.to_owned())).ok_or("must be a code such as en or zh-Hans")
+    }
+}
+
+/// A JSON body. No body at all is `None`.
+pub(crate) struct JsonBody(pub(crate) Option<Value>);
+
+/// No body that an endpoint takes comes near it.
+const MOST_BODY: usize = 64 * 1024;
+
+impl<S: Sync> FromRequest<S> for JsonBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = match Limited::new(body, MOST_BODY).collect().await {
+            Ok(collected) => collected.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                let message = format!("The body is larger than {MOST_BODY} bytes");
+                return Err(Problem::Http(StatusCode::PAYLOAD_TOO_LARGE, message));
+            }
+            Err(_) => return Err(Error::invalid("The body could not be read", vec![]).into()),
+        };
+        read(&parts.headers, &bytes).map(Self)
+    }
+}
+
+fn read(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, Problem> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = media_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let is_json = media_type.eq_ignore_ascii_case("application/json");
+    if !is_json || headers.contains_key(header::CONTENT_ENCODING) {
+        let message = "The body has to be application/json".to_owned();
+        return Err(Problem::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    serde_json::from_slice(bytes).map(Some).map_err(|error| {
+        Error::invalid("The body is not valid JSON", vec![format!("body: {error}")]).into()
+    })
+}

@@ -1,0 +1,132 @@
+//! Errors as HTTP: one mapping of [`ErrorKind`] to status, headers and body.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::{IntoResponses, ToSchema};
+use vidra::{Error, ErrorKind};
+
+/// The body of every answer that is not a success.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"error": {"code": 404, "message": "Video not found: dQw4w9WgXcQ", "details": []}}))]
+pub struct ErrorBody {
+    /// What went wrong.
+    pub error: ErrorInfo,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorInfo {
+    /// The HTTP status.
+    pub code: u16,
+    /// A sentence for people.
+    pub message: String,
+    /// More where there is more; for bad input one line per fault, `field: what is wrong`.
+    pub details: Vec<String>,
+}
+
+/// An error on its way to the caller: of the library, or of HTTP itself.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    Failed(Error),
+    Http(StatusCode, String),
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The one mapping. Exhaustive, so that a new kind does not compile before it has a status.
+fn status(kind: ErrorKind) -> StatusCode {
+    match kind {
+        ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::Forbidden => StatusCode::FORBIDDEN,
+        ErrorKind::QuotaExhausted | ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorKind::UpstreamKey => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::Upstream => StatusCode::BAD_GATEWAY,
+        ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let error = match self {
+            Self::Http(status, message) => return body(status, message, vec![]),
+            Self::Failed(error) => error,
+        };
+        let status = status(error.kind());
+        if status.is_server_error() {
+            // Logged once, here: what the platform said stays with the operator.
+            tracing::warn!(kind = ?error.kind(), cause = error.cause(), "{error}");
+        }
+        let mut response = body(status, error.message().to_owned(), error.details().to_vec());
+        if let Some(wait) = error.retry_after() {
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+fn body(status: StatusCode, message: String, details: Vec<String>) -> Response {
+    let error = ErrorInfo { code: status.as_u16(), message, details };
+    let mut response = (status, Json(ErrorBody { error })).into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A panic, which is a bug of ours. Its text goes to the log by the panic hook and to nobody else.
+pub(crate) fn after_panic(_: Box<dyn std::any::Any + Send + 'static>) -> Response {
+    let message = "Something went wrong inside the service";
+    Problem::Http(StatusCode::INTERNAL_SERVER_ERROR, message.to_owned()).into_response()
+}
+
+/// The errors of an operation that asks the platform, for the OpenAPI document.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "documentation: only its derive is used")]
+pub(crate) enum AskErrors {
+    /// Not a valid identifier, query or body. Nothing was sent upstream.
+    #[response(status = 400, example = json!({"error": {"code": 400, "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
+    BadRequest(ErrorBody),
+    /// The platform does not show it: comments disabled, private playlist.
+    #[response(status = 403, example = json!({"error": {"code": 403, "message": "Comments are disabled: dQw4w9WgXcQ", "details": []}}))]
+    Forbidden(ErrorBody),
+    /// The platform does not know it.
+    #[response(status = 404, example = json!({"error": {"code": 404, "message": "Video not found: dQw4w9WgXcQ", "details": []}}))]
+    NotFound(ErrorBody),
+    /// The day's quota is used up, or the platform asks to slow down; see `Retry-After`.
+    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 429, "message": "The day's YouTube quota is used up; it is renewed at midnight Pacific time", "details": []}}))]
+    QuotaExhausted(ErrorBody),
+    /// A bug of the service.
+    #[response(status = 500, example = json!({"error": {"code": 500, "message": "Something went wrong inside the service", "details": []}}))]
+    Internal(ErrorBody),
+    /// The platform answered with an error or with something unreadable, after retries.
+    #[response(status = 502, example = json!({"error": {"code": 502, "message": "YouTube answered with an error", "details": []}}))]
+    Upstream(ErrorBody),
+    /// The service's key to the platform is missing or was rejected.
+    #[response(status = 503, example = json!({"error": {"code": 503, "message": "No YouTube API key is configured", "details": ["set YOUTUBE_API_KEY or --api-key-file and start the service again"]}}))]
+    NoKey(ErrorBody),
+    /// The platform did not answer in time.
+    #[response(status = 504, example = json!({"error": {"code": 504, "message": "YouTube did not answer in time (videos)", "details": []}}))]
+    Timeout(ErrorBody),
+}
+
+/// The errors of an operation that takes a JSON body, for the OpenAPI document.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "documentation: only its derive is used")]
+pub(crate) enum BodyErrors {
+    /// Not a valid body.
+    #[response(status = 400, example = json!({"error": {"code": 400, "message": "The query is not valid", "details": ["range: start is greater than end"]}}))]
+    BadRequest(ErrorBody),
+    /// The body is too large.
+    #[response(status = 413, example = json!({"error": {"code": 413, "message": "The body is larger than 65536 bytes", "details": []}}))]
+    TooLarge(ErrorBody),
+    /// The body is not `application/json`.
+    #[response(status = 415, example = json!({"error": {"code": 415, "message": "The body has to be application/json", "details": []}}))]
+    NotJson(ErrorBody),
+}

@@ -1,0 +1,97 @@
+//! The whole URL table, and the OpenAPI document made from it.
+
+mod channel;
+mod comment;
+mod link;
+mod playlist;
+mod region;
+mod status;
+mod video;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{Method, StatusCode, Uri};
+use utoipa::OpenApi;
+use utoipa::openapi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::problem::{ErrorBody, Problem};
+use crate::reply::Reply;
+
+/// The OpenAPI document, built once.
+pub(crate) type Document = Arc<openapi::OpenApi>;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "vidra",
+        description = "Clean JSON from YouTube: videos, playlists, channels and comments.\n\n\
+            Identifiers are bare ids or any URL that holds one. Every answer tells in `X-Quota-Cost` \
+            what it cost in upstream units. Every answer that is not a success has the body \
+            `{\"error\": {\"code\", \"message\", \"details\"}}`; a wrong method is 405 with `Allow`."
+    ),
+    components(schemas(ErrorBody)),
+    tags(
+        (name = "Videos", description = "Details of videos"),
+        (name = "Channels", description = "Channels and their uploads"),
+        (name = "Playlists", description = "Playlists with all their videos"),
+        (name = "Comments", description = "Comment threads and replies"),
+        (name = "Regions", description = "Regions, languages and categories"),
+        (name = "Links", description = "What a link names; asks nobody"),
+        (name = "Service", description = "The service itself")
+    )
+)]
+struct Info;
+
+/// Every route.
+pub(crate) fn routes() -> (Router<Document>, openapi::OpenApi) {
+    let (routes, document) = OpenApiRouter::with_openapi(Info::openapi())
+        .routes(routes!(video::get_video))
+        .routes(routes!(video::get_video_title))
+        .routes(routes!(video::get_videos))
+        .routes(routes!(channel::get_channel))
+        .routes(routes!(channel::get_channel_videos))
+        .routes(routes!(playlist::get_playlist))
+        .routes(routes!(playlist::get_playlist_info))
+        .routes(routes!(playlist::get_playlist_ids))
+        .routes(routes!(playlist::query_playlist))
+        .routes(routes!(comment::get_comments))
+        .routes(routes!(comment::get_top_comments))
+        .routes(routes!(comment::get_comment_replies))
+        .routes(routes!(region::get_regions))
+        .routes(routes!(region::get_languages))
+        .routes(routes!(region::get_video_categories))
+        .routes(routes!(link::parse_link))
+        .routes(routes!(status::get_quota))
+        .routes(routes!(status::get_health))
+        .routes(routes!(status::get_readiness))
+        .routes(routes!(get_openapi))
+        .split_for_parts();
+    (routes.fallback(no_such_route).method_not_allowed_fallback(wrong_method), document)
+}
+
+/// The document that `GET /openapi.json` serves.
+pub fn openapi() -> openapi::OpenApi {
+    routes().1
+}
+
+/// This document.
+#[utoipa::path(
+    get, path = "/openapi.json", tag = "Service",
+    responses((status = 200, description = "The OpenAPI 3.1 document of this service", body = Object))
+)]
+async fn get_openapi(State(document): State<Document>) -> Reply<Document> {
+    Reply(document)
+}
+
+async fn no_such_route(uri: Uri) -> Problem {
+    Problem::Http(StatusCode::NOT_FOUND, format!("No such route: {}", uri.path()))
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Problem {
+    let message = format!("{method} is not possible on {}", uri.path());
+    Problem::Http(StatusCode::METHOD_NOT_ALLOWED, message)
+}

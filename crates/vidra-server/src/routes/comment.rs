@@ -1,0 +1,74 @@
+//! `/api/comments/…` and `/api/comment-replies/…`.
+
+use axum::Extension;
+use vidra::{Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId, Vidra};
+
+use crate::extract::{Id, Query};
+use crate::problem::AskErrors;
+use crate::reply::{Answer, Reply};
+
+/// The longest search text that is passed on.
+const LONGEST_SEARCH: usize = 200;
+
+/// Comment threads of a video.
+#[utoipa::path(
+    get, path = "/api/comments/{videoId}", tag = "Comments",
+    params(
+        ("videoId" = String, Path, description = "Video id or URL", example = "dQw4w9WgXcQ"),
+        ("order" = Option<String>, Query, description = "`time` (newest first, the default) or `relevance`", pattern = "^(time|relevance)$", example = "time"),
+        ("maxResults" = Option<u32>, Query, description = "The most threads; 100 if not given", minimum = 1, maximum = 2000, example = 100),
+        ("search" = Option<String>, Query, description = "Only threads that match these words", max_length = 200),
+        ("replies" = Option<String>, Query, description = "`preview` (the few that the platform sends along, the default) or `all`", pattern = "^(preview|all)$", example = "preview")
+    ),
+    responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
+)]
+pub(super) async fn get_comments(
+    Extension(vidra): Extension<Vidra>,
+    Id(video): Id<VideoId>,
+    mut query: Query,
+) -> Answer<Vec<CommentThread>> {
+    let order = [("time", CommentOrder::Time), ("relevance", CommentOrder::Relevance)];
+    let wanted = CommentQuery {
+        order: query.choice("order", &order),
+        limit: query.whole("maxResults", 1..=2000, 100),
+        search: query.text("search").map(str::to_owned),
+        all_replies: query.choice("replies", &[("preview", false), ("all", true)]),
+    };
+    if wanted.search.as_ref().is_some_and(|words| words.chars().count() > LONGEST_SEARCH) {
+        query.fault("search", format!("must not be longer than {LONGEST_SEARCH} characters"));
+    }
+    query.check()?;
+    Ok(Reply(vidra.comments(video, &wanted).await?))
+}
+
+/// The comment threads that the platform ranks highest.
+#[utoipa::path(
+    get, path = "/api/comments/{videoId}/top", tag = "Comments",
+    params(
+        ("videoId" = String, Path, description = "Video id or encoded URL", example = "dQw4w9WgXcQ"),
+        ("limit" = Option<u32>, Query, description = "The most threads; 10 if not given", minimum = 1, maximum = 1000, example = 10)
+    ),
+    responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
+)]
+pub(super) async fn get_top_comments(
+    Extension(vidra): Extension<Vidra>,
+    Id(video): Id<VideoId>,
+    mut query: Query,
+) -> Answer<Vec<CommentThread>> {
+    let limit = query.whole("limit", 1..=1000, 10);
+    query.check()?;
+    Ok(Reply(vidra.comments(video, &CommentQuery::top(limit)).await?))
+}
+
+/// All replies to a comment.
+#[utoipa::path(
+    get, path = "/api/comment-replies/{id}", tag = "Comments",
+    params(("id" = String, Path, description = "Comment id, or a video URL with lc=", example = "UgydxWWoeA7F1OdqypJ4AaABAg")),
+    responses((status = 200, description = "The replies", body = Vec<Comment>), AskErrors)
+)]
+pub(super) async fn get_comment_replies(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<CommentId>,
+) -> Answer<Vec<Comment>> {
+    Ok(Reply(vidra.comment_replies(&id).await?))
+}

@@ -1,0 +1,97 @@
+//! `POST /api/url/parse`: what a link names. Asks nobody.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use vidra::{ChannelRef, Error, Link};
+
+use crate::extract::JsonBody;
+use crate::problem::BodyErrors;
+use crate::reply::{Answer, Reply};
+
+/// A link to be read.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinkBody {
+    /// Any URL or bare identifier.
+    #[schema(example = "https://youtu.be/dQw4w9WgXcQ?t=43")]
+    url: String,
+}
+
+/// What a link names. Only the identifiers that it holds are there.
+#[derive(Serialize, ToSchema, Default)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ParsedLink {
+    /// Whether it names anything on YouTube.
+    is_valid: bool,
+    /// The first of video, playlist and channel that it names, or `invalid`.
+    r#type: LinkType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "dQw4w9WgXcQ")]
+    video_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    playlist_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channel_id: Option<String>,
+    /// With its `@`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handle: Option<String>,
+    /// Why it is not valid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[derive(Serialize, ToSchema, Default)]
+#[serde(rename_all = "lowercase")]
+enum LinkType {
+    Video,
+    Playlist,
+    Channel,
+    #[default]
+    Invalid,
+}
+
+/// What a link names, read without asking anybody.
+#[utoipa::path(
+    post, path = "/api/url/parse", tag = "Links",
+    request_body(content = LinkBody),
+    responses((status = 200, description = "What it names, also when that is nothing", body = ParsedLink), BodyErrors)
+)]
+pub(super) async fn parse_link(JsonBody(body): JsonBody) -> Answer<ParsedLink> {
+    let invalid = |why: String| Error::invalid("Expected a body {\"url\": \"…\"}", vec![why]);
+    let body = body.unwrap_or(Value::Null);
+    let LinkBody { url } =
+        LinkBody::deserialize(body).map_err(|error| invalid(format!("url: {error}")))?;
+    Ok(Reply(Link::parse(&url).map_or_else(ParsedLink::invalid, ParsedLink::from)))
+}
+
+impl ParsedLink {
+    fn invalid(why: &str) -> Self {
+        Self { error: Some(format!("Not a YouTube link: {why}")), ..Self::default() }
+    }
+}
+
+impl From<Link> for ParsedLink {
+    fn from(link: Link) -> Self {
+        let r#type = match &link {
+            Link { video: Some(_), .. } => LinkType::Video,
+            Link { playlist: Some(_), .. } => LinkType::Playlist,
+            Link { channel: Some(_), .. } => LinkType::Channel,
+            _ => return Self::invalid("it names no video, playlist or channel"),
+        };
+        let (channel_id, handle) = match link.channel {
+            Some(ChannelRef::Id(id)) => (Some(id.to_string()), None),
+            Some(ChannelRef::Handle(handle)) => (None, Some(handle.to_string())),
+            _ => (None, None),
+        };
+        Self {
+            is_valid: true,
+            r#type,
+            video_id: link.video.map(|id| id.to_string()),
+            playlist_id: link.playlist.map(|id| id.to_string()),
+            channel_id,
+            handle,
+            error: None,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `/api/playlist/…`.
+
+use axum::Extension;
+use vidra::{Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Selected, Selection, Vidra};
+
+use crate::extract::{Id, JsonBody};
+use crate::problem::{AskErrors, BodyErrors};
+use crate::reply::{Answer, Reply};
+
+/// A playlist with all its videos, their numbers and total length.
+#[utoipa::path(
+    get, path = "/api/playlist/{id}", tag = "Playlists",
+    params(("id" = String, Path, description = "Playlist id or URL with list=", example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")),
+    responses((status = 200, description = "The playlist", body = Playlist), AskErrors)
+)]
+pub(super) async fn get_playlist(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<PlaylistId>,
+) -> Answer<Playlist> {
+    Ok(Reply(vidra.playlist(&id).await?))
+}
+
+/// A playlist without its videos.
+#[utoipa::path(
+    get, path = "/api/playlist/{id}/info", tag = "Playlists",
+    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")),
+    responses((status = 200, description = "Title, description and pictures", body = PlaylistInfo), AskErrors)
+)]
+pub(super) async fn get_playlist_info(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<PlaylistId>,
+) -> Answer<PlaylistInfo> {
+    Ok(Reply(vidra.playlist_info(&id).await?))
+}
+
+/// The ids of all entries of a playlist.
+#[utoipa::path(
+    get, path = "/api/playlist/{id}/ids", tag = "Playlists",
+    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")),
+    responses((status = 200, description = "The ids", body = PlaylistIds), AskErrors)
+)]
+pub(super) async fn get_playlist_ids(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<PlaylistId>,
+) -> Answer<PlaylistIds> {
+    Ok(Reply(vidra.playlist_ids(&id).await?))
+}
+
+/// A playlist, filtered, then sorted, then sliced. No body keeps everything.
+#[utoipa::path(
+    post, path = "/api/playlist/{id}/query", tag = "Playlists",
+    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")),
+    request_body(
+        content = Option<Selection>,
+        example = json!({"filter": {"duration": {"min": 60}}, "sort": {"field": "views", "order": "desc"}, "range": {"start": 1, "end": 10}})
+    ),
+    responses((status = 200, description = "What is left of the playlist", body = Selected), AskErrors, BodyErrors)
+)]
+pub(super) async fn query_playlist(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<PlaylistId>,
+    JsonBody(body): JsonBody,
+) -> Answer<Selected> {
+    let selection = body.as_ref().map(Selection::from_json).transpose()?.unwrap_or_default();
+    Ok(Reply(vidra.query_playlist(&id, &selection).await?))
+}

@@ -1,0 +1,92 @@
+//! `/api/i18n/…` and `/api/video-categories`.
+
+use axum::Extension;
+use vidra::{CategoryQuery, Language, Region, VideoCategory, Vidra};
+
+use crate::extract::{Code, Query};
+use crate::problem::{AskErrors, Problem};
+use crate::reply::{Answer, Reply};
+
+/// The most category ids, as the platform takes them.
+const MOST_CATEGORIES: usize = 50;
+
+/// The regions that the platform serves.
+#[utoipa::path(
+    get, path = "/api/i18n/regions", tag = "Regions",
+    params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
+    responses((status = 200, description = "The regions", body = Vec<Region>), AskErrors)
+)]
+pub(super) async fn get_regions(
+    Extension(vidra): Extension<Vidra>,
+    query: Query,
+) -> Answer<Vec<Region>> {
+    let hl = language(query)?;
+    Ok(Reply(vidra.regions(hl.as_deref()).await?))
+}
+
+/// The languages of the platform's interface.
+#[utoipa::path(
+    get, path = "/api/i18n/languages", tag = "Regions",
+    params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
+    responses((status = 200, description = "The languages", body = Vec<Language>), AskErrors)
+)]
+pub(super) async fn get_languages(
+    Extension(vidra): Extension<Vidra>,
+    query: Query,
+) -> Answer<Vec<Language>> {
+    let hl = language(query)?;
+    Ok(Reply(vidra.languages(hl.as_deref()).await?))
+}
+
+/// Video categories, of a region or by id.
+#[utoipa::path(
+    get, path = "/api/video-categories", tag = "Regions",
+    params(
+        ("region" = Option<String>, Query, description = "Two-letter code of a region; US if neither it nor `ids` is given", pattern = "^[A-Za-z]{2}$", example = "US"),
+        ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas; not together with `region`"),
+        ("hl" = Option<String>, Query, description = "Language of the titles; English if not given", example = "en")
+    ),
+    responses((status = 200, description = "The categories", body = Vec<VideoCategory>), AskErrors)
+)]
+pub(super) async fn get_video_categories(
+    Extension(vidra): Extension<Vidra>,
+    mut query: Query,
+) -> Answer<Vec<VideoCategory>> {
+    let wanted = match (query.text("ids"), query.text("region")) {
+        (Some(_), Some(_)) => {
+            query.fault("ids", "cannot be combined with region");
+            CategoryQuery::Ids(vec![])
+        }
+        (Some(ids), None) => {
+            let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned);
+            category_ids(ids.collect(), &mut query)
+        }
+        (None, region) => {
+            let region = region.unwrap_or("US").to_ascii_uppercase();
+            if region.len() != 2 || !region.bytes().all(|byte| byte.is_ascii_uppercase()) {
+                query.fault("region", "must be a two-letter code such as US");
+            }
+            CategoryQuery::Region(region)
+        }
+    };
+    let hl = language(query)?;
+    Ok(Reply(vidra.video_categories(&wanted, hl.as_deref()).await?))
+}
+
+fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
+    if !(1..=MOST_CATEGORIES).contains(&ids.len()) {
+        query.fault("ids", format!("expected 1 to {MOST_CATEGORIES} entries, got {}", ids.len()));
+    }
+    let is_number = |id: &String| id.len() <= 9 && id.bytes().all(|byte| byte.is_ascii_digit());
+    if !ids.iter().all(is_number) {
+        query.fault("ids", "category ids are numbers");
+    }
+    CategoryQuery::Ids(ids)
+}
+
+/// `hl`, read last: whatever was wrong with the query ends the request here.
+fn language(mut query: Query) -> Result<Option<String>, Problem> {
+    let hl = query.parsed::<Code>("hl").map(|Code(code)| code);
+    query.check()?;
+    Ok(hl)
+}

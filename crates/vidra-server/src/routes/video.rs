@@ -1,0 +1,74 @@
+//! `/api/video/…` and `/api/videos`.
+
+use axum::Extension;
+use vidra::{Error, Video, VideoId, VideoTitle, Vidra};
+
+use crate::extract::{Id, Query};
+use crate::problem::AskErrors;
+use crate::reply::{Answer, Reply};
+
+/// The most entries of `ids`.
+const MOST_VIDEOS: usize = 500;
+
+/// One video.
+#[utoipa::path(
+    get, path = "/api/video/{id}", tag = "Videos",
+    params(("id" = String, Path, description = "Video id or URL", example = "dQw4w9WgXcQ")),
+    responses((status = 200, description = "The video", body = Video), AskErrors)
+)]
+pub(super) async fn get_video(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<VideoId>,
+) -> Answer<Video> {
+    Ok(Reply(vidra.video(id).await?))
+}
+
+/// A video's title alone.
+#[utoipa::path(
+    get, path = "/api/video/{id}/title", tag = "Videos",
+    params(("id" = String, Path, description = "Video id or encoded URL", example = "dQw4w9WgXcQ")),
+    responses((status = 200, description = "Id and title", body = VideoTitle), AskErrors)
+)]
+pub(super) async fn get_video_title(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<VideoId>,
+) -> Answer<VideoTitle> {
+    Ok(Reply(vidra.video_title(id).await?))
+}
+
+/// Several videos, in the order asked; those that the platform does not know are left out.
+#[utoipa::path(
+    get, path = "/api/videos", tag = "Videos",
+    params(("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "dQw4w9WgXcQ,9bZkp7q19f0")),
+    responses((status = 200, description = "The videos", body = Vec<Video>), AskErrors)
+)]
+pub(super) async fn get_videos(
+    Extension(vidra): Extension<Vidra>,
+    query: Query,
+) -> Answer<Vec<Video>> {
+    let ids = video_ids(query.text("ids").unwrap_or_default())?;
+    Ok(Reply(vidra.videos(&ids).await?))
+}
+
+/// Reads the list, naming every malformed entry.
+fn video_ids(list: &str) -> vidra::Result<Vec<VideoId>> {
+    let entries: Vec<&str> =
+        list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();
+    if !(1..=MOST_VIDEOS).contains(&entries.len()) {
+        let fault = format!("ids: expected 1 to {MOST_VIDEOS} entries, got {}", entries.len());
+        return Err(Error::invalid("The list of videos is not valid", vec![fault]));
+    }
+    let mut faults = vec![];
+    let mut ids = Vec::with_capacity(entries.len());
+    for entry in entries {
+        match VideoId::parse(entry) {
+            Ok(id) => ids.push(id),
+            Err(error) => faults.push(format!("ids: {}", error.message())),
+        }
+    }
+    if faults.is_empty() {
+        Ok(ids)
+    } else {
+        Err(Error::invalid("The list of videos is not valid", faults))
+    }
+}

@@ -1,0 +1,97 @@
+//! URLs typed into a path as they are: `/api/video/https://www.youtube.com/watch?v=ID`.
+//!
+//! To a router such a path has too many segments and a query that is not the endpoint's. Before
+//! routing it is rewritten to the form with the URL encoded in one segment. The query stays as well:
+//! parameters of the endpoint may stand among those of the URL.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::Uri;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tower::Layer;
+use tower::util::MapRequestLayer;
+
+/// Endpoints that take an identifier last, with the sub-resources that can follow it.
+const PREFIXES: [(&str, &[&str]); 5] = [
+    ("/api/video/", &["title"]),
+    ("/api/channel/", &["videos"]),
+    ("/api/playlist/", &["info", "ids", "query"]),
+    ("/api/comments/", &["top"]),
+    ("/api/comment-replies/", &[]),
+];
+
+/// Puts the rewriting before the router's own matching.
+pub(crate) fn before_routing(routes: Router) -> Router {
+    let rewrite = MapRequestLayer::new(|mut request: Request| {
+        if let Some(uri) = rewritten(request.uri()) {
+            *request.uri_mut() = uri;
+        }
+        request
+    });
+    Router::new().fallback_service(rewrite.layer(routes))
+}
+
+fn rewritten(uri: &Uri) -> Option<Uri> {
+    let (prefix, url) = typed_url(uri.path())?;
+    let mut target = String::from(prefix);
+    target.extend(utf8_percent_encode(url, NON_ALPHANUMERIC));
+    if let Some(query) = uri.query() {
+        target.extend(utf8_percent_encode("?", NON_ALPHANUMERIC));
+        target.extend(utf8_percent_encode(query, NON_ALPHANUMERIC));
+        target.push('?');
+        target.push_str(query);
+    }
+    target.parse().ok()
+}
+
+/// Splits a path that ends in a URL. `None` for every path that the router understands by itself.
+fn typed_url(path: &str) -> Option<(&str, &str)> {
+    let (prefix, subs) = PREFIXES.iter().find(|(prefix, _)| path.starts_with(prefix))?;
+    let rest = &path[prefix.len()..];
+    let has_scheme = ["https:/", "http:/"].iter().any(|scheme| {
+        rest.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+    });
+    let has_host = rest.split_once('/').is_some_and(|(first, more)| {
+        first.contains('.') && !first.starts_with('@') && !subs.contains(&more)
+    });
+    // A host without a path and a scheme, `youtube.com?v=…`, is one segment with its query cut off.
+    (has_scheme || has_host).then_some((*prefix, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_packed_into_one_segment_and_nothing_else_is_touched() {
+        let table = [
+            ("/api/video/https://youtu.be/dQw4w9WgXcQ", Some("https://youtu.be/dQw4w9WgXcQ")),
+            ("/api/video/https:/youtu.be/dQw4w9WgXcQ", Some("https:/youtu.be/dQw4w9WgXcQ")),
+            ("/api/video/youtu.be/dQw4w9WgXcQ", Some("youtu.be/dQw4w9WgXcQ")),
+            (
+                "/api/channel/https://www.youtube.com/@a/videos",
+                Some("https://www.youtube.com/@a/videos"),
+            ),
+            ("/api/video/dQw4w9WgXcQ", None),
+            ("/api/video/dQw4w9WgXcQ/title", None),
+            ("/api/channel/@some.handle/videos", None),
+            ("/api/channel/some.handle/videos", None),
+            ("/api/videos", None),
+            ("/api/i18n/regions", None),
+        ];
+        for (path, url) in table {
+            assert_eq!(typed_url(path).map(|(_, url)| url), url, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_query_goes_into_the_url_and_stays() {
+        let uri = "/api/comments/https://www.youtube.com/watch?v=dQw4w9WgXcQ&maxResults=5";
+        let uri = rewritten(&uri.parse().unwrap()).unwrap();
+        assert_eq!(uri.query(), Some("v=dQw4w9WgXcQ&maxResults=5"));
+        let segment = uri.path().strip_prefix("/api/comments/").unwrap();
+        assert!(!segment.contains('/'));
+        let decoded = percent_encoding::percent_decode_str(segment).decode_utf8().unwrap();
+        assert_eq!(decoded, "https://www.youtube.com/watch?v=dQw4w9WgXcQ&maxResults=5");
+    }
+}
