@@ -1,0 +1,156 @@
+//! Every flag, each with an environment variable of the same name.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Clean JSON from YouTube: videos, playlists, channels and comments.
+#[derive(Debug, Parser)]
+#[command(name = "vidra", version, about)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// How the log is written to standard error: text, json, or auto (text on a terminal). RUST_LOG
+    /// sets what is logged
+    #[arg(long, env = "VIDRA_LOG_FORMAT", value_enum, default_value_t, global = true)]
+    pub(crate) log_format: LogFormat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the REST service
+    Serve(ServeArgs),
+}
+
+/// How the log looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Text on a terminal, JSON otherwise.
+    #[default]
+    Auto,
+    /// Lines for people.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+/// How searches are billed by the platform.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QuotaModel {
+    /// Searches have a bucket of their own (since June 2026).
+    #[default]
+    Buckets,
+    /// A search costs 100 units of the one bucket (before June 2026).
+    Legacy,
+}
+
+/// Options of `vidra serve`. The upstream key is not among them: it comes from the environment
+/// variable YOUTUBE_API_KEY or from a file, because arguments can be read by everybody on a machine.
+#[derive(Debug, Parser)]
+pub(crate) struct ServeArgs {
+    /// The address to listen on; port 0 takes a free one
+    #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
+    pub(crate) listen: SocketAddr,
+
+    /// Run against the built-in simulator: no key, no internet
+    #[arg(long, env = "VIDRA_DEMO")]
+    pub(crate) demo: bool,
+
+    /// A file that holds the upstream key, used when YOUTUBE_API_KEY is not set
+    #[arg(long, env = "VIDRA_API_KEY_FILE", value_name = "FILE")]
+    pub(crate) api_key_file: Option<PathBuf>,
+
+    /// The address of the Data API
+    #[arg(long, env = "VIDRA_DATA_API_URL", value_name = "URL", default_value = "https://www.googleapis.com/youtube/v3", value_parser = http_url)]
+    pub(crate) data_api_url: String,
+
+    /// How often a failed exchange with the platform is repeated
+    #[arg(long, env = "VIDRA_RETRIES", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub(crate) retries: u32,
+
+    /// The longest wait before the first retry; doubled for each further one
+    #[arg(long, env = "VIDRA_RETRY_DELAY", value_name = "TIME", default_value = "300ms", value_parser = time)]
+    pub(crate) retry_delay: Duration,
+
+    /// How long one exchange with the platform may take
+    #[arg(long, env = "VIDRA_UPSTREAM_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = time)]
+    pub(crate) upstream_timeout: Duration,
+
+    /// How long a request may take in all, retries and pages included
+    #[arg(long, env = "VIDRA_REQUEST_TIMEOUT", value_name = "TIME", default_value = "120s", value_parser = time)]
+    pub(crate) request_timeout: Duration,
+
+    /// The folder of what must survive a restart: the quota ledger [default: the user's state folder]
+    #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+
+    /// Units a day that the platform grants to the key's project
+    #[arg(long, env = "VIDRA_QUOTA_LIMIT", value_name = "UNITS", default_value_t = 10_000)]
+    pub(crate) quota_limit: u32,
+
+    /// Searches a day that the platform grants
+    #[arg(long, env = "VIDRA_SEARCH_LIMIT", value_name = "CALLS", default_value_t = 100)]
+    pub(crate) search_limit: u32,
+
+    /// How the platform bills searches
+    #[arg(long, env = "VIDRA_QUOTA_MODEL", value_enum, default_value_t)]
+    pub(crate) quota_model: QuotaModel,
+
+    /// Never use search to find a channel by its custom name
+    #[arg(long, env = "VIDRA_NO_SEARCH")]
+    pub(crate) no_search: bool,
+}
+
+/// `300ms`, `10s`, `2m`, or seconds as a plain number.
+fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let wrong = || "expected a time such as 300ms, 10s or 2m".to_owned();
+    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
+    match &text[digits..] {
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" | "" => Ok(Duration::from_secs(number)),
+        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        _ => Err(wrong()),
+    }
+}
+
+fn http_url(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    match rest {
+        Some(rest) if !rest.is_empty() && !rest.contains(['?', '#', '@', ' ']) => {
+            Ok(text.to_owned())
+        }
+        _ => Err("expected an http or https URL without query or user".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let table = [("300ms", 300), ("10s", 10_000), ("2m", 120_000), ("7", 7_000), ("0s", 0)];
+        for (text, millis) in table {
+            assert_eq!(time(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "s", "1h30", "-1s", "1.5s", "ten"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_flag_has_its_environment_variable() {
+        use clap::CommandFactory;
+        let args = Args::command();
+        let serve = args.find_subcommand("serve").unwrap();
+        for flag in serve.get_arguments().filter(|flag| flag.get_id() != "help") {
+            let name = flag.get_long().unwrap().replace('-', "_").to_uppercase();
+            let expected = format!("VIDRA_{name}");
+            assert_eq!(flag.get_env().and_then(|env| env.to_str()), Some(expected.as_str()));
+        }
+    }
+}

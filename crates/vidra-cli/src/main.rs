@@ -1,0 +1,39 @@
+//! The `vidra` command.
+
+mod args;
+mod log;
+mod serve;
+
+use std::process::ExitCode;
+
+use args::{Args, Command};
+use clap::Parser;
+
+/// Building answers of many small strings is a third faster with it than with the system's
+/// allocator; a hit from a cache does not allocate and does not care.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    // Before the arguments are read, because they fall back to the environment; and before any
+    // thread is started, because changing the environment is not safe afterwards.
+    let env_file = dotenvy::dotenv();
+    let args = Args::parse();
+    log::install(args.log_format);
+    if let Err(error) = env_file
+        && !error.not_found()
+    {
+        eprintln!("vidra: .env cannot be read: {}", log::without_values(&error));
+        return ExitCode::from(2);
+    }
+    let result = match args.command {
+        Command::Serve(options) => serve::run(&options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("vidra: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

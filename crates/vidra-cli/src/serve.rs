@@ -1,0 +1,133 @@
+//! `vidra serve`: puts client and service together and runs them.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tokio::net::TcpListener;
+use vidra::{ApiKey, InProcess, QuotaLimits, RetryPolicy, SearchBilling, Vidra};
+use vidra_sim::{Kind, Simulator};
+
+use crate::args::{QuotaModel, ServeArgs};
+
+/// Where demo mode's simulator would be; no connection is ever made.
+const DEMO_URL: &str = "http://demo.invalid/youtube/v3";
+const DEMO_KEY: &str = "demo-key";
+
+/// Runs the service until it is told to stop.
+pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
+    let vidra = if args.demo { demo_client(args) } else { client(args)? };
+    let runtime =
+        tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(args.listen)
+            .await
+            .map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        tracing::info!(%address, demo = args.demo, "listening");
+        if args.demo {
+            print_tour(&format!("http://{address}"));
+        } else if !vidra.has_key() {
+            tracing::warn!("no upstream key: set YOUTUBE_API_KEY or --api-key-file");
+        }
+        vidra_server::serve(listener, vidra_server::app(vidra), stop_signal())
+            .await
+            .map_err(|error| format!("the service stopped: {error}"))
+    })
+}
+
+/// A client of the real platform, or of whatever `--data-api-url` names.
+fn client(args: &ServeArgs) -> Result<Vidra, String> {
+    let state_dir = args.state_dir.clone().or_else(user_state_dir);
+    let mut builder = settings(args).key(api_key(args)?).data_api_url(&args.data_api_url);
+    match state_dir {
+        Some(folder) => builder = builder.state_dir(folder),
+        None => tracing::warn!("no state folder: the quota ledger ends with this process"),
+    }
+    Ok(builder.build())
+}
+
+/// A client of the built-in simulator. Its ledger is kept only where a folder was asked for: the
+/// demo must not touch the count of the real key.
+fn demo_client(args: &ServeArgs) -> Vidra {
+    let builder = settings(args)
+        .key(ApiKey::new(DEMO_KEY))
+        .data_api_url(DEMO_URL)
+        .transport(InProcess(Simulator::builder().key(DEMO_KEY).build()));
+    match &args.state_dir {
+        Some(folder) => builder.state_dir(folder).build(),
+        None => builder.build(),
+    }
+}
+
+fn settings(args: &ServeArgs) -> vidra::Builder {
+    let search = match args.quota_model {
+        QuotaModel::Buckets => SearchBilling::OwnBucket(args.search_limit),
+        QuotaModel::Legacy => SearchBilling::Shared(100),
+    };
+    Vidra::builder()
+        .quota(QuotaLimits { default: args.quota_limit, search })
+        .retry(RetryPolicy { retries: args.retries, delay: args.retry_delay })
+        .attempt_timeout(args.upstream_timeout)
+        .deadline(args.request_timeout)
+        .search(!args.no_search)
+}
+
+/// The upstream key, from the environment or from a file. `None` where neither is set.
+fn api_key(args: &ServeArgs) -> Result<Option<ApiKey>, String> {
+    let (text, source) = match (env::var("YOUTUBE_API_KEY"), &args.api_key_file) {
+        (Ok(key), _) if !key.trim().is_empty() => (key, "YOUTUBE_API_KEY".to_owned()),
+        (_, Some(file)) => (read_key(file)?, file.display().to_string()),
+        _ => return Ok(None),
+    };
+    match ApiKey::new(&text) {
+        Some(key) => Ok(Some(key)),
+        None => Err(format!("{source} does not hold a usable key")),
+    }
+}
+
+fn read_key(file: &Path) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+}
+
+/// `$XDG_STATE_HOME/vidra`, else `~/.local/state/vidra`.
+fn user_state_dir() -> Option<PathBuf> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .map(|folder| folder.join("vidra"))
+}
+
+/// A few URLs that show what there is.
+fn print_tour(base: &str) {
+    println!("vidra runs at {base} over a made-up world. Try:\n");
+    for stop in vidra_sim::tour() {
+        let id = &stop.id;
+        let path = match stop.kind {
+            Kind::Video | Kind::Error => format!("video/{id}"),
+            Kind::Channel | Kind::Handle => format!("channel/{id}"),
+            Kind::Username => format!("channel/https://www.youtube.com/user/{id}"),
+            Kind::Playlist => format!("playlist/{id}"),
+            Kind::Comment => format!("comment-replies/{id}"),
+        };
+        println!("  {base}/api/{path}  {}", stop.what);
+    }
+    println!("\nAnd {base}/openapi.json for every endpoint there is.");
+}
+
+/// Resolves at SIGTERM or Ctrl-C.
+async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = tokio::signal::ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _ = interrupt.await;
+        }
+    }
+}
