@@ -151,7 +151,7 @@ impl FromStr for Code {
     }
 }
 
-/// A JSON body. No body at all is `None`.
+/// A JSON body. No body at all, and `null`, is `None`.
 pub(crate) struct JsonBody(pub(crate) Option<Value>);
 
 /// No body that an endpoint takes comes near it.
@@ -185,7 +185,12 @@ fn read(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, Problem> {
         let message = "The body has to be application/json".to_owned();
         return Err(Problem::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    serde_json::from_slice(bytes).map(Some).map_err(|error| {
-        Error::invalid("The body is not valid JSON", vec![format!("body: {error}")]).into()
-    })
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Null) => Ok(None),
+        Ok(value) => Ok(Some(value)),
+        Err(error) => {
+            let fault = format!("body: {error}");
+            Err(Error::invalid("The body is not valid JSON", vec![fault]).into())
+        }
+    }
 }

@@ -70,7 +70,30 @@ pub(crate) fn routes() -> (Router<Document>, openapi::OpenApi) {
         .routes(routes!(status::get_readiness))
         .routes(routes!(get_openapi))
         .split_for_parts();
+    let document = with_headers(document);
     (routes.fallback(no_such_route).method_not_allowed_fallback(wrong_method), document)
+}
+
+/// Tells of the headers that the layers around all routes add.
+fn with_headers(mut document: openapi::OpenApi) -> openapi::OpenApi {
+    let header = |text: &str, kind| {
+        let schema = openapi::ObjectBuilder::new().schema_type(kind);
+        openapi::HeaderBuilder::new().schema(Some(schema)).description(Some(text)).build()
+    };
+    let operations =
+        document.paths.paths.values_mut().flat_map(|path| [&mut path.get, &mut path.post]);
+    for operation in operations.flatten() {
+        for (status, response) in &mut operation.responses.responses {
+            let openapi::RefOr::T(response) = response else { continue };
+            let cost = header("Upstream units that this answer cost", openapi::Type::Integer);
+            response.headers.insert("X-Quota-Cost".to_owned(), cost.into());
+            if status == "200" {
+                let etag = header("Changes only when the answer does", openapi::Type::String);
+                response.headers.insert("ETag".to_owned(), etag.into());
+            }
+        }
+    }
+    document
 }
 
 /// The document that `GET /openapi.json` serves.

@@ -43,7 +43,7 @@ pub struct Channel {
     pub video_count: u64,
     /// The country it is assigned to, a two-letter code; absent where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(example = "US"))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = "US"))]
     pub country: Option<String>,
     /// The pictures there are.
     pub thumbnails: Thumbnails,
@@ -211,7 +211,9 @@ async fn list(
         Err(error) if error.kind() == ErrorKind::NotFound => vec![],
         other => other?,
     };
-    Ok(items.into_iter().next())
+    // Asked by id, matched by id.
+    let wanted = items.iter().position(|item| filter == "id" && item.id.as_deref() == Some(value));
+    Ok(items.into_iter().nth(wanted.unwrap_or(0)))
 }
 
 /// The newest uploads. For a channel's own id the uploads playlist is known without asking.

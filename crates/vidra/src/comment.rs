@@ -65,6 +65,7 @@ pub struct Comment {
     pub updated_at: Moment,
     /// The comment that it answers to; absent on a top-level comment.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub parent_id: Option<String>,
 }
 
@@ -124,10 +125,9 @@ impl CommentThread {
 impl Comment {
     pub(crate) fn from_wire(comment: wire::Comment) -> Self {
         let snippet = comment.snippet.unwrap_or_default();
-        let text = match (snippet.text_original, snippet.text_display) {
-            (Some(original), _) => original,
-            (None, Some(display)) => html::to_text(&display),
-            (None, None) => String::new(),
+        let text = match snippet.text_original.filter(|text| !text.is_empty()) {
+            Some(original) => original,
+            None => html::to_text(&snippet.text_display.unwrap_or_default()),
         };
         let author = snippet.author_channel_id.unwrap_or_default();
         Self {

@@ -1,8 +1,9 @@
 //! The strings people read: `1.8B`, `3:34`, `2d 5h`, `October 25, 2009`, `3 weeks ago`; and the two
 //! formats the platform writes time in. Pure: the current time is always an argument.
 
+use jiff::fmt::temporal::SpanParser;
 use jiff::tz::TimeZone;
-use jiff::{Span, SpanRelativeTo, Timestamp, Unit};
+use jiff::{SpanRelativeTo, Timestamp, Unit};
 use serde::{Serialize, Serializer};
 
 /// A number as JavaScript's `Intl.NumberFormat("en-US", {notation: "compact"})` writes it.
@@ -31,10 +32,20 @@ pub fn compact(number: u64) -> String {
         return match (tenths / 10, tenths % 10) {
             (whole @ 0..10, 1..) => format!("{whole}.{}{suffix}", tenths % 10),
             (whole @ 0..10, 0) => format!("{whole}{suffix}"),
-            _ => format!("{}{suffix}", (number.saturating_add(unit / 2)) / unit),
+            _ => format!("{}{suffix}", grouped(number.saturating_add(unit / 2) / unit)),
         };
     }
     unreachable!("every number from 1,000 on has a unit")
+}
+
+/// Past the largest unit numbers grow long, and get separators from five digits on: `9999`,
+/// `10,000`. No `u64` has more than two separators there.
+fn grouped(number: u64) -> String {
+    match number {
+        ..10_000 => number.to_string(),
+        10_000..1_000_000 => format!("{},{:03}", number / 1_000, number % 1_000),
+        _ => format!("{},{:03},{:03}", number / 1_000_000, number / 1_000 % 1_000, number % 1_000),
+    }
 }
 
 /// Seconds as a clock: `0:07`, `3:34`, `1:08:06`, `26:03:04`.
@@ -75,7 +86,7 @@ pub fn age(at: Timestamp, now: Timestamp) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
     const DAY: i64 = 24 * HOUR;
-    let seconds = now.as_second() - at.as_second();
+    let seconds = now.duration_since(at).as_secs();
     let (count, unit) = match seconds {
         ..MINUTE => return "just now".to_owned(),
         MINUTE..HOUR => (seconds / MINUTE, "minute"),
@@ -94,8 +105,9 @@ pub fn age(at: Timestamp, now: Timestamp) -> String {
 /// An ISO 8601 duration in whole seconds: `PT3M34S`, `P1DT2H3M4S`, `P0D`. A text that is none is 0,
 /// because a video whose length is unknown is no reason to fail the answer it is in.
 pub fn parse_duration(text: &str) -> u64 {
-    let seconds = text
-        .parse::<Span>()
+    // Not `str::parse`, which takes "3 minutes" too.
+    let seconds = SpanParser::new()
+        .parse_span(text)
         .and_then(|span| span.total((Unit::Second, SpanRelativeTo::days_are_24_hours())))
         .unwrap_or(0.0);
     // Saturates: a negative length is 0.

@@ -133,8 +133,14 @@ impl ChannelRef {
         if let Some(id) = ChannelId::bare(text) {
             return Some(Self::Id(id));
         }
-        let handle = text.strip_prefix('@').unwrap_or(text);
-        Handle::bare(&link::decode(handle)?).map(Self::Handle)
+        let text = link::decode(text)?;
+        match text.strip_prefix('@') {
+            Some(handle) => Handle::bare(handle),
+            // A word with the platform's own host in it looks like a URL and is meant to.
+            None if link::imitates_host(&text) => None,
+            None => Handle::bare(&text),
+        }
+        .map(Self::Handle)
     }
 }
 
@@ -227,9 +233,9 @@ fn is_name(text: &str, max_chars: usize) -> bool {
         '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff0}'..='\u{ffff}' => false,
         c => !c.is_control() && !c.is_whitespace(),
     };
-    let mut count = 0;
-    let fits = text.chars().inspect(|_| count += 1).take(max_chars + 1).all(allowed);
-    fits && (1..=max_chars).contains(&count)
+    let fits = text.chars().all(allowed) && text.chars().count() <= max_chars;
+    // Dots alone are a path, not a name.
+    fits && text.chars().any(char::is_alphanumeric)
 }
 
 /// `Display`, `Debug` and JSON of the newtypes are the text the platform writes.

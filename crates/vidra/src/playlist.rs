@@ -172,7 +172,8 @@ pub(crate) async fn info(scope: &Scope, id: &PlaylistId) -> Result<PlaylistInfo>
         .with("part", "snippet")
         .with("id", id.as_str());
     let items: Vec<wire::Playlist> = scope.list(&call).await?;
-    match items.into_iter().next() {
+    let wanted = items.iter().position(|item| item.id.as_deref() == Some(id.as_str()));
+    match items.into_iter().nth(wanted.unwrap_or(0)) {
         Some(playlist) => Ok(PlaylistInfo::from_wire(id.clone(), playlist)),
         None => Err(Error::not_found("Playlist", id)),
     }

@@ -9,9 +9,11 @@ use serde::Serialize;
 use crate::playlist::{Playlist, PlaylistInfo, PlaylistVideo};
 
 /// What to keep of a playlist, in which order, and which slice of that. The default keeps all.
+///
 /// Serialises to the JSON that [`Selection::from_json`] reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(description = "First filter, then sort, then slice"))]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
     /// First keep the videos within these bounds.

@@ -1,8 +1,9 @@
 //! Pictures of videos, playlists and channels.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::MapAccess;
+use serde::{Deserialize, Serialize};
 
-use crate::upstream::wire::count;
+use crate::upstream::wire::{Member, Object, Picture, member};
 
 /// Pictures of one thing in up to five sizes. Sizes that do not exist are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,19 +11,19 @@ use crate::upstream::wire::count;
 #[serde(default)]
 pub struct Thumbnails {
     /// About 120×90.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "member")]
     pub default: Option<Thumbnail>,
     /// About 320×180.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "member")]
     pub medium: Option<Thumbnail>,
     /// About 480×360.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "member")]
     pub high: Option<Thumbnail>,
     /// About 640×480.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "member")]
     pub standard: Option<Thumbnail>,
     /// About 1280×720.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "member")]
     pub maxres: Option<Thumbnail>,
 }
 
@@ -35,9 +36,8 @@ impl Thumbnails {
 }
 
 /// One picture.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default)]
 pub struct Thumbnail {
     /// On the platform's image host.
     #[cfg_attr(
@@ -46,15 +46,25 @@ pub struct Thumbnail {
     )]
     pub url: String,
     /// In pixels; 0 where the platform does not say.
-    #[serde(deserialize_with = "pixels")]
     #[cfg_attr(feature = "openapi", schema(example = 120))]
     pub width: u32,
     /// In pixels; 0 where the platform does not say.
-    #[serde(deserialize_with = "pixels")]
     #[cfg_attr(feature = "openapi", schema(example = 90))]
     pub height: u32,
 }
 
-fn pixels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    Ok(count(deserializer)?.and_then(|pixels| pixels.try_into().ok()).unwrap_or(0))
+impl Member for Thumbnails {
+    fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
+        Object::from_map(map).map(|object| object.map(|Object(thumbnails)| thumbnails))
+    }
+}
+
+/// A picture without a URL does not exist.
+impl Member for Thumbnail {
+    fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
+        let Some(Picture { url, width, height }) = Picture::from_map(map)? else { return Ok(None) };
+        let pixels = |count: Option<u64>| count.and_then(|n| n.try_into().ok()).unwrap_or(0);
+        let url = url.filter(|url| !url.is_empty());
+        Ok(url.map(|url| Self { url, width: pixels(width), height: pixels(height) }))
+    }
 }

@@ -27,17 +27,21 @@ pub(super) struct ParsedLink {
     /// The first of video, playlist and channel that it names, or `invalid`.
     r#type: LinkType,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "dQw4w9WgXcQ")]
+    #[schema(nullable = false, example = "dQw4w9WgXcQ")]
     video_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     playlist_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     channel_id: Option<String>,
     /// With its `@`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     handle: Option<String>,
     /// Why it is not valid.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     error: Option<String>,
 }
 

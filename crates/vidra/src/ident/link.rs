@@ -51,8 +51,8 @@ impl Link {
         if let Some(id) = ChannelId::bare(text) {
             return Some(Self { channel: Some(ChannelRef::Id(id)), ..none });
         }
-        if let Some(handle) = text.strip_prefix('@') {
-            let handle = Handle::bare(&decode(handle)?)?;
+        if let Some(handle) = decode(text)?.strip_prefix('@') {
+            let handle = Handle::bare(handle)?;
             return Some(Self { channel: Some(ChannelRef::Handle(handle)), ..none });
         }
         let is_playlist = PLAYLIST_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
@@ -122,6 +122,12 @@ impl Host {
             _ => Err("the host is not YouTube's"),
         }
     }
+}
+
+/// Whether text that is no host of the platform holds the name of one: `youtube.com.evil.example`.
+pub(crate) fn imitates_host(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["youtube.com", "youtu.be", "youtube-nocookie.com"].iter().any(|host| text.contains(host))
 }
 
 /// Drops `http:` or `https:` and the slashes behind it. One slash is enough: proxies and path

@@ -297,3 +297,6 @@ fn next_reset(now: Timestamp) -> Timestamp {
 fn until_reset(now: Timestamp) -> Duration {
     now.duration_until(next_reset(now)).unsigned_abs()
 }
+
+#[cfg(test)]
+mod tests;

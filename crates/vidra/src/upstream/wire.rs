@@ -1,299 +1,292 @@
-//! The platform's own shapes, as lenient as the data is: any part and any member may be missing or
-//! null, counts are strings here and numbers there, and an error may be a bare string.
+//! The platform's own shapes, as lenient as the data is: any part and any member may be missing,
+//! null or of another type, counts are strings here and numbers there, and an error may be a bare
+//! string.
+
+mod member;
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{self, Deserializer, IgnoredAny, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
+use crate::ident::VideoId;
 use crate::thumbnail::Thumbnails;
+use member::Lenient;
+pub(crate) use member::{Member, Object, member};
 
 /// Any list answer. `items` is absent where some endpoints find nothing.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub(crate) struct List<T> {
-    // By hand, because the derived default would ask for `T: Default`.
-    #[serde(default = "none")]
     pub(crate) items: Option<Vec<T>>,
-    #[serde(default)]
     pub(crate) next_page_token: Option<String>,
 }
 
-fn none<T>() -> Option<T> {
-    None
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct Video {
-    pub(crate) id: Option<String>,
-    pub(crate) snippet: Option<VideoSnippet>,
-    pub(crate) content_details: Option<VideoContent>,
-    pub(crate) statistics: Option<VideoStatistics>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct VideoSnippet {
-    pub(crate) published_at: Option<String>,
-    pub(crate) channel_id: Option<String>,
-    pub(crate) channel_title: Option<String>,
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) thumbnails: Option<Thumbnails>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct VideoContent {
-    pub(crate) duration: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct VideoStatistics {
-    #[serde(deserialize_with = "count")]
-    pub(crate) view_count: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub(crate) like_count: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub(crate) comment_count: Option<u64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct Channel {
-    pub(crate) id: Option<String>,
-    pub(crate) snippet: Option<ChannelSnippet>,
-    pub(crate) statistics: Option<ChannelStatistics>,
-    pub(crate) content_details: Option<ChannelContent>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct ChannelSnippet {
-    pub(crate) title: Option<String>,
-    pub(crate) custom_url: Option<String>,
-    pub(crate) country: Option<String>,
-    pub(crate) thumbnails: Option<Thumbnails>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct ChannelStatistics {
-    #[serde(deserialize_with = "count")]
-    pub(crate) view_count: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub(crate) subscriber_count: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    pub(crate) video_count: Option<u64>,
-    pub(crate) hidden_subscriber_count: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct ChannelContent {
-    pub(crate) related_playlists: Option<RelatedPlaylists>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct RelatedPlaylists {
-    pub(crate) uploads: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Playlist {
-    pub(crate) id: Option<String>,
-    pub(crate) snippet: Option<PlaylistSnippet>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct PlaylistSnippet {
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) thumbnails: Option<Thumbnails>,
-}
-
-/// An entry of a playlist, from whichever of its parts were asked for.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct PlaylistItem {
-    pub(crate) snippet: Option<PlaylistItemSnippet>,
-    pub(crate) content_details: Option<VideoReference>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct PlaylistItemSnippet {
-    pub(crate) resource_id: Option<VideoReference>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct VideoReference {
-    pub(crate) video_id: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct CommentThread {
-    pub(crate) id: Option<String>,
-    pub(crate) snippet: Option<ThreadSnippet>,
-    pub(crate) replies: Option<Replies>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct ThreadSnippet {
-    pub(crate) video_id: Option<String>,
-    pub(crate) channel_id: Option<String>,
-    pub(crate) top_level_comment: Option<Comment>,
-    #[serde(deserialize_with = "count")]
-    pub(crate) total_reply_count: Option<u64>,
-    pub(crate) can_reply: Option<bool>,
-    pub(crate) is_public: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Replies {
-    pub(crate) comments: Option<Vec<Comment>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Comment {
-    pub(crate) id: Option<String>,
-    pub(crate) snippet: Option<CommentSnippet>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct CommentSnippet {
-    pub(crate) author_display_name: Option<String>,
-    pub(crate) author_profile_image_url: Option<String>,
-    pub(crate) author_channel_url: Option<String>,
-    pub(crate) author_channel_id: Option<AuthorChannel>,
-    pub(crate) text_display: Option<String>,
-    pub(crate) text_original: Option<String>,
-    #[serde(deserialize_with = "count")]
-    pub(crate) like_count: Option<u64>,
-    pub(crate) published_at: Option<String>,
-    pub(crate) updated_at: Option<String>,
-    pub(crate) parent_id: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct AuthorChannel {
-    pub(crate) value: Option<String>,
-}
-
-/// A region, a language or a category: an id, and a snippet with a few words.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Named {
-    pub(crate) id: Option<String>,
-    pub(crate) snippet: Option<NamedSnippet>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct NamedSnippet {
-    pub(crate) gl: Option<String>,
-    pub(crate) hl: Option<String>,
-    pub(crate) name: Option<String>,
-    pub(crate) title: Option<String>,
-    pub(crate) assignable: Option<bool>,
-    pub(crate) channel_id: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct SearchResult {
-    pub(crate) id: Option<FoundChannel>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct FoundChannel {
-    pub(crate) channel_id: Option<String>,
-}
-
-/// A count as a string, as a number, or absent; what is none of these counts as absent.
-pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    struct Count;
-    impl<'de> Visitor<'de> for Count {
-        type Value = Option<u64>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a count")
+/// Unlike its members a list is read strictly: what is no list at all must not pass for an empty
+/// one, which means "not found".
+impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase", bound = "T: DeserializeOwned")]
+        struct Page<T> {
+            // Spelled out, because the bare form would ask for `T: Default`.
+            #[serde(default = "Option::default")]
+            items: Option<Vec<Lenient<Object<T>>>>,
+            #[serde(default, deserialize_with = "member")]
+            next_page_token: Option<String>,
+            error: Option<IgnoredAny>,
         }
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            Ok(text.trim().parse().ok())
+
+        struct AnObject<T>(PhantomData<T>);
+
+        impl<'de, T: DeserializeOwned> Visitor<'de> for AnObject<T> {
+            type Value = List<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list answer")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let page: Page<T> = Page::deserialize(MapAccessDeserializer::new(map))?;
+                if page.error.is_some() {
+                    return Err(A::Error::custom("an error in place of a list"));
+                }
+                let objects = |items: Vec<Lenient<Object<T>>>| {
+                    items.into_iter().filter_map(|item| item.0).map(|Object(item)| item).collect()
+                };
+                Ok(List { items: page.items.map(objects), next_page_token: page.next_page_token })
+            }
         }
-        fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-            Ok(Some(number))
-        }
-        fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-            Ok(number.try_into().ok())
-        }
-        fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-            Ok((number >= 0.0).then_some(number as u64))
-        }
-        fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(None)
-        }
-        fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            Ok(None)
-        }
+
+        deserializer.deserialize_map(AnObject(PhantomData))
     }
-    deserializer.deserialize_any(Count)
 }
 
-/// An error body. Whatever is missing or of another shape reads as nothing said.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Refusal {
-    error: RefusalError,
+/// Declares what is read of an object. Every member is optional and read by [`member`].
+macro_rules! shapes {
+    ($($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        pub(crate) struct $name {
+            $(
+                #[serde(deserialize_with = "member")]
+                pub(crate) $field: Option<$type>,
+            )*
+        }
+
+        impl Member for $name {
+            fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
+                Object::from_map(map).map(|object| object.map(|Object(shape)| shape))
+            }
+        }
+    )+};
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum RefusalError {
+shapes! {
+    Video {
+        id: String,
+        snippet: VideoSnippet,
+        content_details: VideoContent,
+        statistics: VideoStatistics,
+    }
+
+    VideoSnippet {
+        published_at: String,
+        channel_id: String,
+        channel_title: String,
+        title: String,
+        description: String,
+        thumbnails: Thumbnails,
+    }
+
+    VideoContent {
+        duration: String,
+    }
+
+    VideoStatistics {
+        view_count: u64,
+        like_count: u64,
+        comment_count: u64,
+    }
+
+    Channel {
+        id: String,
+        snippet: ChannelSnippet,
+        statistics: ChannelStatistics,
+        content_details: ChannelContent,
+    }
+
+    ChannelSnippet {
+        title: String,
+        custom_url: String,
+        country: String,
+        thumbnails: Thumbnails,
+    }
+
+    ChannelStatistics {
+        view_count: u64,
+        subscriber_count: u64,
+        video_count: u64,
+        hidden_subscriber_count: bool,
+    }
+
+    ChannelContent {
+        related_playlists: RelatedPlaylists,
+    }
+
+    RelatedPlaylists {
+        uploads: String,
+    }
+
+    Playlist {
+        id: String,
+        snippet: PlaylistSnippet,
+    }
+
+    PlaylistSnippet {
+        title: String,
+        description: String,
+        thumbnails: Thumbnails,
+    }
+
+    /// An entry of a playlist, from whichever of its parts were asked for.
+    PlaylistItem {
+        snippet: PlaylistItemSnippet,
+        content_details: VideoReference,
+    }
+
+    PlaylistItemSnippet {
+        resource_id: VideoReference,
+    }
+
+    VideoReference {
+        video_id: String,
+    }
+
+    CommentThread {
+        id: String,
+        snippet: ThreadSnippet,
+        replies: Replies,
+    }
+
+    ThreadSnippet {
+        video_id: String,
+        channel_id: String,
+        top_level_comment: Comment,
+        total_reply_count: u64,
+        can_reply: bool,
+        is_public: bool,
+    }
+
+    Replies {
+        comments: Vec<Comment>,
+    }
+
+    Comment {
+        id: String,
+        snippet: CommentSnippet,
+    }
+
+    CommentSnippet {
+        author_display_name: String,
+        author_profile_image_url: String,
+        author_channel_url: String,
+        author_channel_id: AuthorChannel,
+        text_display: String,
+        text_original: String,
+        like_count: u64,
+        published_at: String,
+        updated_at: String,
+        parent_id: String,
+    }
+
+    AuthorChannel {
+        value: String,
+    }
+
+    /// A region, a language or a category: an id, and a snippet with a few words.
+    Named {
+        id: String,
+        snippet: NamedSnippet,
+    }
+
+    NamedSnippet {
+        gl: String,
+        hl: String,
+        name: String,
+        title: String,
+        assignable: bool,
+        channel_id: String,
+    }
+
+    SearchResult {
+        id: FoundChannel,
+    }
+
+    FoundChannel {
+        channel_id: String,
+    }
+
+    /// One size of a picture.
+    Picture {
+        url: String,
+        width: u64,
+        height: u64,
+    }
+
+    /// An error body.
+    Refusal {
+        error: Said,
+    }
+
     Structured {
-        #[serde(default)]
         message: String,
-        #[serde(default)]
         errors: Vec<Reason>,
-        #[serde(default)]
         details: Vec<Reason>,
-    },
-    Text(String),
-    Other(IgnoredAny),
-}
+    }
 
-impl Default for RefusalError {
-    fn default() -> Self {
-        Self::Other(IgnoredAny)
+    Reason {
+        reason: String,
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Reason {
-    reason: Option<String>,
+/// What an error says: an object, or a bare text that is all its message.
+#[derive(Debug)]
+pub(crate) struct Said(Structured);
+
+impl Member for Said {
+    fn from_text(text: &str) -> Option<Self> {
+        Some(Self(Structured { message: Some(text.to_owned()), ..Structured::default() }))
+    }
+
+    fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
+        Structured::from_map(map).map(|said| said.map(Self))
+    }
+}
+
+impl Refusal {
+    /// `errors[0].reason`.
+    pub(crate) fn reason(&self) -> &str {
+        let errors = self.said().and_then(|said| said.errors.as_deref()).unwrap_or_default();
+        errors.first().map_or("", Reason::as_str)
+    }
+
+    /// Every `details[].reason`.
+    pub(crate) fn detail_reasons(&self) -> impl Iterator<Item = &str> {
+        let details = self.said().and_then(|said| said.details.as_deref()).unwrap_or_default();
+        details.iter().map(Reason::as_str)
+    }
+
+    /// The platform's own words, which may hold HTML: for the log.
+    pub(crate) fn message(&self) -> &str {
+        self.said().and_then(|said| said.message.as_deref()).unwrap_or_default()
+    }
+
+    fn said(&self) -> Option<&Structured> {
+        self.error.as_ref().map(|Said(said)| said)
+    }
 }
 
 impl Reason {
@@ -302,39 +295,11 @@ impl Reason {
     }
 }
 
-impl Refusal {
-    /// `errors[0].reason`.
-    pub(crate) fn reason(&self) -> &str {
-        match &self.error {
-            RefusalError::Structured { errors, .. } => errors.first().map_or("", Reason::as_str),
-            _ => "",
-        }
-    }
-
-    /// Every `details[].reason`.
-    pub(crate) fn detail_reasons(&self) -> impl Iterator<Item = &str> {
-        let details: &[Reason] = match &self.error {
-            RefusalError::Structured { details, .. } => details,
-            _ => &[],
-        };
-        details.iter().map(Reason::as_str)
-    }
-
-    /// The platform's own words, which may hold HTML: for the log.
-    pub(crate) fn message(&self) -> &str {
-        match &self.error {
-            RefusalError::Structured { message, .. } => message,
-            RefusalError::Text(text) => text,
-            RefusalError::Other(_) => "",
-        }
-    }
-}
-
 impl PlaylistItem {
     /// The video, from whichever part tells it.
-    pub(crate) fn video_id(self) -> Option<crate::ident::VideoId> {
+    pub(crate) fn video_id(self) -> Option<VideoId> {
         let content = self.content_details.and_then(|reference| reference.video_id);
-        let snippet = || self.snippet?.resource_id?.video_id;
-        content.or_else(snippet).and_then(|id| crate::ident::VideoId::bare(&id))
+        let snippet = self.snippet.and_then(|snippet| snippet.resource_id?.video_id);
+        [content, snippet].into_iter().flatten().find_map(|id| VideoId::bare(&id))
     }
 }

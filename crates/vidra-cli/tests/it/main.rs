@@ -1,0 +1,4 @@
+//! The `vidra` command as people run it: a process with flags, an environment and a log.
+
+mod process;
+mod serve;

@@ -1,0 +1,102 @@
+//! A running `vidra`, and the simplest client there is.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread::JoinHandle;
+
+/// `vidra` with a clean environment in a folder of its own.
+pub(crate) fn vidra(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vidra"));
+    command.env_clear().env("HOME", folder).current_dir(folder);
+    command
+}
+
+/// A service that answers, killed when dropped.
+pub(crate) struct Service {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    output: BufReader<ChildStdout>,
+    /// Reads the log to its end, so that a full pipe never stops the service.
+    log: Option<JoinHandle<String>>,
+}
+
+impl Service {
+    /// Starts `command` on a free port and waits until it says where it listens.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let command = command.args(["serve", "--listen", "127.0.0.1:0"]);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("vidra starts");
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut seen = String::new();
+        let address = loop {
+            let start = seen.len();
+            assert!(log.read_line(&mut seen).unwrap() > 0, "it ended: {seen}");
+            if let Some(address) = listening_on(&seen[start..]) {
+                break address;
+            }
+        };
+        let log = std::thread::spawn(move || {
+            log.read_to_string(&mut seen).unwrap();
+            seen
+        });
+        Self { child, address, output, log: Some(log) }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        get(self.address, path)
+    }
+
+    /// The paths of the URLs that it prints when it starts, up to the last one.
+    pub(crate) fn printed_paths(&mut self) -> Vec<String> {
+        let base = format!("http://{}", self.address);
+        let mut paths = vec![];
+        while paths.last().is_none_or(|path| path != "/openapi.json") {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "it ended");
+            let url = line.split_whitespace().find_map(|word| word.strip_prefix(&*base));
+            paths.extend(url.filter(|path| path.starts_with('/')).map(str::to_owned));
+        }
+        paths
+    }
+
+    /// Asks it to stop and gives the exit code and the whole log.
+    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        assert!(sent.success());
+        let code = self.child.wait().unwrap().code();
+        (code, self.log.take().unwrap().join().unwrap())
+    }
+
+    /// Ends it without a chance to tidy up.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn listening_on(line: &str) -> Option<SocketAddr> {
+    let (_, rest) = line.split_once("\"address\":\"")?;
+    rest.split('"').next()?.parse().ok()
+}
+
+/// One request; the connection is closed behind it.
+pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, body.to_owned())
+}

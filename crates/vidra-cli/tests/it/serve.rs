@@ -1,0 +1,168 @@
+//! `vidra serve`.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::process::Command;
+
+use vidra_sim::{Listening, Simulator};
+
+use crate::process::{Service, vidra};
+
+const CANARY: &str = "AIzaSyCANARY-0123456789-abcdefghijklmn";
+
+/// A simulator on loopback, on a runtime that lives as long as the test.
+struct Platform {
+    sim: Simulator,
+    listening: Listening,
+    _runtime: tokio::runtime::Runtime,
+}
+
+fn platform() -> Platform {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let sim = Simulator::builder().key(CANARY).build();
+    let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listening = runtime.block_on(sim.listen(loopback)).unwrap();
+    Platform { sim, listening, _runtime: runtime }
+}
+
+/// `vidra` pointed at the platform.
+fn vidra_at(platform: &Platform, folder: &std::path::Path) -> Command {
+    let mut command = vidra(folder);
+    command.env("VIDRA_DATA_API_URL", platform.listening.data_api_url());
+    command
+}
+
+/// The exit code and standard error of a run that ends by itself.
+fn refused(command: &mut Command) -> (Option<i32>, String) {
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn the_demo_needs_nothing_and_every_url_it_prints_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "true"));
+    let paths = service.printed_paths();
+    assert!(paths.len() >= 10, "{paths:?}");
+    for path in paths {
+        let (status, body) = service.get(&path);
+        // One stop of the tour shows what a private playlist looks like.
+        let expected = if path.contains("Private") { 403 } else { 200 };
+        assert_eq!(status, expected, "{path}: {body}");
+    }
+    assert_eq!(service.stop().0, Some(0));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the demo leaves nothing behind");
+}
+
+#[test]
+fn neither_restart_nor_kill_forgets_what_was_spent() {
+    let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
+    let start = || {
+        let mut command = vidra_at(&platform, folder.path());
+        Service::start(command.env("YOUTUBE_API_KEY", CANARY))
+    };
+    let used = |service: &Service| {
+        let (_, body) = service.get("/api/quota");
+        body.split("\"used\":").nth(1).unwrap().split(',').next().unwrap().to_owned()
+    };
+    let first = start();
+    assert_eq!(first.get("/api/playlist/PLsize51").0, 200);
+    first.kill();
+    let second = start();
+    assert_eq!(used(&second), "5");
+    assert_eq!(second.get("/api/video/quirkNoLike").0, 200);
+    assert_eq!(second.stop().0, Some(0));
+    assert_eq!(used(&start()), "6");
+    assert_eq!(platform.sim.record().units.default, 6, "the platform's bill");
+    assert!(folder.path().join(".local/state/vidra").is_dir());
+}
+
+#[test]
+fn the_key_appears_in_no_log_answer_or_file() {
+    let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
+    let mut command = vidra_at(&platform, folder.path());
+    let service = Service::start(command.env("YOUTUBE_API_KEY", CANARY).env("RUST_LOG", "trace"));
+    let mut answers = String::new();
+    platform.sim.inject(vidra_sim::Fault::any(vidra_sim::Action::status(500)).once());
+    platform.sim.inject(vidra_sim::Fault::any(vidra_sim::Action::Reset).from_call(2).once());
+    for path in ["/api/video/quirkNoLike", "/api/playlist/PLsize1", "/api/video/errKey__400"] {
+        answers += &service.get(path).1;
+    }
+    let (_, log) = service.stop();
+    assert!(log.contains("\"level\":\"TRACE\""), "the log is as full as it can be");
+    assert!(!log.contains(CANARY) && !answers.contains(CANARY));
+    let record = platform.sim.record();
+    assert!(record.calls > 3 && record.key_in_url == 0);
+    for file in fs::read_dir(folder.path().join(".local/state/vidra")).unwrap() {
+        let file = file.unwrap().path();
+        assert!(!fs::read_to_string(&file).unwrap().contains(CANARY), "{}", file.display());
+        assert!(!file.to_string_lossy().contains(CANARY));
+    }
+}
+
+#[test]
+fn a_request_is_one_line_of_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "true"));
+    service.get("/api/video/quirkNoLike?token=secret");
+    let (_, log) = service.stop();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("\"request\"")).collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    for part in [
+        "\"method\":\"GET\"",
+        "\"path\":\"/api/video/quirkNoLike\"",
+        "\"status\":200",
+        "\"cost\":1",
+        "\"elapsed_ms\":",
+    ] {
+        assert!(lines[0].contains(part), "{part} in {}", lines[0]);
+    }
+    assert!(!log.contains("secret"), "queries are not logged");
+}
+
+#[test]
+fn the_key_comes_from_a_file_or_from_dot_env() {
+    let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
+    let file = folder.path().join("key.txt");
+    fs::write(&file, format!("{CANARY}\n")).unwrap();
+    let by_file =
+        Service::start(vidra_at(&platform, folder.path()).env("VIDRA_API_KEY_FILE", &file));
+    assert_eq!(by_file.get("/api/video/quirkNoLike").0, 200);
+
+    fs::write(folder.path().join(".env"), format!("YOUTUBE_API_KEY={CANARY}\n")).unwrap();
+    let by_env = Service::start(&mut vidra_at(&platform, folder.path()));
+    assert_eq!(by_env.get("/api/video/quirkNoLike").0, 200);
+}
+
+#[test]
+fn without_a_key_it_starts_and_says_how_to_set_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(&mut vidra(folder.path()));
+    let (status, body) = service.get("/api/video/quirkNoLike");
+    assert_eq!(status, 503);
+    assert!(body.contains("YOUTUBE_API_KEY"), "{body}");
+    assert_eq!(service.get("/readyz").0, 200);
+}
+
+#[test]
+fn what_cannot_work_is_said_in_one_line_and_exits_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let vidra = || vidra(folder.path());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+
+    let (code, error) = refused(vidra().args(["serve", "--demo", "--listen", &taken]));
+    let last = error.lines().last().unwrap();
+    assert!(code == Some(2) && last.starts_with("vidra: cannot listen on"), "{error}");
+    let (code, error) = refused(vidra().args(["serve", "--api-key-file", "missing.txt"]));
+    assert!(code == Some(2) && error.contains("cannot read missing.txt"), "{error}");
+    let (code, error) = refused(vidra().args(["serve", "--retry-delay", "soon"]));
+    assert!(code == Some(2) && error.contains("300ms"), "{error}");
+    let (code, error) = refused(vidra().args(["serve", "--data-api-url", "ftp://x"]));
+    assert!(code == Some(2) && error.contains("http"), "{error}");
+    let (code, error) = refused(vidra().env("YOUTUBE_API_KEY", "two\nlines").arg("serve"));
+    assert!(code == Some(2) && !error.contains("two"), "{error}");
+    fs::write(folder.path().join(".env"), format!("YOUTUBE_API_KEY=\"{CANARY}\n")).unwrap();
+    let (code, error) = refused(vidra().arg("serve"));
+    assert!(code == Some(2) && !error.contains(CANARY), "{error}");
+}

@@ -1,0 +1,140 @@
+//! The service over the simulator, without a socket.
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+use vidra::{ApiKey, InProcess, RetryPolicy, Vidra};
+use vidra_sim::Simulator;
+
+/// Simulator and service.
+pub(crate) struct TestApp {
+    pub(crate) sim: Simulator,
+    pub(crate) router: Router,
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub(crate) struct Got {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl TestApp {
+    pub(crate) fn new() -> Self {
+        Self::with(|builder| builder)
+    }
+
+    pub(crate) fn with(change: impl FnOnce(vidra::Builder) -> vidra::Builder) -> Self {
+        let sim = Simulator::new();
+        let builder = Vidra::builder()
+            .key(ApiKey::new("demo-key"))
+            .data_api_url("http://sim.invalid/youtube/v3")
+            .transport(InProcess(sim.clone()))
+            .retry(RetryPolicy { retries: 0, ..RetryPolicy::default() });
+        Self { sim, router: vidra_server::app(change(builder).build()) }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Got {
+        self.send(Request::get(path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: impl ToString) -> Got {
+        let request = Request::post(path).header("content-type", "application/json");
+        self.send(request.body(Body::from(body.to_string())).unwrap()).await
+    }
+
+    pub(crate) async fn method(&self, method: Method, path: &str) -> Got {
+        self.send(Request::builder().method(method).uri(path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Got {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (head, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).expect("every body is text");
+        Got { status: head.status, headers: head.headers, text }
+    }
+}
+
+impl Got {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn cost(&self) -> u32 {
+        self.header("x-quota-cost").expect("every answer has a cost").parse().unwrap()
+    }
+
+    /// Asserts the shape of an error and gives its message and details.
+    #[track_caller]
+    pub(crate) fn problem(&self, status: u16) -> (String, Vec<String>) {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text);
+        let body = self.json();
+        let error = &body["error"];
+        assert_eq!(body.as_object().unwrap().len(), 1, "{body}");
+        assert_eq!(error.as_object().unwrap().len(), 3, "{body}");
+        assert_eq!(error["code"], status, "{body}");
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        let details = error["details"].as_array().unwrap().iter();
+        let details = details.map(|line| line.as_str().unwrap().to_owned()).collect();
+        (error["message"].as_str().unwrap().to_owned(), details)
+    }
+
+    /// The names of an object's fields, in the order they were written.
+    pub(crate) fn fields(&self, pointer: &str) -> Vec<String> {
+        fields(&self.text, pointer)
+    }
+}
+
+/// `serde_json::Value` sorts its fields, so their order is read from the text.
+pub(crate) fn fields(text: &str, pointer: &str) -> Vec<String> {
+    let mut value: Box<serde_json::value::RawValue> = serde_json::from_str(text).unwrap();
+    for step in pointer.split('/').filter(|step| !step.is_empty()) {
+        value = match step.parse::<usize>() {
+            Ok(index) => {
+                let mut items: Vec<Box<serde_json::value::RawValue>> =
+                    serde_json::from_str(value.get()).unwrap();
+                items.swap_remove(index)
+            }
+            Err(_) => {
+                let Ordered(fields) = serde_json::from_str(value.get()).unwrap();
+                fields.into_iter().find(|(name, _)| name == step).expect(step).1
+            }
+        };
+    }
+    let Ordered(fields) = serde_json::from_str(value.get()).unwrap();
+    fields.into_iter().map(|(name, _)| name).collect()
+}
+
+struct Ordered(Vec<(String, Box<serde_json::value::RawValue>)>);
+
+impl<'de> serde::Deserialize<'de> for Ordered {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> serde::de::Visitor<'de> for Fields {
+            type Value = Ordered;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Ordered, A::Error> {
+                let mut fields = vec![];
+                while let Some(entry) = map.next_entry()? {
+                    fields.push(entry);
+                }
+                Ok(Ordered(fields))
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}

@@ -1,0 +1,7 @@
+//! The service from outside. One binary, so that it links once.
+
+mod answers;
+mod app;
+mod errors;
+mod hostile;
+mod openapi;

@@ -1,0 +1,131 @@
+use super::*;
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn in_memory(limits: QuotaLimits) -> Ledger {
+    Ledger::new(limits, None, at("2026-11-15T12:00:00Z"))
+}
+
+fn used(ledger: &Ledger, now: Timestamp) -> Vec<(&'static str, u32, u32)> {
+    let buckets = ledger.quota(now).buckets;
+    buckets.iter().map(|bucket| (bucket.name, bucket.used, bucket.remaining)).collect()
+}
+
+#[test]
+fn the_day_ends_at_midnight_in_los_angeles_whatever_its_length() {
+    let hour = 3600;
+    let table = [
+        // (now, reset, hours left at the day's start)
+        ("2026-11-15T12:00:00Z", "2026-11-16T08:00:00Z", 20 * hour),
+        ("2026-07-01T06:59:59Z", "2026-07-01T07:00:00Z", 1),
+        // Clocks go back on 2026-11-01: 25 hours.
+        ("2026-11-01T07:00:00Z", "2026-11-02T08:00:00Z", 25 * hour),
+        // And forward on 2027-03-14: 23 hours.
+        ("2027-03-14T08:00:00Z", "2027-03-15T07:00:00Z", 23 * hour),
+    ];
+    for (now, reset, seconds) in table {
+        assert_eq!(next_reset(at(now)), at(reset), "{now}");
+        assert_eq!(until_reset(at(now)).as_secs(), seconds, "{now}");
+    }
+}
+
+#[test]
+fn a_new_day_starts_from_zero_and_only_then() {
+    let ledger = in_memory(QuotaLimits::default());
+    let before = at("2026-11-16T07:59:59Z");
+    ledger.charge(Bucket::Default, before).unwrap();
+    ledger.exhaust(Bucket::Search, before);
+    assert_eq!(used(&ledger, before), [("default", 1, 9999), ("search", 0, 0)]);
+    let after = at("2026-11-16T08:00:00Z");
+    assert_eq!(used(&ledger, after), [("default", 0, 10_000), ("search", 0, 100)]);
+}
+
+#[test]
+fn an_empty_bucket_refuses_and_leaves_the_other_alone() {
+    let limits = QuotaLimits { default: 2, search: SearchBilling::OwnBucket(1) };
+    let ledger = in_memory(limits);
+    let now = at("2026-11-15T12:00:00Z");
+    assert_eq!(ledger.charge(Bucket::Search, now).unwrap(), 1);
+    let refused = ledger.charge(Bucket::Search, now).unwrap_err();
+    assert_eq!((refused.bucket, refused.resets_in.as_secs()), (Bucket::Search, 20 * 3600));
+    assert_eq!(ledger.charge(Bucket::Default, now).unwrap(), 1);
+    assert_eq!(ledger.charge(Bucket::Default, now).unwrap(), 1);
+    assert!(ledger.charge(Bucket::Default, now).is_err());
+    assert_eq!(used(&ledger, now), [("default", 2, 0), ("search", 1, 0)]);
+}
+
+#[test]
+fn the_platforms_word_counts_more_than_ours() {
+    let ledger = in_memory(QuotaLimits::default());
+    let now = at("2026-11-15T12:00:00Z");
+    ledger.charge(Bucket::Default, now).unwrap();
+    ledger.exhaust(Bucket::Default, now);
+    assert!(ledger.charge(Bucket::Default, now).is_err());
+    assert_eq!(used(&ledger, now), [("default", 1, 0), ("search", 0, 100)]);
+}
+
+#[test]
+fn the_old_rule_is_one_setting_away() {
+    let ledger = in_memory(QuotaLimits { default: 250, search: SearchBilling::Shared(100) });
+    let now = at("2026-11-15T12:00:00Z");
+    assert_eq!(ledger.charge(Bucket::Search, now).unwrap(), 100);
+    assert_eq!(ledger.charge(Bucket::Search, now).unwrap(), 100);
+    assert!(ledger.charge(Bucket::Search, now).is_err(), "50 are left and a search costs 100");
+    assert_eq!(ledger.charge(Bucket::Default, now).unwrap(), 1);
+    assert_eq!(used(&ledger, now), [("default", 201, 49)]);
+}
+
+#[test]
+fn a_restart_forgets_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("deep/state/quota.json");
+    let now = at("2026-11-15T12:00:00Z");
+    let open = || Ledger::new(QuotaLimits::default(), Some(file.clone()), now);
+    let first = open();
+    first.charge(Bucket::Default, now).unwrap();
+    first.exhaust(Bucket::Search, now);
+    drop(first);
+    assert_eq!(used(&open(), now), [("default", 1, 9999), ("search", 0, 0)]);
+    let tomorrow = at("2026-11-17T00:00:00Z");
+    assert_eq!(used(&open(), tomorrow), [("default", 0, 10_000), ("search", 0, 100)]);
+}
+
+#[test]
+fn processes_with_one_file_count_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("quota.json");
+    let now = at("2026-11-15T12:00:00Z");
+    let limits = QuotaLimits { default: 300, ..QuotaLimits::default() };
+    // Each ledger has its own memory, as each process would.
+    let ledgers = [(); 4].map(|()| Ledger::new(limits, Some(file.clone()), now));
+    let granted: usize = std::thread::scope(|scope| {
+        let counts = ledgers.each_ref().map(|ledger| {
+            scope.spawn(move || {
+                (0..100).filter(|_| ledger.charge(Bucket::Default, now).is_ok()).count()
+            })
+        });
+        counts.into_iter().map(|count| count.join().unwrap()).sum()
+    });
+    assert_eq!(granted, 300);
+    assert_eq!(used(&ledgers[0], now)[0], ("default", 300, 0));
+}
+
+#[test]
+fn a_damaged_or_unusable_file_stops_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = at("2026-11-15T12:00:00Z");
+    let damaged = folder.path().join("quota.json");
+    for junk in ["", "{", "[]", "{\"date\": 5}", "\u{0}"] {
+        fs::write(&damaged, junk).unwrap();
+        let ledger = Ledger::new(QuotaLimits::default(), Some(damaged.clone()), now);
+        assert_eq!(ledger.charge(Bucket::Default, now).unwrap(), 1, "{junk}");
+        assert_eq!(used(&ledger, now)[0], ("default", 1, 9999), "{junk}");
+    }
+    // A file where the folder should be: nothing can be kept, everything still counts in memory.
+    let unusable = Ledger::new(QuotaLimits::default(), Some(damaged.join("quota.json")), now);
+    unusable.charge(Bucket::Default, now).unwrap();
+    unusable.charge(Bucket::Default, now).unwrap();
+    assert_eq!(used(&unusable, now)[0], ("default", 2, 9998));
+}

@@ -1,0 +1,151 @@
+//! How one member of an object is read: as its type where the platform wrote that, as absent where
+//! it wrote anything else. A page of fifty videos must not fail because one title is a number.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    Deserialize, DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::Number;
+
+/// What a member can be made from. Each type takes what it knows; the rest reads as absent.
+pub(crate) trait Member: Sized {
+    fn from_text(_text: &str) -> Option<Self> {
+        None
+    }
+
+    fn from_number(_number: &Number) -> Option<Self> {
+        None
+    }
+
+    fn from_bool(_flag: bool) -> Option<Self> {
+        None
+    }
+
+    fn from_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn from_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<Option<Self>, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+}
+
+/// Reads a member, for `#[serde(deserialize_with)]`.
+pub(crate) fn member<'de, D, M>(deserializer: D) -> Result<Option<M>, D::Error>
+where
+    D: Deserializer<'de>,
+    M: Member,
+{
+    deserializer.deserialize_any(Reader(PhantomData))
+}
+
+impl Member for String {
+    fn from_text(text: &str) -> Option<Self> {
+        Some(text.to_owned())
+    }
+
+    fn from_number(number: &Number) -> Option<Self> {
+        Some(number.to_string())
+    }
+}
+
+/// A count is a string on one resource and a number on the next.
+impl Member for u64 {
+    fn from_text(text: &str) -> Option<Self> {
+        text.trim().parse().ok()
+    }
+
+    fn from_number(number: &Number) -> Option<Self> {
+        let rounded =
+            || number.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64);
+        number.as_u64().or_else(rounded)
+    }
+}
+
+impl Member for bool {
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn from_bool(flag: bool) -> Option<Self> {
+        Some(flag)
+    }
+}
+
+/// A list without those of its elements that are none.
+impl<M: Member> Member for Vec<M> {
+    fn from_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<Option<Self>, A::Error> {
+        let mut list = vec![];
+        while let Some(Lenient(element)) = seq.next_element()? {
+            list.extend(element);
+        }
+        Ok(Some(list))
+    }
+}
+
+/// Anything that is written as an object.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> Member for Object<T> {
+    fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(|object| Some(Self(object)))
+    }
+}
+
+/// A member where serde wants a type rather than a function.
+#[derive(Debug)]
+pub(crate) struct Lenient<M>(pub(crate) Option<M>);
+
+impl<'de, M: Member> Deserialize<'de> for Lenient<M> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        member(deserializer).map(Self)
+    }
+}
+
+struct Reader<M>(PhantomData<M>);
+
+impl<'de, M: Member> Visitor<'de> for Reader<M> {
+    type Value = Option<M>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(M::from_text(text))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(M::from_number(&number.into()))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(M::from_number(&number.into()))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Number::from_f64(number).and_then(|number| M::from_number(&number)))
+    }
+
+    fn visit_bool<E: Error>(self, flag: bool) -> Result<Self::Value, E> {
+        Ok(M::from_bool(flag))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        M::from_map(map)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        M::from_seq(seq)
+    }
+}

@@ -1,0 +1,101 @@
+//! The real transport over loopback: what only a socket can do.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use vidra::{ApiKey, ErrorKind, Network, RetryPolicy, VideoId, Vidra};
+use vidra_sim::{Action, Fault, Simulator};
+
+const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+fn client(url: &str) -> Vidra {
+    let retry = RetryPolicy { retries: 1, delay: std::time::Duration::ZERO };
+    let key = ApiKey::new("demo-key");
+    Vidra::builder().key(key).data_api_url(url).transport(Network::new()).retry(retry).build()
+}
+
+fn video() -> VideoId {
+    VideoId::parse("quirkNoLike").unwrap()
+}
+
+#[tokio::test]
+async fn a_video_over_http() {
+    let sim = Simulator::new();
+    let listening = sim.listen(LOOPBACK).await.unwrap();
+    let found = client(&listening.data_api_url()).video(video()).await.unwrap();
+    assert_eq!(found.id, video());
+    let record = sim.record();
+    let sent = &record.requests[0];
+    assert_eq!(sent.header("x-goog-api-key"), Some("demo-key"));
+    assert_eq!(record.key_in_url, 0);
+    assert!(sent.header("user-agent").unwrap().starts_with("vidra/"));
+    assert!(sent.header("accept-encoding").unwrap().contains("gzip"));
+}
+
+#[tokio::test]
+async fn a_broken_connection_is_retried_and_a_redirect_is_not_followed() {
+    let sim = Simulator::new();
+    let listening = sim.listen(LOOPBACK).await.unwrap();
+    let vidra = client(&listening.data_api_url());
+    for trouble in [Action::Reset, Action::Cut] {
+        sim.inject(Fault::any(trouble).once());
+        vidra.video(video()).await.unwrap();
+    }
+    let elsewhere = Simulator::new();
+    let trap = elsewhere.listen(LOOPBACK).await.unwrap();
+    sim.inject(Fault::any(Action::Redirect { location: trap.url() }));
+    let error = vidra.video(video()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert_eq!(elsewhere.record().calls, 0, "the key must not travel to another host");
+}
+
+#[tokio::test]
+async fn nobody_there_is_an_upstream_error_that_names_no_address() {
+    let free = TcpListener::bind(LOOPBACK).await.unwrap().local_addr().unwrap();
+    let error = client(&format!("http://{free}/youtube/v3")).video(video()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert!(!format!("{error:?}").contains(&free.port().to_string()), "{error:?}");
+}
+
+#[tokio::test]
+async fn compressed_answers_are_read_and_bombs_are_defused() {
+    let item = r#"{"items":[{"id":"quirkNoLike","snippet":{"title":"packed"}}]}"#;
+    let url = serve_once(gzip(item.as_bytes())).await;
+    assert_eq!(client(&url).video(video()).await.unwrap().title, "packed");
+
+    // 40 KB on the wire, 40 MB in memory.
+    let mut bomb = br#"{"items":[{"id":""#.to_vec();
+    bomb.resize(40 * 1024 * 1024, b'x');
+    let url = serve_once(gzip(&bomb)).await;
+    let error = client(&url).video(video()).await.unwrap_err();
+    assert_eq!(error.message(), "YouTube's answer was too large to be one");
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Answers one request with a gzip body.
+async fn serve_once(body: Vec<u8>) -> String {
+    let listener = TcpListener::bind(LOOPBACK).await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4096];
+        let _ = socket.read(&mut request).await.unwrap();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        socket.write_all(head.as_bytes()).await.unwrap();
+        // The reader of a bomb hangs up in the middle.
+        let _ = socket.write_all(&body).await;
+    });
+    url
+}

@@ -1,0 +1,20 @@
+//! The library over the simulator, in this process: no socket, and a paused clock where one is used.
+
+use std::time::Duration;
+
+use vidra::{ApiKey, Builder, InProcess, RetryPolicy, Vidra};
+use vidra_sim::Simulator;
+
+/// A client of `sim` with everything as by default.
+pub(crate) fn client(sim: &Simulator) -> Vidra {
+    builder(sim).build()
+}
+
+/// The same, to be changed.
+pub(crate) fn builder(sim: &Simulator) -> Builder {
+    Vidra::builder()
+        .key(ApiKey::new("demo-key"))
+        .data_api_url("http://sim.invalid/youtube/v3")
+        .transport(InProcess(sim.clone()))
+        .retry(RetryPolicy { retries: 2, delay: Duration::from_millis(300) })
+}
