@@ -1,0 +1,43 @@
+//! `/_sim/`: the same controls over HTTP, for tests in other processes. Neither recorded nor billed.
+
+use crate::fault::Fault;
+use crate::simulator::{Simulator, reply};
+use axum::body::Body;
+use http::{Method, Response};
+use serde_json::json;
+
+const JSON: &str = "application/json";
+
+/// Answers a control request.
+pub(crate) fn answer(
+    simulator: &Simulator,
+    method: &Method,
+    path: &str,
+    body: &[u8],
+) -> Response<Body> {
+    match (method.as_str(), path) {
+        ("GET", "/_sim/record") => reply(200, JSON, json!(simulator.record()).to_string().into()),
+        ("DELETE", "/_sim/record") => {
+            simulator.reset_record();
+            reply(204, JSON, Body::empty())
+        }
+        ("POST", "/_sim/faults") => match serde_json::from_slice::<Fault>(body) {
+            Ok(fault) => {
+                simulator.inject(fault);
+                reply(204, JSON, Body::empty())
+            }
+            Err(error) => reply(400, JSON, json!({"error": error.to_string()}).to_string().into()),
+        },
+        ("DELETE", "/_sim/faults") => {
+            simulator.clear_faults();
+            reply(204, JSON, Body::empty())
+        }
+        _ => reply(
+            404,
+            JSON,
+            json!({"error": "GET or DELETE /_sim/record, POST or DELETE /_sim/faults"})
+                .to_string()
+                .into(),
+        ),
+    }
+}

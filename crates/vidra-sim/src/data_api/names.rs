@@ -1,0 +1,122 @@
+//! Names of categories, regions and languages, in English and in German.
+
+use crate::query::Query;
+
+/// The language names are wanted in: the part of `hl` before its region.
+pub(super) fn language(query: &Query) -> &str {
+    let hl = query.get("hl").unwrap_or("en");
+    hl.split(['-', '_']).next().unwrap_or(hl)
+}
+
+type Row = (&'static str, &'static str, &'static str);
+
+/// Number, English, German, whether a video can be filed under it.
+pub(super) const CATEGORIES: &[(&str, &str, &str, bool)] = &[
+    ("1", "Film & Animation", "Film & Animation", true),
+    ("2", "Autos & Vehicles", "Autos & Fahrzeuge", true),
+    ("10", "Music", "Musik", true),
+    ("15", "Pets & Animals", "Tiere", true),
+    ("17", "Sports", "Sport", true),
+    ("18", "Short Movies", "Kurzfilme", false),
+    ("19", "Travel & Events", "Reisen & Events", true),
+    ("20", "Gaming", "Gaming", true),
+    ("21", "Videoblogging", "Videoblogs", false),
+    ("22", "People & Blogs", "Menschen & Blogs", true),
+    ("23", "Comedy", "Komödie", true),
+    ("24", "Entertainment", "Unterhaltung", true),
+    ("25", "News & Politics", "Nachrichten & Politik", true),
+    ("26", "Howto & Style", "Praktische Tipps & Styling", true),
+    ("27", "Education", "Bildung", true),
+    ("28", "Science & Technology", "Wissenschaft & Technik", true),
+    ("30", "Movies", "Filme", false),
+    ("43", "Shows", "Serien", false),
+    ("44", "Trailers", "Trailer", false),
+];
+
+/// Code, English, German.
+pub(super) const REGIONS: &[Row] = &[
+    ("AE", "United Arab Emirates", "Vereinigte Arabische Emirate"),
+    ("AR", "Argentina", "Argentinien"),
+    ("AT", "Austria", "Österreich"),
+    ("AU", "Australia", "Australien"),
+    ("BE", "Belgium", "Belgien"),
+    ("BR", "Brazil", "Brasilien"),
+    ("CA", "Canada", "Kanada"),
+    ("CH", "Switzerland", "Schweiz"),
+    ("CL", "Chile", "Chile"),
+    ("CZ", "Czechia", "Tschechien"),
+    ("DE", "Germany", "Deutschland"),
+    ("DK", "Denmark", "Dänemark"),
+    ("EG", "Egypt", "Ägypten"),
+    ("ES", "Spain", "Spanien"),
+    ("FI", "Finland", "Finnland"),
+    ("FR", "France", "Frankreich"),
+    ("GB", "United Kingdom", "Vereinigtes Königreich"),
+    ("GR", "Greece", "Griechenland"),
+    ("HK", "Hong Kong", "Hongkong"),
+    ("IE", "Ireland", "Irland"),
+    ("IL", "Israel", "Israel"),
+    ("IN", "India", "Indien"),
+    ("IT", "Italy", "Italien"),
+    ("JO", "Jordan", "Jordanien"),
+    ("JP", "Japan", "Japan"),
+    ("KE", "Kenya", "Kenia"),
+    ("KR", "South Korea", "Südkorea"),
+    ("MX", "Mexico", "Mexiko"),
+    ("NL", "Netherlands", "Niederlande"),
+    ("NO", "Norway", "Norwegen"),
+    ("NZ", "New Zealand", "Neuseeland"),
+    ("PL", "Poland", "Polen"),
+    ("PT", "Portugal", "Portugal"),
+    ("SE", "Sweden", "Schweden"),
+    ("TR", "Türkiye", "Türkei"),
+    ("TW", "Taiwan", "Taiwan"),
+    ("UA", "Ukraine", "Ukraine"),
+    ("US", "United States", "Vereinigte Staaten"),
+    ("VE", "Venezuela", "Venezuela"),
+    ("ZA", "South Africa", "Südafrika"),
+];
+
+/// Code, English, German.
+pub(super) const LANGUAGES: &[Row] = &[
+    ("af", "Afrikaans", "Afrikaans"),
+    ("ar", "Arabic", "Arabisch"),
+    ("bg", "Bulgarian", "Bulgarisch"),
+    ("bn", "Bangla", "Bengalisch"),
+    ("ca", "Catalan", "Katalanisch"),
+    ("cs", "Czech", "Tschechisch"),
+    ("da", "Danish", "Dänisch"),
+    ("de", "German", "Deutsch"),
+    ("el", "Greek", "Griechisch"),
+    ("en", "English", "Englisch"),
+    ("en-GB", "English (United Kingdom)", "Englisch (Vereinigtes Königreich)"),
+    ("en-IN", "English (India)", "Englisch (Indien)"),
+    ("es", "Spanish", "Spanisch"),
+    ("es-419", "Spanish (Latin America)", "Spanisch (Lateinamerika)"),
+    ("es-US", "Spanish (United States)", "Spanisch (Vereinigte Staaten)"),
+    ("et", "Estonian", "Estnisch"),
+    ("fa", "Persian", "Persisch"),
+    ("fi", "Finnish", "Finnisch"),
+    ("fil", "Filipino", "Filipino"),
+    ("fr", "French", "Französisch"),
+    ("fr-CA", "French (Canada)", "Französisch (Kanada)"),
+    ("hi", "Hindi", "Hindi"),
+    ("hu", "Hungarian", "Ungarisch"),
+    ("id", "Indonesian", "Indonesisch"),
+    ("it", "Italian", "Italienisch"),
+    ("iw", "Hebrew", "Hebräisch"),
+    ("ja", "Japanese", "Japanisch"),
+    ("ko", "Korean", "Koreanisch"),
+    ("nl", "Dutch", "Niederländisch"),
+    ("no", "Norwegian", "Norwegisch"),
+    ("pl", "Polish", "Polnisch"),
+    ("pt", "Portuguese (Brazil)", "Portugiesisch (Brasilien)"),
+    ("pt-PT", "Portuguese (Portugal)", "Portugiesisch (Portugal)"),
+    ("sv", "Swedish", "Schwedisch"),
+    ("sw", "Swahili", "Suaheli"),
+    ("tr", "Turkish", "Türkisch"),
+    ("uk", "Ukrainian", "Ukrainisch"),
+    ("zh-CN", "Chinese", "Chinesisch"),
+    ("zh-HK", "Chinese (Hong Kong)", "Chinesisch (Hongkong)"),
+    ("zh-TW", "Chinese (Taiwan)", "Chinesisch (Taiwan)"),
+];

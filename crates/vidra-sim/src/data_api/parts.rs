@@ -1,0 +1,63 @@
+//! `part`: which members an item has.
+
+use super::error::ApiError;
+use crate::query::Query;
+use crate::world::World;
+use serde_json::{Map, Value};
+
+/// Parts only the owner of a resource may ask for.
+const OWNERS_ONLY: &[&str] =
+    &["auditDetails", "contentOwnerDetails", "fileDetails", "processingDetails", "suggestions"];
+
+/// The parts asked for.
+#[derive(Debug)]
+pub(crate) struct Parts<'a>(Vec<&'a str>);
+
+impl<'a> Parts<'a> {
+    /// Reads `part`; `known` are the parts of the resource apart from `id`.
+    pub(crate) fn read(query: &'a Query, known: &[&str]) -> Result<Self, ApiError> {
+        let asked = query.list("part");
+        if asked.is_empty() {
+            return Err(ApiError::missing_parameter("part"));
+        }
+        for part in &asked {
+            if OWNERS_ONLY.contains(part) {
+                return Err(ApiError::by_reason("forbidden"));
+            }
+            if *part != "id" && !known.contains(part) {
+                return Err(ApiError::unknown_part());
+            }
+        }
+        Ok(Self(asked))
+    }
+
+    pub(crate) fn has(&self, part: &str) -> bool {
+        self.0.contains(&part)
+    }
+
+    /// An item with the parts asked for. A part that is empty for the resource is left out.
+    pub(crate) fn item(
+        &self,
+        world: &World,
+        kind: &str,
+        id: &str,
+        fill: impl Fn(&str) -> Option<Value>,
+    ) -> Value {
+        let mut item = bare(world, kind, id);
+        for part in self.0.iter().filter(|part| **part != "id") {
+            if let Some(value) = fill(part) {
+                item.insert((*part).to_owned(), value);
+            }
+        }
+        Value::Object(item)
+    }
+}
+
+/// `kind`, `etag` and `id`: what every item has.
+pub(crate) fn bare(world: &World, kind: &str, id: &str) -> Map<String, Value> {
+    let mut item = Map::new();
+    item.insert("kind".to_owned(), format!("youtube#{kind}").into());
+    item.insert("etag".to_owned(), world.etag(&format!("{kind}/{id}")).into());
+    item.insert("id".to_owned(), id.into());
+    item
+}

@@ -1,0 +1,107 @@
+//! Bodies that arrive badly.
+
+use super::Junk;
+use crate::simulator::Dropped;
+use axum::body::Body;
+use bytes::Bytes;
+use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+use futures_util::stream;
+use std::time::Duration;
+
+/// Half of the bytes, then the connection breaks.
+pub(crate) fn cut(mut whole: Bytes) -> Body {
+    whole.truncate(whole.len() / 2);
+    let steps = stream::unfold(Some(whole), |state| async {
+        match state {
+            Some(half) if !half.is_empty() => Some((Ok(half), Some(Bytes::new()))),
+            Some(_) => {
+                // The server writes out what it holds when the body pauses; without this pause the
+                // half would be lost together with the connection.
+                tokio::task::yield_now().await;
+                Some((Err(Dropped), None))
+            }
+            None => None,
+        }
+    });
+    Body::from_stream(steps)
+}
+
+/// The bytes a few at a time.
+pub(crate) fn drip(whole: Bytes, chunk: usize, every: Duration) -> Body {
+    let chunk = chunk.max(1);
+    let steps = stream::unfold(whole, move |mut rest| async move {
+        if rest.is_empty() {
+            return None;
+        }
+        tokio::time::sleep(every).await;
+        let next = rest.split_to(chunk.min(rest.len()));
+        Some((Ok::<_, Dropped>(next), rest))
+    });
+    Body::from_stream(steps)
+}
+
+/// A list that never closes, of exactly so many bytes.
+pub(crate) fn huge(bytes: u64) -> Body {
+    const HEAD: &[u8] = b"{\"kind\":\"youtube#videoListResponse\",\"etag\":\"huge\",\"items\":[";
+    const ITEM: &[u8] = b"{\"kind\":\"youtube#video\",\"etag\":\"huge\",\"id\":\"aaaaaaaaaaa\"},";
+    let block = Bytes::from(ITEM.repeat(1000));
+    let steps = stream::unfold((bytes, true), move |(left, first)| {
+        let mut next = if first { Bytes::from_static(HEAD) } else { block.clone() };
+        next.truncate(usize::try_from(left).unwrap_or(usize::MAX).min(next.len()));
+        let left = left - next.len() as u64;
+        std::future::ready((!next.is_empty()).then_some((Ok::<_, Dropped>(next), (left, false))))
+    });
+    Body::from_stream(steps)
+}
+
+/// White space in gzip: one packed mebibyte, repeated, so that nobody has to pack the whole.
+pub(crate) fn gzip_bomb(mebibytes: u32) -> Body {
+    const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    const LAST_BLOCK: &[u8] = &[3, 0];
+    let plain = vec![b' '; 1 << 20];
+    let mut packed = Vec::with_capacity(1 << 16);
+    // Packed on its own and flushed to a whole byte, it refers to nothing before it.
+    let result = Compress::new(Compression::fast(), false).compress_vec(
+        &plain,
+        &mut packed,
+        FlushCompress::Sync,
+    );
+    debug_assert!(matches!(result, Ok(Status::Ok)), "the buffer is large enough");
+    let (mut one, mut whole) = (Crc::new(), Crc::new());
+    one.update(&plain);
+    (0..mebibytes).for_each(|_| whole.combine(&one));
+    let trailer = [LAST_BLOCK, &whole.sum().to_le_bytes(), &whole.amount().to_le_bytes()].concat();
+    let packed = Bytes::from(packed);
+    let blocks = (0..mebibytes).map(move |_| packed.clone());
+    let all =
+        std::iter::once(Bytes::from_static(HEADER)).chain(blocks).chain([Bytes::from(trailer)]);
+    Body::from_stream(stream::iter(all.map(Ok::<_, Dropped>)))
+}
+
+/// The content type and bytes of a body that is not what it should be.
+pub(crate) fn junk(kind: Junk, right: &Bytes) -> (&'static str, Bytes) {
+    const JSON: &str = "application/json; charset=UTF-8";
+    match kind {
+        Junk::Html => ("text/html; charset=UTF-8", Bytes::from_static(b"<!DOCTYPE html><html><head><title>Sorry</title></head><body>Unusual traffic</body></html>")),
+        Junk::Text => ("text/plain", Bytes::from_static(b"upstream connect error or disconnect/reset before headers")),
+        Junk::Empty => (JSON, Bytes::new()),
+        Junk::Truncated => (JSON, right.slice(..right.len() / 2)),
+        Junk::OtherShape => (JSON, Bytes::from_static(b"[{\"items\": \"none\"}, 42]")),
+        Junk::NotUtf8 => (JSON, Bytes::from_static(b"{\"items\": [\"\xff\xfe\"]}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[tokio::test]
+    async fn the_bomb_is_small_and_unpacks_to_its_size() {
+        let packed = axum::body::to_bytes(gzip_bomb(3), usize::MAX).await.expect("no error in it");
+        assert!(packed.len() < 1 << 17, "{} bytes", packed.len());
+        let mut plain = Vec::new();
+        flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut plain).expect("valid gzip");
+        assert_eq!(plain.len(), 3 << 20);
+    }
+}

@@ -1,0 +1,84 @@
+//! The query string of a request, decoded, and how list parameters and numbers are read from it.
+
+use crate::data_api::error::ApiError;
+use percent_encoding::percent_decode_str;
+use std::ops::RangeInclusive;
+
+/// Decoded name and value pairs in the order sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(text: &str) -> Self {
+        let decode =
+            |s: &str| percent_decode_str(&s.replace('+', " ")).decode_utf8_lossy().into_owned();
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        Self(
+            pairs
+                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+                .map(|(n, v)| (decode(n), decode(v)))
+                .collect(),
+        )
+    }
+
+    pub(crate) fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    /// The first value of that name; an empty value counts as absent, as on the platform.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(n, v)| n == name && !v.is_empty()).map(|(_, v)| v.as_str())
+    }
+
+    /// All values of a list parameter: it may be repeated, hold commas, or both.
+    pub(crate) fn list(&self, name: &str) -> Vec<&str> {
+        let values = self.0.iter().filter(|(n, _)| n == name).flat_map(|(_, v)| v.split(','));
+        values.map(str::trim).filter(|v| !v.is_empty()).collect()
+    }
+
+    /// A whole number within the platform's bounds.
+    pub(crate) fn number(
+        &self,
+        name: &str,
+        default: u32,
+        bounds: RangeInclusive<u32>,
+    ) -> Result<u32, ApiError> {
+        let Some(text) = self.get(name) else { return Ok(default) };
+        let value = text.parse().ok().filter(|n| bounds.contains(n));
+        value.ok_or_else(|| ApiError::out_of_range(name, text, &bounds))
+    }
+
+    /// Refuses a value that is not among those the parameter can have.
+    pub(crate) fn one_of(&self, name: &str, values: &[&str]) -> Result<(), ApiError> {
+        match self.get(name).filter(|value| !values.contains(value)) {
+            Some(value) => Err(ApiError::invalid_value(name, value)),
+            None => Ok(()),
+        }
+    }
+
+    /// The same query with one parameter replaced.
+    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+        let kept = self.0.iter().filter(|(n, _)| n != name).cloned();
+        Self(kept.chain([(name.to_owned(), value.to_owned())]).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_come_repeated_and_with_commas() {
+        let query = Query::parse("id=a%2Cb&id=c,,d&q=two+words&part=&empty");
+        assert_eq!(query.list("id"), ["a", "b", "c", "d"]);
+        assert_eq!(query.get("q"), Some("two words"));
+        assert_eq!(query.get("part"), None);
+        assert_eq!(query.with("id", "x").list("id"), ["x"]);
+    }
+
+    #[test]
+    fn page_tokens_keep_their_padding() {
+        assert_eq!(Query::parse("pageToken=QUFB%3D%3D").get("pageToken"), Some("QUFB=="));
+        assert_eq!(Query::parse("pageToken=QUFB==").get("pageToken"), Some("QUFB=="));
+    }
+}

@@ -1,0 +1,205 @@
+//! Everything odd the platform does, under identifiers one can read.
+//!
+//! [`QUIRKS`] is the only list: the world looks identifiers up in it, the README prints it, and the
+//! tests walk it.
+
+mod table;
+
+pub use table::QUIRKS;
+
+/// What an identifier in the table names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A video: 11 characters.
+    Video,
+    /// A channel: `UC` and 22 characters.
+    Channel,
+    /// A playlist.
+    Playlist,
+    /// A comment or a thread.
+    Comment,
+    /// A handle, with its `@`.
+    Handle,
+    /// A name from the time before handles, for `forUsername`.
+    Username,
+    /// A video identifier that makes `videos.list` and `commentThreads.list` fail.
+    Error,
+}
+
+/// One documented oddity.
+#[derive(Clone, Copy, Debug)]
+pub struct Quirk {
+    /// The identifier to ask for.
+    pub id: &'static str,
+    /// What is odd about the answer.
+    pub what: &'static str,
+    pub(crate) case: Case,
+}
+
+impl Quirk {
+    /// What the identifier names.
+    pub fn kind(&self) -> Kind {
+        match self.case {
+            Case::Video(_) => Kind::Video,
+            Case::Channel(_) => Kind::Channel,
+            Case::Playlist(_) => Kind::Playlist,
+            Case::Comment(_) => Kind::Comment,
+            Case::Handle => Kind::Handle,
+            Case::Username => Kind::Username,
+            Case::Error(_) => Kind::Error,
+        }
+    }
+}
+
+/// What the code does about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    Video(VideoQuirk),
+    Channel(ChannelQuirk),
+    Playlist(PlaylistQuirk),
+    Comment(CommentQuirk),
+    /// Handles and usernames belong to the cast; the table only tells of them.
+    Handle,
+    Username,
+    /// The reason in the catalogue of errors.
+    Error(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VideoQuirk {
+    NoLikes,
+    NoComments,
+    NoViews,
+    FavouritesOnly,
+    OldEra,
+    Bare,
+    NoTags,
+    Blocked,
+    Allowed,
+    EmptyRating,
+    Thumbnails(usize),
+    Scripts,
+    Upcoming,
+    ScheduledOnly,
+    Live,
+    PastLive,
+    Processing,
+    Duration(&'static str),
+    Fraction(&'static str),
+    HtmlComments,
+    ShortCommentPages,
+    ManyReplies,
+    AnonymousComments,
+    CommentLoop,
+    NoThreads,
+    Private,
+    Deleted,
+    Absent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChannelQuirk {
+    HiddenSubscribers,
+    HiddenButZero,
+    NoCountry,
+    UrlWithoutAt,
+    NoUrl,
+    NoDate,
+    OldEra,
+    EmptyItems,
+    Unknown,
+    SearchOnly,
+    NoUploads,
+    Bare,
+    LikesAbsent,
+    Archive,
+    ClosedPlaylists,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlaylistQuirk {
+    Sized(u32),
+    Empty,
+    Private,
+    Unknown,
+    ShortPages,
+    EmptyPage,
+    TokenLoop,
+    AllGone,
+    Duplicates,
+    Unavailable,
+    Vanished,
+    OtherOwner,
+    BareItems,
+    NoOwner,
+    NoVideoDate,
+    Fractions,
+    TwoThumbnails,
+    Album,
+    Tags,
+    Unlisted,
+    Favourites,
+    EveryVideo,
+    Forbidden(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CommentQuirk {
+    /// The first thread of the video with [`VideoQuirk::ManyReplies`].
+    ManyReplies,
+    /// An identifier from before 2016: the answer carries the identifier of [`Self::Renamed`].
+    OldName,
+    Renamed,
+    /// A thread about a channel: no `videoId`.
+    ChannelThread,
+    /// Neither `videoId` nor `channelId`.
+    NowhereThread,
+    Unknown,
+}
+
+/// The row of an identifier and its number.
+pub(crate) fn find(id: &str) -> Option<(u32, &'static Quirk)> {
+    let row = QUIRKS.iter().position(|quirk| quirk.id == id)?;
+    Some((row as u32, &QUIRKS[row]))
+}
+
+/// The row of a case and its number.
+pub(crate) fn row_of(case: Case) -> Option<(u32, &'static Quirk)> {
+    let row = QUIRKS.iter().position(|quirk| quirk.case == case)?;
+    Some((row as u32, &QUIRKS[row]))
+}
+
+/// The table in Markdown, as it stands in the README.
+pub fn markdown() -> String {
+    let mut text = String::from("| kind | id | what is odd |\n| --- | --- | --- |\n");
+    for quirk in QUIRKS {
+        let kind = format!("{:?}", quirk.kind()).to_lowercase();
+        text.push_str(&format!("| {kind} | `{}` | {} |\n", quirk.id, quirk.what));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn identifiers_have_the_platforms_shapes_and_occur_once() {
+        let mut seen = HashSet::new();
+        for quirk in QUIRKS {
+            assert!(seen.insert(quirk.id), "{} twice", quirk.id);
+            let length = quirk.id.len();
+            match quirk.kind() {
+                Kind::Video | Kind::Error => assert_eq!(length, 11, "{}", quirk.id),
+                Kind::Channel => {
+                    assert!(quirk.id.starts_with("UC") && length == 24, "{}", quirk.id);
+                }
+                Kind::Playlist => assert!((2..=64).contains(&length), "{}", quirk.id),
+                Kind::Comment => assert!(length >= 20, "{}", quirk.id),
+                Kind::Handle => assert!(quirk.id.starts_with('@'), "{}", quirk.id),
+                Kind::Username => assert!(!quirk.id.is_empty()),
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Which paths exist and what each one is.
+
+use serde::{Deserialize, Serialize};
+
+/// A method of the platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Endpoint {
+    /// `videos.list`
+    Videos,
+    /// `channels.list`
+    Channels,
+    /// `playlists.list`
+    Playlists,
+    /// `playlistItems.list`
+    PlaylistItems,
+    /// `commentThreads.list`
+    CommentThreads,
+    /// `comments.list`
+    Comments,
+    /// `search.list`, the one method with a quota bucket of its own
+    Search,
+    /// `videoCategories.list`
+    VideoCategories,
+    /// `i18nRegions.list`
+    I18nRegions,
+    /// `i18nLanguages.list`
+    I18nLanguages,
+    /// A path the simulator does not play.
+    Unknown,
+}
+
+/// The whole URL table.
+pub(crate) const ROUTES: &[(&str, Endpoint)] = &[
+    ("/youtube/v3/videos", Endpoint::Videos),
+    ("/youtube/v3/channels", Endpoint::Channels),
+    ("/youtube/v3/playlists", Endpoint::Playlists),
+    ("/youtube/v3/playlistItems", Endpoint::PlaylistItems),
+    ("/youtube/v3/commentThreads", Endpoint::CommentThreads),
+    ("/youtube/v3/comments", Endpoint::Comments),
+    ("/youtube/v3/search", Endpoint::Search),
+    ("/youtube/v3/videoCategories", Endpoint::VideoCategories),
+    ("/youtube/v3/i18nRegions", Endpoint::I18nRegions),
+    ("/youtube/v3/i18nLanguages", Endpoint::I18nLanguages),
+];
+
+impl Endpoint {
+    /// The endpoint at a path.
+    pub(crate) fn at(path: &str) -> Self {
+        ROUTES
+            .iter()
+            .find(|(route, _)| *route == path)
+            .map_or(Self::Unknown, |(_, endpoint)| *endpoint)
+    }
+}

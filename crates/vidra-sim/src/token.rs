@@ -1,0 +1,100 @@
+//! Page tokens: opaque, of the platform's lengths, and good for one list only.
+
+use crate::hash::{hash, mix};
+use crate::ident::base64url;
+
+/// The list a token belongs to and how long its tokens are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pager {
+    list: u64,
+    length: usize,
+}
+
+/// Which neighbour a token leads to. A token's bytes say so on the platform, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Next,
+    Previous,
+}
+
+impl Pager {
+    /// Tokens of 6 characters, as for charts, searches and a channel's playlists.
+    pub(crate) fn short(list: &str) -> Self {
+        Self { list: hash(0, list, &[]), length: 6 }
+    }
+
+    /// Tokens of 14 characters, as for playlist items.
+    pub(crate) fn medium(list: &str) -> Self {
+        Self { list: hash(0, list, &[]), length: 14 }
+    }
+
+    /// Tokens of 224 characters that end in `=`, as for comments.
+    pub(crate) fn long(list: &str) -> Self {
+        Self { list: hash(0, list, &[]), length: 224 }
+    }
+
+    /// The token of the page that starts at `offset`.
+    pub(crate) fn token(self, offset: u32, way: Way) -> String {
+        let place = u64::from(offset) << 1 | u64::from(way == Way::Previous);
+        // 21 bits of place and 15 of the list are 36 bits: six characters. The place is masked, so
+        // that nobody is tempted to count in tokens.
+        let masked = (place ^ mix(self.list) & 0x1f_ffff) << 15 | self.list & 0x7fff;
+        let mut text = base64url(&(masked << 28).to_be_bytes())[..6].to_owned();
+        let mut filler = 0;
+        while text.len() < self.length {
+            text.push_str(&base64url(&hash(self.list, "filler", &[place, filler]).to_be_bytes()));
+            filler += 1;
+        }
+        text.truncate(self.length);
+        if self.length > 100 {
+            text.replace_range(self.length - 2.., "==");
+        }
+        text
+    }
+
+    /// The offset a token stands for; `None` for a token of another list or of nobody.
+    pub(crate) fn read(self, token: &str) -> Option<u32> {
+        let mut bits = 0u64;
+        for c in token.get(..6)?.chars() {
+            let value = match c {
+                'A'..='Z' => c as u64 - 65,
+                'a'..='z' => c as u64 - 71,
+                '0'..='9' => c as u64 + 4,
+                '-' => 62,
+                '_' => 63,
+                _ => return None,
+            };
+            bits = bits << 6 | value;
+        }
+        let place = bits >> 15 ^ mix(self.list) & 0x1f_ffff;
+        let offset = (place >> 1) as u32;
+        let way = if place & 1 == 1 { Way::Previous } else { Way::Next };
+        (self.token(offset, way) == token).then_some(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_read_back_in_their_own_list_only() {
+        for pager in [Pager::short("a"), Pager::medium("a"), Pager::long("a")] {
+            for offset in [0, 1, 50, 19_999, 1_000_000] {
+                let token = pager.token(offset, Way::Next);
+                assert_eq!(token.len(), pager.length);
+                assert_eq!(pager.read(&token), Some(offset));
+                assert_eq!(pager.read(&pager.token(offset, Way::Previous)), Some(offset));
+                assert_eq!(Pager::medium("b").read(&token), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_issued_is_no_token() {
+        for text in ["", "x", "CDIQAA", "notatoken", "ä€ä€ä€", "======"] {
+            assert_eq!(Pager::short("a").read(text), None, "{text}");
+        }
+        assert!(Pager::long("a").token(5, Way::Next).ends_with('='));
+    }
+}

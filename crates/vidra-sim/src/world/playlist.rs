@@ -1,0 +1,239 @@
+//! Playlists and their entries. Entry i is a function of (seed, playlist, i).
+
+use super::channel::Channel;
+use super::clock::{DAY, Seconds};
+use super::video::{GONE, QUIRK_OWNER, is_served};
+use super::{VideoKey, World, text};
+use crate::quirk::{self, Case, ChannelQuirk, PlaylistQuirk, QUIRKS, VideoQuirk};
+
+/// Albums of a channel are numbered from here among its playlists.
+const ALBUM: u32 = 0x8_0000;
+
+/// A playlist as the world knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Playlist {
+    pub(crate) id: String,
+    pub(crate) channel: Channel,
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) created: Seconds,
+    /// How many entries are announced; some may never be delivered.
+    pub(crate) size: u32,
+    pub(crate) quirk: Option<PlaylistQuirk>,
+    /// Where in the channel's uploads the playlist begins; `None` for the uploads themselves.
+    start: Option<u32>,
+}
+
+/// What a viewer may see of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Public,
+    Private,
+    Deleted,
+}
+
+/// One entry of a playlist.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) video: VideoKey,
+    pub(crate) state: State,
+    pub(crate) added: Seconds,
+    /// Counted, and never delivered.
+    pub(crate) withheld: bool,
+}
+
+impl World {
+    /// The playlist with that identifier.
+    pub(crate) fn playlist(&self, id: &str) -> Option<Playlist> {
+        if let Some((row, entry)) = quirk::find(id) {
+            let Case::Playlist(quirk) = entry.case else { return None };
+            return (quirk != PlaylistQuirk::Unknown).then(|| self.quirky_playlist(row, quirk));
+        }
+        if let Some(tail) = id.strip_prefix("UU") {
+            let channel = self.channel_by_id(&format!("UC{tail}"))?;
+            return (channel.videos > 0).then(|| uploads(channel));
+        }
+        let tail =
+            id.strip_prefix("PL").or_else(|| id.strip_prefix("OLAK5uy_")?.strip_suffix("0"))?;
+        let (owner, no) = self.mint.read_playlist_tail(tail)?;
+        let playlist = self.playlist_of(&self.channel(owner)?, no)?;
+        (playlist.id == id).then_some(playlist)
+    }
+
+    /// A channel's playlist by number. The last one of a music channel is an album.
+    pub(crate) fn playlist_of(&self, channel: &Channel, no: u32) -> Option<Playlist> {
+        let album = no >= ALBUM;
+        if (no & !ALBUM) >= channel.playlists {
+            return None;
+        }
+        let at = (channel.no, no);
+        let mut dice = self.dice("playlist", &[u64::from(at.0), u64::from(at.1)]);
+        let tail = self.mint.playlist_tail(at);
+        let title = text::playlist_title(channel.theme, &mut dice);
+        Some(Playlist {
+            id: if album { format!("OLAK5uy_{tail}0") } else { format!("PL{tail}") },
+            description: if dice.chance(60) {
+                String::new()
+            } else {
+                format!("{title}, collected by {}.", channel.title)
+            },
+            title,
+            created: channel.created + DAY * (30 + i64::from(no)),
+            size: (2 + dice.skewed(4, 4) as u32).min(channel.videos),
+            start: Some(dice.below(u64::from(channel.videos)) as u32),
+            quirk: album.then_some(PlaylistQuirk::Album),
+            channel: channel.clone(),
+        })
+    }
+
+    fn quirky_playlist(&self, row: u32, quirk: PlaylistQuirk) -> Playlist {
+        let entry = &QUIRKS[row as usize];
+        // Long ones need a channel with enough videos that nothing comes twice.
+        let archive = quirk::row_of(Case::Channel(ChannelQuirk::Archive));
+        let owner = match quirk {
+            PlaylistQuirk::OtherOwner => self.channel(2),
+            _ => archive.and_then(|(_, archive)| self.channel_by_id(archive.id)),
+        };
+        let channel = owner.or_else(|| self.channel(0)).expect("the cast is not empty");
+        let size = match quirk {
+            PlaylistQuirk::Sized(n) => n,
+            PlaylistQuirk::Empty => 0,
+            PlaylistQuirk::ShortPages => 156,
+            PlaylistQuirk::EmptyPage | PlaylistQuirk::TokenLoop => 120,
+            PlaylistQuirk::Duplicates => 60,
+            PlaylistQuirk::Unavailable => 30,
+            PlaylistQuirk::AllGone => 12,
+            PlaylistQuirk::EveryVideo => quirk_videos().count() as u32,
+            _ => 10,
+        };
+        let description = if quirk == PlaylistQuirk::Unlisted { "" } else { entry.what };
+        Playlist {
+            id: entry.id.to_owned(),
+            title: format!("Documented: {}", entry.id),
+            description: description.to_owned(),
+            created: channel.created + DAY * 30,
+            size,
+            quirk: Some(quirk),
+            start: Some(0),
+            channel,
+        }
+    }
+
+    /// Entry `i` of a playlist.
+    pub(crate) fn entry(&self, list: &Playlist, i: u32) -> Entry {
+        let Some(start) = list.start else {
+            let added = self.published(&list.channel, i);
+            return Entry {
+                video: (list.channel.no, i),
+                state: State::Public,
+                added,
+                withheld: false,
+            };
+        };
+        let mut entry = Entry {
+            video: (list.channel.no, (start + i) % list.channel.videos.max(1)),
+            state: State::Public,
+            added: list.created + DAY * 7 + i64::from(i) * 3600,
+            withheld: false,
+        };
+        match list.quirk {
+            None => self.wear(list, i, &mut entry),
+            Some(quirk) => bend(quirk, i, &mut entry),
+        }
+        entry
+    }
+
+    /// What time does to an ordinary playlist: a few entries go, a few are guests.
+    fn wear(&self, list: &Playlist, i: u32, entry: &mut Entry) {
+        let mut dice = self.dice(&list.id, &[u64::from(i)]);
+        match dice.below(60) {
+            0 => (entry.state, entry.video.1) = (State::Private, GONE + i),
+            1 => (entry.state, entry.video.1) = (State::Deleted, GONE + i),
+            2..=5 => entry.video = ((list.channel.no + 1) % 20, dice.below(12) as u32),
+            _ => {}
+        }
+    }
+}
+
+fn uploads(channel: Channel) -> Playlist {
+    Playlist {
+        id: channel.uploads(),
+        title: format!("Uploads from {}", channel.title),
+        description: String::new(),
+        created: channel.created,
+        size: channel.videos,
+        quirk: None,
+        start: None,
+        channel,
+    }
+}
+
+/// The rows of videos in the quirk table.
+fn quirk_videos() -> impl Iterator<Item = (u32, VideoQuirk)> {
+    (0..).zip(QUIRKS).filter_map(|(row, entry)| match entry.case {
+        Case::Video(VideoQuirk::Absent) => None,
+        Case::Video(quirk) => Some((row, quirk)),
+        _ => None,
+    })
+}
+
+fn bend(quirk: PlaylistQuirk, i: u32, entry: &mut Entry) {
+    match quirk {
+        PlaylistQuirk::AllGone => {
+            entry.state = if i.is_multiple_of(2) { State::Private } else { State::Deleted };
+            entry.video.1 = GONE + i;
+        }
+        PlaylistQuirk::Unavailable if i % 5 == 4 => {
+            (entry.state, entry.video.1) = (State::Private, GONE + i);
+        }
+        PlaylistQuirk::Unavailable if i % 7 == 6 => {
+            (entry.state, entry.video.1) = (State::Deleted, GONE + i);
+        }
+        PlaylistQuirk::Vanished if i % 2 == 1 => entry.video.1 = GONE + i,
+        PlaylistQuirk::Duplicates => entry.video.1 = i % 20,
+        PlaylistQuirk::OtherOwner => entry.video = (4, i),
+        // One of the first page, nine of the second, five of the third are counted only.
+        PlaylistQuirk::ShortPages => entry.withheld = matches!(i, 17 | 60..=68 | 120..=124),
+        PlaylistQuirk::EmptyPage => entry.withheld = (50..100).contains(&i),
+        PlaylistQuirk::EveryVideo => {
+            if let Some((row, quirk)) = quirk_videos().nth(i as usize) {
+                entry.video = (QUIRK_OWNER, row);
+                entry.state = match quirk {
+                    VideoQuirk::Deleted => State::Deleted,
+                    quirk if is_served(quirk) => State::Public,
+                    _ => State::Private,
+                };
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn playlists_read_back_and_hold_videos_that_exist() {
+        let world = World::new(1);
+        for channel in world.channels().take(6) {
+            for no in (0..channel.playlists).chain([ALBUM]) {
+                let list = world.playlist_of(&channel, no).expect("in range");
+                assert_eq!(world.playlist(&list.id).map(|l| l.title), Some(list.title.clone()));
+                for entry in (0..list.size).map(|i| world.entry(&list, i)) {
+                    let found = world.video_by_id(&world.video_id(entry.video)).is_some();
+                    assert_eq!(found, entry.state == State::Public, "{} {entry:?}", list.id);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_has_no_video_twice() {
+        let world = World::new(1);
+        let list = world.playlist("PLsize20000").expect("documented");
+        let videos: std::collections::HashSet<_> =
+            (0..list.size).map(|i| world.entry(&list, i).video).collect();
+        assert_eq!(videos.len(), 20_000);
+    }
+}

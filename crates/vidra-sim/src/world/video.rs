@@ -1,0 +1,166 @@
+//! Videos of a channel, the newest first.
+
+use super::channel::Channel;
+use super::clock::{DAY, LAST, Seconds};
+use super::{VideoKey, World, text};
+use crate::quirk::{self, Case, QUIRKS, VideoQuirk};
+
+/// The owner in the coordinates of a video of the quirk table; its index is its row.
+pub(crate) const QUIRK_OWNER: u32 = 0xf_0000;
+/// From this index on, an entry of a playlist is a video that is gone.
+pub(crate) const GONE: u32 = 0xe_0000;
+
+const SCRIPTS_TITLE: &str = "🎙\u{a0}星空の下で – ليلة تحت النجوم \u{200b}👩‍🚀";
+const SCRIPTS_DESCRIPTION: &str =
+    "First line\r\nSecond line\r\n\r\n한국어 설명 · 日本語の説明\r\nשלום עולם\u{202f}!\u{feff}";
+
+/// A video as the world knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Video {
+    pub(crate) key: VideoKey,
+    pub(crate) id: String,
+    pub(crate) channel: Channel,
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) published: Seconds,
+    pub(crate) seconds: u64,
+    pub(crate) views: u64,
+    pub(crate) likes: u64,
+    /// How many of default, medium, high, standard, maxres there are.
+    pub(crate) thumbnails: usize,
+    pub(crate) quirk: Option<VideoQuirk>,
+}
+
+impl World {
+    /// The video with that identifier, if the platform would serve it.
+    pub(crate) fn video_by_id(&self, id: &str) -> Option<Video> {
+        if let Some((row, entry)) = quirk::find(id) {
+            return matches!(entry.case, Case::Video(q) if is_served(q))
+                .then(|| self.video((QUIRK_OWNER, row)))?;
+        }
+        self.video(self.mint.read_video(id)?)
+    }
+
+    /// The identifier at some coordinates, whether or not anything is served there.
+    pub(crate) fn video_id(&self, key: VideoKey) -> String {
+        match QUIRKS.get(key.1 as usize) {
+            Some(entry) if key.0 == QUIRK_OWNER => entry.id.to_owned(),
+            _ => self.mint.video(key),
+        }
+    }
+
+    /// The video at some coordinates.
+    pub(crate) fn video(&self, key: VideoKey) -> Option<Video> {
+        let (quirk, owner) = match key.0 {
+            QUIRK_OWNER => match QUIRKS.get(key.1 as usize)?.case {
+                Case::Video(quirk) => (Some(quirk), 0),
+                _ => return None,
+            },
+            owner => (None, owner),
+        };
+        let channel = self.channel(owner)?;
+        if quirk.is_none() && key.1 >= channel.videos {
+            return None;
+        }
+        Some(self.write_video(key, channel, quirk))
+    }
+
+    /// Evenly back from the newest to the founding of the channel, each at its own time of day. The
+    /// jitter stays below the step, so that the order by date is the order by index.
+    pub(crate) fn published(&self, channel: &Channel, index: u32) -> Seconds {
+        let newest = LAST - DAY * (1 + i64::from(channel.no % 40));
+        let step = (newest - channel.created) / (i64::from(channel.videos.max(1)) + 1);
+        let mut dice = self.dice("published", &[u64::from(channel.no), u64::from(index)]);
+        let jitter = dice.below(step.max(1).unsigned_abs()) as i64;
+        newest - i64::from(index.min(channel.videos)) * step - jitter
+    }
+
+    fn write_video(&self, key: VideoKey, channel: Channel, quirk: Option<VideoQuirk>) -> Video {
+        let mut dice = self.dice("video", &[u64::from(key.0), u64::from(key.1)]);
+        let title = text::title(channel.theme, &mut dice);
+        let description = text::description(channel.theme, &title, &mut dice);
+        let tags = text::tags(channel.theme, &title, &mut dice);
+        let views = channel.subscribers / 8 + dice.skewed(300, 16);
+        let mut video = Video {
+            key,
+            id: self.video_id(key),
+            title,
+            description,
+            tags,
+            published: self.published(&channel, key.1),
+            seconds: length(&mut dice),
+            views,
+            likes: views * (1 + dice.below(60)) / 1000,
+            thumbnails: [3, 4, 5, 5, 5, 5, 5, 5][dice.below(8) as usize],
+            quirk,
+            channel,
+        };
+        bend(&mut video);
+        video
+    }
+}
+
+/// What the quirk of a video does to its texts and pictures, wherever they are shown.
+fn bend(video: &mut Video) {
+    let (Some(quirk), Some(entry)) = (video.quirk, QUIRKS.get(video.key.1 as usize)) else {
+        return;
+    };
+    video.title = format!("{}: {}", entry.id, video.title);
+    video.description = format!("{}.\n\n{}", entry.what, video.description);
+    match quirk {
+        VideoQuirk::Scripts => {
+            video.title = format!("{}: {SCRIPTS_TITLE}", entry.id);
+            video.description = SCRIPTS_DESCRIPTION.to_owned();
+        }
+        VideoQuirk::NoTags => {
+            video.description.clear();
+            video.tags.clear();
+        }
+        VideoQuirk::Thumbnails(count) => video.thumbnails = count,
+        _ => {}
+    }
+}
+
+/// Whether `videos.list` returns it.
+pub(crate) const fn is_served(quirk: VideoQuirk) -> bool {
+    !matches!(quirk, VideoQuirk::Private | VideoQuirk::Deleted | VideoQuirk::Absent)
+}
+
+/// Shorts, ordinary videos, and now and then a stream of hours.
+fn length(dice: &mut crate::hash::Dice) -> u64 {
+    match dice.below(20) {
+        0..=3 => 12 + dice.below(48),
+        4 => 60 * (1 + dice.below(40)),
+        5..=17 => 150 + dice.below(1500),
+        18 => 3600 + dice.below(7200),
+        _ => 4 * 3600 + dice.below(5 * 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_video_is_the_first() {
+        let world = World::new(1);
+        for channel in world.channels() {
+            let dates: Vec<_> = (0..channel.videos.min(60))
+                .filter_map(|i| world.video((channel.no, i)))
+                .map(|v| v.published)
+                .collect();
+            assert!(dates.is_sorted_by(|a, b| a > b), "{}", channel.title);
+            assert!(dates.iter().all(|d| (channel.created..LAST).contains(d)));
+        }
+    }
+
+    #[test]
+    fn a_video_is_found_by_its_identifier_and_ends_with_its_channel() {
+        let world = World::new(1);
+        let video = world.video((3, 2)).expect("the cast has videos");
+        assert_eq!(world.video_by_id(&video.id).map(|v| v.key), Some((3, 2)));
+        assert!(world.video((3, video.channel.videos)).is_none());
+        assert!(world.video_by_id(&world.video_id((3, GONE))).is_none());
+    }
+}

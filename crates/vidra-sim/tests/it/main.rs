@@ -1,0 +1,13 @@
+//! The simulator as its users see it.
+
+mod answers;
+mod ask;
+mod discovery;
+mod errors;
+mod faults;
+mod loopback;
+mod paging;
+mod quirks;
+mod readme;
+mod record;
+mod recorded;
