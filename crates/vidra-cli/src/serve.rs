@@ -50,10 +50,12 @@ fn client(args: &ServeArgs) -> Result<Vidra, String> {
 /// A client of the built-in simulator. Its ledger is kept only where a folder was asked for: the
 /// demo must not touch the count of the real key.
 fn demo_client(args: &ServeArgs) -> Vidra {
+    // The day's limits are our ledger's to hold: the simulator's day never ends.
+    let simulator = Simulator::builder().key(DEMO_KEY).limits(u64::MAX, u64::MAX).build();
     let builder = settings(args)
         .key(ApiKey::new(DEMO_KEY))
         .data_api_url(DEMO_URL)
-        .transport(InProcess(Simulator::builder().key(DEMO_KEY).build()));
+        .transport(InProcess(simulator));
     match &args.state_dir {
         Some(folder) => builder.state_dir(folder).build(),
         None => builder.build(),

@@ -84,7 +84,7 @@ async fn a_playlist_costs_its_pages_its_details_and_one() {
         let pages = size.div_ceil(50);
         let expected = pages.max(1) + pages + 1;
         assert_eq!(u64::from(vidra.cost().units()), expected, "{size} videos");
-        assert_eq!(sim.record().calls as u64, expected, "{size} videos");
+        assert_eq!(sim.record().calls, expected, "{size} videos");
         assert_eq!((found.video_count, found.videos.len()), (size as usize, size as usize));
         assert_eq!(
             found.total_duration,

@@ -1,0 +1,77 @@
+//! A `vidra serve` process under measurement.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// The process; killed when dropped.
+pub(crate) struct Service {
+    child: Child,
+    address: SocketAddr,
+    /// Where the ledger is kept, as it would be in earnest; removed when dropped.
+    folder: PathBuf,
+}
+
+impl Service {
+    /// Starts the binary beside this one and waits until it says where it listens.
+    pub(crate) fn start(data_api_url: &str) -> io::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("vidra-bench-{}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        let mut child = Command::new(binary()?)
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
+            .args(["--data-api-url", data_api_url, "--state-dir"])
+            .arg(&folder)
+            .env("YOUTUBE_API_KEY", "demo-key")
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()?;
+        let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut line = String::new();
+        log.read_line(&mut line)?;
+        let address =
+            line.split_once("\"address\":\"").and_then(|(_, rest)| rest.split('"').next());
+        let address = address.and_then(|text| text.parse().ok());
+        let address =
+            address.ok_or_else(|| io::Error::other(format!("it did not start: {line}")))?;
+        // The log goes on; nobody reads it, and it must not fill up.
+        std::thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+        Ok(Self { child, address, folder })
+    }
+
+    /// One request; gives the status and the body.
+    pub(crate) fn get(&self, path: &str) -> io::Result<(u16, Vec<u8>)> {
+        let mut stream = TcpStream::connect(self.address)?;
+        let host = self.address;
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        let head = answer.windows(4).position(|window| window == b"\r\n\r\n");
+        let head = head.ok_or_else(|| io::Error::other("no answer"))?;
+        let status = std::str::from_utf8(&answer[9..12]).ok().and_then(|text| text.parse().ok());
+        Ok((status.unwrap_or(0), answer.split_off(head + 4)))
+    }
+
+    /// The most memory that was resident at any time, in MB.
+    pub(crate) fn peak_memory_mb(&self) -> io::Result<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = peak.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+        kilobytes.map(|kb| kb / 1024.0).ok_or_else(|| io::Error::other("no VmHWM in /proc"))
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn binary() -> io::Result<PathBuf> {
+    let beside = std::env::current_exe()?.with_file_name("vidra");
+    let missing = || io::Error::other(format!("{} is not built", Path::new(&beside).display()));
+    beside.exists().then_some(beside.clone()).ok_or_else(missing)
+}
