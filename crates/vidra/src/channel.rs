@@ -261,7 +261,7 @@ async fn recent_ids(
     let mut ids: Vec<VideoId> = vec![];
     loop {
         match pages.try_next().await {
-            Ok(Some(page)) => ids.extend(page),
+            Ok(Some(page)) => ids.extend(page.into_iter().flatten()),
             Ok(None) => break,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

@@ -212,7 +212,13 @@ fn parse_as<T>(
 
 /// Input as it may appear in a message: short, and without characters that could break a log.
 pub(crate) fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(80).flat_map(char::escape_default).collect();
+    let mut shown = String::new();
+    for c in text.chars().take(80) {
+        match c {
+            '"' | '\'' | '\\' => shown.push(c),
+            c => shown.extend(c.escape_debug()),
+        }
+    }
     if text.chars().nth(80).is_some() {
         shown.push('…');
     }

@@ -105,7 +105,7 @@ pub struct PlaylistIds {
     /// The playlist's id.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"))]
     pub id: PlaylistId,
-    /// All entries in order, private and deleted ones included.
+    /// All entries in order, private and deleted ones included as long as their id is told.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub video_ids: Vec<VideoId>,
     /// How many they are.
@@ -181,7 +181,8 @@ pub(crate) async fn info(scope: &Scope, id: &PlaylistId) -> Result<PlaylistInfo>
 
 /// All entries, without details.
 pub(crate) async fn ids(scope: &Scope, id: &PlaylistId) -> Result<PlaylistIds> {
-    let video_ids = entries(scope, id, "Playlist", id).try_concat().await?;
+    let entries = entries(scope, id, "Playlist", id).try_concat().await?;
+    let video_ids: Vec<VideoId> = entries.into_iter().flatten().collect();
     Ok(PlaylistIds { id: id.clone(), count: video_ids.len(), video_ids })
 }
 
@@ -202,7 +203,7 @@ pub(crate) async fn complete(scope: &Scope, id: &PlaylistId) -> Result<Playlist>
             order.extend(page);
         }
         wanted.flush();
-        Ok::<Vec<VideoId>, Error>(order)
+        Ok::<Vec<Entry>, Error>(order)
     };
     let details = queue
         .map(|chunk| video::fetch(scope, chunk))
@@ -216,17 +217,13 @@ pub(crate) async fn complete(scope: &Scope, id: &PlaylistId) -> Result<Playlist>
 }
 
 /// Lists the videos as the playlist has them; what has no details is private or deleted.
-fn in_order(
-    info: PlaylistInfo,
-    order: &[VideoId],
-    mut details: HashMap<VideoId, Video>,
-) -> Playlist {
+fn in_order(info: PlaylistInfo, order: &[Entry], mut details: HashMap<VideoId, Video>) -> Playlist {
     let mut still_to_come: HashMap<VideoId, usize> = HashMap::with_capacity(details.len());
-    for id in order {
+    for id in order.iter().flatten() {
         *still_to_come.entry(*id).or_default() += 1;
     }
     let mut videos = Vec::with_capacity(order.len());
-    for id in order {
+    for id in order.iter().flatten() {
         let left = still_to_come.get_mut(id).expect("every entry was counted");
         *left -= 1;
         // Moved out at its last place, so that only real duplicates are copied.
@@ -246,8 +243,8 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn add(&mut self, page: &[VideoId]) {
-        for id in page {
+    fn add(&mut self, page: &[Entry]) {
+        for id in page.iter().flatten() {
             if self.asked.insert(*id) {
                 self.waiting.push(*id);
             }
@@ -265,19 +262,22 @@ impl Wanted {
     }
 }
 
-/// The video ids of a playlist, page by page. `what` and `subject` name it in errors: a channel's
+/// An entry of a playlist; `None` where the platform does not tell which video it is.
+pub(crate) type Entry = Option<VideoId>;
+
+/// The entries of a playlist, page by page. `what` and `subject` name it in errors: a channel's
 /// uploads are a playlist that the caller never heard of.
 pub(crate) fn entries(
     scope: &Scope,
     id: &PlaylistId,
     what: &'static str,
     subject: &impl fmt::Display,
-) -> impl Stream<Item = Result<Vec<VideoId>>> {
+) -> impl Stream<Item = Result<Vec<Entry>>> {
     let call = Call::new(Endpoint::PlaylistItems, what, subject)
         .with("part", "contentDetails")
         .with("playlistId", id.as_str())
         .with("maxResults", "50");
     scope.pages(call).map_ok(|page: Vec<wire::PlaylistItem>| {
-        page.into_iter().filter_map(wire::PlaylistItem::video_id).collect()
+        page.into_iter().map(wire::PlaylistItem::video_id).collect()
     })
 }

@@ -125,7 +125,7 @@ impl Scope {
         let exchange = upstream.transport.exchange(request);
         let answer = match timeout(upstream.attempt_timeout.min(left), exchange).await {
             Err(_elapsed) => return Err(Fault::timeout(call)),
-            Ok(Err(failure)) => return Err(Fault::no_answer(&failure)),
+            Ok(Err(failure)) => return Err(Fault::no_answer(&failure, call)),
             Ok(Ok(answer)) => answer,
         };
         if answer.status.is_success() {
@@ -229,14 +229,15 @@ impl Fault {
         Self::passing(Error::new(ErrorKind::Timeout, message))
     }
 
-    fn no_answer(failure: &Failure) -> Self {
-        let error = Error::new(ErrorKind::Upstream, "YouTube could not be reached");
+    fn no_answer(failure: &Failure, call: &Call) -> Self {
+        let upstream =
+            |message| Error::new(ErrorKind::Upstream, message).because(failure.to_string());
         match failure {
-            Failure::Broken(_) => Self::passing(error.because(failure.to_string())),
-            Failure::TooLarge => Self::lasting(
-                Error::new(ErrorKind::Upstream, "YouTube's answer was too large to be one")
-                    .because(failure.to_string()),
-            ),
+            Failure::Broken(_) => Self::passing(upstream("YouTube could not be reached")),
+            Failure::TimedOut => Self::timeout(call),
+            Failure::TooLarge => {
+                Self::lasting(upstream("YouTube's answer was too large to be one"))
+            }
         }
     }
 

@@ -28,6 +28,8 @@ pub struct Answer {
 pub enum Failure {
     /// No connection, or it broke before the answer was whole.
     Broken(String),
+    /// No connection within the time for one.
+    TimedOut,
     /// The body is larger than an honest answer can be.
     TooLarge,
 }
@@ -36,6 +38,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Broken(why) => write!(f, "connection failed: {why}"),
+            Self::TimedOut => f.write_str("no connection in time"),
             Self::TooLarge => write!(f, "the answer is larger than {MAX_BODY} bytes"),
         }
     }
@@ -149,6 +152,9 @@ fn broken(error: impl fmt::Display) -> Failure {
 
 /// The innermost cause; what wraps it names the URL, which is nobody's business.
 fn reason(error: reqwest::Error) -> Failure {
+    if error.is_timeout() {
+        return Failure::TimedOut;
+    }
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;
     while let Some(source) = cause.source() {

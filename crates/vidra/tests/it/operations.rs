@@ -153,6 +153,9 @@ async fn private_and_deleted_entries_are_counted_and_duplicates_kept() {
     distinct.dedup();
     assert!(distinct.len() < ids.count && distinct.len() == details.len(), "each asked for once");
 
+    let nameless = vidra.playlist(&playlist("PLquirkBareItems")).await.unwrap();
+    assert!(nameless.unavailable_count > 0, "an entry counts also when its video is not told");
+
     let gone = vidra.playlist(&playlist("PLquirkAllGone")).await.unwrap();
     assert_eq!((gone.video_count, gone.total_duration_fmt.as_str()), (0, "0s"));
     assert!(gone.unavailable_count > 0);
