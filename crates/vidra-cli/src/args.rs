@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// Clean JSON from YouTube: videos, playlists, channels and comments.
@@ -56,7 +57,7 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: SocketAddr,
 
     /// Run against the built-in simulator: no key, no internet
-    #[arg(long, env = "VIDRA_DEMO")]
+    #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new())]
     pub(crate) demo: bool,
 
     /// A file that holds the upstream key, used when YOUTUBE_API_KEY is not set
@@ -71,16 +72,17 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_RETRIES", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=10))]
     pub(crate) retries: u32,
 
-    /// The longest wait before the first retry; doubled for each further one
-    #[arg(long, env = "VIDRA_RETRY_DELAY", value_name = "TIME", default_value = "300ms", value_parser = time)]
+    /// The longest wait before the first retry, doubled for each further one; without a unit
+    /// milliseconds
+    #[arg(long, env = "VIDRA_RETRY_DELAY", value_name = "TIME", default_value = "300ms", value_parser = millis)]
     pub(crate) retry_delay: Duration,
 
-    /// How long one exchange with the platform may take
-    #[arg(long, env = "VIDRA_UPSTREAM_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = time)]
+    /// How long one exchange with the platform may take; without a unit seconds
+    #[arg(long, env = "VIDRA_UPSTREAM_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = seconds)]
     pub(crate) upstream_timeout: Duration,
 
-    /// How long a request may take in all, retries and pages included
-    #[arg(long, env = "VIDRA_REQUEST_TIMEOUT", value_name = "TIME", default_value = "120s", value_parser = time)]
+    /// How long a request may take in all, retries and pages included; without a unit seconds
+    #[arg(long, env = "VIDRA_REQUEST_TIMEOUT", value_name = "TIME", default_value = "120s", value_parser = seconds)]
     pub(crate) request_timeout: Duration,
 
     /// The folder of what must survive a restart: the quota ledger [default: the user's state folder]
@@ -100,18 +102,28 @@ pub(crate) struct ServeArgs {
     pub(crate) quota_model: QuotaModel,
 
     /// Never use search to find a channel by its custom name
-    #[arg(long, env = "VIDRA_NO_SEARCH")]
+    #[arg(long, env = "VIDRA_NO_SEARCH", value_parser = FalseyValueParser::new())]
     pub(crate) no_search: bool,
 }
 
-/// `300ms`, `10s`, `2m`, or seconds as a plain number.
-fn time(text: &str) -> Result<Duration, String> {
+/// A time whose plain number means milliseconds.
+fn millis(text: &str) -> Result<Duration, String> {
+    time(text, "ms")
+}
+
+/// A time whose plain number means seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    time(text, "s")
+}
+
+/// `300ms`, `10s`, `2m`, or a plain number of `unit`.
+fn time(text: &str, unit: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let wrong = || "expected a time such as 300ms, 10s or 2m".to_owned();
     let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
-    match &text[digits..] {
+    match if digits == text.len() { unit } else { &text[digits..] } {
         "ms" => Ok(Duration::from_millis(number)),
-        "s" | "" => Ok(Duration::from_secs(number)),
+        "s" => Ok(Duration::from_secs(number)),
         "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
         _ => Err(wrong()),
     }
@@ -135,10 +147,11 @@ mod tests {
     fn times_have_units() {
         let table = [("300ms", 300), ("10s", 10_000), ("2m", 120_000), ("7", 7_000), ("0s", 0)];
         for (text, millis) in table {
-            assert_eq!(time(text), Ok(Duration::from_millis(millis)), "{text}");
+            assert_eq!(seconds(text), Ok(Duration::from_millis(millis)), "{text}");
         }
+        assert_eq!(millis("300"), Ok(Duration::from_millis(300)));
         for text in ["", "s", "1h30", "-1s", "1.5s", "ten"] {
-            assert!(time(text).is_err(), "{text}");
+            assert!(seconds(text).is_err(), "{text}");
         }
     }
 

@@ -17,7 +17,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Before the arguments are read, because they fall back to the environment; and before any
     // thread is started, because changing the environment is not safe afterwards.
-    let env_file = dotenvy::dotenv();
+    let env_file = dotenvy::from_path(".env");
     let args = Args::parse();
     log::install(args.log_format);
     if let Err(error) = env_file

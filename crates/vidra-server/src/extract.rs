@@ -80,8 +80,18 @@ fn decode(text: &str) -> Option<String> {
 impl Query {
     /// The text of a parameter; an empty one counts as absent.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        let found = self.pairs.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+        self.given(name).filter(|value| !value.is_empty())
+    }
+
+    /// The entries of a list: separated by commas, or the parameter given more than once.
+    pub(crate) fn list(&self, name: &str) -> Vec<&str> {
+        let values = self.pairs.iter().filter(|(key, _)| key == name);
+        let entries = values.flat_map(|(_, value)| value.split(',')).map(str::trim);
+        entries.filter(|entry| !entry.is_empty()).collect()
+    }
+
+    fn given(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim())
     }
 
     /// A whole number within bounds.
@@ -91,7 +101,7 @@ impl Query {
         bounds: RangeInclusive<usize>,
         default: usize,
     ) -> usize {
-        let Some(text) = self.text(name) else { return default };
+        let Some(text) = self.given(name) else { return default };
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse() {
             Ok(number) if digits && bounds.contains(&number) => number,
@@ -105,7 +115,7 @@ impl Query {
 
     /// One of a few words.
     pub(crate) fn choice<T: Copy>(&mut self, name: &str, words: &[(&str, T)]) -> T {
-        let text = self.text(name).unwrap_or(words[0].0);
+        let text = self.given(name).unwrap_or(words[0].0);
         if let Some((_, choice)) = words.iter().find(|(word, _)| *word == text) {
             return *choice;
         }

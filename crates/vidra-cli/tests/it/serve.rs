@@ -41,7 +41,7 @@ fn refused(command: &mut Command) -> (Option<i32>, String) {
 #[test]
 fn the_demo_needs_nothing_and_every_url_it_prints_works() {
     let folder = tempfile::tempdir().unwrap();
-    let mut service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "true"));
+    let mut service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
     let paths = service.printed_paths();
     assert!(paths.len() >= 10, "{paths:?}");
     for path in paths {
@@ -103,7 +103,7 @@ fn the_key_appears_in_no_log_answer_or_file() {
 #[test]
 fn a_request_is_one_line_of_json() {
     let folder = tempfile::tempdir().unwrap();
-    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "true"));
+    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
     service.get("/api/video/quirkNoLike?token=secret");
     let (_, log) = service.stop();
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("\"request\"")).collect();
@@ -165,4 +165,20 @@ fn what_cannot_work_is_said_in_one_line_and_exits_with_2() {
     fs::write(folder.path().join(".env"), format!("YOUTUBE_API_KEY=\"{CANARY}\n")).unwrap();
     let (code, error) = refused(vidra().arg("serve"));
     assert!(code == Some(2) && !error.contains(CANARY), "{error}");
+}
+
+#[test]
+fn the_readme_tells_of_every_flag() {
+    let help =
+        Command::new(env!("CARGO_BIN_EXE_vidra")).args(["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let readme = include_str!("../../../../README.md");
+    let flags: Vec<&str> = help
+        .split_whitespace()
+        .filter(|word| word.starts_with("--") && *word != "--help")
+        .collect();
+    assert!(flags.len() >= 14, "{flags:?}");
+    for flag in flags {
+        assert!(readme.contains(&format!("`{flag}`")), "{flag} is not in the README");
+    }
 }

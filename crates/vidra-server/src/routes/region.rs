@@ -52,17 +52,16 @@ pub(super) async fn get_video_categories(
     Extension(vidra): Extension<Vidra>,
     mut query: Query,
 ) -> Answer<Vec<VideoCategory>> {
-    let wanted = match (query.text("ids"), query.text("region")) {
-        (Some(_), Some(_)) => {
+    let ids: Vec<String> = query.list("ids").into_iter().map(str::to_owned).collect();
+    let region = query.text("region").map(str::to_ascii_uppercase);
+    let wanted = match region {
+        Some(_) if !ids.is_empty() => {
             query.fault("ids", "cannot be combined with region");
-            CategoryQuery::Ids(vec![])
+            CategoryQuery::Ids(ids)
         }
-        (Some(ids), None) => {
-            let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned);
-            category_ids(ids.collect(), &mut query)
-        }
-        (None, region) => {
-            let region = region.unwrap_or("US").to_ascii_uppercase();
+        None if !ids.is_empty() => category_ids(ids, &mut query),
+        region => {
+            let region = region.unwrap_or_else(|| "US".to_owned());
             if region.len() != 2 || !region.bytes().all(|byte| byte.is_ascii_uppercase()) {
                 query.fault("region", "must be a two-letter code such as US");
             }
@@ -74,7 +73,7 @@ pub(super) async fn get_video_categories(
 }
 
 fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
-    if !(1..=MOST_CATEGORIES).contains(&ids.len()) {
+    if ids.len() > MOST_CATEGORIES {
         query.fault("ids", format!("expected 1 to {MOST_CATEGORIES} entries, got {}", ids.len()));
     }
     let is_number = |id: &String| id.len() <= 9 && id.bytes().all(|byte| byte.is_ascii_digit());

@@ -46,14 +46,12 @@ pub(super) async fn get_videos(
     Extension(vidra): Extension<Vidra>,
     query: Query,
 ) -> Answer<Vec<Video>> {
-    let ids = video_ids(query.text("ids").unwrap_or_default())?;
+    let ids = video_ids(&query.list("ids"))?;
     Ok(Reply(vidra.videos(&ids).await?))
 }
 
 /// Reads the list, naming every malformed entry.
-fn video_ids(list: &str) -> vidra::Result<Vec<VideoId>> {
-    let entries: Vec<&str> =
-        list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();
+fn video_ids(entries: &[&str]) -> vidra::Result<Vec<VideoId>> {
     if !(1..=MOST_VIDEOS).contains(&entries.len()) {
         let fault = format!("ids: expected 1 to {MOST_VIDEOS} entries, got {}", entries.len());
         return Err(Error::invalid("The list of videos is not valid", vec![fault]));

@@ -158,6 +158,8 @@ async fn several_videos() {
     let got_ids: Vec<_> = got.json().as_array().unwrap().iter().map(|v| v["id"].clone()).collect();
     assert_eq!(got_ids, ["quirkDurDay", "quirkThumb3", "quirkDurDay"]);
     assert_eq!(got.cost(), 1);
+    let repeated = app.get("/api/videos?ids=quirkDurDay&ids=quirkThumb3").await;
+    assert_eq!(repeated.json().as_array().unwrap().len(), 2);
     let none = app.get("/api/videos?ids=quirkAbsent").await;
     assert_eq!((none.status.as_u16(), none.text.as_str()), (200, "[]"));
 }

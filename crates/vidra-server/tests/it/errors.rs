@@ -55,7 +55,9 @@ async fn a_bad_identifier_says_what_was_expected() {
 #[tokio::test]
 async fn bad_queries_name_every_fault() {
     let app = TestApp::new();
-    let table: [(&str, &[&str]); 14] = [
+    let table: [(&str, &[&str]); 16] = [
+        ("/api/channel/@a/videos?limit=", &["limit: must be a whole number from 1 to 50"]),
+        ("/api/comments/dQw4w9WgXcQ?order=", &["order: must be one of time, relevance"]),
         ("/api/channel/@a/videos?limit=0", &["limit: must be a whole number from 1 to 50"]),
         ("/api/channel/@a/videos?limit=51", &["limit: must be a whole number from 1 to 50"]),
         ("/api/channel/@a/videos?limit=2.5", &["limit: must be a whole number from 1 to 50"]),

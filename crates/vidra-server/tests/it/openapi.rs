@@ -99,3 +99,14 @@ async fn every_route_of_the_document_is_there() {
         }
     }
 }
+
+#[test]
+fn the_readme_tells_of_every_endpoint() {
+    let readme = include_str!("../../../../README.md");
+    for (path, methods) in document()["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            let endpoint = format!("`{} {path}", method.to_uppercase());
+            assert!(readme.contains(&endpoint), "{endpoint} is not in the README");
+        }
+    }
+}
