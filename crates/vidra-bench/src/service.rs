@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// The process; killed when dropped.
@@ -23,7 +23,9 @@ impl Service {
             .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
             .args(["--data-api-url", data_api_url, "--state-dir"])
             .arg(&folder)
+            .env_clear()
             .env("YOUTUBE_API_KEY", "demo-key")
+            .current_dir(&folder)
             .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()?;
@@ -72,6 +74,6 @@ impl Drop for Service {
 
 fn binary() -> io::Result<PathBuf> {
     let beside = std::env::current_exe()?.with_file_name("vidra");
-    let missing = || io::Error::other(format!("{} is not built", Path::new(&beside).display()));
-    beside.exists().then_some(beside.clone()).ok_or_else(missing)
+    let missing = || io::Error::other(format!("{} is not built", beside.display()));
+    if beside.exists() { Ok(beside) } else { Err(missing()) }
 }

@@ -113,7 +113,10 @@ fn millis(text: &str) -> Result<Duration, String> {
 
 /// A time whose plain number means seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
-    time(text, "s")
+    match time(text, "s")? {
+        Duration::ZERO => Err("must not be 0".to_owned()),
+        time => Ok(time),
+    }
 }
 
 /// `300ms`, `10s`, `2m`, or a plain number of `unit`.
@@ -127,15 +130,21 @@ fn time(text: &str, unit: &str) -> Result<Duration, String> {
         "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
         _ => Err(wrong()),
     }
+    .and_then(|time| if time <= LONGEST { Ok(time) } else { Err("at most a day".to_owned()) })
 }
 
+/// No time that is asked for can be longer.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
 fn http_url(text: &str) -> Result<String, String> {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    match rest {
-        Some(rest) if !rest.is_empty() && !rest.contains(['?', '#', '@', ' ']) => {
-            Ok(text.to_owned())
-        }
-        _ => Err("expected an http or https URL without query or user".to_owned()),
+    let url = text.parse::<http::Uri>().ok().filter(|url| {
+        let scheme = matches!(url.scheme_str(), Some("http" | "https"));
+        let authority = url.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+        scheme && authority && url.query().is_none() && !text.contains('#')
+    });
+    match url {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("expected an http or https URL without query or user".to_owned()),
     }
 }
 
@@ -145,12 +154,14 @@ mod tests {
 
     #[test]
     fn times_have_units() {
-        let table = [("300ms", 300), ("10s", 10_000), ("2m", 120_000), ("7", 7_000), ("0s", 0)];
+        let table = [("300ms", 300), ("10s", 10_000), ("2m", 120_000), ("7", 7_000)];
         for (text, millis) in table {
             assert_eq!(seconds(text), Ok(Duration::from_millis(millis)), "{text}");
         }
         assert_eq!(millis("300"), Ok(Duration::from_millis(300)));
-        for text in ["", "s", "1h30", "-1s", "1.5s", "ten"] {
+        for text in
+            ["", "s", "1h30", "-1s", "1.5s", "ten", "0s", "0", "1441m", "18446744073709551615"]
+        {
             assert!(seconds(text).is_err(), "{text}");
         }
     }

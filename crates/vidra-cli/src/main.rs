@@ -3,14 +3,14 @@
 mod args;
 mod log;
 mod serve;
+mod signals;
 
 use std::process::ExitCode;
 
 use args::{Args, Command};
 use clap::Parser;
 
-/// Building answers of many small strings is a third faster with it than with the system's
-/// allocator; a hit from a cache does not allocate and does not care.
+/// Answers are built of many small strings, which it is faster at than the system's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

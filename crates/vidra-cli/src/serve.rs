@@ -2,13 +2,16 @@
 
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use vidra::{ApiKey, InProcess, QuotaLimits, RetryPolicy, SearchBilling, Vidra};
 use vidra_sim::{Kind, Simulator};
 
 use crate::args::{QuotaModel, ServeArgs};
+use crate::signals;
 
 /// Where demo mode's simulator would be; no connection is ever made.
 const DEMO_URL: &str = "http://demo.invalid/youtube/v3";
@@ -30,10 +33,14 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         } else if !vidra.has_key() {
             tracing::warn!("no upstream key: set YOUTUBE_API_KEY or --api-key-file");
         }
-        vidra_server::serve(listener, vidra_server::app(vidra), stop_signal())
+        let (stop, give_up) = signals::stop_and_give_up()?;
+        vidra_server::serve(listener, vidra_server::app(vidra), stop, give_up)
             .await
             .map_err(|error| format!("the service stopped: {error}"))
-    })
+    })?;
+    // Work on a blocking thread that hangs must not keep the process alive either.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(())
 }
 
 /// A client of the real platform, or of whatever `--data-api-url` names.
@@ -78,6 +85,9 @@ fn settings(args: &ServeArgs) -> vidra::Builder {
 /// The upstream key, from the environment or from a file. `None` where neither is set.
 fn api_key(args: &ServeArgs) -> Result<Option<ApiKey>, String> {
     let (text, source) = match (env::var("YOUTUBE_API_KEY"), &args.api_key_file) {
+        (Err(env::VarError::NotUnicode(_)), _) => {
+            return Err("YOUTUBE_API_KEY does not hold a usable key".to_owned());
+        }
         (Ok(key), _) if !key.trim().is_empty() => (key, "YOUTUBE_API_KEY".to_owned()),
         (_, Some(file)) => (read_key(file)?, file.display().to_string()),
         _ => return Ok(None),
@@ -102,7 +112,7 @@ fn user_state_dir() -> Option<PathBuf> {
 
 /// A few URLs that show what there is.
 fn print_tour(base: &str) {
-    println!("vidra runs at {base} over a made-up world. Try:\n");
+    let mut text = format!("vidra runs at {base} over a made-up world. Try:\n\n");
     for stop in vidra_sim::tour() {
         let id = &stop.id;
         let path = match stop.kind {
@@ -112,24 +122,9 @@ fn print_tour(base: &str) {
             Kind::Playlist => format!("playlist/{id}"),
             Kind::Comment => format!("comment-replies/{id}"),
         };
-        println!("  {base}/api/{path}  {}", stop.what);
+        text += &format!("  {base}/api/{path}  {}\n", stop.what);
     }
-    println!("\nAnd {base}/openapi.json for every endpoint there is.");
-}
-
-/// Resolves at SIGTERM or Ctrl-C.
-async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _ = interrupt.await;
-        }
-    }
+    text += &format!("\nAnd {base}/openapi.json for every endpoint there is.\n");
+    // Nobody may be reading; the service runs all the same.
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
@@ -11,6 +12,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
+use tokio::time::timeout;
 use vidra::{ChannelRef, CommentId, Error, PlaylistId, VideoId};
 
 use crate::problem::Problem;
@@ -38,7 +40,8 @@ impl<S: Send + Sync, T: Identifier> FromRequestParts<S> for Id<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let not_text = || Error::invalid("The path is not valid UTF-8", vec![]);
+        let not_text =
+            || Error::invalid("The path is not valid", vec!["path: must be UTF-8".to_owned()]);
         let params = RawPathParams::from_request_parts(parts, state).await;
         let params = params.map_err(|_| not_text())?;
         // Every route with an identifier has just the one.
@@ -66,10 +69,13 @@ impl<S: Sync> FromRequestParts<S> for Query {
                 Some((decode(name)?, decode(value)?))
             })
             .collect();
-        let pairs = pairs.ok_or_else(|| Error::invalid("The query is not valid UTF-8", vec![]))?;
+        let pairs = pairs
+            .ok_or_else(|| Error::invalid(BAD_QUERY, vec!["query: must be UTF-8".to_owned()]))?;
         Ok(Self { pairs, faults: vec![] })
     }
 }
+
+const BAD_QUERY: &str = "The query parameters are not valid";
 
 /// Form decoding: `+` is a space.
 fn decode(text: &str) -> Option<String> {
@@ -144,7 +150,7 @@ impl Query {
         if self.faults.is_empty() {
             return Ok(());
         }
-        Err(Error::invalid("The query parameters are not valid", self.faults).into())
+        Err(Error::invalid(BAD_QUERY, self.faults).into())
     }
 }
 
@@ -167,18 +173,29 @@ pub(crate) struct JsonBody(pub(crate) Option<Value>);
 /// No body that an endpoint takes comes near it.
 const MOST_BODY: usize = 64 * 1024;
 
+/// Nor does any take so long to send.
+const LONGEST_BODY: Duration = Duration::from_secs(10);
+
 impl<S: Sync> FromRequest<S> for JsonBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = match Limited::new(body, MOST_BODY).collect().await {
+        let collected = timeout(LONGEST_BODY, Limited::new(body, MOST_BODY).collect()).await;
+        let Ok(collected) = collected else {
+            let fault = "body: did not come in time".to_owned();
+            return Err(Error::invalid("The body is not valid", vec![fault]).into());
+        };
+        let bytes = match collected {
             Ok(collected) => collected.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
                 let message = format!("The body is larger than {MOST_BODY} bytes");
                 return Err(Problem::Http(StatusCode::PAYLOAD_TOO_LARGE, message));
             }
-            Err(_) => return Err(Error::invalid("The body could not be read", vec![]).into()),
+            Err(_) => {
+                let fault = "body: could not be read to its end".to_owned();
+                return Err(Error::invalid("The body is not valid", vec![fault]).into());
+            }
         };
         read(&parts.headers, &bytes).map(Self)
     }
@@ -191,9 +208,13 @@ fn read(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, Problem> {
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = media_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     let is_json = media_type.eq_ignore_ascii_case("application/json");
-    if !is_json || headers.contains_key(header::CONTENT_ENCODING) {
-        let message = "The body has to be application/json".to_owned();
-        return Err(Problem::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    let refused =
+        |message: &str| Problem::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE, message.to_owned());
+    if !is_json {
+        return Err(refused("The body has to be application/json"));
+    }
+    if headers.contains_key(header::CONTENT_ENCODING) {
+        return Err(refused("The body must not be compressed"));
     }
     match serde_json::from_slice(bytes) {
         Ok(Value::Null) => Ok(None),

@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use axum::Router;
-use axum::extract::{MatchedPath, Request};
-use axum::http::HeaderName;
+use axum::extract::Request;
+use axum::http::{HeaderName, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use tower_http::catch_panic::CatchPanicLayer;
-use vidra::Vidra;
+use vidra::{Cost, Vidra};
 
+use crate::typed_url::shown_path;
 use crate::{problem, reply};
 
 const QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
@@ -27,24 +28,45 @@ pub(crate) fn around(routes: Router, vidra: Vidra) -> Router {
 
 /// Gives the request a bill of its own, tells it in the answer, and logs one line.
 async fn bill(vidra: Vidra, mut request: Request, next: Next) -> Response {
-    let started = Instant::now();
     let vidra = vidra.metered();
-    let method = request.method().clone();
-    // The path only: a query may hold what somebody pasted there by mistake.
-    let path = request.uri().path().to_owned();
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    request.extensions_mut().insert(vidra.clone());
+    let mut line = LogLine {
+        started: Instant::now(),
+        method: request.method().clone(),
+        path: shown_path(request.extensions(), request.uri()),
+        cost: vidra.cost().clone(),
+        status: None,
+    };
+    request.extensions_mut().insert(vidra);
     let mut response = next.run(request).await;
-    let cost = vidra.cost().units();
-    response.headers_mut().insert(QUOTA_COST, cost.into());
-    tracing::info!(
-        %method,
-        path = path.as_str(),
-        route = route.as_ref().map(MatchedPath::as_str),
-        status = response.status().as_u16(),
-        cost,
-        elapsed_ms = started.elapsed().as_secs_f64() * 1e3,
-        "request"
-    );
+    response.headers_mut().insert(QUOTA_COST, line.cost.units().into());
+    line.status = Some(response.status());
     response
+}
+
+/// One line of the log, written when the request is over: also when its caller went away and it is
+/// dropped in the middle, because it may have cost something all the same.
+struct LogLine {
+    started: Instant,
+    method: Method,
+    path: String,
+    cost: Cost,
+    /// `None` where there was nobody left to answer.
+    status: Option<StatusCode>,
+}
+
+impl Drop for LogLine {
+    fn drop(&mut self) {
+        let Self { method, path, .. } = self;
+        let elapsed_ms = self.started.elapsed().as_millis();
+        let cost = self.cost.units();
+        match self.status {
+            Some(status) => {
+                let status = status.as_u16();
+                tracing::info!(%method, path, status, cost, elapsed_ms, "request");
+            }
+            None => {
+                tracing::info!(%method, path, cost, elapsed_ms, "request abandoned by its caller");
+            }
+        }
+    }
 }

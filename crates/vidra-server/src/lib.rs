@@ -11,7 +11,7 @@ mod reply;
 pub mod routes;
 mod typed_url;
 
-use std::future::Future;
+use std::future::{Future, IntoFuture};
 use std::io;
 
 use axum::Router;
@@ -25,11 +25,16 @@ pub fn app(vidra: Vidra) -> Router {
     typed_url::before_routing(routes)
 }
 
-/// Serves `app` until `shutdown` resolves, then lets what is under way finish.
+/// Serves `app` until `shutdown` resolves, then lets what is under way finish, until `give_up`
+/// resolves: a client that never ends its request must not keep the process alive.
 pub async fn serve(
     listener: TcpListener,
     app: Router,
     shutdown: impl Future<Output = ()> + Send + 'static,
+    give_up: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    axum::serve(listener, app).with_graceful_shutdown(shutdown).await
+    tokio::select! {
+        done = axum::serve(listener, app).with_graceful_shutdown(shutdown).into_future() => done,
+        () = give_up => Ok(()),
+    }
 }

@@ -60,9 +60,11 @@ impl IntoResponse for Problem {
             Self::Failed(error) => error,
         };
         let status = status(error.kind());
-        if status.is_server_error() {
-            // Logged once, here: what the platform said stays with the operator.
+        // Logged once, here: what the platform said stays with the operator.
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
             tracing::warn!(kind = ?error.kind(), cause = error.cause(), "{error}");
+        } else {
+            tracing::debug!(kind = ?error.kind(), cause = error.cause(), "{error}");
         }
         let mut response = body(status, error.message().to_owned(), error.details().to_vec());
         if let Some(wait) = error.retry_after() {
@@ -80,10 +82,18 @@ fn body(status: StatusCode, message: String, details: Vec<String>) -> Response {
     response
 }
 
-/// A panic, which is a bug of ours. Its text goes to the log by the panic hook and to nobody else.
+impl Problem {
+    /// A bug of ours, told to the log and to nobody else.
+    pub(crate) fn after_bug(what: impl std::fmt::Display) -> Self {
+        tracing::error!("a bug: {what}");
+        let message = "Something went wrong inside the service".to_owned();
+        Self::Http(StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+}
+
+/// A panic; its text has gone to the log by the panic hook.
 pub(crate) fn after_panic(_: Box<dyn std::any::Any + Send + 'static>) -> Response {
-    let message = "Something went wrong inside the service";
-    Problem::Http(StatusCode::INTERNAL_SERVER_ERROR, message.to_owned()).into_response()
+    Problem::after_bug("a panic").into_response()
 }
 
 /// The errors of an operation that asks the platform, for the OpenAPI document.

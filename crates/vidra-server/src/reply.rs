@@ -20,10 +20,7 @@ impl<T: Serialize> IntoResponse for Reply<T> {
     fn into_response(self) -> Response {
         let bytes = match serde_json::to_vec(&self.0) {
             Ok(bytes) => bytes,
-            Err(error) => {
-                return Problem::Http(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
-                    .into_response();
-            }
+            Err(error) => return Problem::after_bug(error).into_response(),
         };
         let etag = etag(&bytes);
         let headers = [

@@ -2,6 +2,7 @@
 
 mod channel;
 mod comment;
+mod document;
 mod link;
 mod playlist;
 mod region;
@@ -11,8 +12,8 @@ mod video;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
-use axum::http::{Method, StatusCode, Uri};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use utoipa::OpenApi;
 use utoipa::openapi;
 use utoipa_axum::router::OpenApiRouter;
@@ -20,6 +21,7 @@ use utoipa_axum::routes;
 
 use crate::problem::{ErrorBody, Problem};
 use crate::reply::Reply;
+use crate::typed_url::shown_path;
 
 /// The OpenAPI document, built once.
 pub(crate) type Document = Arc<openapi::OpenApi>;
@@ -70,30 +72,8 @@ pub(crate) fn routes() -> (Router<Document>, openapi::OpenApi) {
         .routes(routes!(status::get_readiness))
         .routes(routes!(get_openapi))
         .split_for_parts();
-    let document = with_headers(document);
+    let document = document::completed(document);
     (routes.fallback(no_such_route).method_not_allowed_fallback(wrong_method), document)
-}
-
-/// Tells of the headers that the layers around all routes add.
-fn with_headers(mut document: openapi::OpenApi) -> openapi::OpenApi {
-    let header = |text: &str, kind| {
-        let schema = openapi::ObjectBuilder::new().schema_type(kind);
-        openapi::HeaderBuilder::new().schema(Some(schema)).description(Some(text)).build()
-    };
-    let operations =
-        document.paths.paths.values_mut().flat_map(|path| [&mut path.get, &mut path.post]);
-    for operation in operations.flatten() {
-        for (status, response) in &mut operation.responses.responses {
-            let openapi::RefOr::T(response) = response else { continue };
-            let cost = header("Upstream units that this answer cost", openapi::Type::Integer);
-            response.headers.insert("X-Quota-Cost".to_owned(), cost.into());
-            if status == "200" {
-                let etag = header("Changes only when the answer does", openapi::Type::String);
-                response.headers.insert("ETag".to_owned(), etag.into());
-            }
-        }
-    }
-    document
 }
 
 /// The document that `GET /openapi.json` serves.
@@ -110,11 +90,13 @@ async fn get_openapi(State(document): State<Document>) -> Reply<Document> {
     Reply(document)
 }
 
-async fn no_such_route(uri: Uri) -> Problem {
-    Problem::Http(StatusCode::NOT_FOUND, format!("No such route: {}", uri.path()))
+async fn no_such_route(request: Request) -> Problem {
+    let path = shown_path(request.extensions(), request.uri());
+    Problem::Http(StatusCode::NOT_FOUND, format!("No such route: {path}"))
 }
 
-async fn wrong_method(method: Method, uri: Uri) -> Problem {
-    let message = format!("{method} is not possible on {}", uri.path());
+async fn wrong_method(request: Request) -> Problem {
+    let path = shown_path(request.extensions(), request.uri());
+    let message = format!("{} is not possible on {path}", request.method());
     Problem::Http(StatusCode::METHOD_NOT_ALLOWED, message)
 }

@@ -6,7 +6,7 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::Uri;
+use axum::http::{Extensions, Uri};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tower::Layer;
 use tower::util::MapRequestLayer;
@@ -20,10 +20,24 @@ const PREFIXES: [(&str, &[&str]); 5] = [
     ("/api/comment-replies/", &[]),
 ];
 
+/// The path as it was typed, without the query that went into the identifier.
+#[derive(Clone)]
+pub(crate) struct TypedPath(String);
+
+/// The path to name in logs and messages: never a query, which may hold what somebody pasted there
+/// by mistake.
+pub(crate) fn shown_path(extensions: &Extensions, uri: &Uri) -> String {
+    extensions
+        .get::<TypedPath>()
+        .map_or_else(|| uri.path().to_owned(), |TypedPath(path)| path.clone())
+}
+
 /// Puts the rewriting before the router's own matching.
 pub(crate) fn before_routing(routes: Router) -> Router {
     let rewrite = MapRequestLayer::new(|mut request: Request| {
         if let Some(uri) = rewritten(request.uri()) {
+            let typed = TypedPath(request.uri().path().to_owned());
+            request.extensions_mut().insert(typed);
             *request.uri_mut() = uri;
         }
         request
@@ -48,9 +62,9 @@ fn rewritten(uri: &Uri) -> Option<Uri> {
 fn typed_url(path: &str) -> Option<(&str, &str)> {
     let (prefix, subs) = PREFIXES.iter().find(|(prefix, _)| path.starts_with(prefix))?;
     let rest = &path[prefix.len()..];
-    let has_scheme = ["https:/", "http:/"].iter().any(|scheme| {
-        rest.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
-    });
+    let has_scheme = rest
+        .split_once(":/")
+        .is_some_and(|(scheme, _)| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     let has_host = rest.split_once('/').is_some_and(|(first, more)| {
         first.contains('.') && !first.starts_with('@') && !subs.contains(&more)
     });
@@ -72,6 +86,7 @@ mod tests {
                 "/api/channel/https://www.youtube.com/@a/videos",
                 Some("https://www.youtube.com/@a/videos"),
             ),
+            ("/api/video/ftp://youtu.be/dQw4w9WgXcQ", Some("ftp://youtu.be/dQw4w9WgXcQ")),
             ("/api/video/dQw4w9WgXcQ", None),
             ("/api/video/dQw4w9WgXcQ/title", None),
             ("/api/channel/@some.handle/videos", None),

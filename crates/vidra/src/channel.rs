@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Moment};
-use crate::ident::{ChannelId, ChannelRef, PlaylistId, VideoId};
+use crate::ident::{ChannelId, ChannelRef, Handle, PlaylistId, VideoId};
 use crate::playlist;
 use crate::thumbnail::Thumbnails;
 use crate::upstream::call::{Call, Endpoint};
-use crate::upstream::{Scope, wire};
-use crate::video::{self, Video, Withheld, without_comments};
+use crate::upstream::{Scope, the_one, wire};
+use crate::video::{self, Video, Withheld, count_or_hide, without_comments};
 
 /// A channel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -99,12 +99,7 @@ impl Channel {
         let related = channel.content_details.unwrap_or_default().related_playlists;
         let name = snippet.title.unwrap_or_default();
         let mut hidden = vec![];
-        let mut told = |count: Option<u64>, name| {
-            count.unwrap_or_else(|| {
-                hidden.push(name);
-                0
-            })
-        };
+        let mut told = |count, name| count_or_hide(count, name, &mut hidden);
         // A hidden count may still come along, as "0".
         let is_hidden = statistics.hidden_subscriber_count == Some(true);
         let subscribers = statistics.subscriber_count.filter(|_| !is_hidden);
@@ -176,7 +171,9 @@ async fn by_name(
     name: &str,
     search: bool,
 ) -> Result<Option<wire::Channel>> {
-    for filter in ["forHandle", "forUsername"] {
+    let could_be_handle = Handle::bare(name).is_some();
+    let filters = could_be_handle.then_some("forHandle").into_iter().chain(["forUsername"]);
+    for filter in filters {
         if let Some(found) = list(scope, channel, filter, name).await? {
             return Ok(Some(found));
         }
@@ -211,9 +208,10 @@ async fn list(
         Err(error) if error.kind() == ErrorKind::NotFound => vec![],
         other => other?,
     };
-    // Asked by id, matched by id.
-    let wanted = items.iter().position(|item| filter == "id" && item.id.as_deref() == Some(value));
-    Ok(items.into_iter().nth(wanted.unwrap_or(0)))
+    match filter {
+        "id" => the_one(items, "channel", value, |item| item.id.as_deref()),
+        _ => Ok(items.into_iter().next()),
+    }
 }
 
 /// The newest uploads. For a channel's own id the uploads playlist is known without asking.
@@ -223,29 +221,37 @@ pub(crate) async fn uploads(
     limit: usize,
     search: bool,
 ) -> Result<Vec<ChannelVideo>> {
-    let recent = match channel {
-        ChannelRef::Id(id) => recent_ids(scope, channel, &id.likely_uploads(), limit).await?,
-        _ => None,
-    };
-    let recent = match recent {
-        Some(ids) => ids,
-        None => {
-            let playlist = one(scope, channel, search).await?.uploads_playlist_id;
-            match PlaylistId::bare(&playlist) {
-                Some(playlist) => {
-                    recent_ids(scope, channel, &playlist, limit).await?.unwrap_or_default()
-                }
-                None => vec![],
-            }
-        }
-    };
-    if recent.is_empty() {
-        return Ok(vec![]);
-    }
-    let mut videos: Vec<Video> = video::fetch(scope, recent).await?.into_values().collect();
+    let recent = recent_uploads(scope, channel, limit, search).await?;
+    let mut videos: Vec<Video> = video::many(scope, &recent).await?;
+    // Stable, so that videos of the same moment stay as the platform lists them.
     videos.sort_by_key(|video| std::cmp::Reverse(video.published_at));
     let now = Timestamp::now();
     Ok(videos.into_iter().take(limit).map(|video| ChannelVideo::new(video, now)).collect())
+}
+
+/// The latest entries of a channel's uploads, from the playlist that a channel's own id suggests, or
+/// from the one that the channel names.
+async fn recent_uploads(
+    scope: &Scope,
+    channel: &ChannelRef,
+    limit: usize,
+    search: bool,
+) -> Result<Vec<VideoId>> {
+    let likely = match channel {
+        ChannelRef::Id(id) => Some(id.likely_uploads()),
+        _ => None,
+    };
+    if let Some(likely) = &likely
+        && let Some(ids) = recent_ids(scope, channel, likely, limit).await?
+    {
+        return Ok(ids);
+    }
+    let named = PlaylistId::bare(&one(scope, channel, search).await?.uploads_playlist_id);
+    match named.filter(|named| likely.as_ref() != Some(named)) {
+        Some(named) => Ok(recent_ids(scope, channel, &named, limit).await?.unwrap_or_default()),
+        // There is none, or the very one that was not found: the channel has no uploads.
+        None => Ok(vec![]),
+    }
 }
 
 /// The latest entries of an uploads playlist, as many as one detail call takes: a full call costs no

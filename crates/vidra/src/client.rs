@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -128,7 +129,8 @@ impl Builder {
             transport: self.transport.unwrap_or_else(|| Arc::new(Network::new())),
             ledger: Arc::new(ledger),
             retry: self.retry,
-            budget: RetryBudget::new(Instant::now()),
+            budget: RetryBudget::new(),
+            key_rejected: AtomicBool::new(false),
             attempt_timeout: self.attempt_timeout,
         };
         Vidra {
@@ -139,6 +141,9 @@ impl Builder {
         }
     }
 }
+
+/// A deadline further off than this cannot be told from none, and could not be computed.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Quota belongs to a key's project, so each key has a ledger of its own, named by a fingerprint
 /// too short to tell anything about the key.
@@ -166,6 +171,11 @@ impl Vidra {
     /// Whether there is a key to the Data API. It may still be rejected.
     pub fn has_key(&self) -> bool {
         self.upstream.key.is_some()
+    }
+
+    /// Whether the platform's last word on the key was that it is not valid.
+    pub fn key_was_rejected(&self) -> bool {
+        self.has_key() && self.upstream.key_rejected.load(Ordering::Relaxed)
     }
 
     /// One video. Costs 1 unit.
@@ -261,7 +271,7 @@ impl Vidra {
     fn scope(&self) -> Scope {
         Scope {
             upstream: Arc::clone(&self.upstream),
-            deadline: Instant::now() + self.deadline,
+            deadline: Instant::now() + self.deadline.min(FOREVER),
             cost: self.cost.clone(),
         }
     }

@@ -2,6 +2,7 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::{ErrorKind, Result};
 use crate::format::Moment;
@@ -206,10 +207,7 @@ pub(crate) async fn replies(scope: &Scope, id: &CommentId) -> Result<Vec<Comment
 }
 
 /// Follows pages until there are enough items, and asks for none beyond.
-async fn up_to<T>(limit: usize, scope: &Scope, call: Call) -> Result<Vec<T>>
-where
-    T: serde::de::DeserializeOwned,
-{
+async fn up_to<T: DeserializeOwned>(limit: usize, scope: &Scope, call: Call) -> Result<Vec<T>> {
     let mut pages = std::pin::pin!(scope.pages(call));
     let mut found: Vec<T> = vec![];
     while found.len() < limit {

@@ -1,7 +1,6 @@
 //! One error type for everything the library can fail at.
 //!
-//! An [`Error`] is cheap to clone, because one failed exchange with the platform may have many
-//! callers waiting for it. Its [`ErrorKind`] says what the caller can do about it; doors onto the
+//! An [`Error`] is cheap to clone, because one failure may have to be told to many. Its [`ErrorKind`] says what the caller can do about it; doors onto the
 //! library (HTTP, command line, tools) map kinds, never texts.
 
 use std::fmt;
@@ -13,7 +12,7 @@ use std::time::Duration;
 /// Not `#[non_exhaustive]` on purpose: a new kind must not compile until every door knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The caller's input cannot be right. Nothing was sent upstream. Correct it and ask again.
+    /// The caller's input cannot be right, as we or the platform see it. Correct it and ask again.
     InvalidInput,
     /// The platform does not know what was asked for.
     NotFound,

@@ -11,7 +11,7 @@ pub(crate) fn to_text(html: &str) -> String {
         rest = &rest[start..];
         match tag(rest) {
             Some((name, end)) => {
-                if name.eq_ignore_ascii_case("br") {
+                if name == "br" {
                     text.push('\n');
                 }
                 rest = &rest[end..];
@@ -26,13 +26,19 @@ pub(crate) fn to_text(html: &str) -> String {
     htmlize::unescape(text).into_owned()
 }
 
-/// The name and length of a tag at the start of `text`, if it is one that the platform writes.
+/// The name and length of a tag at the start of `text`, if it is one as the platform writes them:
+/// links with their address, the others bare.
 fn tag(text: &str) -> Option<(&str, usize)> {
-    const TAGS: [&str; 7] = ["a", "b", "br", "code", "i", "s", "span"];
     let end = text.find('>')?;
-    let inside = text[1..end].trim_start_matches('/');
-    let name = inside.split([' ', '/', '\n']).next()?;
-    TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag)).then_some((name, end + 1))
+    let inside = &text[1..end];
+    let name = match inside {
+        "br" | "br/" | "br /" => "br",
+        "b" | "/b" | "i" | "/i" | "s" | "/s" | "code" | "/code" | "/a" | "/span" => inside,
+        _ if inside.starts_with("a href=\"") || inside.starts_with("a class=\"") => "a",
+        _ if inside.starts_with("span class=\"") => "span",
+        _ => return None,
+    };
+    Some((name, end + 1))
 }
 
 #[cfg(test)]
@@ -53,6 +59,7 @@ mod tests {
             ("I <3 you", "I <3 you"),
             ("a <wbr> b", "a <wbr> b"),
             ("unclosed <a href=", "unclosed <a href="),
+            ("so <i think you are> right", "so <i think you are> right"),
             ("", ""),
         ];
         for (html, text) in table {

@@ -39,7 +39,8 @@
 //!
 //! A request passes [`client`] (the operation), the module of its model ([`video`], [`channel`],
 //! [`playlist`], [`comment`], [`region`]: what to ask), [`upstream`] (when and how often) and
-//! [`upstream::transport`] (one exchange). [`ident`], [`format`] and [`selection`] are pure.
+//! [`upstream::transport`] (one exchange). [`ident`], [`mod@format`] and
+//! [`selection`] are pure.
 
 pub mod channel;
 pub mod client;

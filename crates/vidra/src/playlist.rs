@@ -5,15 +5,15 @@ use std::fmt;
 use std::pin::pin;
 
 use futures_channel::mpsc;
-use futures_util::{Stream, StreamExt, TryStreamExt, future};
+use futures_util::{Stream, TryStreamExt, future};
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Moment};
 use crate::ident::{PlaylistId, VideoId};
 use crate::thumbnail::Thumbnails;
 use crate::upstream::call::{Call, Endpoint};
-use crate::upstream::{Scope, wire};
+use crate::upstream::{Scope, the_one, wire};
 use crate::video::{self, Video, Withheld, without_comments};
 
 /// A playlist with all its videos.
@@ -172,11 +172,9 @@ pub(crate) async fn info(scope: &Scope, id: &PlaylistId) -> Result<PlaylistInfo>
         .with("part", "snippet")
         .with("id", id.as_str());
     let items: Vec<wire::Playlist> = scope.list(&call).await?;
-    let wanted = items.iter().position(|item| item.id.as_deref() == Some(id.as_str()));
-    match items.into_iter().nth(wanted.unwrap_or(0)) {
-        Some(playlist) => Ok(PlaylistInfo::from_wire(id.clone(), playlist)),
-        None => Err(Error::not_found("Playlist", id)),
-    }
+    let playlist = the_one(items, "playlist", id.as_str(), |item| item.id.as_deref())?;
+    let playlist = playlist.ok_or_else(|| Error::not_found("Playlist", id))?;
+    Ok(PlaylistInfo::from_wire(id.clone(), playlist))
 }
 
 /// All entries, without details.
@@ -192,6 +190,7 @@ pub(crate) async fn ids(scope: &Scope, id: &PlaylistId) -> Result<PlaylistIds> {
 pub(crate) async fn complete(scope: &Scope, id: &PlaylistId) -> Result<Playlist> {
     let mut pages = pin!(entries(scope, id, "Playlist", id));
     let first = pages.try_next().await?.unwrap_or_default();
+    let has_entries = !first.is_empty();
 
     let (chunks, queue) = mpsc::unbounded();
     let walk = async move {
@@ -205,15 +204,18 @@ pub(crate) async fn complete(scope: &Scope, id: &PlaylistId) -> Result<Playlist>
         wanted.flush();
         Ok::<Vec<Entry>, Error>(order)
     };
-    let details = queue
-        .map(|chunk| video::fetch(scope, chunk))
-        .buffer_unordered(video::CALLS_AT_ONCE)
-        .try_fold(HashMap::new(), |mut all: HashMap<VideoId, Video>, some| async move {
-            all.extend(some);
-            Ok(all)
-        });
-    let (order, details, info) = future::try_join3(walk, details, info(scope, id)).await?;
-    Ok(in_order(info, &order, details))
+    let head = async {
+        match info(scope, id).await {
+            // Some lists have entries and no data of their own; the entries are what was asked for.
+            Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
+                Ok(PlaylistInfo::from_wire(id.clone(), wire::Playlist::default()))
+            }
+            head => head,
+        }
+    };
+    let details = video::gather(scope, queue);
+    let (order, details, head) = future::try_join3(walk, details, head).await?;
+    Ok(in_order(head, &order, details))
 }
 
 /// Lists the videos as the playlist has them; what has no details is private or deleted.

@@ -1,6 +1,6 @@
 //! Asks the platform: charges the ledger, attempts, retries, decides what an answer means.
 //!
-//! Everything above this module says *what* to ask for as a [`Call`]; this module decides when and
+//! Everything above this module says *what* to ask for as a `Call`; this module decides when and
 //! how often, and is the only place where errors of the platform are made.
 
 pub mod call;
@@ -13,7 +13,7 @@ pub(crate) mod wire;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,14 +21,14 @@ use futures_util::{Stream, stream};
 use http::{HeaderValue, Request, header};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::error::{Error, ErrorKind, Result};
 use call::Call;
 use classify::Fault;
-use quota::{Bucket, Ledger, Quota, Spent};
+use quota::{Bucket, Charge, Ledger, Quota, Spent};
 use retry::{RetryBudget, RetryPolicy};
-use transport::{Failure, Transport};
+use transport::{Answer, Failure, Transport};
 use wire::List;
 
 /// The server's own key to the Data API. Printing it in any way gives `***`.
@@ -64,8 +64,41 @@ pub(crate) struct Upstream {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) retry: RetryPolicy,
     pub(crate) budget: RetryBudget,
+    /// Whether the platform's last word on the key was no.
+    pub(crate) key_rejected: AtomicBool,
     /// How long one attempt may take; never more than what is left of the request's deadline.
     pub(crate) attempt_timeout: Duration,
+}
+
+impl Upstream {
+    /// A ledger with a file works on a blocking thread, so that a slow disk stops no other request.
+    async fn with_ledger<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Ledger, Timestamp) -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        let ledger = Arc::clone(&self.ledger);
+        if !ledger.is_kept() {
+            return Ok(work(&ledger, Timestamp::now()));
+        }
+        tokio::task::spawn_blocking(move || work(&ledger, Timestamp::now()))
+            .await
+            .map_err(|error| Fault::bug(&error))
+    }
+
+    /// Text from outside, without the key: the platform has been seen to quote it.
+    fn redacted(&self, text: &str) -> String {
+        let key = self.key.as_ref().and_then(|ApiKey(key)| key.to_str().ok());
+        key.map_or_else(|| text.to_owned(), |key| text.replace(key, "***"))
+    }
+}
+
+/// Why an exchange ended without an answer.
+enum Unanswered {
+    /// Nothing has left this machine, so nothing is billed.
+    NotSent(Failure),
+    /// It may have been received and billed.
+    Sent(Failure),
+    TooLate,
 }
 
 /// The upstream units that something has cost so far. Clones share the count.
@@ -80,6 +113,10 @@ impl Cost {
 
     fn add(&self, units: u32) {
         self.0.fetch_add(units, Ordering::Relaxed);
+    }
+
+    fn subtract(&self, units: u32) {
+        self.0.fetch_sub(units, Ordering::Relaxed);
     }
 }
 
@@ -98,13 +135,19 @@ impl Scope {
         let mut failed = 0;
         loop {
             let fault = match self.attempt(call).await {
-                Ok(decoded) => return Ok(decoded),
+                Ok(decoded) => {
+                    upstream.key_rejected.store(false, Ordering::Relaxed);
+                    return Ok(decoded);
+                }
                 Err(fault) => fault,
             };
+            if fault.error.kind() == ErrorKind::UpstreamKey {
+                upstream.key_rejected.store(true, Ordering::Relaxed);
+            }
             failed += 1;
             let left = self.deadline.saturating_duration_since(Instant::now());
             let wait = upstream.retry.wait(failed, fault.asked_wait, left, fastrand::f64());
-            match wait.filter(|_| fault.transient && upstream.budget.spend(Instant::now())) {
+            match wait.filter(|_| fault.transient && upstream.budget.spend()) {
                 Some(wait) => sleep(wait).await,
                 None => return Err(fault.error),
             }
@@ -114,29 +157,54 @@ impl Scope {
     /// One charged attempt.
     async fn attempt<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Fault> {
         let request = self.request(call)?;
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Fault::timeout(call));
+        let charge = self.charge(call).await?;
+        let outcome = self.exchange(request, call).await;
+        match outcome {
+            Err(Unanswered::NotSent(failure)) => {
+                self.cost.subtract(charge.cost);
+                self.with_ledger(call, move |ledger, now| ledger.refund(&charge, now)).await?;
+                Err(self.fault_of(&failure, call))
+            }
+            Err(Unanswered::Sent(failure)) => Err(self.fault_of(&failure, call)),
+            Err(Unanswered::TooLate) => Err(Fault::timeout(call)),
+            Ok(answer) if answer.status.is_success() => serde_json::from_slice(&answer.body)
+                .map_err(|error| Fault::unreadable(self.upstream.redacted(&error.to_string()))),
+            Ok(answer) => {
+                let verdict = classify::refusal(&answer, call, |text| self.upstream.redacted(text));
+                if !verdict.bucket_is_empty {
+                    return Err(verdict.fault);
+                }
+                let spent = self.with_ledger(call, move |ledger, now| ledger.exhaust(&charge, now));
+                Err(Fault::spent(spent.await?))
+            }
         }
-        let bucket = call.endpoint.bucket();
-        self.cost.add(self.charge(bucket).await?);
+    }
 
-        let upstream = &*self.upstream;
-        let exchange = upstream.transport.exchange(request);
-        let answer = match timeout(upstream.attempt_timeout.min(left), exchange).await {
-            Err(_elapsed) => return Err(Fault::timeout(call)),
-            Ok(Err(failure)) => return Err(Fault::no_answer(&failure, call)),
-            Ok(Ok(answer)) => answer,
-        };
-        if answer.status.is_success() {
-            return serde_json::from_slice(&answer.body).map_err(|error| Fault::unreadable(&error));
+    async fn exchange(&self, request: Request<Bytes>, call: &Call) -> Result<Answer, Unanswered> {
+        // After the charge, which may have taken its time.
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let limit = self.upstream.attempt_timeout.min(left);
+        tracing::debug!(endpoint = call.endpoint.path(), "asking");
+        match timeout(limit, self.upstream.transport.exchange(request)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(failure @ Failure::NotSent(_))) => Err(Unanswered::NotSent(failure)),
+            Ok(Err(failure)) => Err(Unanswered::Sent(failure)),
+            Err(_elapsed) => Err(Unanswered::TooLate),
         }
-        let verdict = classify::refusal(&answer, call);
-        if verdict.bucket_is_empty {
-            let spent = self.with_ledger(move |ledger, now| ledger.exhaust(bucket, now)).await?;
-            return Err(Fault::spent(spent));
+    }
+
+    fn fault_of(&self, failure: &Failure, call: &Call) -> Fault {
+        let cause = self.upstream.redacted(&failure.to_string());
+        let upstream = |message| Error::new(ErrorKind::Upstream, message).because(cause);
+        match failure {
+            Failure::NotSent(_) | Failure::Broken(_) => {
+                Fault::passing(upstream("YouTube could not be reached"))
+            }
+            Failure::TimedOut => Fault::timeout(call),
+            Failure::TooLarge => {
+                Fault::lasting(upstream("YouTube's answer was too large to be one"))
+            }
         }
-        Err(verdict.fault)
     }
 
     fn request(&self, call: &Call) -> Result<Request<Bytes>, Fault> {
@@ -149,27 +217,30 @@ impl Scope {
             .map_err(|error| Fault::bug(&error))
     }
 
-    async fn charge(&self, bucket: Bucket) -> Result<u32, Fault> {
-        self.with_ledger(move |ledger, now| ledger.charge(bucket, now)).await?.map_err(Fault::spent)
+    async fn charge(&self, call: &Call) -> Result<Charge, Fault> {
+        let (bucket, cost) = (call.endpoint.bucket(), self.cost.clone());
+        // Ledger and bill in one step: this future may be dropped while the ledger is at work.
+        let charge = move |ledger: &Ledger, now| {
+            ledger.charge(bucket, now).inspect(|charge| cost.add(charge.cost))
+        };
+        self.with_ledger(call, charge).await?.map_err(Fault::spent)
     }
 
     /// What is left of the day.
     pub(crate) async fn quota(&self) -> Result<Quota> {
-        self.with_ledger(Ledger::quota).await.map_err(|fault| fault.error)
+        self.upstream.with_ledger(Ledger::quota).await.map_err(|fault| fault.error)
     }
 
-    /// A ledger with a file works on a blocking thread, so that a slow disk stops no other request.
+    /// Works on the ledger, within the deadline.
     async fn with_ledger<T: Send + 'static>(
         &self,
+        call: &Call,
         work: impl FnOnce(&Ledger, Timestamp) -> T + Send + 'static,
     ) -> Result<T, Fault> {
-        let ledger = Arc::clone(&self.upstream.ledger);
-        if !ledger.is_kept() {
-            return Ok(work(&ledger, Timestamp::now()));
+        match timeout_at(self.deadline, self.upstream.with_ledger(work)).await {
+            Ok(done) => done,
+            Err(_elapsed) => Err(Fault::timeout(call)),
         }
-        tokio::task::spawn_blocking(move || work(&ledger, Timestamp::now()))
-            .await
-            .map_err(|error| Fault::bug(&error))
     }
 
     /// Walks a list page by page. `nextPageToken` alone says whether there is more: short pages are
@@ -196,6 +267,26 @@ impl Scope {
         let page: List<T> = self.fetch(call).await?;
         Ok(page.items.unwrap_or_default())
     }
+}
+
+/// The item that was asked for by `id`, or else one that does not tell its id. `None` where nothing
+/// came; an error where only others did, because another's data must not pass for this one's.
+pub(crate) fn the_one<T>(
+    items: Vec<T>,
+    what: &str,
+    id: &str,
+    id_of: impl Fn(&T) -> Option<&str>,
+) -> Result<Option<T>> {
+    let place = |wanted: Option<&str>| items.iter().position(|item| id_of(item) == wanted);
+    match place(Some(id)).or_else(|| place(None)) {
+        Some(index) => Ok(items.into_iter().nth(index)),
+        None if items.is_empty() => Ok(None),
+        None => Err(another(what)),
+    }
+}
+
+pub(crate) fn another(what: &str) -> Error {
+    Error::new(ErrorKind::Upstream, format!("YouTube answered with another {what}"))
 }
 
 /// Where a walk through pages stands.
@@ -229,21 +320,9 @@ impl Fault {
         Self::passing(Error::new(ErrorKind::Timeout, message))
     }
 
-    fn no_answer(failure: &Failure, call: &Call) -> Self {
-        let upstream =
-            |message| Error::new(ErrorKind::Upstream, message).because(failure.to_string());
-        match failure {
-            Failure::Broken(_) => Self::passing(upstream("YouTube could not be reached")),
-            Failure::TimedOut => Self::timeout(call),
-            Failure::TooLarge => {
-                Self::lasting(upstream("YouTube's answer was too large to be one"))
-            }
-        }
-    }
-
-    fn unreadable(error: &serde_json::Error) -> Self {
+    fn unreadable(cause: String) -> Self {
         let message = "YouTube's answer could not be read";
-        Self::passing(Error::new(ErrorKind::Upstream, message).because(error.to_string()))
+        Self::passing(Error::new(ErrorKind::Upstream, message).because(cause))
     }
 
     fn bug(error: &impl fmt::Display) -> Self {

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::format::{self, Moment};
 use crate::ident::VideoId;
 use crate::thumbnail::Thumbnails;
 use crate::upstream::call::{Call, Endpoint};
-use crate::upstream::{Scope, wire};
+use crate::upstream::{Scope, another, the_one, wire};
 
 /// A video with everything the platform tells about it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -104,12 +104,7 @@ impl Video {
         let duration = duration.as_deref().map_or(0, format::parse_duration);
         let published_at = Moment::parse(snippet.published_at.as_deref());
         let mut hidden = vec![];
-        let mut told = |count: Option<u64>, name| {
-            count.unwrap_or_else(|| {
-                hidden.push(name);
-                0
-            })
-        };
+        let mut told = |count, name| count_or_hide(count, name, &mut hidden);
         let views = told(statistics.view_count, Withheld::Views);
         let likes = told(statistics.like_count, Withheld::Likes);
         let comments = told(statistics.comment_count, Withheld::Comments);
@@ -135,6 +130,14 @@ impl Video {
     }
 }
 
+/// A count, or 0 and its name among the hidden ones.
+pub(crate) fn count_or_hide(count: Option<u64>, name: Withheld, hidden: &mut Vec<Withheld>) -> u64 {
+    count.unwrap_or_else(|| {
+        hidden.push(name);
+        0
+    })
+}
+
 /// The withheld counts of a video as told where its comments are not.
 pub(crate) fn without_comments(mut hidden: Vec<Withheld>) -> Vec<Withheld> {
     hidden.retain(|name| *name != Withheld::Comments);
@@ -147,7 +150,7 @@ pub(crate) async fn one(scope: &Scope, id: VideoId) -> Result<Video> {
     match found.remove(&id) {
         Some(video) => Ok(video),
         None if found.is_empty() => Err(Error::not_found("Video", id)),
-        None => Err(Error::new(ErrorKind::Upstream, "YouTube answered with another video")),
+        None => Err(another("video")),
     }
 }
 
@@ -156,14 +159,7 @@ pub(crate) async fn many(scope: &Scope, ids: &[VideoId]) -> Result<Vec<Video>> {
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
     let chunks: Vec<Vec<VideoId>> = distinct.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
-    let found: HashMap<VideoId, Video> = stream::iter(chunks)
-        .map(|chunk| fetch(scope, chunk))
-        .buffer_unordered(CALLS_AT_ONCE)
-        .try_fold(HashMap::new(), |mut all, some| async move {
-            all.extend(some);
-            Ok(all)
-        })
-        .await?;
+    let found = gather(scope, stream::iter(chunks)).await?;
     Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
 }
 
@@ -172,24 +168,34 @@ pub(crate) async fn title(scope: &Scope, id: VideoId) -> Result<VideoTitle> {
     let call =
         Call::new(Endpoint::Videos, "Video", &id).with("part", "snippet").with("id", id.as_str());
     let items: Vec<wire::Video> = scope.list(&call).await?;
-    items
-        .into_iter()
-        .find(|video| video.id.as_deref() == Some(id.as_str()))
-        .map(|video| VideoTitle {
-            id,
-            title: video.snippet.unwrap_or_default().title.unwrap_or_default(),
-        })
-        .ok_or_else(|| Error::not_found("Video", id))
+    let video = the_one(items, "video", id.as_str(), |video| video.id.as_deref())?;
+    let video = video.ok_or_else(|| Error::not_found("Video", id))?;
+    Ok(VideoTitle { id, title: video.snippet.unwrap_or_default().title.unwrap_or_default() })
 }
 
 /// The most ids that one call takes.
 pub(crate) const MOST_IDS: usize = 50;
 
 /// How many detail calls are under way together.
-pub(crate) const CALLS_AT_ONCE: usize = 8;
+const CALLS_AT_ONCE: usize = 8;
+
+/// The details of all videos in `chunks` of up to fifty, asked for as the chunks come.
+pub(crate) async fn gather(
+    scope: &Scope,
+    chunks: impl Stream<Item = Vec<VideoId>>,
+) -> Result<HashMap<VideoId, Video>> {
+    chunks
+        .map(|chunk| fetch(scope, chunk))
+        .buffer_unordered(CALLS_AT_ONCE)
+        .try_fold(HashMap::new(), |mut all, some| async move {
+            all.extend(some);
+            Ok(all)
+        })
+        .await
+}
 
 /// Up to fifty videos in one call. The platform drops unknown ids and keeps no order.
-pub(crate) async fn fetch(scope: &Scope, ids: Vec<VideoId>) -> Result<HashMap<VideoId, Video>> {
+async fn fetch(scope: &Scope, ids: Vec<VideoId>) -> Result<HashMap<VideoId, Video>> {
     debug_assert!(ids.len() <= MOST_IDS, "the platform refuses more ids");
     let list = ids.iter().map(VideoId::as_str).collect::<Vec<_>>().join(",");
     let call = Call::new(Endpoint::Videos, "Video", &list)

@@ -64,11 +64,14 @@ impl Service {
 
     /// Asks it to stop and gives the exit code and the whole log.
     pub(crate) fn stop(mut self) -> (Option<i32>, String) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
-        assert!(sent.success());
+        self.signal("-TERM");
         let code = self.child.wait().unwrap().code();
         (code, self.log.take().unwrap().join().unwrap())
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
     /// Ends it without a chance to tidy up.

@@ -105,9 +105,11 @@ fn a_request_is_one_line_of_json() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
     service.get("/api/video/quirkNoLike?token=secret");
+    service.get("/api/channel/https://www.youtube.com/@fermata?si=secret");
     let (_, log) = service.stop();
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("\"request\"")).collect();
-    assert_eq!(lines.len(), 1, "{log}");
+    assert_eq!(lines.len(), 2, "{log}");
+    assert!(lines[1].contains("\"path\":\"/api/channel/https://www.youtube.com/@fermata\""));
     for part in [
         "\"method\":\"GET\"",
         "\"path\":\"/api/video/quirkNoLike\"",
@@ -160,6 +162,10 @@ fn what_cannot_work_is_said_in_one_line_and_exits_with_2() {
     assert!(code == Some(2) && error.contains("300ms"), "{error}");
     let (code, error) = refused(vidra().args(["serve", "--data-api-url", "ftp://x"]));
     assert!(code == Some(2) && error.contains("http"), "{error}");
+    for absurd in ["0", "18446744073709551615s"] {
+        let (code, error) = refused(vidra().args(["serve", "--request-timeout", absurd]));
+        assert_eq!(code, Some(2), "{error}");
+    }
     let (code, error) = refused(vidra().env("YOUTUBE_API_KEY", "two\nlines").arg("serve"));
     assert!(code == Some(2) && !error.contains("two"), "{error}");
     fs::write(folder.path().join(".env"), format!("YOUTUBE_API_KEY=\"{CANARY}\n")).unwrap();
@@ -181,4 +187,48 @@ fn the_readme_tells_of_every_flag() {
     for flag in flags {
         assert!(readme.contains(&format!("`{flag}`")), "{flag} is not in the README");
     }
+}
+
+#[test]
+fn a_client_that_stalls_does_not_keep_the_process_alive() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    let mut stalled = std::net::TcpStream::connect(service.address).unwrap();
+    std::io::Write::write_all(&mut stalled, b"GET /healthz HTTP/1.1\r\nhost:").unwrap();
+    // Answered, so the stalled one has been accepted before it.
+    assert_eq!(service.get("/healthz").0, 200);
+    service.signal("-TERM");
+    let (code, log) = service.stop();
+    assert_eq!(code, Some(0));
+    assert!(log.contains("stopped with requests under way"), "{log}");
+}
+
+#[test]
+fn the_flags_of_the_quota_reach_the_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = vidra(folder.path());
+    command
+        .env("VIDRA_DEMO", "1")
+        .env("VIDRA_QUOTA_LIMIT", "150")
+        .env("VIDRA_QUOTA_MODEL", "legacy");
+    let legacy = Service::start(&mut command);
+    let search = "/api/channel/https://www.youtube.com/c/LanternBayTapes";
+    assert_eq!(legacy.get(search).0, 200);
+    assert!(
+        legacy
+            .get("/api/quota")
+            .1
+            .contains("[{\"name\":\"default\",\"limit\":150,\"used\":103,\"remaining\":47}]")
+    );
+
+    let mut command = vidra(folder.path());
+    command.env("VIDRA_DEMO", "1").env("VIDRA_SEARCH_LIMIT", "7").env("VIDRA_NO_SEARCH", "true");
+    let without = Service::start(&mut command);
+    assert_eq!(without.get(search).0, 404);
+    assert!(
+        without
+            .get("/api/quota")
+            .1
+            .contains("{\"name\":\"search\",\"limit\":7,\"used\":0,\"remaining\":7}")
+    );
 }

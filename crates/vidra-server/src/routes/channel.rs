@@ -10,7 +10,7 @@ use crate::reply::{Answer, Reply};
 /// One channel.
 #[utoipa::path(
     get, path = "/api/channel/{id}", tag = "Channels",
-    params(("id" = String, Path, description = "Channel id, @handle or URL", example = "@GoogleDevelopers")),
+    params(("id" = String, Path, description = "Channel id, @handle or URL", example = "@fermata")),
     responses((status = 200, description = "The channel", body = Channel), AskErrors)
 )]
 pub(super) async fn get_channel(
@@ -24,7 +24,7 @@ pub(super) async fn get_channel(
 #[utoipa::path(
     get, path = "/api/channel/{id}/videos", tag = "Channels",
     params(
-        ("id" = String, Path, description = "Channel id, @handle or encoded URL", example = "@GoogleDevelopers"),
+        ("id" = String, Path, description = "Channel id, @handle or encoded URL", example = "@fermata"),
         ("limit" = Option<u32>, Query, description = "How many; 5 if not given", minimum = 1, maximum = 50, example = 5)
     ),
     responses((status = 200, description = "The uploads, newest first", body = Vec<ChannelVideo>), AskErrors)

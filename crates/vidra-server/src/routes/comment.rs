@@ -14,10 +14,10 @@ const LONGEST_SEARCH: usize = 200;
 #[utoipa::path(
     get, path = "/api/comments/{videoId}", tag = "Comments",
     params(
-        ("videoId" = String, Path, description = "Video id or URL", example = "dQw4w9WgXcQ"),
+        ("videoId" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ"),
         ("order" = Option<String>, Query, description = "`time` (newest first, the default) or `relevance`", pattern = "^(time|relevance)$", example = "time"),
         ("maxResults" = Option<u32>, Query, description = "The most threads; 100 if not given", minimum = 1, maximum = 2000, example = 100),
-        ("search" = Option<String>, Query, description = "Only threads that match these words", max_length = 200),
+        ("search" = Option<String>, Query, description = "Only threads that match these words", max_length = 200, example = "the"),
         ("replies" = Option<String>, Query, description = "`preview` (the few that the platform sends along, the default) or `all`", pattern = "^(preview|all)$", example = "preview")
     ),
     responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
@@ -34,8 +34,9 @@ pub(super) async fn get_comments(
         search: query.text("search").map(str::to_owned),
         all_replies: query.choice("replies", &[("preview", false), ("all", true)]),
     };
-    if wanted.search.as_ref().is_some_and(|words| words.chars().count() > LONGEST_SEARCH) {
-        query.fault("search", format!("must not be longer than {LONGEST_SEARCH} characters"));
+    let words = wanted.search.as_deref().unwrap_or_default();
+    if words.chars().count() > LONGEST_SEARCH || words.contains(char::is_control) {
+        query.fault("search", format!("must be plain text of up to {LONGEST_SEARCH} characters"));
     }
     query.check()?;
     Ok(Reply(vidra.comments(video, &wanted).await?))
@@ -45,7 +46,7 @@ pub(super) async fn get_comments(
 #[utoipa::path(
     get, path = "/api/comments/{videoId}/top", tag = "Comments",
     params(
-        ("videoId" = String, Path, description = "Video id or encoded URL", example = "dQw4w9WgXcQ"),
+        ("videoId" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ"),
         ("limit" = Option<u32>, Query, description = "The most threads; 10 if not given", minimum = 1, maximum = 1000, example = 10)
     ),
     responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
@@ -63,7 +64,7 @@ pub(super) async fn get_top_comments(
 /// All replies to a comment.
 #[utoipa::path(
     get, path = "/api/comment-replies/{id}", tag = "Comments",
-    params(("id" = String, Path, description = "Comment id, or a video URL with lc=", example = "UgydxWWoeA7F1OdqypJ4AaABAg")),
+    params(("id" = String, Path, description = "Comment id, or a video URL with lc=", example = "UgquirkManyReplies04AaABAg")),
     responses((status = 200, description = "The replies", body = Vec<Comment>), AskErrors)
 )]
 pub(super) async fn get_comment_replies(

@@ -1,6 +1,6 @@
 //! `POST /api/url/parse`: what a link names. Asks nobody.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use vidra::{ChannelRef, Error, Link};
@@ -10,7 +10,8 @@ use crate::problem::BodyErrors;
 use crate::reply::{Answer, Reply};
 
 /// A link to be read.
-#[derive(Deserialize, ToSchema)]
+// Only documentation: `url_of` reads the body, to name all that is wrong with it.
+#[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LinkBody {
     /// Any URL or bare identifier.
@@ -62,11 +63,21 @@ enum LinkType {
     responses((status = 200, description = "What it names, also when that is nothing", body = ParsedLink), BodyErrors)
 )]
 pub(super) async fn parse_link(JsonBody(body): JsonBody) -> Answer<ParsedLink> {
-    let invalid = |why: String| Error::invalid("Expected a body {\"url\": \"…\"}", vec![why]);
-    let body = body.unwrap_or(Value::Null);
-    let LinkBody { url } =
-        LinkBody::deserialize(body).map_err(|error| invalid(format!("url: {error}")))?;
-    Ok(Reply(Link::parse(&url).map_or_else(ParsedLink::invalid, ParsedLink::from)))
+    let url = url_of(body.as_ref().unwrap_or(&Value::Null))?;
+    Ok(Reply(Link::parse(url).map_or_else(ParsedLink::invalid, ParsedLink::from)))
+}
+
+/// The one field of the body.
+fn url_of(body: &Value) -> vidra::Result<&str> {
+    let unknown = body.as_object().into_iter().flatten().filter(|(name, _)| *name != "url");
+    let mut faults: Vec<String> =
+        unknown.map(|(name, _)| format!("{name}: unknown field")).collect();
+    match body.get("url").and_then(Value::as_str) {
+        Some(url) if faults.is_empty() => return Ok(url),
+        Some(_) => {}
+        None => faults.push("url: must be a string".to_owned()),
+    }
+    Err(Error::invalid("Expected a body {\"url\": \"…\"}", faults))
 }
 
 impl ParsedLink {

@@ -10,7 +10,7 @@ use crate::reply::{Answer, Reply};
 /// A playlist with all its videos, their numbers and total length.
 #[utoipa::path(
     get, path = "/api/playlist/{id}", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or URL with list=", example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")),
+    params(("id" = String, Path, description = "Playlist id or URL with list=", example = "PLsize1")),
     responses((status = 200, description = "The playlist", body = Playlist), AskErrors)
 )]
 pub(super) async fn get_playlist(
@@ -23,7 +23,7 @@ pub(super) async fn get_playlist(
 /// A playlist without its videos.
 #[utoipa::path(
     get, path = "/api/playlist/{id}/info", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")),
+    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
     responses((status = 200, description = "Title, description and pictures", body = PlaylistInfo), AskErrors)
 )]
 pub(super) async fn get_playlist_info(
@@ -36,7 +36,7 @@ pub(super) async fn get_playlist_info(
 /// The ids of all entries of a playlist.
 #[utoipa::path(
     get, path = "/api/playlist/{id}/ids", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")),
+    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
     responses((status = 200, description = "The ids", body = PlaylistIds), AskErrors)
 )]
 pub(super) async fn get_playlist_ids(
@@ -49,7 +49,7 @@ pub(super) async fn get_playlist_ids(
 /// A playlist, filtered, then sorted, then sliced. No body keeps everything.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/query", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")),
+    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
     request_body(
         content = Option<Selection>,
         example = json!({"filter": {"duration": {"min": 60}}, "sort": {"field": "views", "order": "desc"}, "range": {"start": 1, "end": 10}})

@@ -43,7 +43,7 @@ pub(super) async fn get_languages(
     get, path = "/api/video-categories", tag = "Regions",
     params(
         ("region" = Option<String>, Query, description = "Two-letter code of a region; US if neither it nor `ids` is given", pattern = "^[A-Za-z]{2}$", example = "US"),
-        ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas; not together with `region`"),
+        ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas; not together with `region`, which counts if not given", example = "10,22"),
         ("hl" = Option<String>, Query, description = "Language of the titles; English if not given", pattern = "^[A-Za-z0-9_-]{2,20}$", example = "en")
     ),
     responses((status = 200, description = "The categories", body = Vec<VideoCategory>), AskErrors)

@@ -43,6 +43,14 @@ pub(super) async fn get_health() -> Reply<Health> {
     responses((status = 200, description = "It takes requests; `degraded` names what does not work", body = Health))
 )]
 pub(super) async fn get_readiness(Extension(vidra): Extension<Vidra>) -> Reply<Health> {
-    let no_key = (!vidra.has_key()).then_some("data-api: no key is configured");
-    Reply(Health { status: "ready", degraded: no_key.into_iter().collect() })
+    let quota = vidra.quota().await;
+    let is_spent =
+        quota.is_ok_and(|quota| quota.buckets.iter().any(|bucket| bucket.remaining == 0));
+    let degraded = [
+        (!vidra.has_key(), "data-api: no key is configured"),
+        (vidra.key_was_rejected(), "data-api: the key was rejected"),
+        (is_spent, "data-api: a bucket of the day's quota is used up"),
+    ];
+    let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what);
+    Reply(Health { status: "ready", degraded: degraded.collect() })
 }

@@ -13,7 +13,7 @@ const MOST_VIDEOS: usize = 500;
 /// One video.
 #[utoipa::path(
     get, path = "/api/video/{id}", tag = "Videos",
-    params(("id" = String, Path, description = "Video id or URL", example = "dQw4w9WgXcQ")),
+    params(("id" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ")),
     responses((status = 200, description = "The video", body = Video), AskErrors)
 )]
 pub(super) async fn get_video(
@@ -26,7 +26,7 @@ pub(super) async fn get_video(
 /// A video's title alone.
 #[utoipa::path(
     get, path = "/api/video/{id}/title", tag = "Videos",
-    params(("id" = String, Path, description = "Video id or encoded URL", example = "dQw4w9WgXcQ")),
+    params(("id" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ")),
     responses((status = 200, description = "Id and title", body = VideoTitle), AskErrors)
 )]
 pub(super) async fn get_video_title(
@@ -39,7 +39,7 @@ pub(super) async fn get_video_title(
 /// Several videos, in the order asked; those that the platform does not know are left out.
 #[utoipa::path(
     get, path = "/api/videos", tag = "Videos",
-    params(("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "dQw4w9WgXcQ,9bZkp7q19f0")),
+    params(("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike")),
     responses((status = 200, description = "The videos", body = Vec<Video>), AskErrors)
 )]
 pub(super) async fn get_videos(
@@ -61,7 +61,11 @@ fn video_ids(entries: &[&str]) -> vidra::Result<Vec<VideoId>> {
     for entry in entries {
         match VideoId::parse(entry) {
             Ok(id) => ids.push(id),
-            Err(error) => faults.push(format!("ids: {}", error.message())),
+            Err(error) => {
+                let expected =
+                    error.details().first().and_then(|line| line.strip_prefix("video: "));
+                faults.push(format!("ids: {} ({})", error.message(), expected.unwrap_or_default()));
+            }
         }
     }
     if faults.is_empty() {

@@ -22,6 +22,9 @@ async fn bad_identifiers_are_400_and_reach_nobody() {
         "/api/video/http://169.254.169.254/watch?v=dQw4w9WgXcQ",
         "/api/video/https%3A%2F%2Fyoutube.com%5C.evil.example%2Fwatch%3Fv%3DdQw4w9WgXcQ",
         "/api/video/https://www.youtube.com/@handle",
+        "/api/video/ftp://youtu.be/dQw4w9WgXcQ",
+        "/api/video/https://youtu.be/dQw4w9WgXcQ/title",
+        "/api/comments/https://youtu.be/dQw4w9WgXcQ/top",
         "/api/playlist/x",
         "/api/playlist/has%20space",
         "/api/playlist/https://www.youtube.com/watch?v=dQw4w9WgXcQ",
@@ -55,7 +58,7 @@ async fn a_bad_identifier_says_what_was_expected() {
 #[tokio::test]
 async fn bad_queries_name_every_fault() {
     let app = TestApp::new();
-    let table: [(&str, &[&str]); 16] = [
+    let table: [(&str, &[&str]); 17] = [
         ("/api/channel/@a/videos?limit=", &["limit: must be a whole number from 1 to 50"]),
         ("/api/comments/dQw4w9WgXcQ?order=", &["order: must be one of time, relevance"]),
         ("/api/channel/@a/videos?limit=0", &["limit: must be a whole number from 1 to 50"]),
@@ -83,11 +86,15 @@ async fn bad_queries_name_every_fault() {
         (
             "/api/videos?ids=short,dQw4w9WgXcQ,https://evil.example/watch?v=x",
             &[
-                "ids: Not a valid video identifier: short",
-                "ids: Not a valid video identifier: https://evil.example/watch?v=x",
+                "ids: Not a valid video identifier: short (expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet)",
+                "ids: Not a valid video identifier: https://evil.example/watch?v=x (expected an 11-character video id or a YouTube video URL; the host is not YouTube's)",
             ],
         ),
-        ("/api/videos?ids=%ff", &[]),
+        ("/api/videos?ids=%ff", &["query: must be UTF-8"]),
+        (
+            "/api/comments/dQw4w9WgXcQ?search=%00",
+            &["search: must be plain text of up to 200 characters"],
+        ),
     ];
     for (path, faults) in table {
         assert_eq!(app.get(path).await.problem(400).1, faults, "{path}");
@@ -114,7 +121,9 @@ async fn bad_bodies() {
         app.post(path, deep).await.problem(400);
     }
     let (_, details) = app.post("/api/url/parse", json!({"link": "x"})).await.problem(400);
-    assert_eq!(details.len(), 1);
+    assert_eq!(details, ["link: unknown field", "url: must be a string"]);
+    let (_, details) = app.post("/api/url/parse", json!(["https://youtu.be/x"])).await.problem(400);
+    assert_eq!(details, ["url: must be a string"]);
     let (_, details) = app
         .post("/api/playlist/PLsize1/query", json!({"range": {"start": 2, "end": 1}}))
         .await
@@ -203,6 +212,30 @@ async fn what_the_platform_fails_at() {
 
 fn sim_says(app: &TestApp, trouble: Action) {
     app.sim.inject(Fault::any(trouble));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_comes_is_not_waited_for_forever() {
+    let body = Body::from_stream(futures_util::stream::pending::<Result<String, std::io::Error>>());
+    let request = Request::post("/api/url/parse").header("content-type", "application/json");
+    let got = TestApp::new().send(request.body(body).unwrap()).await;
+    assert_eq!(got.problem(400).1, ["body: did not come in time"]);
+}
+
+#[tokio::test]
+async fn degraded_parts_are_told_by_name() {
+    let app = TestApp::new();
+    sim_says(&app, Action::error("API_KEY_INVALID"));
+    app.get("/api/video/quirkNoLike").await.problem(503);
+    let rejected = app.get("/readyz").await.json();
+    assert_eq!(rejected["degraded"], json!(["data-api: the key was rejected"]));
+    app.sim.clear_faults();
+    app.get("/api/video/quirkNoLike").await;
+    assert_eq!(app.get("/readyz").await.json(), json!({"status": "ready"}));
+    sim_says(&app, Action::quota_exceeded());
+    app.get("/api/video/quirkNoLike").await.problem(429);
+    let spent = app.get("/readyz").await.json();
+    assert_eq!(spent["degraded"], json!(["data-api: a bucket of the day's quota is used up"]));
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::app::TestApp;
 
@@ -48,27 +48,132 @@ fn every_operation_is_complete() {
             assert!(responses.contains_key("200"), "{name} has no success");
             let fallible = path.starts_with("/api/") && path != "/api/quota";
             assert_eq!(responses.contains_key("400"), fallible, "{name}");
-            for (status, response) in responses {
+            for status in ["405", "500", "502", "503", "504"] {
+                let asks = path.starts_with("/api/")
+                    && !matches!(path.as_str(), "/api/quota" | "/api/url/parse");
+                assert_eq!(
+                    responses.contains_key(status),
+                    asks || status == "405",
+                    "{name} {status}"
+                );
+            }
+            for (status, response) in responses.iter().filter(|(status, _)| *status != "304") {
                 let content = &response["content"]["application/json"];
                 assert!(content["schema"].is_object(), "{name} {status} has no schema");
                 assert!(response["description"].as_str().is_some_and(|text| !text.is_empty()));
+                assert!(
+                    content["example"].is_object() || content["example"].is_array(),
+                    "{name} {status} has no example"
+                );
                 if status != "200" {
                     assert_eq!(
                         content["schema"]["$ref"], "#/components/schemas/ErrorBody",
                         "{name} {status}"
                     );
-                    assert!(content["example"].is_object(), "{name} {status} has no example");
                 }
             }
             let parameters = operation["parameters"].as_array().map_or(&[][..], Vec::as_slice);
             for parameter in parameters {
                 assert!(parameter["description"].is_string(), "{name}: {parameter}");
+                assert!(!parameter["example"].is_null(), "{name}: {parameter} has no example");
+                let schema = &parameter["schema"];
+                let optional = parameter["required"] == false;
+                let told = schema["default"] != Value::Null
+                    || parameter["description"].as_str().unwrap().contains("if not given")
+                    || schema["maxLength"].is_number();
+                assert!(!optional || told, "{name}: what if {parameter} is not given?");
             }
             let in_path = parameters.iter().filter(|parameter| parameter["in"] == "path").count();
             assert_eq!(in_path, path.matches('{').count(), "{name}");
         }
     }
     assert_eq!(operations, 20);
+}
+
+/// The requests whose answers are the document's examples: small, and the same every time.
+const REQUESTS: [(&str, &str, &str); 20] = [
+    ("GET /api/video/{id}", "/api/video/fda4eREcaTQ", ""),
+    ("GET /api/video/{id}/title", "/api/video/fda4eREcaTQ/title", ""),
+    ("GET /api/videos", "/api/videos?ids=quirkNoLike", ""),
+    ("GET /api/channel/{id}", "/api/channel/@fermata", ""),
+    ("GET /api/channel/{id}/videos", "/api/channel/@fermata/videos?limit=1", ""),
+    ("GET /api/playlist/{id}", "/api/playlist/PLsize1", ""),
+    ("GET /api/playlist/{id}/info", "/api/playlist/PLsize1/info", ""),
+    ("GET /api/playlist/{id}/ids", "/api/playlist/PLsize1/ids", ""),
+    ("POST /api/playlist/{id}/query", "/api/playlist/PLsize1/query", "{}"),
+    ("GET /api/comments/{videoId}", "/api/comments/fda4eREcaTQ?maxResults=1", ""),
+    ("GET /api/comments/{videoId}/top", "/api/comments/fda4eREcaTQ/top?limit=1", ""),
+    ("GET /api/comment-replies/{id}", "/api/comment-replies/UgquirkManyReplies04AaABAg", ""),
+    ("GET /api/i18n/regions", "/api/i18n/regions", ""),
+    ("GET /api/i18n/languages", "/api/i18n/languages", ""),
+    ("GET /api/video-categories", "/api/video-categories?ids=10", ""),
+    ("POST /api/url/parse", "/api/url/parse", r#"{"url": "https://youtu.be/fda4eREcaTQ?t=43"}"#),
+    ("GET /api/quota", "/api/quota", ""),
+    ("GET /healthz", "/healthz", ""),
+    ("GET /readyz", "/readyz", ""),
+    ("GET /openapi.json", "", ""),
+];
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/routes/examples.json");
+
+/// Run with `VIDRA_UPDATE_DOCS=1` to write the file anew, and once more for the document.
+#[tokio::test]
+async fn the_examples_are_real_answers() {
+    let mut examples = serde_json::Map::new();
+    for (operation, path, body) in REQUESTS {
+        let got = match (path, body) {
+            ("", _) => json!({"openapi": "3.1.0"}),
+            (path, "") => TestApp::new().get(path).await.json(),
+            (path, body) => TestApp::new().post(path, body).await.json(),
+        };
+        assert!(got.get("error").is_none(), "{operation}: {got}");
+        examples.insert(operation.to_owned(), first_of_lists(got));
+    }
+    if std::env::var_os("VIDRA_UPDATE_DOCS").is_some() {
+        let text = serde_json::to_string_pretty(&examples).unwrap() + "\n";
+        std::fs::write(EXAMPLES, text).unwrap();
+    }
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(EXAMPLES).unwrap()).unwrap();
+    assert_eq!(timeless(kept), timeless(examples.into()), "VIDRA_UPDATE_DOCS=1 writes them anew");
+}
+
+/// One element shows what a list holds.
+fn first_of_lists(mut value: Value) -> Value {
+    match &mut value {
+        Value::Array(items) if items.first().is_some_and(Value::is_object) => items.truncate(1),
+        _ => {}
+    }
+    value
+}
+
+/// Without what changes from day to day.
+fn timeless(mut examples: Value) -> Value {
+    examples["GET /api/quota"]["resetsAt"] = Value::Null;
+    examples["GET /api/channel/{id}/videos"][0]["uploadAge"] = Value::Null;
+    examples
+}
+
+#[tokio::test]
+async fn every_parameters_example_works_in_the_demo() {
+    let app = TestApp::new();
+    for (path, methods) in document()["paths"].as_object().unwrap() {
+        let Some(operation) = methods.get("get") else { continue };
+        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+        let mut url = path.clone();
+        let mut query = vec![];
+        for parameter in &parameters {
+            let (name, example) = (parameter["name"].as_str().unwrap(), &parameter["example"]);
+            let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+            match parameter["in"].as_str() {
+                Some("path") => url = url.replace(&format!("{{{name}}}"), &example),
+                // The two exclude each other.
+                _ if name == "ids" && path == "/api/video-categories" => {}
+                _ => query.push(format!("{name}={}", example.replace(' ', "%20"))),
+            }
+        }
+        let got = app.get(&format!("{url}?{}", query.join("&"))).await;
+        assert_eq!(got.status, 200, "{url}: {}", got.text);
+    }
 }
 
 #[test]

@@ -152,11 +152,11 @@ fn strip_scheme(text: &str) -> Result<&str, &'static str> {
 
 fn video_in(host: Host, segments: &[&str], query: &str) -> Option<VideoId> {
     match (host, segments) {
-        (Host::Short, [id, ..]) => VideoId::bare(id),
+        (Host::Short, [id]) => VideoId::bare(id),
         (Host::YouTube, ["watch"]) => VideoId::bare(&param(query, "v")?),
         // Two pages of the player have names of eleven letters.
-        (Host::YouTube, ["embed", "videoseries" | "live_stream", ..]) => None,
-        (Host::YouTube, ["shorts" | "embed" | "live" | "v" | "e", id, ..]) => VideoId::bare(id),
+        (Host::YouTube, ["embed", "videoseries" | "live_stream"]) => None,
+        (Host::YouTube, ["shorts" | "embed" | "live" | "v" | "e", id]) => VideoId::bare(id),
         _ => None,
     }
 }

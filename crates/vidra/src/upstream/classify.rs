@@ -58,12 +58,14 @@ enum Meaning {
 const USUAL_RATE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Decides what an answer that is not a success means for the call that got it.
-pub(crate) fn refusal(answer: &Answer, call: &Call) -> Verdict {
+///
+/// What the platform says is kept for the log as `clean` gives it back.
+pub(crate) fn refusal(answer: &Answer, call: &Call, clean: impl Fn(&str) -> String) -> Verdict {
     let refusal: Refusal = serde_json::from_slice(&answer.body).unwrap_or_default();
     let meaning = meaning(answer.status, &refusal);
     let asked_wait = retry_after(answer, Timestamp::now());
     let cause = format!("{} {}: {}", answer.status.as_u16(), refusal.reason(), refusal.message());
-    let error = error(meaning, &call.subject, &refusal).because(cause);
+    let error = error(meaning, &call.subject, &refusal).because(clean(&cause));
     let error = match meaning {
         Meaning::SlowDown => error.retry_in(Some(asked_wait.unwrap_or(USUAL_RATE_WINDOW))),
         _ => error,
@@ -99,9 +101,7 @@ fn by_reason(reason: &str, message: &str) -> Option<Meaning> {
         | "ipRefererBlocked"
         | "accessNotConfigured"
         | "authError"
-        | "required"
         | "SERVICE_DISABLED"
-        | "CONSUMER_INVALID"
         | "CREDENTIALS_MISSING" => Meaning::BadKey,
         "commentsDisabled" => Meaning::CommentsDisabled,
         "backendError" | "internalError" | "processingFailure" | "SERVICE_UNAVAILABLE" => {
@@ -112,7 +112,7 @@ fn by_reason(reason: &str, message: &str) -> Option<Meaning> {
         | "incompatibleParameters"
         | "missingRequiredParameter"
         | "unexpectedParameter" => Meaning::BadRequest,
-        _ if reason.starts_with("API_KEY_") => Meaning::BadKey,
+        _ if reason.starts_with("API_KEY_") || reason.starts_with("CONSUMER_") => Meaning::BadKey,
         _ if reason.ends_with("NotFound") => Meaning::NotFound,
         _ if reason.ends_with("Forbidden") || reason.ends_with("NotAccessible") => {
             Meaning::NotShown
@@ -204,6 +204,8 @@ mod tests {
             (403, "forbidden", "", "The request is missing a valid API key.", Meaning::BadKey),
             (403, "forbidden", "API_KEY_SERVICE_BLOCKED", "", Meaning::BadKey),
             (403, "accessNotConfigured", "", "", Meaning::BadKey),
+            (403, "forbidden", "CONSUMER_SUSPENDED", "", Meaning::BadKey),
+            (401, "required", "", "", Meaning::BadKey),
             (403, "commentsDisabled", "", "", Meaning::CommentsDisabled),
             (403, "playlistItemsNotAccessible", "", "", Meaning::NotShown),
             (403, "forbidden", "", "", Meaning::NotShown),

@@ -3,18 +3,19 @@
 //! The platform bills per project and day, the day beginning at midnight in Los Angeles. Since June
 //! 2026 searches have a bucket of their own (100 calls a day); everything else shares 10,000 units.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+mod day;
+mod file;
+
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
-use serde::{Deserialize, Serialize};
+use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::format::iso_millis;
+use day::{Day, next_reset, until_reset};
+use file::Locked;
 
 /// One of the platform's daily allowances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -120,6 +121,15 @@ pub(crate) struct Spent {
     pub(crate) resets_in: Duration,
 }
 
+/// A charge that was made.
+#[derive(Debug, Clone)]
+pub(crate) struct Charge {
+    pub(crate) cost: u32,
+    bucket: Bucket,
+    /// The day that it was charged to, which may be over when the answer comes.
+    date: String,
+}
+
 /// Counts every attempt, in memory and, where there is a file, in the file first: a killed process
 /// must not forget what it spent, and two processes with one key must count together.
 #[derive(Debug)]
@@ -132,54 +142,21 @@ pub(crate) struct Ledger {
 
 #[derive(Debug)]
 struct State {
-    /// The last known count: all there is when the file cannot be used.
+    /// The last known count.
     day: Day,
-    /// Whether the operator has been told that the file cannot be used.
-    file_failed: bool,
+    /// What has been counted since the file could last be written; `None` while it can be. It is
+    /// added to the file's count as soon as that works again.
+    unsaved: Option<Day>,
 }
 
-/// The count of one day, as it stands in the file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Day {
-    /// The date in Los Angeles.
-    date: String,
-    default: Count,
-    search: Count,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Count {
-    used: u32,
-    /// The platform said so, whatever we counted: others may use the same project.
-    #[serde(default)]
-    exhausted: bool,
-}
-
-impl Day {
-    fn new(date: Date) -> Self {
-        Self { date: date.to_string(), default: Count::default(), search: Count::default() }
-    }
-
-    fn count(&mut self, bucket: Bucket) -> &mut Count {
-        match bucket {
-            Bucket::Default => &mut self.default,
-            Bucket::Search => &mut self.search,
-        }
-    }
-
-    fn begin_if_over(&mut self, now: Timestamp) {
-        let today = los_angeles(now).date();
-        if self.date != today.to_string() {
-            *self = Self::new(today);
-        }
-    }
-}
+/// How long another process may hold the file before we go on without it.
+const FILE_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Ledger {
     /// A ledger kept in `file`, or in memory only.
     pub(crate) fn new(limits: QuotaLimits, file: Option<PathBuf>, now: Timestamp) -> Self {
-        let day = Day::new(los_angeles(now).date());
-        let ledger = Self { limits, file, state: Mutex::new(State { day, file_failed: false }) };
+        let state = State { day: Day::at(now), unsaved: None };
+        let ledger = Self { limits, file, state: Mutex::new(state) };
         ledger.update(now, |_| ());
         ledger
     }
@@ -189,25 +166,40 @@ impl Ledger {
         self.file.is_some()
     }
 
-    /// Charges one attempt and gives its cost, or says that the bucket is empty.
-    pub(crate) fn charge(&self, wanted: Bucket, now: Timestamp) -> Result<u32, Spent> {
+    /// Charges one attempt, or says that the bucket is empty.
+    pub(crate) fn charge(&self, wanted: Bucket, now: Timestamp) -> Result<Charge, Spent> {
         let (bucket, cost) = self.limits.bill(wanted);
         let limit = self.limits.of(bucket);
         self.update(now, |day| {
+            let date = day.date.clone();
             let count = day.count(bucket);
             if count.exhausted || count.used.saturating_add(cost) > limit {
                 return Err(Spent { bucket, resets_in: until_reset(now) });
             }
             count.used += cost;
-            Ok(cost)
+            Ok(Charge { cost, bucket, date })
         })
     }
 
-    /// The platform says that the bucket is empty: nothing is sent to it until the reset.
-    pub(crate) fn exhaust(&self, wanted: Bucket, now: Timestamp) -> Spent {
-        let (bucket, _) = self.limits.bill(wanted);
-        self.update(now, |day| day.count(bucket).exhausted = true);
-        Spent { bucket, resets_in: until_reset(now) }
+    /// Gives back a charge for an attempt that was never sent.
+    pub(crate) fn refund(&self, charge: &Charge, now: Timestamp) {
+        self.update(now, |day| {
+            if day.date == charge.date {
+                let count = day.count(charge.bucket);
+                count.used = count.used.saturating_sub(charge.cost);
+            }
+        });
+    }
+
+    /// The platform says that the bucket of a charge is empty: nothing is sent to it until the
+    /// reset. If that has been meanwhile, the word was about yesterday.
+    pub(crate) fn exhaust(&self, charge: &Charge, now: Timestamp) -> Spent {
+        self.update(now, |day| {
+            if day.date == charge.date {
+                day.count(charge.bucket).exhausted = true;
+            }
+        });
+        Spent { bucket: charge.bucket, resets_in: until_reset(now) }
     }
 
     /// What is left of the day.
@@ -227,75 +219,35 @@ impl Ledger {
     /// Reads, changes and writes the day in one step that no other thread or process can split.
     fn update<T>(&self, now: Timestamp, change: impl FnOnce(&mut Day) -> T) -> T {
         let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { day, file_failed } = &mut *guard;
+        let State { day, unsaved } = &mut *guard;
         let Some(path) = &self.file else {
             day.begin_if_over(now);
             return change(day);
         };
-        let kept = lock_and_read(path);
-        if let Ok((_lock, Some(kept))) = &kept {
+        // A file that failed before is not waited for again: everybody stands behind this lock.
+        let patience = if unsaved.is_some() { Duration::ZERO } else { FILE_PATIENCE };
+        let opened = Locked::open(path, patience);
+        if let Ok(Locked { kept: Some(kept), .. }) = &opened {
             day.clone_from(kept);
+            unsaved.iter().for_each(|unsaved| day.add(unsaved));
         }
-        let before = day.clone();
         day.begin_if_over(now);
+        let before = day.clone();
         let result = change(day);
-        let written =
-            kept.and_then(|lock| if *day == before { Ok(()) } else { write(path, day, lock) });
-        if let Err(error) = &written
-            && !*file_failed
-        {
-            // The count goes on in memory: a full disk is no reason to refuse service.
-            tracing::warn!(%error, "the quota ledger cannot be kept in its file");
+        match opened.and_then(|file| file.replace(day)) {
+            Ok(()) => *unsaved = None,
+            Err(error) => {
+                if unsaved.is_none() {
+                    // A full disk is no reason to refuse service.
+                    tracing::warn!(%error, "the quota ledger counts in memory: its file cannot be used");
+                }
+                let mut counted = day.beyond(&before);
+                unsaved.iter().for_each(|earlier| counted.add(earlier));
+                *unsaved = Some(counted);
+            }
         }
-        *file_failed = written.is_err();
         result
     }
-}
-
-/// The lock, and the day that the file holds.
-type Kept = (File, Option<Day>);
-
-/// Takes the lock beside the ledger (dropping the file gives it back) and reads the day, `None`
-/// where there is none to read. The lock has a file of its own because the ledger is replaced.
-fn lock_and_read(path: &Path) -> io::Result<Kept> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let lock = File::options().create(true).append(true).open(path.with_extension("lock"))?;
-    lock.lock()?;
-    let day = match fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .inspect_err(|error| tracing::warn!(%error, "the quota ledger's file is damaged"))
-            .ok(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    Ok((lock, day))
-}
-
-/// Replaces the file whole, so that a process killed in the middle leaves the old one; then lets go
-/// of the lock.
-fn write(path: &Path, day: &Day, _lock: Kept) -> io::Result<()> {
-    let new = path.with_extension("new");
-    fs::write(&new, serde_json::to_vec(day)?)?;
-    fs::rename(&new, path)
-}
-
-fn los_angeles(at: Timestamp) -> Zoned {
-    static PACIFIC: TimeZone = jiff::tz::get!("America/Los_Angeles");
-    at.to_zoned(PACIFIC.clone())
-}
-
-/// The next midnight in Los Angeles; days there have 23, 24 or 25 hours.
-fn next_reset(now: Timestamp) -> Timestamp {
-    los_angeles(now)
-        .tomorrow()
-        .and_then(|tomorrow| tomorrow.start_of_day())
-        .map_or(Timestamp::MAX, |midnight| midnight.timestamp())
-}
-
-fn until_reset(now: Timestamp) -> Duration {
-    now.duration_until(next_reset(now)).unsigned_abs()
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 /// How often and how patiently a failed exchange is repeated.
 #[derive(Debug, Clone, Copy)]
 pub struct RetryPolicy {
@@ -41,55 +39,42 @@ impl RetryPolicy {
         }
         let doubled = self.delay.saturating_mul(1 << (failed - 1).min(16));
         let backoff = doubled.min(LONGEST_WAIT).mul_f64(dice);
-        let wait = asked.unwrap_or(backoff);
+        // "Retry-After: 0" is no reason for everybody to come back at once.
+        let wait = asked.map_or(backoff, |asked| asked.max(backoff));
         (wait < left && wait <= LONGEST_WAIT).then_some(wait)
     }
 }
 
-/// Keeps retries a small share of calls when the platform is down, so that we do not add to its
-/// trouble or spend the day's units on it: each call earns a tenth of a retry, each second half of
-/// one, and no more than ten are ever saved up.
+/// Keeps retries under a fifth of calls when the platform is down, so that we do not add to its
+/// trouble or spend the day's units on it: each call earns a share of a retry, and no more than ten
+/// are ever saved up.
 #[derive(Debug)]
 pub(crate) struct RetryBudget {
     /// Held for a few instructions and never across an await, so the std mutex is right.
-    state: Mutex<Saved>,
+    saved: Mutex<u32>,
 }
 
-#[derive(Debug)]
-struct Saved {
-    tenths: u64,
-    /// When time was last paid out; moves in whole steps so that no fraction is lost.
-    paid_until: Instant,
-}
-
-const RETRY_COSTS: u64 = 10;
-const MOST_SAVED: u64 = 10 * RETRY_COSTS;
-/// Half a retry a second is a tenth of one each 200 ms.
-const PAYDAY: Duration = Duration::from_millis(200);
+const CALL_EARNS: u32 = 3;
+const RETRY_COSTS: u32 = 20;
+const MOST_SAVED: u32 = 10 * RETRY_COSTS;
 
 impl RetryBudget {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { state: Mutex::new(Saved { tenths: MOST_SAVED, paid_until: now }) }
+    pub(crate) fn new() -> Self {
+        Self { saved: Mutex::new(MOST_SAVED) }
     }
 
-    /// A first attempt was made.
+    /// A first attempt is made.
     pub(crate) fn earn(&self) {
-        let mut saved = self.state.lock().expect("no panic under this lock");
-        saved.tenths = (saved.tenths + 1).min(MOST_SAVED);
+        let mut saved = self.saved.lock().expect("no panic under this lock");
+        *saved = (*saved + CALL_EARNS).min(MOST_SAVED);
     }
 
     /// Takes one retry out, if there is one.
-    pub(crate) fn spend(&self, now: Instant) -> bool {
-        let mut saved = self.state.lock().expect("no panic under this lock");
-        let paydays =
-            now.saturating_duration_since(saved.paid_until).as_millis() / PAYDAY.as_millis();
-        saved.paid_until += PAYDAY * u32::try_from(paydays).unwrap_or(u32::MAX);
-        saved.tenths = saved.tenths.saturating_add(paydays as u64).min(MOST_SAVED);
-        let affordable = saved.tenths >= RETRY_COSTS;
-        if affordable {
-            saved.tenths -= RETRY_COSTS;
-        }
-        affordable
+    pub(crate) fn spend(&self) -> bool {
+        let mut saved = self.saved.lock().expect("no panic under this lock");
+        let left = saved.checked_sub(RETRY_COSTS);
+        *saved = left.unwrap_or(*saved);
+        left.is_some()
     }
 }
 
@@ -128,26 +113,23 @@ mod tests {
 
     #[test]
     fn retries_stay_under_a_fifth_of_calls_when_everything_fails() {
-        let start = Instant::now();
-        let budget = RetryBudget::new(start);
-        let calls: u32 = 12_000;
+        let budget = RetryBudget::new();
+        let calls = 12_000;
         let mut retries = 0;
-        for call in 0..calls {
-            let now = start + Duration::from_millis(u64::from(call) * 5);
+        for _ in 0..calls {
             budget.earn();
-            retries += u32::from(budget.spend(now)) + u32::from(budget.spend(now));
+            retries += u32::from(budget.spend()) + u32::from(budget.spend());
         }
         assert!(retries <= calls / 5, "{retries} retries for {calls} calls");
         assert!(retries >= calls / 10, "the budget is there to be used: {retries}");
     }
 
     #[test]
-    fn a_quiet_minute_refills_the_budget_and_no_more() {
-        let start = Instant::now();
-        let budget = RetryBudget::new(start);
-        while budget.spend(start) {}
-        let later = start + Duration::from_secs(60);
-        let refilled = std::iter::from_fn(|| budget.spend(later).then_some(())).count();
-        assert_eq!(refilled, 10);
+    fn good_times_save_up_ten_retries_and_no_more() {
+        let budget = RetryBudget::new();
+        for _ in 0..1_000 {
+            budget.earn();
+        }
+        assert_eq!(std::iter::from_fn(|| budget.spend().then_some(())).count(), 10);
     }
 }

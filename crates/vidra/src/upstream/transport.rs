@@ -26,9 +26,11 @@ pub struct Answer {
 /// Why there is no answer. Texts never hold the URL or a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// No connection, or it broke before the answer was whole.
+    /// There was no connection, so nothing was sent.
+    NotSent(String),
+    /// The connection broke before the answer was whole.
     Broken(String),
-    /// No connection within the time for one.
+    /// Nobody answered in the time that there was.
     TimedOut,
     /// The body is larger than an honest answer can be.
     TooLarge,
@@ -37,8 +39,9 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NotSent(why) => write!(f, "no connection: {why}"),
             Self::Broken(why) => write!(f, "connection failed: {why}"),
-            Self::TimedOut => f.write_str("no connection in time"),
+            Self::TimedOut => f.write_str("no answer in time"),
             Self::TooLarge => write!(f, "the answer is larger than {MAX_BODY} bytes"),
         }
     }
@@ -155,10 +158,15 @@ fn reason(error: reqwest::Error) -> Failure {
     if error.is_timeout() {
         return Failure::TimedOut;
     }
+    let is_connect = error.is_connect() || error.is_builder();
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    Failure::Broken(cause.to_string())
+    if is_connect {
+        Failure::NotSent(cause.to_string())
+    } else {
+        Failure::Broken(cause.to_string())
+    }
 }

@@ -56,8 +56,11 @@ async fn a_broken_connection_is_retried_and_a_redirect_is_not_followed() {
 #[tokio::test]
 async fn nobody_there_is_an_upstream_error_that_names_no_address() {
     let free = TcpListener::bind(LOOPBACK).await.unwrap().local_addr().unwrap();
-    let error = client(&format!("http://{free}/youtube/v3")).video(video()).await.unwrap_err();
+    let vidra = client(&format!("http://{free}/youtube/v3"));
+    let error = vidra.video(video()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert_eq!(vidra.cost().units(), 0, "what was never sent is not charged");
+    assert_eq!(vidra.quota().await.unwrap().buckets[0].used, 0);
     assert!(!format!("{error:?}").contains(&free.port().to_string()), "{error:?}");
 }
 

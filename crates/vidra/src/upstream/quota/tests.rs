@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 
 fn at(text: &str) -> Timestamp {
@@ -36,8 +38,9 @@ fn a_new_day_starts_from_zero_and_only_then() {
     let ledger = in_memory(QuotaLimits::default());
     let before = at("2026-11-16T07:59:59Z");
     ledger.charge(Bucket::Default, before).unwrap();
-    ledger.exhaust(Bucket::Search, before);
-    assert_eq!(used(&ledger, before), [("default", 1, 9999), ("search", 0, 0)]);
+    let search = ledger.charge(Bucket::Search, before).unwrap();
+    ledger.exhaust(&search, before);
+    assert_eq!(used(&ledger, before), [("default", 1, 9999), ("search", 1, 0)]);
     let after = at("2026-11-16T08:00:00Z");
     assert_eq!(used(&ledger, after), [("default", 0, 10_000), ("search", 0, 100)]);
 }
@@ -47,11 +50,11 @@ fn an_empty_bucket_refuses_and_leaves_the_other_alone() {
     let limits = QuotaLimits { default: 2, search: SearchBilling::OwnBucket(1) };
     let ledger = in_memory(limits);
     let now = at("2026-11-15T12:00:00Z");
-    assert_eq!(ledger.charge(Bucket::Search, now).unwrap(), 1);
+    assert_eq!(ledger.charge(Bucket::Search, now).unwrap().cost, 1);
     let refused = ledger.charge(Bucket::Search, now).unwrap_err();
     assert_eq!((refused.bucket, refused.resets_in.as_secs()), (Bucket::Search, 20 * 3600));
-    assert_eq!(ledger.charge(Bucket::Default, now).unwrap(), 1);
-    assert_eq!(ledger.charge(Bucket::Default, now).unwrap(), 1);
+    assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1);
+    assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1);
     assert!(ledger.charge(Bucket::Default, now).is_err());
     assert_eq!(used(&ledger, now), [("default", 2, 0), ("search", 1, 0)]);
 }
@@ -60,8 +63,8 @@ fn an_empty_bucket_refuses_and_leaves_the_other_alone() {
 fn the_platforms_word_counts_more_than_ours() {
     let ledger = in_memory(QuotaLimits::default());
     let now = at("2026-11-15T12:00:00Z");
-    ledger.charge(Bucket::Default, now).unwrap();
-    ledger.exhaust(Bucket::Default, now);
+    let charge = ledger.charge(Bucket::Default, now).unwrap();
+    ledger.exhaust(&charge, now);
     assert!(ledger.charge(Bucket::Default, now).is_err());
     assert_eq!(used(&ledger, now), [("default", 1, 0), ("search", 0, 100)]);
 }
@@ -70,10 +73,10 @@ fn the_platforms_word_counts_more_than_ours() {
 fn the_old_rule_is_one_setting_away() {
     let ledger = in_memory(QuotaLimits { default: 250, search: SearchBilling::Shared(100) });
     let now = at("2026-11-15T12:00:00Z");
-    assert_eq!(ledger.charge(Bucket::Search, now).unwrap(), 100);
-    assert_eq!(ledger.charge(Bucket::Search, now).unwrap(), 100);
+    assert_eq!(ledger.charge(Bucket::Search, now).unwrap().cost, 100);
+    assert_eq!(ledger.charge(Bucket::Search, now).unwrap().cost, 100);
     assert!(ledger.charge(Bucket::Search, now).is_err(), "50 are left and a search costs 100");
-    assert_eq!(ledger.charge(Bucket::Default, now).unwrap(), 1);
+    assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1);
     assert_eq!(used(&ledger, now), [("default", 201, 49)]);
 }
 
@@ -85,9 +88,10 @@ fn a_restart_forgets_nothing() {
     let open = || Ledger::new(QuotaLimits::default(), Some(file.clone()), now);
     let first = open();
     first.charge(Bucket::Default, now).unwrap();
-    first.exhaust(Bucket::Search, now);
+    let search = first.charge(Bucket::Search, now).unwrap();
+    first.exhaust(&search, now);
     drop(first);
-    assert_eq!(used(&open(), now), [("default", 1, 9999), ("search", 0, 0)]);
+    assert_eq!(used(&open(), now), [("default", 1, 9999), ("search", 1, 0)]);
     let tomorrow = at("2026-11-17T00:00:00Z");
     assert_eq!(used(&open(), tomorrow), [("default", 0, 10_000), ("search", 0, 100)]);
 }
@@ -120,7 +124,7 @@ fn a_damaged_or_unusable_file_stops_nobody() {
     for junk in ["", "{", "[]", "{\"date\": 5}", "\u{0}"] {
         fs::write(&damaged, junk).unwrap();
         let ledger = Ledger::new(QuotaLimits::default(), Some(damaged.clone()), now);
-        assert_eq!(ledger.charge(Bucket::Default, now).unwrap(), 1, "{junk}");
+        assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1, "{junk}");
         assert_eq!(used(&ledger, now)[0], ("default", 1, 9999), "{junk}");
     }
     // A file where the folder should be: nothing can be kept, everything still counts in memory.
@@ -128,4 +132,84 @@ fn a_damaged_or_unusable_file_stops_nobody() {
     unusable.charge(Bucket::Default, now).unwrap();
     unusable.charge(Bucket::Default, now).unwrap();
     assert_eq!(used(&unusable, now)[0], ("default", 2, 9998));
+}
+
+#[test]
+fn a_disk_that_is_full_for_a_while_costs_no_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("quota.json");
+    let now = at("2026-11-15T12:00:00Z");
+    let open = || Ledger::new(QuotaLimits::default(), Some(file.clone()), now);
+    let (ledger, other) = (open(), open());
+    ledger.charge(Bucket::Default, now).unwrap();
+    // The file can be read, its successor not be written.
+    fs::create_dir(folder.path().join("quota.new")).unwrap();
+    for _ in 0..3 {
+        ledger.charge(Bucket::Default, now).unwrap();
+    }
+    let search = ledger.charge(Bucket::Search, now).unwrap();
+    ledger.exhaust(&search, now);
+    assert_eq!(used(&ledger, now), [("default", 4, 9996), ("search", 1, 0)]);
+    fs::remove_dir(folder.path().join("quota.new")).unwrap();
+    // What another process counted meanwhile is counted as well.
+    other.charge(Bucket::Default, now).unwrap();
+    ledger.charge(Bucket::Default, now).unwrap();
+    assert_eq!(used(&open(), now), [("default", 6, 9994), ("search", 1, 0)]);
+}
+
+#[test]
+fn another_process_that_never_lets_go_holds_nobody_up_for_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("quota.json");
+    let now = at("2026-11-15T12:00:00Z");
+    let ledger = Ledger::new(QuotaLimits::default(), Some(file.clone()), now);
+    let held = fs::File::open(file.with_extension("lock")).unwrap();
+    held.lock().unwrap();
+    for _ in 0..5 {
+        ledger.charge(Bucket::Default, now).unwrap();
+    }
+    assert_eq!(used(&ledger, now)[0], ("default", 5, 9995));
+    drop(held);
+    ledger.charge(Bucket::Default, now).unwrap();
+    let reopened = Ledger::new(QuotaLimits::default(), Some(file), now);
+    assert_eq!(used(&reopened, now)[0], ("default", 6, 9994));
+}
+
+#[test]
+fn clocks_read_just_before_midnight_lose_nothing_after_it() {
+    let ledger = in_memory(QuotaLimits::default());
+    let (before, after) = (at("2026-11-16T07:59:59Z"), at("2026-11-16T08:00:00Z"));
+    for now in [after, before, after, before, after] {
+        ledger.charge(Bucket::Default, now).unwrap();
+    }
+    assert_eq!(used(&ledger, after)[0], ("default", 5, 9995));
+}
+
+#[test]
+fn a_word_about_yesterday_does_not_close_today() {
+    let ledger = in_memory(QuotaLimits::default());
+    let (before, after) = (at("2026-11-16T07:59:59Z"), at("2026-11-16T08:00:00Z"));
+    let charge = ledger.charge(Bucket::Default, before).unwrap();
+    ledger.exhaust(&charge, after);
+    ledger.refund(&charge, after);
+    assert_eq!(used(&ledger, after), [("default", 0, 10_000), ("search", 0, 100)]);
+}
+
+#[test]
+fn a_clock_that_was_wrong_once_does_not_freeze_the_ledger() {
+    let ledger = in_memory(QuotaLimits::default());
+    ledger.charge(Bucket::Default, at("2036-01-01T12:00:00Z")).unwrap();
+    let now = at("2026-11-15T12:00:00Z");
+    ledger.charge(Bucket::Default, now).unwrap();
+    assert_eq!(used(&ledger, now)[0], ("default", 1, 9999));
+}
+
+#[test]
+fn what_was_never_sent_is_given_back() {
+    let ledger = in_memory(QuotaLimits::default());
+    let now = at("2026-11-15T12:00:00Z");
+    let charge = ledger.charge(Bucket::Default, now).unwrap();
+    ledger.charge(Bucket::Default, now).unwrap();
+    ledger.refund(&charge, now);
+    assert_eq!(used(&ledger, now)[0], ("default", 1, 9999));
 }

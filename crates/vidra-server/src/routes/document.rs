@@ -1,0 +1,96 @@
+//! What the handlers' annotations cannot say: headers of every answer, the answers that HTTP itself
+//! gives, default values, and real examples.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use utoipa::openapi::path::{Operation, Parameter};
+use utoipa::openapi::{
+    self, ContentBuilder, Header, HeaderBuilder, ObjectBuilder, OpenApi, Ref, RefOr, Response,
+    ResponseBuilder, Schema, Type,
+};
+
+/// Answers that the service really gave over the simulator, by operation. A test makes them.
+const EXAMPLES: &str = include_str!("examples.json");
+
+/// Completes the document that is made from the handlers.
+pub(super) fn completed(mut document: OpenApi) -> OpenApi {
+    let mut examples: BTreeMap<String, Value> =
+        serde_json::from_str(EXAMPLES).expect("a test reads the examples");
+    for (path, item) in &mut document.paths.paths {
+        for (method, operation) in [("GET", &mut item.get), ("POST", &mut item.post)] {
+            let Some(operation) = operation else { continue };
+            let example = examples.remove(&format!("{method} {path}"));
+            complete(operation, method, example);
+        }
+    }
+    document
+}
+
+fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
+    let name = operation.operation_id.clone().unwrap_or_default();
+    for parameter in operation.parameters.iter_mut().flatten() {
+        if let RefOr::T(parameter) = parameter {
+            with_default(parameter, &name);
+        }
+    }
+    let responses = &mut operation.responses.responses;
+    if let Some(RefOr::T(success)) = responses.get_mut("200") {
+        success
+            .headers
+            .insert("ETag".to_owned(), header("Changes only when the answer does", Type::String));
+        if let Some(RefOr::T(content)) = success.content.get_mut("application/json") {
+            content.example = example;
+        }
+    }
+    if method == "GET" {
+        let unchanged = Response::new("The caller named this answer's `ETag` in `If-None-Match`.");
+        responses.insert("304".to_owned(), unchanged.into());
+    }
+    responses.insert("405".to_owned(), wrong_method().into());
+    for response in responses.values_mut() {
+        let RefOr::T(response) = response else { continue };
+        let cost = header("Upstream units that this answer cost", Type::Integer);
+        response.headers.insert("X-Quota-Cost".to_owned(), cost);
+    }
+}
+
+/// The value that a parameter has when it is not given, and the words that it may be.
+fn with_default(parameter: &mut Parameter, operation: &str) {
+    let (default, words): (Value, &[&str]) = match parameter.name.as_str() {
+        "limit" => (json!(if operation == "get_top_comments" { 10 } else { 5 }), &[]),
+        "maxResults" => (json!(100), &[]),
+        "order" => (json!("time"), &["time", "relevance"]),
+        "replies" => (json!("preview"), &["preview", "all"]),
+        "region" => (json!("US"), &[]),
+        _ => return,
+    };
+    if let Some(RefOr::T(Schema::Object(schema))) = &mut parameter.schema {
+        schema.default = Some(default);
+        if !words.is_empty() {
+            schema.enum_values = Some(words.iter().map(|word| json!(word)).collect());
+            schema.pattern = None;
+        }
+    }
+}
+
+fn wrong_method() -> Response {
+    let example = json!({"error": {"code": 405, "message": "DELETE is not possible on /api/quota", "details": []}});
+    let content = ContentBuilder::new()
+        .schema(Some(Ref::from_schema_name("ErrorBody")))
+        .example(Some(example))
+        .build();
+    let mut response = ResponseBuilder::new()
+        .description("Another method than those of this path.")
+        .content("application/json", content)
+        .build();
+    response.headers.insert("Allow".to_owned(), header("The methods there are", Type::String));
+    response
+}
+
+fn header(description: &str, kind: Type) -> RefOr<Header> {
+    let schema = ObjectBuilder::new().schema_type(kind);
+    openapi::RefOr::T(
+        HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build(),
+    )
+}
