@@ -3,8 +3,10 @@
 //! [`QUIRKS`] is the only list: the world looks identifiers up in it, the README prints it, and the
 //! tests walk it.
 
+mod scene;
 mod table;
 
+pub(crate) use scene::{BadUrl, Page, Refusal, Scene, Text, Tracks, Trouble};
 pub use table::QUIRKS;
 
 /// What an identifier in the table names.
@@ -24,6 +26,8 @@ pub enum Kind {
     Username,
     /// A video identifier that makes `videos.list` and `commentThreads.list` fail.
     Error,
+    /// A video whose watch page, player or captions are odd; ordinary for the Data API.
+    Transcript,
 }
 
 /// One documented oddity.
@@ -47,6 +51,7 @@ impl Quirk {
             Case::Handle => Kind::Handle,
             Case::Username => Kind::Username,
             Case::Error(_) => Kind::Error,
+            Case::Transcript(_) => Kind::Transcript,
         }
     }
 }
@@ -63,6 +68,8 @@ pub(crate) enum Case {
     Username,
     /// The reason in the catalogue of errors.
     Error(&'static str),
+    /// An ordinary video for the Data API.
+    Transcript(Scene),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +147,8 @@ pub(crate) enum PlaylistQuirk {
     Unlisted,
     Favourites,
     EveryVideo,
+    EveryTranscript,
+    Mixed,
     Forbidden(&'static str),
 }
 
@@ -191,7 +200,9 @@ mod tests {
             assert!(seen.insert(quirk.id), "{} twice", quirk.id);
             let length = quirk.id.len();
             match quirk.kind() {
-                Kind::Video | Kind::Error => assert_eq!(length, 11, "{}", quirk.id),
+                Kind::Video | Kind::Error | Kind::Transcript => {
+                    assert_eq!(length, 11, "{}", quirk.id);
+                }
                 Kind::Channel => {
                     assert!(quirk.id.starts_with("UC") && length == 24, "{}", quirk.id);
                 }

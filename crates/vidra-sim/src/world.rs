@@ -1,5 +1,6 @@
 //! The seeded world: channels, playlists, videos, comments, each computed when asked for.
 
+pub(crate) mod caption;
 pub(crate) mod cast;
 pub(crate) mod channel;
 pub(crate) mod clock;

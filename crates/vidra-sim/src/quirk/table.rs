@@ -1,5 +1,7 @@
 //! The table of documented oddities.
 
+mod transcripts;
+
 use super::ChannelQuirk as C;
 use super::CommentQuirk as T;
 use super::PlaylistQuirk as P;
@@ -27,7 +29,23 @@ const fn error(id: &'static str, reason: &'static str, what: &'static str) -> Qu
 }
 
 /// Every documented identifier. They are the same whatever the seed.
-pub const QUIRKS: &[Quirk] = &[
+pub const QUIRKS: &[Quirk] = &JOINED;
+
+const JOINED: [Quirk; DATA.len() + transcripts::TRANSCRIPTS.len()] = {
+    let mut all = [DATA[0]; DATA.len() + transcripts::TRANSCRIPTS.len()];
+    let mut row = 1;
+    while row < all.len() {
+        all[row] = match row < DATA.len() {
+            true => DATA[row],
+            false => transcripts::TRANSCRIPTS[row - DATA.len()],
+        };
+        row += 1;
+    }
+    all
+};
+
+/// What the Data API does.
+const DATA: &[Quirk] = &[
     // Videos: counts.
     video("quirkNoLike", V::NoLikes, "`likeCount` absent (hidden likes)"),
     video(
@@ -189,6 +207,7 @@ pub const QUIRKS: &[Quirk] = &[
     playlist("PLsize50", P::Sized(50), "50 entries: exactly one page"),
     playlist("PLsize51", P::Sized(51), "51 entries"),
     playlist("PLsize100", P::Sized(100), "100 entries"),
+    playlist("PLsize200", P::Sized(200), "200 entries"),
     playlist("PLsize500", P::Sized(500), "500 entries"),
     playlist("PLsize5000", P::Sized(5000), "5,000 entries, the cap of a playlist"),
     playlist("PLsize20000", P::Sized(20_000), "20,000 entries, the cap of an uploads playlist"),
@@ -262,6 +281,12 @@ pub const QUIRKS: &[Quirk] = &[
         "PLquirkEveryVideo",
         P::EveryVideo,
         "all videos of this table, the private and the deleted included",
+    ),
+    playlist("PLquirkTranscripts", P::EveryTranscript, "all transcripts of this table"),
+    playlist(
+        "PLquirkMixed",
+        P::Mixed,
+        "twelve entries: every other one has captions, the others fail, each for its own reason",
     ),
     // Playlists: themselves.
     playlist(

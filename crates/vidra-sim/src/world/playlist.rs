@@ -104,6 +104,8 @@ impl World {
             PlaylistQuirk::Unavailable => 30,
             PlaylistQuirk::AllGone => 12,
             PlaylistQuirk::EveryVideo => quirk_videos().count() as u32,
+            PlaylistQuirk::EveryTranscript => transcripts().count() as u32,
+            PlaylistQuirk::Mixed => MIXED.len() as u32 * 2,
             _ => 10,
         };
         let description = if quirk == PlaylistQuirk::Unlisted { "" } else { entry.what };
@@ -177,6 +179,17 @@ fn quirk_videos() -> impl Iterator<Item = (u32, VideoQuirk)> {
     })
 }
 
+/// The rows of transcripts in the quirk table.
+fn transcripts() -> impl Iterator<Item = u32> {
+    (0..)
+        .zip(QUIRKS)
+        .filter_map(|(row, entry)| matches!(entry.case, Case::Transcript(_)).then_some(row))
+}
+
+/// Every other entry of the mixed playlist: none of them is slow, and none blames the caller.
+const MIXED: [&str; 6] =
+    ["txNoCaption", "plPrivate__", "plAgeGate__", "plGeoText__", "ttEmpty____", "plUpcoming_"];
+
 fn bend(quirk: PlaylistQuirk, i: u32, entry: &mut Entry) {
     match quirk {
         PlaylistQuirk::AllGone => {
@@ -195,6 +208,16 @@ fn bend(quirk: PlaylistQuirk, i: u32, entry: &mut Entry) {
         // One of the first page, nine of the second, five of the third are counted only.
         PlaylistQuirk::ShortPages => entry.withheld = matches!(i, 17 | 60..=68 | 120..=124),
         PlaylistQuirk::EmptyPage => entry.withheld = (50..100).contains(&i),
+        PlaylistQuirk::EveryTranscript => {
+            if let Some(row) = transcripts().nth(i as usize) {
+                entry.video = (QUIRK_OWNER, row);
+            }
+        }
+        PlaylistQuirk::Mixed if i % 2 == 1 => {
+            if let Some((row, _)) = quirk::find(MIXED[i as usize / 2 % MIXED.len()]) {
+                entry.video = (QUIRK_OWNER, row);
+            }
+        }
         PlaylistQuirk::EveryVideo => {
             if let Some((row, quirk)) = quirk_videos().nth(i as usize) {
                 entry.video = (QUIRK_OWNER, row);

@@ -1,5 +1,6 @@
 //! Words: titles, descriptions and comments that read as if somebody had written them.
 
+pub(crate) mod speech;
 mod words;
 
 pub(crate) use words::Theme;

@@ -3,7 +3,7 @@
 use super::channel::Channel;
 use super::clock::{DAY, LAST, Seconds};
 use super::{VideoKey, World, text};
-use crate::quirk::{self, Case, QUIRKS, VideoQuirk};
+use crate::quirk::{self, Case, QUIRKS, Scene, Tracks, VideoQuirk};
 
 /// The owner in the coordinates of a video of the quirk table; its index is its row.
 pub(crate) const QUIRK_OWNER: u32 = 0xf_0000;
@@ -30,14 +30,20 @@ pub(crate) struct Video {
     /// How many of default, medium, high, standard, maxres there are.
     pub(crate) thumbnails: usize,
     pub(crate) quirk: Option<VideoQuirk>,
+    /// What is odd on its keyless path.
+    pub(crate) scene: Option<Scene>,
 }
 
 impl World {
     /// The video with that identifier, if the platform would serve it.
     pub(crate) fn video_by_id(&self, id: &str) -> Option<Video> {
         if let Some((row, entry)) = quirk::find(id) {
-            return matches!(entry.case, Case::Video(q) if is_served(q))
-                .then(|| self.video((QUIRK_OWNER, row)))?;
+            let served = match entry.case {
+                Case::Video(quirk) => is_served(quirk),
+                Case::Transcript(_) => true,
+                _ => false,
+            };
+            return served.then(|| self.video((QUIRK_OWNER, row)))?;
         }
         self.video(self.mint.read_video(id)?)
     }
@@ -52,18 +58,20 @@ impl World {
 
     /// The video at some coordinates.
     pub(crate) fn video(&self, key: VideoKey) -> Option<Video> {
-        let (quirk, owner) = match key.0 {
+        let (odd, owner) = match key.0 {
             QUIRK_OWNER => match QUIRKS.get(key.1 as usize)?.case {
-                Case::Video(quirk) => (Some(quirk), 0),
+                Case::Video(quirk) => ((Some(quirk), None), 0),
+                // Somebody who speaks: the first channel mostly sings.
+                Case::Transcript(scene) => ((None, Some(scene)), 5),
                 _ => return None,
             },
-            owner => (None, owner),
+            owner => ((None, None), owner),
         };
         let channel = self.channel(owner)?;
-        if quirk.is_none() && key.1 >= channel.videos {
+        if odd == (None, None) && key.1 >= channel.videos {
             return None;
         }
-        Some(self.write_video(key, channel, quirk))
+        Some(self.write_video(key, channel, odd))
     }
 
     /// Evenly back from the newest to the founding of the channel, each at its own time of day. The
@@ -76,7 +84,12 @@ impl World {
         newest - i64::from(index.min(channel.videos)) * step - jitter
     }
 
-    fn write_video(&self, key: VideoKey, channel: Channel, quirk: Option<VideoQuirk>) -> Video {
+    fn write_video(
+        &self,
+        key: VideoKey,
+        channel: Channel,
+        (quirk, scene): (Option<VideoQuirk>, Option<Scene>),
+    ) -> Video {
         let mut dice = self.dice("video", &[u64::from(key.0), u64::from(key.1)]);
         let title = text::title(channel.theme, &mut dice);
         let description = text::description(channel.theme, &title, &mut dice);
@@ -94,6 +107,7 @@ impl World {
             likes: views * (1 + dice.below(60)) / 1000,
             thumbnails: [3, 4, 5, 5, 5, 5, 5, 5][dice.below(8) as usize],
             quirk,
+            scene,
             channel,
         };
         bend(&mut video);
@@ -103,21 +117,28 @@ impl World {
 
 /// What the quirk of a video does to its texts and pictures, wherever they are shown.
 fn bend(video: &mut Video) {
-    let (Some(quirk), Some(entry)) = (video.quirk, QUIRKS.get(video.key.1 as usize)) else {
+    let Some(entry) = QUIRKS.get(video.key.1 as usize).filter(|_| video.key.0 == QUIRK_OWNER)
+    else {
         return;
     };
     video.title = format!("{}: {}", entry.id, video.title);
     video.description = format!("{}.\n\n{}", entry.what, video.description);
-    match quirk {
-        VideoQuirk::Scripts => {
+    match video.scene {
+        Some(Scene::Tracks(Tracks::OneHour)) => video.seconds = 3600,
+        // The texts of these are short; a length that fits them keeps tests quick.
+        Some(_) => video.seconds = 60 + video.seconds % 120,
+        None => {}
+    }
+    match video.quirk {
+        Some(VideoQuirk::Scripts) => {
             video.title = format!("{}: {SCRIPTS_TITLE}", entry.id);
             video.description = SCRIPTS_DESCRIPTION.to_owned();
         }
-        VideoQuirk::NoTags => {
+        Some(VideoQuirk::NoTags) => {
             video.description.clear();
             video.tags.clear();
         }
-        VideoQuirk::Thumbnails(count) => video.thumbnails = count,
+        Some(VideoQuirk::Thumbnails(count)) => video.thumbnails = count,
         _ => {}
     }
 }

@@ -1,0 +1,47 @@
+//! A cue: some text and when it is on the screen.
+
+/// Part of a cue, mostly a word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// With the space that goes before it.
+    pub(crate) text: String,
+    /// Milliseconds after the beginning of the cue; unknown where a person made the track.
+    pub(crate) offset: Option<u64>,
+    /// How sure the recognition was, up to 255.
+    pub(crate) confidence: Option<u8>,
+    /// The number of a pen in the head of the document.
+    pub(crate) pen: Option<u8>,
+}
+
+/// Some text and when it is on the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cue {
+    /// Milliseconds from the beginning.
+    pub(crate) start: u64,
+    /// Milliseconds; now and then nobody says.
+    pub(crate) length: Option<u64>,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+impl Cue {
+    /// A cue of one piece.
+    pub(crate) fn plain(start: u64, length: Option<u64>, text: &str) -> Self {
+        let piece = Piece { text: text.to_owned(), ..Piece::default() };
+        Self { start, length, pieces: vec![piece] }
+    }
+
+    /// All of its text.
+    pub(crate) fn text(&self) -> String {
+        self.pieces.iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    /// When it leaves the screen, as far as anybody knows.
+    pub(crate) fn end(&self) -> u64 {
+        self.start + self.length.unwrap_or(2000)
+    }
+
+    /// The same moment, with other words.
+    pub(crate) fn with_text(&self, text: &str) -> Self {
+        Self::plain(self.start, self.length, text)
+    }
+}

@@ -1,0 +1,229 @@
+//! Who says what and when: words on a time line, then lines of them.
+
+use super::cue::{Cue, Piece};
+use super::{Maker, Track};
+use crate::world::World;
+use crate::world::text::speech::{self, Speech, about};
+use crate::world::video::Video;
+
+/// Nobody captions more than ten hours here: a stream of a week would be a document of many
+/// megabytes that tests nothing a shorter one does not.
+const LONGEST: u64 = 36_000_000;
+/// From 2024 on, recognition writes capitals and full stops.
+const PUNCTUATED: i64 = 1_704_067_200;
+const EVERY: u64 = 14;
+
+/// A word and when it begins.
+struct Word {
+    text: String,
+    at: u64,
+    /// The first of a sentence.
+    first: bool,
+}
+
+impl World {
+    /// The cues of an ordinary track.
+    pub(super) fn spoken(&self, video: &Video, track: &Track) -> Vec<Cue> {
+        let words = self.words(video, track.language);
+        let joined = speech::runs_together(track.language);
+        let mut cues = match track.maker {
+            Maker::Machine => {
+                rolling(&words, joined, video.published >= PUNCTUATED || video.scene.is_some())
+            }
+            _ => by_hand(&words, joined),
+        };
+        // Music before anybody speaks, which recognition says and a person mostly does not.
+        if let Some(first) =
+            cues.first().filter(|cue| track.maker == Maker::Machine && cue.start > 2500)
+        {
+            cues.insert(0, Cue::plain(320, Some(first.start + 1200), "[Music]"));
+        }
+        cues
+    }
+
+    /// Sentence after sentence until the video ends.
+    fn words(&self, video: &Video, language: &str) -> Vec<Word> {
+        let at = [u64::from(video.key.0), u64::from(video.key.1)];
+        let mut dice = self.dice("speech", &at);
+        let end = (video.seconds * 1000).min(LONGEST).saturating_sub(1500).max(5000);
+        let mut now = if dice.chance(30) { 4000 } else { 80 + dice.below(600) };
+        // Two people talk in one video of four: recognition marks the change of voice.
+        let voices = dice.chance(25);
+        let first = dice.next();
+        let mut words = Vec::new();
+        for n in 0.. {
+            if now >= end {
+                break;
+            }
+            let mut sentence = sentence(video, language, first, n);
+            if voices && n % 3 == 2 {
+                sentence.insert_str(0, ">> ");
+            }
+            now = lay(&sentence, language, now, end, &mut words) + 300 + dice.below(500);
+        }
+        words
+    }
+}
+
+/// The n-th sentence of a video.
+fn sentence(video: &Video, language: &str, first: u64, n: u64) -> String {
+    let marked = speech::speech(language);
+    let mark = if marked.is_none() { format!("[{language}] ") } else { String::new() };
+    let Some(Speech { opening, reminder, sentences }) = marked.or_else(|| speech::speech("en"))
+    else {
+        return mark;
+    };
+    let plain = match n {
+        0 => opening.replace("{}", &video.title),
+        n if n % EVERY == 0 => reminder.replace("{}", &video.title),
+        n => {
+            let themed = if language.starts_with("en") { about(video.channel.theme) } else { &[] };
+            let all = (sentences.len() + themed.len()) as u64;
+            // A stride that shares no factor with the number of sentences says each before it
+            // says any again.
+            let stride =
+                [7, 5, 11, 13, 3].into_iter().find(|s| !all.is_multiple_of(*s)).unwrap_or(1);
+            let pick = (first % all + n * stride) % all;
+            themed
+                .iter()
+                .chain(sentences)
+                .nth(pick as usize)
+                .copied()
+                .unwrap_or_default()
+                .to_owned()
+        }
+    };
+    mark + &plain
+}
+
+/// Puts a sentence on the time line; returns when it ends.
+fn lay(sentence: &str, language: &str, from: u64, end: u64, words: &mut Vec<Word>) -> u64 {
+    let mut now = from;
+    let mut first = true;
+    for word in split(sentence, language) {
+        if now >= end {
+            break;
+        }
+        let length = 120 + 50 * word.chars().count() as u64;
+        words.push(Word { text: word, at: now, first });
+        now += length;
+        first = false;
+    }
+    now
+}
+
+/// Words as recognition has them; where none are written apart, two characters at a time.
+fn split(sentence: &str, language: &str) -> Vec<String> {
+    if !speech::runs_together(language) {
+        return sentence.split_whitespace().map(str::to_owned).collect();
+    }
+    let letters: Vec<char> = sentence.chars().filter(|c| !c.is_whitespace()).collect();
+    letters.chunks(2).map(|pair| pair.iter().collect()).collect()
+}
+
+/// Lines of up to about forty characters.
+fn lines<'a>(words: &'a [Word], most: usize, sentences: bool) -> Vec<&'a [Word]> {
+    let mut lines = Vec::new();
+    let (mut start, mut width) = (0, 0);
+    for (n, word) in words.iter().enumerate() {
+        let length = word.text.chars().count() + 1;
+        if n > start && (width + length > most || (sentences && word.first)) {
+            lines.push(&words[start..n]);
+            (start, width) = (n, 0);
+        }
+        width += length;
+    }
+    lines.push(&words[start..]);
+    lines.retain(|line: &&'a [Word]| !line.is_empty());
+    lines
+}
+
+/// Generated cues: each stays until the one after the next begins, so almost all overlap.
+fn rolling(words: &[Word], joined: bool, punctuated: bool) -> Vec<Cue> {
+    let lines = lines(words, if joined { 20 } else { 40 }, false);
+    let starts: Vec<u64> = lines.iter().map(|line| line[0].at).collect();
+    let last = words.last().map_or(0, |word| word.at + 1400);
+    let cue = |(n, line): (usize, &&[Word])| {
+        let until = starts.get(n + 2).copied().unwrap_or(last).max(starts[n] + 500);
+        let pieces = line.iter().enumerate().map(|(i, word)| Piece {
+            text: heard(&word.text, i > 0 && !joined, punctuated),
+            offset: (i > 0).then_some(word.at - starts[n]),
+            // Since 2025 recognition no longer says how sure it is: the member is there, and 0.
+            confidence: Some(if punctuated {
+                0
+            } else {
+                (160 + (word.at + word.text.len() as u64) % 96) as u8
+            }),
+            pen: None,
+        });
+        Cue { start: starts[n], length: Some(until - starts[n]), pieces: pieces.collect() }
+    };
+    lines.iter().enumerate().map(cue).collect()
+}
+
+fn heard(word: &str, spaced: bool, punctuated: bool) -> String {
+    let space = if spaced { " " } else { "" };
+    if punctuated {
+        return format!("{space}{word}");
+    }
+    let bare = word.trim_end_matches(['.', ',', '!', '?', '。', '、', '，', ';']).trim_matches('"');
+    format!("{space}{}", bare.to_lowercase())
+}
+
+/// Cues of a person: whole phrases on one or two lines, one after the other.
+fn by_hand(words: &[Word], joined: bool) -> Vec<Cue> {
+    let lines = lines(words, if joined { 36 } else { 80 }, true);
+    let starts: Vec<u64> = lines.iter().map(|line| line[0].at).collect();
+    let cue = |(n, line): (usize, &&[Word])| {
+        let spoken = line.last().map_or(0, |word| word.at + 700) - starts[n];
+        let free = starts.get(n + 1).map_or(spoken, |next| next - starts[n]);
+        let texts: Vec<&str> = line.iter().map(|word| word.text.as_str()).collect();
+        Cue::plain(starts[n], Some(spoken.min(free)), &folded(&texts, joined))
+    };
+    lines.iter().enumerate().map(cue).collect()
+}
+
+/// On two lines where one would be too long.
+fn folded(words: &[&str], joined: bool) -> String {
+    let space = if joined { "" } else { " " };
+    let whole = words.join(space);
+    if whole.chars().count() <= if joined { 18 } else { 42 } {
+        return whole;
+    }
+    let (upper, lower) = words.split_at(words.len().div_ceil(2));
+    format!("{}\n{}", upper.join(space), lower.join(space))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_cues_overlap_and_those_of_a_person_do_not() {
+        let world = World::new(1);
+        let video = world.video((0, 1)).expect("the cast has videos");
+        let track = |maker| Track { language: "en", maker, name: "", variant: None };
+        let machine = world.spoken(&video, &track(Maker::Machine));
+        assert!(machine.windows(2).all(|pair| pair[0].start < pair[1].start));
+        let overlapping = machine.windows(2).filter(|pair| pair[0].end() > pair[1].start).count();
+        assert!(overlapping * 10 > machine.len() * 9);
+        let person = world.spoken(&video, &track(Maker::Person));
+        assert!(person.windows(2).all(|pair| pair[0].end() <= pair[1].start));
+        assert!(person[0].text().replace('\n', " ").contains(&video.title), "{:?}", person[0]);
+        let end = machine.last().map_or(0, Cue::end) / 1000;
+        assert!(end <= video.seconds + 1 && end + 10 > video.seconds, "{end} {}", video.seconds);
+    }
+
+    #[test]
+    fn the_shortest_and_the_longest_have_words() {
+        let world = World::new(1);
+        for language in ["en", "de", "ja", "zh-Hant", "tr"] {
+            for seconds in [0, 1, 12, 36_001] {
+                let mut video = world.video((0, 0)).expect("the cast has videos");
+                video.seconds = seconds;
+                let words = world.words(&video, language);
+                assert!(!words.is_empty() && words.len() < 200_000, "{language} {seconds}");
+            }
+        }
+    }
+}
