@@ -4,7 +4,16 @@ use crate::fault::Fault;
 use crate::simulator::{Simulator, reply};
 use axum::body::Body;
 use http::{Method, Response};
+use serde::Deserialize;
 use serde_json::json;
+
+/// When the bot wall goes up, and for whom.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Block {
+    after: u64,
+    egress: Option<String>,
+}
 
 const JSON: &str = "application/json";
 
@@ -32,10 +41,25 @@ pub(crate) fn answer(
             simulator.clear_faults();
             reply(204, JSON, Body::empty())
         }
+        ("POST", "/_sim/block") => match serde_json::from_slice::<Block>(body) {
+            Ok(Block { after, egress: Some(egress) }) => {
+                simulator.block_egress_after(&egress, after);
+                reply(204, JSON, Body::empty())
+            }
+            Ok(Block { after, egress: None }) => {
+                simulator.block_after(after);
+                reply(204, JSON, Body::empty())
+            }
+            Err(error) => reply(400, JSON, json!({"error": error.to_string()}).to_string().into()),
+        },
+        ("DELETE", "/_sim/block") => {
+            simulator.unblock();
+            reply(204, JSON, Body::empty())
+        }
         _ => reply(
             404,
             JSON,
-            json!({"error": "GET or DELETE /_sim/record, POST or DELETE /_sim/faults"})
+            json!({"error": "GET or DELETE /_sim/record, POST or DELETE /_sim/faults or /_sim/block"})
                 .to_string()
                 .into(),
         ),

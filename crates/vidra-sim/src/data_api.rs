@@ -80,6 +80,6 @@ fn list(world: &World, endpoint: Endpoint, query: &Query) -> Result<Answer, ApiE
         Endpoint::VideoCategories => categories::list(world, query),
         Endpoint::I18nRegions => i18n::regions(world, query),
         Endpoint::I18nLanguages => i18n::languages(world, query),
-        Endpoint::Unknown => Err(ApiError::no_such_method()),
+        _ => Err(ApiError::no_such_method()),
     }
 }

@@ -3,6 +3,7 @@
 //! ## Where things are
 //!
 //! `simulator` is the way of a request, `route` the URL table, `data_api` what each method answers,
+//! `web` what the platform shows without a key, `proxy` a way to it,
 //! `world` what there is to answer about, `quirk` the documented oddities, `fault` what can be made
 //! to go wrong, `listen` the same on a socket.
 
@@ -12,6 +13,7 @@ mod fault;
 mod hash;
 mod ident;
 mod listen;
+pub mod proxy;
 mod query;
 mod quirk;
 mod record;
@@ -19,6 +21,7 @@ mod route;
 mod simulator;
 mod token;
 mod tour;
+mod web;
 mod world;
 
 pub use fault::{Action, Fault, Junk, Parameter};

@@ -31,6 +31,11 @@ impl Listening {
         format!("http://{}", self.addr)
     }
 
+    /// `http://127.0.0.1:PORT`: the origin of watch pages, player and timed text.
+    pub fn web_url(&self) -> String {
+        self.url()
+    }
+
     /// `http://127.0.0.1:PORT/youtube/v3`: the base of all methods of the Data API.
     pub fn data_api_url(&self) -> String {
         format!("{}/youtube/v3", self.url())

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use vidra_sim::Simulator;
 
-/// Plays the YouTube Data API v3 on a local address.
+/// Plays the YouTube Data API v3, watch pages and captions on a local address.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {
@@ -30,5 +30,6 @@ async fn main() -> std::io::Result<()> {
     let simulator = Simulator::builder().seed(args.seed).key(args.key).latency(latency).build();
     let listening = simulator.listen(args.listen).await?;
     println!("{}", listening.data_api_url());
+    println!("{}", listening.web_url());
     tokio::signal::ctrl_c().await
 }

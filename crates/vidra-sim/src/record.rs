@@ -2,12 +2,13 @@
 
 use crate::query::Query;
 use crate::route::Endpoint;
-use http::request::Parts;
+use crate::simulator::call::Call;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Requests kept whole. A load test makes millions; they are counted, and only the first are kept.
 const KEPT: usize = 10_000;
+const COMPLAINTS: usize = 1000;
 
 /// Everything that happened since the start or the last reset.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -29,6 +30,12 @@ pub struct Record {
     pub peak_by_endpoint: BTreeMap<Endpoint, u64>,
     /// Calls whose URL carried the key: it belongs in a header, since URLs end up in logs.
     pub key_in_url: u64,
+    /// Keyless calls by the way they came: what `X-Sim-Egress` names, `direct` without it.
+    pub by_egress: BTreeMap<String, u64>,
+    /// Calls that met a block.
+    pub blocked: u64,
+    /// What keyless calls did that a careful client does not, the first 1,000.
+    pub violations: Vec<String>,
     /// The requests in the order they came, the first 10,000 of them.
     pub requests: Vec<Seen>,
     #[serde(skip)]
@@ -61,12 +68,27 @@ pub struct Seen {
     pub query: Vec<(String, String)>,
     /// Header names in lower case, and their values, in the order sent.
     pub headers: Vec<(String, String)>,
+    /// The body, where there was one.
+    pub body: String,
 }
 
 impl Seen {
     /// The first value of a query parameter.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         first(&self.query, name)
+    }
+
+    /// The video a keyless call is about: `v` in the query, `videoId` in the body.
+    pub fn video_id(&self) -> Option<String> {
+        let json: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let body = json["videoId"].as_str().or_else(|| json["content_binding"].as_str());
+        body.or_else(|| self.parameter("v")).map(str::to_owned)
+    }
+
+    /// The innertube client a player call speaks as.
+    pub fn client_name(&self) -> Option<String> {
+        let json: serde_json::Value = serde_json::from_str(&self.body).ok()?;
+        json["context"]["client"]["clientName"].as_str().map(str::to_owned)
     }
 
     /// The first value of a header; the name in lower case.
@@ -90,19 +112,32 @@ impl Record {
         self.requests.iter().filter(move |seen| seen.endpoint == endpoint)
     }
 
-    pub(crate) fn begin(&mut self, endpoint: Endpoint, head: &Parts, query: &Query) {
+    pub(crate) fn begin(&mut self, call: &Call) {
+        let endpoint = call.endpoint;
         if self.requests.len() < KEPT {
-            self.requests.push(seen(self.calls, endpoint, head, query));
+            self.requests.push(seen(self.calls, call));
+        }
+        if endpoint.is_keyless() {
+            *self.by_egress.entry(call.egress().to_owned()).or_default() += 1;
+            self.blocked += u64::from(call.blocked);
+        } else {
+            self.key_in_url += u64::from(call.query.get("key").is_some());
         }
         self.calls += 1;
         *self.by_endpoint.entry(endpoint).or_default() += 1;
-        self.key_in_url += u64::from(query.get("key").is_some());
         self.in_flight += 1;
         self.peak = self.peak.max(self.in_flight);
         let now = self.in_flight_by_endpoint.entry(endpoint).or_default();
         *now += 1;
         let peak = self.peak_by_endpoint.entry(endpoint).or_default();
         *peak = (*peak).max(*now);
+    }
+
+    /// Notes what the last call did wrong.
+    pub(crate) fn complain(&mut self, violations: Vec<String>) {
+        let order = self.calls.saturating_sub(1);
+        let room = COMPLAINTS.saturating_sub(self.violations.len());
+        self.violations.extend(violations.into_iter().take(room).map(|v| format!("#{order} {v}")));
     }
 
     pub(crate) fn end(&mut self, endpoint: Endpoint) {
@@ -134,14 +169,17 @@ impl Record {
     }
 }
 
-fn seen(order: u64, endpoint: Endpoint, head: &Parts, query: &Query) -> Seen {
+fn seen(order: u64, call: &Call) -> Seen {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let headers = call.head.headers.iter();
     Seen {
         order,
-        endpoint,
-        method: head.method.to_string(),
-        path: head.uri.path().to_owned(),
-        query: query.pairs().to_vec(),
-        headers: head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
+        endpoint: call.endpoint,
+        method: call.head.method.to_string(),
+        path: call.head.uri.path().to_owned(),
+        // As sent, without what was read into it.
+        query: Query::parse(call.head.uri.query().unwrap_or_default()).pairs().to_vec(),
+        headers: headers.map(|(name, value)| (name.to_string(), text(value))).collect(),
+        body: String::from_utf8_lossy(&call.sent).into_owned(),
     }
 }

@@ -26,6 +26,18 @@ pub enum Endpoint {
     I18nRegions,
     /// `i18nLanguages.list`
     I18nLanguages,
+    /// `GET /watch?v=ID`: the page of a video, without key or quota like all that follow
+    Watch,
+    /// `POST /youtubei/v1/player`
+    Player,
+    /// `GET /api/timedtext`
+    TimedText,
+    /// `/m` and `/s` of `consent.youtube.com`
+    Consent,
+    /// `/sorry/index` of `www.google.com`
+    Sorry,
+    /// `POST /get_pot` and `GET /ping` of a provider of PO tokens
+    PotProvider,
     /// A path the simulator does not play.
     Unknown,
 }
@@ -42,6 +54,14 @@ pub(crate) const ROUTES: &[(&str, Endpoint)] = &[
     ("/youtube/v3/videoCategories", Endpoint::VideoCategories),
     ("/youtube/v3/i18nRegions", Endpoint::I18nRegions),
     ("/youtube/v3/i18nLanguages", Endpoint::I18nLanguages),
+    ("/watch", Endpoint::Watch),
+    ("/youtubei/v1/player", Endpoint::Player),
+    ("/api/timedtext", Endpoint::TimedText),
+    ("/m", Endpoint::Consent),
+    ("/s", Endpoint::Consent),
+    ("/sorry/index", Endpoint::Sorry),
+    ("/get_pot", Endpoint::PotProvider),
+    ("/ping", Endpoint::PotProvider),
 ];
 
 impl Endpoint {
@@ -51,5 +71,18 @@ impl Endpoint {
             .iter()
             .find(|(route, _)| *route == path)
             .map_or(Self::Unknown, |(_, endpoint)| *endpoint)
+    }
+
+    /// Whether anybody may call it: no key, no quota.
+    pub fn is_keyless(self) -> bool {
+        matches!(
+            self,
+            Self::Watch
+                | Self::Player
+                | Self::TimedText
+                | Self::Consent
+                | Self::Sorry
+                | Self::PotProvider
+        )
     }
 }

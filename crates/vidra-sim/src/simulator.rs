@@ -1,15 +1,24 @@
 //! The way of a request: record, key, quota, fault, answer.
 
+mod builder;
+pub(crate) mod call;
+mod suffer;
+
+pub use builder::Builder;
+
 use crate::control;
 use crate::data_api::{self, error::ApiError};
-use crate::fault::{Action, Fault, Faults, body};
-use crate::query::Query;
+use crate::fault::{Fault, Faults};
 use crate::record::{Record, Units};
 use crate::route::Endpoint;
+use crate::web;
 use crate::world::World;
+use crate::world::clock::{LAST, Seconds};
 use axum::body::Body;
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, header};
+use call::Call;
+use http::{Method, Request, Response, header};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,9 +37,6 @@ impl std::fmt::Display for Dropped {
 
 impl std::error::Error for Dropped {}
 
-/// The parameters that say what a call is about.
-const ABOUT: [&str; 6] = ["id", "videoId", "playlistId", "parentId", "channelId", "forHandle"];
-
 /// The platform. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct Simulator(Arc<Inner>);
@@ -38,6 +44,9 @@ pub struct Simulator(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     world: World,
+    seed: u64,
+    web_origin: Option<String>,
+    born: tokio::time::Instant,
     key: String,
     limits: Units,
     /// One lock for all that changes: every critical section is a few additions, and none awaits.
@@ -49,52 +58,9 @@ struct Changing {
     record: Record,
     faults: Faults,
     latency: Duration,
-}
-
-/// What a [`Simulator`] is made from.
-#[derive(Clone, Debug)]
-pub struct Builder {
-    seed: u64,
-    key: String,
-    latency: Duration,
-    limits: Units,
-}
-
-impl Builder {
-    /// The number the world is computed from; 1 unless set.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// The key that is accepted; `demo-key` unless set.
-    pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.key = key.into();
-        self
-    }
-
-    /// How long every call takes; nothing unless set.
-    pub fn latency(mut self, latency: Duration) -> Self {
-        self.latency = latency;
-        self
-    }
-
-    /// Units a day in the default bucket and in that of searches; 10,000 and 100 unless set.
-    pub fn limits(mut self, default: u64, search: u64) -> Self {
-        self.limits = Units { default, search };
-        self
-    }
-
-    /// The simulator.
-    pub fn build(self) -> Simulator {
-        let changing = Mutex::new(Changing { latency: self.latency, ..Changing::default() });
-        Simulator(Arc::new(Inner {
-            world: World::new(self.seed),
-            key: self.key,
-            limits: self.limits,
-            changing,
-        }))
-    }
+    blocks: web::block::Blocks,
+    /// How often a documented video was asked for, for those that change their mind.
+    visits: BTreeMap<(Endpoint, String), u64>,
 }
 
 impl Default for Simulator {
@@ -116,6 +82,7 @@ impl Simulator {
             key: "demo-key".to_owned(),
             latency: Duration::ZERO,
             limits: Units { default: 10_000, search: 100 },
+            web_origin: None,
         }
     }
 
@@ -128,138 +95,71 @@ impl Simulator {
         if head.uri.path().starts_with("/_sim/") {
             return Ok(control::answer(self, &head.method, head.uri.path(), &sent));
         }
-        let endpoint = Endpoint::at(head.uri.path());
-        let query = Query::parse(head.uri.query().unwrap_or_default());
-        let latency = {
-            let mut changing = self.changing();
-            changing.record.begin(endpoint, &head, &query);
-            changing.latency
-        };
+        let mut call = Call::read(head, sent, self.0.web_origin.as_deref());
+        let latency = self.begin(&mut call);
         // Ends the call in the record also when the caller goes away.
-        let _under_way = UnderWay(self, endpoint);
+        let _under_way = UnderWay(self, call.endpoint);
         pause(latency).await;
-        if let Err(error) = self.admit(endpoint, &head.method, &head.headers, &query) {
+        if let Err(error) = self.admit(&call) {
             return Ok(failure(&error, None));
         }
-        let (delay, action) = self.changing().faults.strike(endpoint, &query);
+        let (delay, action) = self.changing().faults.strike(call.endpoint, &call.query);
         pause(delay).await;
         match action {
-            None => Ok(self.answer(endpoint, &query, &head.headers)),
-            Some(action) => self.suffer(action, endpoint, &query, &head.headers).await,
+            None => self.answer(&call).await,
+            Some(action) => self.suffer(action, call).await,
         }
     }
 
-    /// The key, then the quota: a call without a valid key is not billed, any other is.
-    fn admit(
-        &self,
-        endpoint: Endpoint,
-        method: &Method,
-        headers: &HeaderMap,
-        query: &Query,
-    ) -> Result<(), ApiError> {
-        let sent = headers
-            .get("x-goog-api-key")
-            .and_then(|value| value.to_str().ok())
-            .or_else(|| query.get("key"));
-        match sent {
+    /// Everything that counts from the moment a call arrives.
+    fn begin(&self, call: &mut Call) -> Duration {
+        let violations = match call.endpoint.is_keyless() {
+            true => web::check::violations(call, self.0.seed, &self.0.key),
+            false => Vec::new(),
+        };
+        let mut changing = self.changing();
+        call.blocked = changing.blocks.meet(call.endpoint, call.egress());
+        changing.record.begin(call);
+        changing.record.complain(violations);
+        changing.latency
+    }
+
+    /// The key, then the quota: a call without a valid key is not billed, any other is. What the
+    /// platform shows to anybody needs neither.
+    fn admit(&self, call: &Call) -> Result<(), ApiError> {
+        if call.endpoint.is_keyless() {
+            return Ok(());
+        }
+        match call.header("x-goog-api-key").or_else(|| call.query.get("key")) {
             None | Some("") => return Err(ApiError::by_reason("keyMissing")),
             Some(key) if key != self.0.key => return Err(ApiError::by_reason("API_KEY_INVALID")),
             Some(_) => {}
         }
-        if !self.changing().record.bill(endpoint, self.0.limits) {
-            let reason = if endpoint == Endpoint::Search { "searchQuota" } else { "quotaExceeded" };
-            return Err(ApiError::by_reason(reason));
+        if !self.changing().record.bill(call.endpoint, self.0.limits) {
+            let search = call.endpoint == Endpoint::Search;
+            return Err(ApiError::by_reason(if search { "searchQuota" } else { "quotaExceeded" }));
         }
-        if method != Method::GET {
+        if call.head.method != Method::GET {
             return Err(ApiError::no_such_method());
         }
         Ok(())
     }
 
-    fn answer(&self, endpoint: Endpoint, query: &Query, headers: &HeaderMap) -> Response<Body> {
-        let answer = match data_api::answer(&self.0.world, endpoint, query) {
+    async fn answer(&self, call: &Call) -> Result<Response<Body>, Dropped> {
+        if call.endpoint.is_keyless() {
+            return web::answer(self, call).await;
+        }
+        let answer = match data_api::answer(&self.0.world, call.endpoint, &call.query) {
             Ok(answer) => answer,
-            Err(error) => return failure(&error, None),
+            Err(error) => return Ok(failure(&error, None)),
         };
         let etag = answer.etag().map(str::to_owned);
-        let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+        let known = call.header(header::IF_NONE_MATCH.as_str());
         if known.is_some_and(|known| etag.as_deref() == Some(known.trim_matches('"'))) {
-            return reply(304, "application/json; charset=UTF-8", Body::empty());
+            return Ok(reply(304, "application/json; charset=UTF-8", Body::empty()));
         }
-        let compact = query.get("prettyPrint") == Some("false");
-        reply(200, "application/json; charset=UTF-8", answer.render(compact).into())
-    }
-
-    /// Does to a call what a fault says.
-    async fn suffer(
-        &self,
-        action: Action,
-        endpoint: Endpoint,
-        query: &Query,
-        headers: &HeaderMap,
-    ) -> Result<Response<Body>, Dropped> {
-        match action {
-            Action::Hang => std::future::pending().await,
-            Action::Reset => Err(Dropped),
-            Action::Error { reason, status, retry_after } => {
-                let error = ApiError::by_reason(&reason);
-                let error = status.map_or(error.clone(), |status| error.with_status(status));
-                Ok(failure(&error, retry_after))
-            }
-            Action::Status { status, body, retry_after } => Ok(with_retry_after(
-                reply(status, "text/plain; charset=UTF-8", body.into()),
-                retry_after,
-            )),
-            Action::Redirect { location } => {
-                let mut response = reply(302, "text/html; charset=UTF-8", Body::empty());
-                set(&mut response, header::LOCATION, &location);
-                Ok(response)
-            }
-            Action::Huge { bytes } => {
-                Ok(reply(200, "application/json; charset=UTF-8", body::huge(bytes)))
-            }
-            Action::GzipBomb { mebibytes } => {
-                let mut response =
-                    reply(200, "application/json; charset=UTF-8", body::gzip_bomb(mebibytes));
-                set(&mut response, header::CONTENT_ENCODING, "gzip");
-                Ok(response)
-            }
-            Action::WrongId { id } => {
-                let about =
-                    ABOUT.iter().find(|name| query.get(name).is_some()).unwrap_or(&ABOUT[0]);
-                Ok(self.answer(endpoint, &query.with(about, &id), headers))
-            }
-            Action::Delay { .. } => Ok(self.answer(endpoint, query, headers)),
-            Action::Cut | Action::Drip { .. } | Action::Junk { .. } => {
-                Ok(self.spoil(&action, endpoint, query, headers).await)
-            }
-        }
-    }
-
-    /// The right answer, spoilt on its way.
-    async fn spoil(
-        &self,
-        action: &Action,
-        endpoint: Endpoint,
-        query: &Query,
-        headers: &HeaderMap,
-    ) -> Response<Body> {
-        let (mut head, whole) = self.answer(endpoint, query, headers).into_parts();
-        let whole = axum::body::to_bytes(whole, usize::MAX).await.unwrap_or_default();
-        let length = whole.len();
-        let body = match action {
-            Action::Cut => body::cut(whole),
-            Action::Drip { chunk, every_millis } => {
-                body::drip(whole, *chunk, Duration::from_millis(*every_millis))
-            }
-            Action::Junk { kind } => {
-                let (content_type, bytes) = body::junk(*kind, &whole);
-                return reply(200, content_type, bytes.into());
-            }
-            _ => Body::from(whole),
-        };
-        head.headers.insert(header::CONTENT_LENGTH, length.into());
-        Response::from_parts(head, body)
+        let compact = call.query.get("prettyPrint") == Some("false");
+        Ok(reply(200, "application/json; charset=UTF-8", answer.render(compact).into()))
     }
 
     /// What happened so far.
@@ -269,7 +169,9 @@ impl Simulator {
 
     /// Forgets what happened, the quota spent included: a new day.
     pub fn reset_record(&self) {
-        self.changing().record.reset();
+        let mut changing = self.changing();
+        changing.record.reset();
+        changing.visits.clear();
     }
 
     /// Adds a rule.
@@ -285,6 +187,63 @@ impl Simulator {
     /// From now on every call takes that long.
     pub fn set_latency(&self, latency: Duration) {
         self.changing().latency = latency;
+    }
+
+    /// From now on every egress may call the player that often; each call after that, and every
+    /// call for a page or for timed text from then on, meets the bot wall or 429. An egress is what
+    /// the header `X-Sim-Egress` names (a [`crate::proxy::Proxy`] adds it), `direct` without one.
+    pub fn block_after(&self, player_calls: u64) {
+        self.changing().blocks.all_after(player_calls);
+    }
+
+    /// The same for one egress.
+    pub fn block_egress_after(&self, egress: &str, player_calls: u64) {
+        self.changing().blocks.one_after(egress, player_calls);
+    }
+
+    /// Lifts all blocks, and forgets all counts towards one.
+    pub fn unblock(&self) {
+        self.changing().blocks.lift();
+    }
+
+    /// The same for one egress.
+    pub fn unblock_egress(&self, egress: &str) {
+        self.changing().blocks.lift_one(egress);
+    }
+
+    /// The key on the watch page.
+    pub fn innertube_key(&self) -> String {
+        web::secret::innertube_key(self.0.seed)
+    }
+
+    /// The visitor on the watch page, for `X-Goog-Visitor-Id`.
+    pub fn visitor_data(&self) -> String {
+        web::secret::visitor(self.0.seed)
+    }
+
+    /// The PO token that opens the captions of a video.
+    pub fn po_token(&self, video_id: &str) -> String {
+        web::secret::po_token(self.0.seed, video_id)
+    }
+
+    /// How often that endpoint was asked for that video, this call included.
+    pub(crate) fn visit(&self, call: &Call) -> u64 {
+        let video = call.query.get("videoId").unwrap_or_default().to_owned();
+        let mut changing = self.changing();
+        let visits = changing.visits.entry((call.endpoint, video)).or_default();
+        *visits += 1;
+        *visits
+    }
+
+    /// The world does not age, but URLs do: the hour, counted on the tokio clock from the day after
+    /// the youngest video. Within an hour answers are equal in every byte.
+    pub(crate) fn now(&self) -> Seconds {
+        let hours = self.0.born.elapsed().as_secs() / 3600;
+        LAST + hours as Seconds * 3600
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.0.seed
     }
 
     fn changing(&self) -> MutexGuard<'_, Changing> {
@@ -338,7 +297,7 @@ fn with_retry_after(mut response: Response<Body>, value: Option<String>) -> Resp
     response
 }
 
-fn set(response: &mut Response<Body>, name: header::HeaderName, value: &str) {
+pub(crate) fn set(response: &mut Response<Body>, name: header::HeaderName, value: &str) {
     if let Ok(value) = value.parse() {
         response.headers_mut().insert(name, value);
     }

@@ -34,6 +34,10 @@ pub fn tour() -> &'static [Stop] {
         vec![
             stop("an ordinary video", Kind::Video, video(0, 0)),
             stop("a video whose title is not in Latin letters", Kind::Video, video(3, 1)),
+            stop("what is said in it", Kind::Transcript, video(5, 0)),
+            stop("captions in Japanese", Kind::Transcript, video(3, 1)),
+            stop("captions in 21 languages", Kind::Transcript, "txManyLang_".to_owned()),
+            stop("captions behind a bot wall", Kind::Transcript, "plBotWall__".to_owned()),
             stop("a video that hides its likes", Kind::Video, "quirkNoLike".to_owned()),
             stop("a stream of more than a day", Kind::Video, "quirkDurDay".to_owned()),
             stop("a video with comments off", Kind::Video, "quirkNoComm".to_owned()),

@@ -122,7 +122,7 @@ pub(crate) const fn of(endpoint: Endpoint) -> &'static [&'static str] {
         ],
         Endpoint::VideoCategories => &["part", "id", "regionCode", "hl"],
         Endpoint::I18nRegions | Endpoint::I18nLanguages => &["part", "hl"],
-        Endpoint::Unknown => &[],
+        _ => &[],
     }
 }
 

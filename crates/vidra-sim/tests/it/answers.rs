@@ -32,7 +32,7 @@ async fn documented_ids_answer_as_described() {
     for quirk in QUIRKS {
         let id = quirk.id;
         let calls = match quirk.kind() {
-            Kind::Video => vec![
+            Kind::Video | Kind::Transcript => vec![
                 ("VideoListResponse", format!("{VIDEO}&id={id}")),
                 ("CommentThreadListResponse", format!("{THREADS}&videoId={id}")),
             ],
@@ -214,7 +214,7 @@ async fn every_stop_of_the_tour_is_there() {
     for stop in tour() {
         let id = encode(&stop.id);
         let call = match stop.kind {
-            Kind::Video | Kind::Error => format!("videos?part=id&id={id}"),
+            Kind::Video | Kind::Error | Kind::Transcript => format!("videos?part=id&id={id}"),
             Kind::Channel => format!("channels?part=id&id={id}"),
             Kind::Handle => format!("channels?part=id&forHandle={id}"),
             Kind::Username => format!("channels?part=id&forUsername={id}"),

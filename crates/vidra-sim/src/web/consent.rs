@@ -1,0 +1,75 @@
+//! The consent step of the European Union: a page or a redirect, and the way back.
+
+use super::{HTML, redirect};
+use crate::route::Endpoint;
+use crate::simulator::call::Call;
+use crate::simulator::{reply, set};
+use axum::body::Body;
+use http::{Method, Response, header};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// The hidden `v` of the form, which `CONSENT=YES+` wants back.
+pub(super) const VERSION: &str = "cb.20260601-17-p0.en+FX+119";
+
+/// Whether a cookie says that consent was given.
+pub(super) fn given(call: &Call) -> bool {
+    let cookies = call.header("cookie").unwrap_or_default();
+    cookies
+        .split(';')
+        .map(str::trim)
+        .any(|cookie| cookie.starts_with("SOCS=CAI") || cookie == format!("CONSENT=YES+{VERSION}"))
+}
+
+/// 302 to the page that asks.
+pub(super) fn ask_elsewhere(call: &Call) -> Response<Body> {
+    let host = match call.origin.as_str() {
+        "https://www.youtube.com" => "https://consent.youtube.com",
+        origin => origin,
+    };
+    let back = format!("{}{}", call.origin, call.head.uri);
+    let back = utf8_percent_encode(&back, NON_ALPHANUMERIC);
+    redirect(302, &format!("{host}/m?continue={back}&gl=DE&m=0&pc=yt&cm=2&hl=de&src=1"))
+}
+
+/// `consent.youtube.com`: `/m` asks, `/s` takes the answer.
+pub(super) fn answer(call: &Call) -> Response<Body> {
+    debug_assert_eq!(call.endpoint, Endpoint::Consent);
+    let back = call.query.get("continue").unwrap_or("https://www.youtube.com/").to_owned();
+    if call.head.method != Method::POST {
+        return page(&back);
+    }
+    let joint = if back.contains('?') { '&' } else { '?' };
+    let mut response = redirect(303, &format!("{back}{joint}ucbcb=1"));
+    set(
+        &mut response,
+        header::SET_COOKIE,
+        "SOCS=CAISHAgBEhJnd3NfMjAyNjA2MDE; Domain=.youtube.com; Secure; SameSite=Lax",
+    );
+    response
+}
+
+/// The page that asks, in the language of the place.
+pub(super) fn page(back: &str) -> Response<Body> {
+    let back = back.replace('&', "&amp;");
+    let inputs = [
+        ("gl", "DE"),
+        ("m", "0"),
+        ("pc", "yt"),
+        ("continue", &back),
+        ("ca", "r"),
+        ("x", "8"),
+        ("v", VERSION),
+        ("t", "ADw3F8g8aGOdnUecosRgDrAJqqz40u4HBw:1780272000000"),
+        ("hl", "de"),
+        ("src", "1"),
+        ("uxe", "24020387"),
+    ];
+    let hidden: String = inputs
+        .iter()
+        .map(|(name, value)| format!("<input type=\"hidden\" name=\"{name}\" value=\"{value}\">"))
+        .collect();
+    let page = format!(
+        "<!DOCTYPE html><html lang=\"de\" dir=\"ltr\"><head><title>Bevor Sie zu YouTube weitergehen</title></head><body><div class=\"box\"><h1>Bevor Sie fortfahren</h1><form action=\"https://consent.youtube.com/s\" method=\"POST\" style=\"display:inline;\">{hidden}<input type=\"submit\" value=\"Ich stimme zu\" class=\"button\"/></form></div></body></html>"
+    );
+    reply(200, HTML, page.into())
+}

@@ -1,0 +1,227 @@
+//! The many ways of saying no.
+
+use super::Asker;
+use crate::quirk::Refusal;
+use crate::web::client::Family;
+use serde_json::{Value, json};
+
+/// What a documented refusal means for a client; `None` where that client is let in.
+pub(super) fn for_client(refusal: Refusal, client: &str) -> Option<Refusal> {
+    let mobile = matches!(client, "ANDROID" | "ANDROID_VR" | "IOS");
+    match refusal {
+        Refusal::BotForMobile => mobile.then_some(Refusal::Bot),
+        Refusal::AgeUnlessEmbedded => (client != "WEB_EMBEDDED_PLAYER").then_some(Refusal::Age),
+        Refusal::Kids => matches!(client, "VISIONOS" | "ANDROID_VR").then_some(Refusal::Kids),
+        Refusal::OnlyWeb => {
+            (!matches!(client, "WEB" | "MWEB" | "WEB_EMBEDDED_PLAYER")).then_some(Refusal::OnlyWeb)
+        }
+        other => Some(other),
+    }
+}
+
+/// Whether the answer says what video it is about all the same.
+pub(super) fn shows_details(refusal: Refusal) -> bool {
+    !matches!(refusal, Refusal::Bot | Refusal::Captcha | Refusal::Private | Refusal::Unavailable)
+}
+
+/// `playabilityStatus`
+pub(super) fn status(refusal: Refusal, asker: &Asker<'_>, id: &str) -> Value {
+    let plain = |status: &str, reason: &str| message(asker, status, reason, None);
+    match refusal {
+        Refusal::Bot | Refusal::BotForMobile => bot(asker),
+        Refusal::Captcha => captcha(asker),
+        Refusal::Age | Refusal::AgeUnlessEmbedded => age(asker),
+        Refusal::AgeStatus("CONTENT_CHECK_REQUIRED") => plain(
+            "CONTENT_CHECK_REQUIRED",
+            "The following content may contain suicide or self-harm topics.",
+        ),
+        Refusal::AgeStatus(status) => plain(status, "Sign in to confirm your age"),
+        Refusal::Private => private(asker),
+        Refusal::Unavailable if asker.client.family == Family::Web => {
+            plain("ERROR", "Video unavailable")
+        }
+        Refusal::Unavailable => plain("ERROR", "This video is unavailable"),
+        Refusal::GeoText | Refusal::GeoRuns => geo(asker, refusal == Refusal::GeoRuns),
+        Refusal::Members => plain(
+            "UNPLAYABLE",
+            "Join this channel to get access to members-only content like this video, and other exclusive perks.",
+        ),
+        Refusal::Premium => {
+            plain("UNPLAYABLE", "This video is only available to Music Premium members")
+        }
+        Refusal::Processing => {
+            plain("UNPLAYABLE", "We're processing this video. Check back later.")
+        }
+        Refusal::Offline => {
+            plain("LIVE_STREAM_OFFLINE", "This live stream recording is not available.")
+        }
+        Refusal::Upcoming => upcoming(asker, id),
+        Refusal::TryLater => plain("UNPLAYABLE", "This content isn't available, try again later."),
+        Refusal::UnknownStatus => plain("RATHER_NOT", "Not today"),
+        Refusal::Kids => {
+            plain("UNPLAYABLE", "This video is not available on this device. It is made for kids.")
+        }
+        Refusal::OnlyWeb => plain("UNPLAYABLE", "Video unavailable"),
+        Refusal::Live | Refusal::LiveCaptions => live(id),
+        Refusal::WrongVideo | Refusal::NoStatus | Refusal::EmptyObject => json!({"status": "OK"}),
+    }
+}
+
+/// The platform speaks the language of the request; a reason read by its words must be asked for
+/// in English.
+fn localised<'a>(asker: &Asker<'_>, english: &'a str) -> &'a str {
+    if asker.hl.starts_with("en") {
+        return english;
+    }
+    match english {
+        BOT => "Melde dich an, um zu bestätigen, dass du kein Bot bist",
+        "Sign in to confirm your age" => "Melde dich an, um dein Alter zu bestätigen",
+        "Private video" => "Privates Video",
+        "Video unavailable" | "This video is unavailable" => "Video nicht verfügbar",
+        COUNTRY => "Der Uploader hat dieses Video nicht in deinem Land zur Verfügung gestellt",
+        other => other,
+    }
+}
+
+const BOT: &str = "Sign in to confirm you’re not a bot";
+const COUNTRY: &str = "The uploader has not made this video available in your country";
+const TRACKING: &str = "CAEQ8FsiEwie0pSoq9KJAxWgRHoFHQ0fLyg=";
+
+/// Status, reason, and the screen that shows it.
+fn message(asker: &Asker<'_>, status: &str, reason: &str, subreason: Option<Value>) -> Value {
+    let reason = localised(asker, reason);
+    let mut screen = json!({
+        "reason": asker.client.text(reason),
+        "thumbnail": {"thumbnails": [{"url": "//s.ytimg.com/yts/img/meh7-vflGevej7.png", "width": 140, "height": 100}]},
+        "icon": {"iconType": "ERROR_OUTLINE"},
+    });
+    if let Some(subreason) = subreason {
+        screen["subreason"] = subreason;
+    }
+    json!({
+        "status": status,
+        "reason": reason,
+        "errorScreen": {"playerErrorMessageRenderer": screen},
+        "contextParams": "Q0FFU0FnZ0M=",
+    })
+}
+
+fn sign_in(style: &str) -> Value {
+    json!({"buttonRenderer": {
+        "style": style,
+        "size": "SIZE_DEFAULT",
+        "isDisabled": false,
+        "text": {"simpleText": "Sign in"},
+        "navigationEndpoint": {
+            "clickTrackingParams": TRACKING,
+            "commandMetadata": {"webCommandMetadata": {"url": "https://accounts.google.com/ServiceLogin?service=youtube", "webPageType": "WEB_PAGE_TYPE_UNKNOWN", "rootVe": 83769}},
+            "signInEndpoint": {"nextEndpoint": {"clickTrackingParams": TRACKING, "urlEndpoint": {"url": ""}}},
+        },
+        "trackingParams": TRACKING,
+    }})
+}
+
+fn bot(asker: &Asker<'_>) -> Value {
+    let link = "https://support.google.com/youtube/answer/3037019#zippy=%2Ccheck-that-youre-signed-into-youtube";
+    let subreason = json!({"runs": [
+        {"text": "This helps protect our community. "},
+        {"text": "Learn more", "navigationEndpoint": {"clickTrackingParams": TRACKING, "urlEndpoint": {"url": link}}},
+    ]});
+    let mut status = message(asker, "LOGIN_REQUIRED", BOT, Some(subreason));
+    status["errorScreen"]["playerErrorMessageRenderer"]["proceedButton"] = sign_in("STYLE_PRIMARY");
+    status["skip"] = json!({"playabilityErrorSkipConfig": {"skipOnPlayabilityError": false}});
+    status
+}
+
+fn captcha(asker: &Asker<'_>) -> Value {
+    json!({
+        "status": "LOGIN_REQUIRED",
+        "reason": localised(asker, "Complete the captcha to continue"),
+        "errorScreen": {"playerCaptchaViewModel": {"captchaParams": "CgtxdWlyaw==", "siteKey": "6Lf39AMTAAAAAExample"}},
+        "contextParams": "Q0FFU0FnZ0M=",
+    })
+}
+
+/// Each kind of client has its own words for it.
+fn age(asker: &Asker<'_>) -> Value {
+    const WORDS: &str = "This video may be inappropriate for some users.";
+    match asker.client.family {
+        Family::Tv => json!({"status": "UNPLAYABLE", "reason": "Please sign in"}),
+        Family::Web => {
+            let subreason = json!({"runs": [{"text": WORDS}]});
+            let mut status =
+                message(asker, "LOGIN_REQUIRED", "Sign in to confirm your age", Some(subreason));
+            status["errorScreen"]["playerErrorMessageRenderer"]["proceedButton"] =
+                sign_in("STYLE_OVERLAY");
+            status["desktopLegacyAgeGateReason"] = 1.into();
+            status
+        }
+        _ => {
+            let button = |text: &str| json!({"buttonRenderer": {"style": "STYLE_BLUE_TEXT", "size": "SIZE_DEFAULT", "isDisabled": false, "text": {"runs": [{"text": text}]}, "trackingParams": TRACKING}});
+            json!({
+                "status": "LOGIN_REQUIRED",
+                "reason": WORDS,
+                "errorScreen": {"confirmDialogRenderer": {
+                    "title": {"runs": [{"text": "You must sign in to view this video"}]},
+                    "trackingParams": TRACKING,
+                    "dialogMessages": [{"runs": [{"text": WORDS}]}],
+                    "confirmButton": button("Sign in"),
+                    "cancelButton": button("Go back"),
+                }},
+                "desktopLegacyAgeGateReason": 1,
+                "reasonTitle": "You must sign in to view this video",
+                "contextParams": "Q0FFU0FnZ0I=",
+            })
+        }
+    }
+}
+
+/// No `reason`: the text is among the messages, and on the screen in fewer words.
+fn private(asker: &Asker<'_>) -> Value {
+    let subreason = json!({"simpleText": "Sign in if you've been granted access to this video"});
+    let mut status = message(asker, "LOGIN_REQUIRED", "Private video", Some(subreason));
+    status.as_object_mut().and_then(|members| members.remove("reason"));
+    status["messages"] =
+        json!(["This is a private video. Please sign in to verify that you may see it."]);
+    status["errorScreen"]["playerErrorMessageRenderer"]["proceedButton"] = sign_in("STYLE_OVERLAY");
+    status
+}
+
+fn geo(asker: &Asker<'_>, runs: bool) -> Value {
+    let country = localised(asker, COUNTRY);
+    let subreason = match runs {
+        true => json!({"runs": [{"text": country}]}),
+        false => json!({"simpleText": country}),
+    };
+    message(asker, "UNPLAYABLE", "Video unavailable", Some(subreason))
+}
+
+/// A stream that has a time, written with a narrow no-break space.
+fn upcoming(asker: &Asker<'_>, id: &str) -> Value {
+    json!({
+        "status": "LIVE_STREAM_OFFLINE",
+        "reason": localised(asker, "This live event will begin in 18 hours."),
+        "playableInEmbed": true,
+        "liveStreamability": {"liveStreamabilityRenderer": {
+            "videoId": id,
+            "offlineSlate": {"liveStreamOfflineSlateRenderer": {
+                "scheduledStartTime": "1780336800",
+                "mainText": {"runs": [{"text": "Live in "}, {"text": "18 hours"}]},
+                "subtitleText": {"simpleText": "June 1 at 6:00\u{202f}PM UTC"},
+                "thumbnail": {"thumbnails": [{"url": format!("https://i.ytimg.com/vi/{id}/hqdefault_live.jpg"), "width": 168, "height": 94}]},
+                "offlineSlateStyle": "OFFLINE_SLATE_STYLE_WAITING_SCREEN",
+            }},
+            "pollDelayMs": "15000",
+        }},
+        "contextParams": "Q0FFU0FnZ0M=",
+    })
+}
+
+fn live(id: &str) -> Value {
+    json!({
+        "status": "OK",
+        "playableInEmbed": true,
+        "liveStreamability": {"liveStreamabilityRenderer": {"videoId": id, "broadcastId": format!("{id}.1"), "pollDelayMs": "15000"}},
+        "contextParams": "Q0FFU0FnZ0M=",
+    })
+}

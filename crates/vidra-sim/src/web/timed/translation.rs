@@ -1,0 +1,45 @@
+//! What the platform's translation does to a track.
+
+use crate::world::caption::Track;
+use crate::world::caption::cue::{Cue, Piece};
+use crate::world::text::speech::runs_together;
+
+/// The cues in another language: marked with it, and in capitals, so that nobody takes them for the
+/// original. Into the language they are in already they come out damaged.
+pub(super) fn of(cues: &[Cue], track: &Track, target: &str) -> Vec<Cue> {
+    let damaged = target == track.language;
+    let translated = cues.iter().map(|cue| {
+        let text = cue.text();
+        match () {
+            () if text.trim().is_empty() => cue.clone(),
+            () if damaged => cue.with_text(&damage(&text)),
+            () => words(cue, &format!("[{target}] {}", text.to_uppercase()), target),
+        }
+    });
+    translated.collect()
+}
+
+/// Every other vowel is lost.
+fn damage(text: &str) -> String {
+    let vowel = |c: char| "aeiouAEIOUあいうえお的是".contains(c);
+    text.chars()
+        .enumerate()
+        .map(|(n, c)| if vowel(c) && n % 2 == 0 { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// In words where the original had words: the space goes after each of them, and nobody says how
+/// sure he is.
+fn words(cue: &Cue, text: &str, target: &str) -> Cue {
+    if cue.pieces.len() < 2 {
+        return cue.with_text(text);
+    }
+    let space = if runs_together(target) { "" } else { " " };
+    let count = text.split_whitespace().count();
+    let pieces = text.split_whitespace().enumerate().map(|(n, word)| Piece {
+        text: if n + 1 < count { format!("{word}{space}") } else { word.to_owned() },
+        offset: (n > 0).then_some(n as u64 * 180),
+        ..Piece::default()
+    });
+    Cue { start: cue.start, length: cue.length, pieces: pieces.collect() }
+}
