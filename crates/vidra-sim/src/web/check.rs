@@ -63,6 +63,10 @@ fn player(call: &Call, seed: u64, say: &mut impl FnMut(String)) {
     if !text("hl").is_some_and(|hl| hl == "en" || hl.starts_with("en-")) {
         say(format!("hl is {:?}", text("hl")));
     }
+    let embeds = call.json["context"]["thirdParty"]["embedUrl"].is_string();
+    if name == "WEB_EMBEDDED_PLAYER" && !embeds {
+        say("no thirdParty.embedUrl for WEB_EMBEDDED_PLAYER".to_owned());
+    }
     agent(call, client, (text("userAgent"), text("clientVersion")), say);
     let key = call.query.get("key");
     if key.is_some_and(|key| key != secret::innertube_key(seed)) {

@@ -22,13 +22,12 @@ pub(super) fn given(call: &Call) -> bool {
 
 /// 302 to the page that asks.
 pub(super) fn ask_elsewhere(call: &Call) -> Response<Body> {
-    let host = match call.origin.as_str() {
-        "https://www.youtube.com" => "https://consent.youtube.com",
-        origin => origin,
-    };
     let back = format!("{}{}", call.origin, call.head.uri);
     let back = utf8_percent_encode(&back, NON_ALPHANUMERIC);
-    redirect(302, &format!("{host}/m?continue={back}&gl=DE&m=0&pc=yt&cm=2&hl=de&src=1"))
+    redirect(
+        302,
+        &format!("https://consent.youtube.com/m?continue={back}&gl=DE&m=0&pc=yt&cm=2&hl=de&src=1"),
+    )
 }
 
 /// `consent.youtube.com`: `/m` asks, `/s` takes the answer.

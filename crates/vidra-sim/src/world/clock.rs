@@ -37,6 +37,28 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
+/// The seconds of a duration written that way; 0 for what is none.
+pub(crate) fn seconds(duration: &str) -> u64 {
+    let (mut total, mut number) = (0, 0);
+    for c in duration.chars() {
+        let unit = match c {
+            '0'..='9' => {
+                number = number * 10 + u64::from(c as u32 - u32::from(b'0'));
+                continue;
+            }
+            'W' => 604_800,
+            'D' => 86_400,
+            'H' => 3600,
+            'M' => 60,
+            'S' => 1,
+            _ => 0,
+        };
+        total += unit * number;
+        number = 0;
+    }
+    total
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +78,8 @@ mod tests {
         ];
         for (seconds, text) in cases {
             assert_eq!(duration(seconds), text);
+            assert_eq!(super::seconds(text), seconds);
         }
+        assert_eq!((super::seconds("P1W"), super::seconds("PT0S")), (604_800, 0));
     }
 }

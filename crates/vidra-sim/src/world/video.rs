@@ -1,7 +1,7 @@
 //! Videos of a channel, the newest first.
 
 use super::channel::Channel;
-use super::clock::{DAY, LAST, Seconds};
+use super::clock::{self, DAY, LAST, Seconds};
 use super::{VideoKey, World, text};
 use crate::quirk::{self, Case, QUIRKS, Scene, Tracks, VideoQuirk};
 
@@ -138,6 +138,7 @@ fn bend(video: &mut Video) {
             video.description.clear();
             video.tags.clear();
         }
+        Some(VideoQuirk::Duration(text)) => video.seconds = clock::seconds(text),
         Some(VideoQuirk::Thumbnails(count)) => video.thumbnails = count,
         _ => {}
     }

@@ -8,7 +8,7 @@ use vidra_sim::{Endpoint, Simulator};
 
 /// Some ordinary videos.
 async fn ordinary(simulator: &Simulator) -> Vec<String> {
-    let call = "videos?part=id&chart=mostPopular&maxResults=50";
+    let call = "videos?part=id&chart=mostPopular&maxResults=20";
     ask::ask(simulator, call).await.each("/id")
 }
 
@@ -33,7 +33,7 @@ async fn every_ordinary_video_can_be_read_in_two_requests() {
     }
     let record = platform.record();
     assert_eq!(record.violations, Vec::<String>::new());
-    assert_eq!((record.units.default, record.calls_to(Endpoint::Player)), (1, 50));
+    assert_eq!((record.units.default, record.calls_to(Endpoint::Player)), (1, 20));
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ fn recordings(folder: &str) -> Vec<(String, Value)> {
 }
 
 /// The places in a value and the kinds of what is there.
-fn shape(value: &Value, at: &str, into: &mut BTreeSet<String>) {
+pub(crate) fn shape(value: &Value, at: &str, into: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {
             into.insert(format!("{at} object"));

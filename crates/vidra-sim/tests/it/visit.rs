@@ -54,12 +54,15 @@ pub(crate) async fn send(simulator: &Simulator, request: Request<Bytes>) -> Opti
 /// A player request of a client.
 pub(crate) fn player_request(id: &str, client: Client) -> Request<Bytes> {
     let (name, number, version, agent) = client;
-    let body = json!({
+    let mut body = json!({
         "context": {"client": {"clientName": name, "clientVersion": version, "hl": "en", "gl": "US"}},
         "videoId": id,
         "contentCheckOk": true,
         "racyCheckOk": true,
     });
+    if client.0 == EMBEDDED.0 {
+        body["context"]["thirdParty"] = json!({"embedUrl": "https://www.example.org/"});
+    }
     Request::post("/youtubei/v1/player?prettyPrint=false")
         .header("content-type", "application/json")
         .header("accept-language", "en")

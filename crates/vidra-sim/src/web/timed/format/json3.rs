@@ -1,62 +1,124 @@
-//! json3: the events of a window.
+//! json3: the events of a window. Written piece by piece and indented, as it comes: an hour of
+//! words is a megabyte, and building a tree of it first takes longer than all the rest.
 
 use super::Document;
+use crate::quirk::{Scene, Text};
 use crate::world::caption::cue::{Cue, Piece};
-use serde_json::{Value, json};
+use std::fmt::Write;
+
+const ROLLING_HEAD: &str = r#"{
+  "wireMagic": "pb3",
+  "pens": [
+    {}
+  ],
+  "wsWinStyles": [
+    {},
+    {
+      "mhModeHint": 2,
+      "juJustifCode": 0,
+      "sdScrollDir": 3
+    }
+  ],
+  "wpWinPositions": [
+    {},
+    {
+      "apPoint": 6,
+      "ahHorPos": 20,
+      "avVerPos": 100,
+      "rcRows": 2,
+      "ccCols": 40
+    }
+  ],
+  "events": ["#;
+const PLAIN_HEAD: &str = r#"{
+  "wireMagic": "pb3",
+  "pens": [
+    {
+    }
+  ],
+  "wsWinStyles": [
+    {
+    }
+  ],
+  "wpWinPositions": [
+    {
+    }
+  ],
+  "events": ["#;
+const STYLED_HEAD: &str = r##"{
+  "wireMagic": "pb3",
+  "pens": [ {}, { "bAttr": 1 }, { "fcForeColor": 16711422 }, { "bAttr": 1, "uAttr": 1 }, { "iAttr": 1 }, { "rbRuby": 1 }, { "rbRuby": 2 }, { "rbRuby": 4 } ],
+  "wsWinStyles": [ {} ],
+  "wpWinPositions": [ {} ],
+  "events": ["##;
 
 pub(super) fn write(document: &Document<'_>) -> String {
-    let mut events = Vec::with_capacity(document.cues.len() * 2 + 1);
+    let mut out = String::with_capacity(document.cues.len() * 900 + 1000);
+    out.push_str(match document.scene {
+        Some(Scene::Text(Text::Styled | Text::Ruby)) => STYLED_HEAD,
+        _ if document.rolling => ROLLING_HEAD,
+        _ => PLAIN_HEAD,
+    });
     if document.rolling {
         // The window itself, which lasts as long as the video.
-        events.push(json!({"tStartMs": 0, "dDurationMs": document.seconds * 1000, "id": 1, "wpWinPosId": 1, "wsWinStyleId": 1}));
+        let length = Some(document.seconds * 1000);
+        open(&mut out, 0, length);
+        out.push_str(
+            ",\n      \"id\": 1,\n      \"wpWinPosId\": 1,\n      \"wsWinStyleId\": 1\n    },",
+        );
     }
     for (n, cue) in document.cues.iter().enumerate() {
-        events.push(event(cue, document.rolling));
+        open(&mut out, cue.start, cue.length);
+        if document.rolling {
+            out.push_str(",\n      \"wWinId\": 1");
+        }
+        segments(&mut out, cue);
         if let Some(next) = document.cues.get(n + 1).filter(|_| document.rolling) {
-            let at = next.start.saturating_sub(10);
-            events.push(json!({"tStartMs": at, "dDurationMs": cue.end().saturating_sub(at), "wWinId": 1, "aAppend": 1, "segs": [{"utf8": "\n"}]}));
+            spacer(&mut out, cue, next);
         }
     }
-    let (styles, positions) = match document.rolling {
-        true => (
-            json!([{}, {"mhModeHint": 2, "juJustifCode": 0, "sdScrollDir": 3}]),
-            json!([{}, {"apPoint": 6, "ahHorPos": 20, "avVerPos": 100, "rcRows": 2, "ccCols": 40}]),
-        ),
-        false => (json!([{}]), json!([{}])),
-    };
-    let whole = json!({
-        "wireMagic": "pb3",
-        "pens": [{}],
-        "wsWinStyles": styles,
-        "wpWinPositions": positions,
-        "events": events,
-    });
-    // Indented, as it comes.
-    format!("{whole:#}")
+    if out.ends_with(',') {
+        out.pop();
+    }
+    out + "\n  ]\n}\n"
 }
 
-fn event(cue: &Cue, rolling: bool) -> Value {
-    let mut event =
-        json!({"tStartMs": cue.start, "segs": cue.pieces.iter().map(segment).collect::<Vec<_>>()});
-    if let Some(length) = cue.length {
-        event["dDurationMs"] = length.into();
+// Writing to a string does not fail.
+fn open(out: &mut String, start: u64, length: Option<u64>) {
+    let _ = write!(out, "\n    {{\n      \"tStartMs\": {start}");
+    if let Some(length) = length {
+        let _ = write!(out, ",\n      \"dDurationMs\": {length}");
     }
-    if rolling {
-        event["wWinId"] = 1.into();
-    }
-    event
 }
 
-fn segment(piece: &Piece) -> Value {
-    let mut segment = json!({"utf8": piece.text});
-    if let Some(offset) = piece.offset {
-        segment["tOffsetMs"] = offset.into();
+fn segments(out: &mut String, cue: &Cue) {
+    out.push_str(",\n      \"segs\": [");
+    for (n, piece) in cue.pieces.iter().enumerate() {
+        out.push_str(if n == 0 { "\n        {" } else { ",\n        {" });
+        segment(out, piece);
     }
-    if let Some(confidence) = piece.confidence {
-        segment["acAsrConf"] = confidence.into();
+    out.push_str("\n      ]\n    },");
+}
+
+fn segment(out: &mut String, piece: &Piece) {
+    let text = serde_json::Value::from(piece.text.as_str());
+    let _ = write!(out, "\n          \"utf8\": {text}");
+    let numbers = [
+        ("tOffsetMs", piece.offset),
+        ("acAsrConf", piece.confidence.map(u64::from)),
+        ("pPenId", piece.pen.map(u64::from)),
+    ];
+    for (name, number) in numbers {
+        if let Some(number) = number {
+            let _ = write!(out, ",\n          \"{name}\": {number}");
+        }
     }
-    if let Some(pen) = piece.pen {
-        segment["pPenId"] = pen.into();
-    }
-    segment
+    out.push_str("\n        }");
+}
+
+/// The line feed that makes the window roll.
+fn spacer(out: &mut String, cue: &Cue, next: &Cue) {
+    let at = next.start.saturating_sub(10);
+    open(out, at, Some(cue.end().saturating_sub(at)));
+    out.push_str(",\n      \"wWinId\": 1,\n      \"aAppend\": 1,\n      \"segs\": [\n        {\n          \"utf8\": \"\\n\"\n        }\n      ]\n    },");
 }

@@ -1,0 +1,138 @@
+//! What a careful client never does, blocks, and the proxy.
+
+use crate::visit::{ANDROID, IOS, WEB, get, player, player_request, send, text, tracks, watch};
+use http::Request;
+use serde_json::Value;
+use std::net::{Ipv4Addr, SocketAddr};
+use vidra_sim::{Action, Endpoint, Fault, Simulator};
+
+/// The violations of one call.
+async fn noted(change: impl FnOnce(&mut Request<bytes::Bytes>)) -> Vec<String> {
+    let platform = Simulator::new();
+    let mut request = player_request("txManualAsr", ANDROID);
+    change(&mut request);
+    send(&platform, request).await;
+    platform.record().violations
+}
+
+fn one(found: &[String], part: &str) {
+    assert!(found.len() == 1 && found[0].contains(part), "{found:?}");
+}
+
+#[tokio::test]
+async fn headers_must_agree_with_the_body() {
+    let header = |name: &'static str, value: &'static str| {
+        move |request: &mut Request<bytes::Bytes>| {
+            request.headers_mut().insert(name, value.parse().expect("a value"));
+        }
+    };
+    assert_eq!(noted(|_| {}).await, Vec::<String>::new());
+    one(&noted(header("x-youtube-client-name", "5")).await, "X-YouTube-Client-Name");
+    one(&noted(header("x-youtube-client-version", "1.0")).await, "X-YouTube-Client-Version");
+    one(&noted(header("user-agent", "curl/8")).await, "User-Agent");
+    one(&noted(header("user-agent", "com.google.android.youtube/1.0")).await, "User-Agent");
+    one(&noted(header("accept-language", "de-DE")).await, "Accept-Language");
+    one(&noted(header("content-type", "text/plain")).await, "Content-Type");
+    one(&noted(header("x-goog-api-key", "demo-key")).await, "X-Goog-Api-Key");
+    let found = noted(|request| {
+        *request.uri_mut() = "/youtubei/v1/player?key=demo-key".parse().expect("a URL");
+    });
+    assert!(found.await.iter().any(|v| v.contains("key of the Data API")));
+    let body = |from: &'static str, to: &'static str| {
+        move |request: &mut Request<bytes::Bytes>| {
+            let text = String::from_utf8_lossy(request.body()).replace(from, to);
+            *request.body_mut() = text.into();
+        }
+    };
+    one(&noted(body("\"hl\":\"en\"", "\"hl\":\"fr\"")).await, "hl is");
+    one(&noted(body("ANDROID", "NOBODY")).await, "no such clientName");
+}
+
+#[tokio::test]
+async fn pages_and_texts_have_manners_too() {
+    let platform = Simulator::new();
+    watch(&platform, "txManualAsr").await;
+    for client in [ANDROID, IOS, WEB] {
+        player(&platform, "txManualAsr", client).await;
+    }
+    text(&platform, "txManualAsr", 0, "&fmt=json3").await;
+    assert_eq!(platform.record().violations, Vec::<String>::new());
+    get(&platform, "/watch?v=txManualAsr", "").await;
+    one(&platform.record().violations, "SOCS=CAI");
+    platform.reset_record();
+    text(&platform, "txManualAsr", 0, "&fmt=json3&fmt=srv1").await;
+    one(&platform.record().violations, "fmt 2 times");
+    platform.reset_record();
+    text(&platform, "txManualAsr", 0, "&tlang=en").await;
+    one(&platform.record().violations, "the language it is in");
+    platform.reset_record();
+    text(&platform, "txManualAsr", 0, "&pot=x").await;
+    one(&platform.record().violations, "potc=1");
+}
+
+#[tokio::test]
+async fn faults_strike_by_video_and_by_client() {
+    let platform = Simulator::new();
+    platform.inject(
+        Fault::on(Endpoint::Player, Action::status(503)).when("clientName", "ANDROID").once(),
+    );
+    platform.inject(Fault::on(Endpoint::Player, Action::Reset).when("videoId", "txAsrOnly__"));
+    platform.inject(
+        Fault::on(Endpoint::TimedText, Action::status(500)).when("videoId", "txManualAsr").once(),
+    );
+    let ask = |id, client| send(&platform, player_request(id, client));
+    assert_eq!(ask("txManualAsr", ANDROID).await.map(|reply| reply.status), Some(503));
+    assert_eq!(ask("txManualAsr", WEB).await.map(|reply| reply.status), Some(200));
+    assert!(ask("txAsrOnly__", WEB).await.is_none());
+    assert_eq!(text(&platform, "txManualAsr", 0, "").await.status, 500);
+    assert_eq!(text(&platform, "txManualAsr", 0, "").await.status, 200);
+    platform.inject(Fault::on(Endpoint::Player, Action::WrongId { id: "txRtlArabic".to_owned() }));
+    let wrong = player(&platform, "txManualAsr", WEB).await;
+    assert_eq!(wrong["videoDetails"]["videoId"], "txRtlArabic");
+}
+
+#[tokio::test]
+async fn a_block_goes_up_after_some_calls_and_stays() {
+    let platform = Simulator::new();
+    platform.block_after(2);
+    let status = |body: &Value| body["playabilityStatus"]["status"].clone();
+    let mut good = Value::Null;
+    for _ in 0..2 {
+        good = player(&platform, "txManualAsr", ANDROID).await;
+        assert_eq!(status(&good), "OK");
+    }
+    let url = tracks(&good)[0]["baseUrl"].as_str().expect("a URL").to_owned();
+    assert_eq!(get(&platform, &url, "").await.map(|reply| reply.status), Some(200));
+    let wall = player(&platform, "txManualAsr", ANDROID).await;
+    assert_eq!(status(&wall), "LOGIN_REQUIRED");
+    assert_eq!(get(&platform, &url, "").await.map(|reply| reply.status), Some(429));
+    assert_eq!(watch(&platform, "txManualAsr").await.status, 429);
+    let mut elsewhere = player_request("txManualAsr", ANDROID);
+    elsewhere.headers_mut().insert("x-sim-egress", "a".parse().expect("a value"));
+    let reply = send(&platform, elsewhere).await.expect("an answer");
+    assert_eq!(status(&reply.json()), "OK");
+    let record = platform.record();
+    assert_eq!((record.blocked, record.by_egress["direct"], record.by_egress["a"]), (3, 6, 1));
+    platform.unblock();
+    assert_eq!(status(&player(&platform, "txManualAsr", ANDROID).await), "OK");
+}
+
+#[tokio::test]
+async fn on_a_socket_urls_point_back_to_it() {
+    let platform = Simulator::new();
+    let listening =
+        platform.listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a port");
+    let mut request = player_request("txManualAsr", ANDROID);
+    let host = listening.addr().to_string();
+    request.headers_mut().insert("host", host.parse().expect("a value"));
+    let body = send(&platform, request).await.expect("an answer").json();
+    let url = tracks(&body)[0]["baseUrl"].as_str().expect("a URL").to_owned();
+    assert!(url.starts_with(&format!("{}/api/timedtext?", listening.web_url())), "{url}");
+    let fixed = Simulator::builder().web_origin("http://sim.example").build();
+    let body = player(&fixed, "txManualAsr", ANDROID).await;
+    assert!(
+        tracks(&body)[0]["baseUrl"]
+            .as_str()
+            .is_some_and(|url| url.starts_with("http://sim.example/api/"))
+    );
+}
