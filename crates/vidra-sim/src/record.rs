@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Requests kept whole. A load test makes millions; they are counted, and only the first are kept.
-const KEPT: usize = 10_000;
+pub(crate) const KEPT: usize = 10_000;
 const COMPLAINTS: usize = 1000;
 
 /// Everything that happened since the start or the last reset.
@@ -28,6 +28,9 @@ pub struct Record {
     pub peak: u64,
     /// The same for each endpoint.
     pub peak_by_endpoint: BTreeMap<Endpoint, u64>,
+    /// The most keyless calls that were under way at once. A transcript has one at a time, so these
+    /// are the transcripts being fetched at once.
+    pub peak_keyless: u64,
     /// Calls whose URL carried the key: it belongs in a header, since URLs end up in logs.
     pub key_in_url: u64,
     /// Keyless calls by the way they came: what `X-Sim-Egress` names, `direct` without it.
@@ -36,7 +39,8 @@ pub struct Record {
     pub blocked: u64,
     /// What keyless calls did that a careful client does not, the first 1,000.
     pub violations: Vec<String>,
-    /// The requests in the order they came, the first 10,000 of them.
+    /// The requests in the order they came, the first 10,000 of them or as many as
+    /// [`crate::Builder::keep_requests`] says.
     pub requests: Vec<Seen>,
     #[serde(skip)]
     in_flight_by_endpoint: BTreeMap<Endpoint, u64>,
@@ -112,9 +116,9 @@ impl Record {
         self.requests.iter().filter(move |seen| seen.endpoint == endpoint)
     }
 
-    pub(crate) fn begin(&mut self, call: &Call) {
+    pub(crate) fn begin(&mut self, call: &Call, kept: usize) {
         let endpoint = call.endpoint;
-        if self.requests.len() < KEPT {
+        if self.requests.len() < kept {
             self.requests.push(seen(self.calls, call));
         }
         if endpoint.is_keyless() {
@@ -131,6 +135,9 @@ impl Record {
         *now += 1;
         let peak = self.peak_by_endpoint.entry(endpoint).or_default();
         *peak = (*peak).max(*now);
+        let keyless =
+            self.in_flight_by_endpoint.iter().filter(|(endpoint, _)| endpoint.is_keyless());
+        self.peak_keyless = self.peak_keyless.max(keyless.map(|(_, now)| now).sum());
     }
 
     /// Notes what the last call did wrong.

@@ -9,7 +9,7 @@ pub use builder::Builder;
 use crate::control;
 use crate::data_api::{self, error::ApiError};
 use crate::fault::{Fault, Faults};
-use crate::record::{Record, Units};
+use crate::record::{KEPT, Record, Units};
 use crate::route::Endpoint;
 use crate::web;
 use crate::world::World;
@@ -49,6 +49,7 @@ struct Inner {
     born: tokio::time::Instant,
     key: String,
     limits: Units,
+    kept: usize,
     /// One lock for all that changes: every critical section is a few additions, and none awaits.
     changing: Mutex<Changing>,
 }
@@ -83,6 +84,7 @@ impl Simulator {
             latency: Duration::ZERO,
             limits: Units { default: 10_000, search: 100 },
             web_origin: None,
+            kept: KEPT,
         }
     }
 
@@ -119,7 +121,7 @@ impl Simulator {
         };
         let mut changing = self.changing();
         call.blocked = changing.blocks.meet(call.endpoint, call.egress());
-        changing.record.begin(call);
+        changing.record.begin(call, self.0.kept);
         changing.record.complain(violations);
         changing.latency
     }

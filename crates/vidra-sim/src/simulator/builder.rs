@@ -14,6 +14,7 @@ pub struct Builder {
     pub(super) latency: Duration,
     pub(super) limits: Units,
     pub(super) web_origin: Option<String>,
+    pub(super) kept: usize,
 }
 
 impl Builder {
@@ -48,6 +49,12 @@ impl Builder {
         self
     }
 
+    /// How many requests the record keeps whole; 10,000 unless set. They are counted all the same.
+    pub fn keep_requests(mut self, most: usize) -> Self {
+        self.kept = most;
+        self
+    }
+
     /// The simulator.
     pub fn build(self) -> Simulator {
         let changing = Mutex::new(Changing { latency: self.latency, ..Changing::default() });
@@ -58,6 +65,7 @@ impl Builder {
             born: tokio::time::Instant::now(),
             key: self.key,
             limits: self.limits,
+            kept: self.kept,
             changing,
         }))
     }

@@ -91,6 +91,16 @@ async fn faults_strike_by_video_and_by_client() {
     assert_eq!(wrong["videoDetails"]["videoId"], "txRtlArabic");
 }
 
+#[tokio::test(start_paused = true)]
+async fn transcripts_under_way_are_counted_across_endpoints() {
+    let latency = std::time::Duration::from_secs(1);
+    let platform = Simulator::builder().latency(latency).keep_requests(1).build();
+    let (one, two) = (platform.clone(), platform.clone());
+    tokio::join!(watch(&one, "txManualAsr"), player(&two, "txManualAsr", ANDROID));
+    let record = platform.record();
+    assert_eq!((record.peak_keyless, record.calls, record.requests.len()), (2, 2, 1));
+}
+
 #[tokio::test]
 async fn a_block_goes_up_after_some_calls_and_stays() {
     let platform = Simulator::new();

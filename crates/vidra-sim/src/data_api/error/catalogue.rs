@@ -145,6 +145,8 @@ fn outages(reason: &str) -> Option<ApiError> {
         "backendError" => {
             ApiError::new(503, "global", reason, "The service is currently unavailable.")
         }
+        // Of innertube, for faults on the player.
+        "failedPrecondition" => ApiError::new(400, "global", reason, "Precondition check failed."),
         "internalError" => ApiError::new(500, "global", reason, "Internal error encountered."),
         "html" | "string" => {
             ApiError::new(if reason == "html" { 502 } else { 400 }, "", reason, "")
@@ -153,6 +155,7 @@ fn outages(reason: &str) -> Option<ApiError> {
     };
     match reason {
         "backendError" => error.rpc_status = Some("UNAVAILABLE"),
+        "failedPrecondition" => error.rpc_status = Some("FAILED_PRECONDITION"),
         "internalError" => error.rpc_status = Some("INTERNAL"),
         "html" => {
             error.raw = Some(&(

@@ -10,6 +10,8 @@ use crate::world::video::Video;
 /// Twenty minutes of talking. In a longer video the same words are spread over its length: a
 /// stream of nine hours would otherwise be a document of ten megabytes that tests nothing more.
 const TALK: u64 = 1_200_000;
+/// A line does not go on over a longer pause.
+const SILENCE: u64 = 4000;
 /// How long a generated cue stays at most while nobody speaks.
 const LINGER: u64 = 8000;
 /// From 2024 on, recognition writes capitals and full stops.
@@ -126,13 +128,28 @@ fn lay(sentence: &str, language: &str, from: u64, end: u64, words: &mut Vec<Word
     now
 }
 
-/// Words as recognition has them; where none are written apart, two characters at a time.
+/// Words as recognition has them; where none are written apart, two characters at a time, but for
+/// words of other scripts, which keep the space after them.
 fn split(sentence: &str, language: &str) -> Vec<String> {
     if !speech::runs_together(language) {
         return sentence.split_whitespace().map(str::to_owned).collect();
     }
-    let letters: Vec<char> = sentence.chars().filter(|c| !c.is_whitespace()).collect();
-    letters.chunks(2).map(|pair| pair.iter().collect()).collect()
+    let foreign = |c: char| c < '\u{2e80}' && c != ' ';
+    let mut words: Vec<String> = Vec::new();
+    let mut pair = 0;
+    for c in sentence.chars() {
+        let open = words.last_mut().filter(|word| match c {
+            ' ' => true,
+            c if foreign(c) => word.ends_with(foreign),
+            _ => pair == 1 && !word.ends_with(' ') && !word.ends_with(foreign),
+        });
+        pair = if foreign(c) || c == ' ' { 0 } else { pair % 2 + 1 };
+        match open {
+            Some(word) => word.push(c),
+            None => words.push(c.to_string()),
+        }
+    }
+    words
 }
 
 /// Lines of up to about forty characters.
@@ -141,7 +158,9 @@ fn lines<'a>(words: &'a [Word], most: usize, sentences: bool) -> Vec<&'a [Word]>
     let (mut start, mut width) = (0, 0);
     for (n, word) in words.iter().enumerate() {
         let length = word.text.chars().count() + 1;
-        if n > start && (width + length > most || (sentences && word.first)) {
+        let silence = n > 0 && word.at - words[n - 1].at > SILENCE;
+        let turn = silence || word.text == ">>" || (sentences && word.first);
+        if n > start && (width + length > most || turn) {
             lines.push(&words[start..n]);
             (start, width) = (n, 0);
         }
@@ -230,6 +249,13 @@ mod tests {
         assert!(opening.replace('\n', " ").contains(&video.title), "{opening}");
         let end = machine.last().map_or(0, Cue::end) / 1000;
         assert!(end <= video.seconds + 1 && end + 10 > video.seconds, "{end} {}", video.seconds);
+    }
+
+    #[test]
+    fn words_of_other_scripts_stay_whole() {
+        let words = split("今日はFinding the moonです。", "ja");
+        assert_eq!(words, ["今日", "は", "Finding ", "the ", "moon", "です", "。"]);
+        assert_eq!(split("just three words", "en").len(), 3);
     }
 
     #[test]
