@@ -9,6 +9,7 @@ use crate::query::Query;
 use crate::quirk::{self, Case, VideoQuirk as Q};
 use crate::token::Pager;
 use crate::world::World;
+use crate::world::caption::Maker;
 use crate::world::clock::{self, DAY};
 use crate::world::text::category;
 use crate::world::video::Video;
@@ -90,7 +91,7 @@ fn item(world: &World, parts: &Parts<'_>, video: &Video) -> Value {
     }
     parts.item(world, "video", &video.id, |part| match part {
         "snippet" => Some(snippet(video)),
-        "contentDetails" => Some(content_details(video)),
+        "contentDetails" => Some(content_details(world, video)),
         "statistics" => Some(statistics(world, video)),
         "status" => Some(status(video)),
         "player" => Some(player(video)),
@@ -147,7 +148,8 @@ fn snippet(video: &Video) -> Value {
     snippet
 }
 
-fn content_details(video: &Video) -> Value {
+fn content_details(world: &World, video: &Video) -> Value {
+    let by_hand = world.tracks(video).iter().any(|track| track.maker == Maker::Person);
     let duration = match video.quirk {
         Some(Q::Duration(text)) => text.to_owned(),
         Some(Q::Upcoming | Q::ScheduledOnly | Q::Live | Q::Processing) => "P0D".to_owned(),
@@ -157,8 +159,8 @@ fn content_details(video: &Video) -> Value {
         "duration": duration,
         "dimension": "2d",
         "definition": if video.thumbnails == 3 { "sd" } else { "hd" },
-        // The one truth value that is a string.
-        "caption": if video.key.1.is_multiple_of(4) { "true" } else { "false" },
+        // The one truth value that is a string; what was generated does not count.
+        "caption": if by_hand { "true" } else { "false" },
         "licensedContent": video.channel.subscribers > 10_000,
         "contentRating": {},
         "projection": "rectangular",

@@ -14,12 +14,12 @@ use axum::body::Body;
 use http::{Method, Response};
 use serde_json::{Value, json};
 
-/// Who asks, and in which language.
+/// Who asks, in which language, and what the answer is made with.
 pub(super) struct Asker<'a> {
     pub(super) client: &'static Client,
     pub(super) hl: &'a str,
     pub(super) origin: &'a str,
-    /// The address the answer is sent to, which some URLs name.
+    /// Until when the URLs in the answer are good, in seconds since 1970.
     pub(super) expire: i64,
     pub(super) seed: u64,
 }

@@ -24,7 +24,6 @@ pub(super) async fn befall(
     right: Response<Body>,
 ) -> Result<Response<Body>, Dropped> {
     let is_player = call.endpoint == Endpoint::Player;
-    let kind = if is_player { JSON } else { XML };
     Ok(match trouble {
         Trouble::Reset => return Err(Dropped),
         Trouble::Status(status) => status_of(status, is_player),
@@ -34,10 +33,9 @@ pub(super) async fn befall(
         Trouble::NotJson => reply(200, JSON, ")]}'\nnot json".into()),
         Trouble::Empty => reply(200, HTML, Body::empty()),
         Trouble::Html => junk(Junk::Html),
-        Trouble::NotUtf8 => reply(200, kind, body::junk(Junk::NotUtf8, &"".into()).1.into()),
-        Trouble::OtherShape if is_player => reply(200, kind, "[{\"captions\": 42}]".into()),
+        Trouble::OtherShape if is_player => reply(200, JSON, "[{\"captions\": 42}]".into()),
         Trouble::OtherShape => other_shape(call),
-        Trouble::Huge if is_player => reply(200, kind, body::huge(HUGE)),
+        Trouble::Huge if is_player => reply(200, JSON, body::huge(HUGE)),
         Trouble::Huge => reply(200, XML, endless_cues()),
         Trouble::Doctype => reply(200, XML, DOCTYPE.into()),
         Trouble::EntityBomb => reply(200, XML, entity_bomb().into()),
@@ -46,7 +44,7 @@ pub(super) async fn befall(
             tokio::time::sleep(Duration::from_secs(5)).await;
             right
         }
-        Trouble::Truncated | Trouble::Cut => half(trouble, right).await,
+        Trouble::Truncated | Trouble::Cut | Trouble::NotUtf8 => spoilt(trouble, right).await,
         _ => right,
     })
 }
@@ -73,11 +71,18 @@ fn other_shape(call: &Call) -> Response<Body> {
     }
 }
 
-async fn half(trouble: Trouble, right: Response<Body>) -> Response<Body> {
+/// The right body, ended or damaged in its middle.
+async fn spoilt(trouble: Trouble, right: Response<Body>) -> Response<Body> {
     let (mut head, whole) = right.into_parts();
     let whole = axum::body::to_bytes(whole, usize::MAX).await.unwrap_or_default();
-    if trouble == Trouble::Truncated {
-        return Response::from_parts(head, whole.slice(..whole.len() / 2).into());
+    let middle = whole.len() / 2;
+    match trouble {
+        Trouble::Truncated => return Response::from_parts(head, whole.slice(..middle).into()),
+        Trouble::NotUtf8 => {
+            let bytes = [&whole[..middle], b"\xff\xfe", &whole[middle..]].concat();
+            return Response::from_parts(head, bytes.into());
+        }
+        _ => {}
     }
     head.headers.insert(header::CONTENT_LENGTH, whole.len().into());
     Response::from_parts(head, body::cut(whole))

@@ -106,3 +106,14 @@ async fn two_platforms_of_one_seed_are_equal_in_every_byte() {
         assert_ne!(ask(one.clone()).await, ask(other.clone()).await);
     }
 }
+
+#[tokio::test]
+async fn the_data_api_knows_who_has_captions_by_hand() {
+    let platform = Simulator::new();
+    for (id, expected) in
+        [("txManualOnl", "true"), ("txAsrOnly__", "false"), ("txNoCaption", "false")]
+    {
+        let answer = ask::ask(&platform, &format!("videos?part=contentDetails&id={id}")).await;
+        assert_eq!(answer.items()[0]["contentDetails"]["caption"], expected, "{id}");
+    }
+}
