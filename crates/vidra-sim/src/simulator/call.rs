@@ -51,6 +51,12 @@ impl Call {
         self.head.headers.get(name)?.to_str().ok()
     }
 
+    /// Where the call came to, for pages that lead back there.
+    pub(crate) fn url(&self) -> String {
+        let path = self.head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+        format!("{}{path}", self.origin)
+    }
+
     /// Which way the call came: what a proxy adds, or `direct`.
     pub(crate) fn egress(&self) -> &str {
         self.header("x-sim-egress").unwrap_or("direct")
@@ -106,6 +112,10 @@ mod tests {
         assert_eq!(call("/watch?v=a", None, "").origin, ORIGIN);
         assert_eq!(call("https://www.youtube.com/watch", None, "").origin, ORIGIN);
         assert_eq!(call("/watch", Some("127.0.0.1:99"), "").origin, "http://127.0.0.1:99");
+        assert_eq!(
+            call("https://www.youtube.com/watch?v=a", None, "").url(),
+            format!("{ORIGIN}/watch?v=a")
+        );
         assert_eq!(call("http://localhost:7/watch", None, "").origin, "http://localhost:7");
     }
 

@@ -22,8 +22,8 @@ pub(super) fn given(call: &Call) -> bool {
 
 /// 302 to the page that asks.
 pub(super) fn ask_elsewhere(call: &Call) -> Response<Body> {
-    let back = format!("{}{}", call.origin, call.head.uri);
-    let back = utf8_percent_encode(&back, NON_ALPHANUMERIC);
+    let url = call.url();
+    let back = utf8_percent_encode(&url, NON_ALPHANUMERIC);
     redirect(
         302,
         &format!("https://consent.youtube.com/m?continue={back}&gl=DE&m=0&pc=yt&cm=2&hl=de&src=1"),

@@ -20,15 +20,11 @@ pub(super) fn answer(sim: &Simulator, call: &Call) -> Response<Body> {
         Page::Status(status) => reply(status, HTML, Body::empty()),
         Page::StatusOnce(_) if sim.visit(call) > 1 => good(sim, call, id, Page::Good),
         Page::StatusOnce(status) => reply(status, HTML, Body::empty()),
-        Page::ConsentAlways => consent::page(&back(call)),
-        Page::ConsentOnce if !consent::given(call) => consent::page(&back(call)),
+        Page::ConsentAlways => consent::page(&call.url()),
+        Page::ConsentOnce if !consent::given(call) => consent::page(&call.url()),
         Page::ConsentRedirect if !consent::given(call) => consent::ask_elsewhere(call),
         page => good(sim, call, id, page),
     }
-}
-
-fn back(call: &Call) -> String {
-    format!("{}{}", call.origin, call.head.uri)
 }
 
 /// About a megabyte, in the order the platform writes it: a decoy, the configuration, padding, the
@@ -36,7 +32,11 @@ fn back(call: &Call) -> String {
 fn good(sim: &Simulator, call: &Call, id: &str, page: Page) -> Response<Body> {
     let seed = sim.seed();
     let decoy = |n| secret::decoy(seed, n);
-    let embedded = player::embedded(sim, call, id).to_string().replace('&', "\\u0026");
+    let mut embedded = player::embedded(sim, call, id);
+    if matches!(page, Page::NoKey | Page::NoVisitor) {
+        embedded["responseContext"]["visitorData"] = "".into();
+    }
+    let embedded = embedded.to_string().replace('&', "\\u0026");
     let text = [
         "<!DOCTYPE html><html style=\"font-size: 10px;font-family: Roboto, Arial, sans-serif;\" lang=\"en\"><head><script nonce=\"c2lt\">window.WIZ_global_data = {\"MUE6Ne\":\"youtube_web\"};</script>",
         &format!(

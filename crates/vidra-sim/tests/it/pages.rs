@@ -20,6 +20,7 @@ async fn the_key_is_there_escaped_or_not_at_all() {
     assert!(escaped.contains(&format!("INNERTUBE_API_KEY\\\":\\\"{key}\\\"")));
     assert!(!escaped.contains(&format!("\"INNERTUBE_API_KEY\":\"{key}\"")));
     let none = watch(&platform, "wpNoKey____").await.body;
+    assert!(!none.contains(&platform.visitor_data()));
     assert!(
         !none.contains(&key) && none.contains("AIzaSy") && none.contains("ytInitialPlayerResponse")
     );
