@@ -43,8 +43,8 @@ pub(super) async fn serve(
     let body = length(&head).saturating_sub(rest.len() as u64);
     server.write_all(&rest).await?;
     copy(&mut (&mut *client).take(body), &mut server).await?;
-    copy(&mut server, client).await?;
-    client.shutdown().await
+    // Both ways, so that a client who goes away is missed on the other side at once.
+    copy_bidirectional(client, &mut server).await.map(|_| ())
 }
 
 /// Bytes both ways, unread: nobody can add a header to them.

@@ -1,6 +1,7 @@
 //! The forward proxy, seen by a client that knows nothing but bytes.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use vidra_sim::proxy::{Mood, Proxy};
@@ -103,4 +104,27 @@ async fn moods_and_the_whole_internet() {
     let all = Proxy::listen_towards("all", listening.addr()).await.expect("a port");
     assert!(talk(&mut connect(&all).await, get).await.contains("server_uptime"));
     assert_eq!((all.egress(), all.socks_url().starts_with("socks5://127.0.0.1:")), ("all", true));
+}
+
+#[tokio::test]
+async fn a_client_who_goes_away_is_missed_behind_the_proxy() {
+    let (platform, listening, proxy) = start().await;
+    platform.set_latency(Duration::from_secs(60));
+    let mut stream = connect(&proxy).await;
+    let request = post(&format!("{}/get_pot", listening.url()), listening.addr());
+    stream.write_all(request.as_bytes()).await.expect("it reads");
+    until(|| platform.record().in_flight == 1).await;
+    drop(stream);
+    until(|| platform.record().in_flight == 0).await;
+}
+
+/// Waits for something that happens within a second.
+async fn until(happened: impl Fn() -> bool) {
+    for _ in 0..200 {
+        if happened() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("not within a second");
 }
