@@ -1,44 +1,53 @@
 //! The platform's HTML to plain text.
 
+use std::borrow::Cow;
+
 /// Text as the platform shows it, without the markup it adds: line breaks become line breaks, its
 /// own few tags go, entities are decoded. A `<` that begins none of those tags was written by a
 /// person and stays.
 pub(crate) fn to_text(html: &str) -> String {
+    htmlize::unescape(without_tags(html, is_platform_tag)).into_owned()
+}
+
+/// The text without those tags whose inside is said to be one, and a line break for each `br`.
+/// Takes time in proportion to the text, whatever is in it: nothing is looked at twice.
+pub(crate) fn without_tags(html: &str, is_tag: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    let Some(first) = html.find('<') else { return Cow::Borrowed(html) };
     let mut text = String::with_capacity(html.len());
-    let mut rest = html;
-    while let Some(start) = rest.find('<') {
-        text.push_str(&rest[..start]);
-        rest = &rest[start..];
-        match tag(rest) {
-            Some((name, end)) => {
-                if name == "br" {
+    text.push_str(&html[..first]);
+    let mut rest = &html[first..];
+    while let Some(after) = rest.strip_prefix('<') {
+        match inside_tag(after).filter(|inside| is_tag(inside)) {
+            Some(inside) => {
+                if inside.trim_end_matches(['/', ' ']).eq_ignore_ascii_case("br") {
                     text.push('\n');
                 }
-                rest = &rest[end..];
+                rest = &after[inside.len() + 1..];
             }
             None => {
                 text.push('<');
-                rest = &rest[1..];
+                rest = after;
             }
         }
+        let words = rest.find('<').unwrap_or(rest.len());
+        text.push_str(&rest[..words]);
+        rest = &rest[words..];
     }
-    text.push_str(rest);
-    htmlize::unescape(text).into_owned()
+    Cow::Owned(text)
 }
 
-/// The name and length of a tag at the start of `text`, if it is one as the platform writes them:
-/// links with their address, the others bare.
-fn tag(text: &str) -> Option<(&str, usize)> {
-    let end = text.find('>')?;
-    let inside = &text[1..end];
-    let name = match inside {
-        "br" | "br/" | "br /" => "br",
-        "b" | "/b" | "i" | "/i" | "s" | "/s" | "code" | "/code" | "/a" | "/span" => inside,
-        _ if inside.starts_with("a href=\"") || inside.starts_with("a class=\"") => "a",
-        _ if inside.starts_with("span class=\"") => "span",
-        _ => return None,
-    };
-    Some((name, end + 1))
+/// What stands before the `>`. A `<` before it is where another tag may begin, so this is none.
+fn inside_tag(after: &str) -> Option<&str> {
+    let end = after.find(['<', '>']).filter(|end| after[*end..].starts_with('>'))?;
+    Some(&after[..end])
+}
+
+/// Tags as the platform writes them: links with their address, the others bare.
+fn is_platform_tag(inside: &str) -> bool {
+    const BARE: [&str; 13] =
+        ["br", "br/", "br /", "b", "/b", "i", "/i", "s", "/s", "code", "/code", "/a", "/span"];
+    const BEGINNINGS: [&str; 3] = ["a href=\"", "a class=\"", "span class=\""];
+    BARE.contains(&inside) || BEGINNINGS.iter().any(|beginning| inside.starts_with(beginning))
 }
 
 #[cfg(test)]
@@ -60,6 +69,7 @@ mod tests {
             ("a <wbr> b", "a <wbr> b"),
             ("unclosed <a href=", "unclosed <a href="),
             ("so <i think you are> right", "so <i think you are> right"),
+            ("<<b>twice</b <b>>", "<twice</b >"),
             ("", ""),
         ];
         for (html, text) in table {
