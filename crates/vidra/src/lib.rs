@@ -53,6 +53,7 @@ pub mod playlist;
 pub mod region;
 pub mod selection;
 pub mod thumbnail;
+pub mod transcript;
 pub mod upstream;
 pub mod video;
 
@@ -66,6 +67,7 @@ pub use playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 pub use region::{CategoryQuery, Language, Region, VideoCategory};
 pub use selection::{Selected, Selection};
 pub use thumbnail::{Thumbnail, Thumbnails};
+pub use transcript::{Cue, Seconds, TranscriptLine, to_srt, to_text, to_vtt};
 pub use upstream::quota::{Quota, QuotaLimits, SearchBilling};
 pub use upstream::retry::RetryPolicy;
 pub use upstream::transport::{InProcess, Network, Transport};

@@ -1,0 +1,99 @@
+//! What was said when: a caption as it is read, and as a line of a transcript.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+/// One caption, times in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cue {
+    /// When it appears.
+    pub start: u64,
+    /// How long it stays on screen. Automatic captions stay while the next one is spoken, so this
+    /// is often more than the time to the next cue. 0 where the platform does not tell and no
+    /// cue follows.
+    pub duration: u64,
+    /// What is read: no markup, no entities; a line break where the caption has one, no blank lines.
+    pub text: String,
+}
+
+/// One line of a transcript, in seconds.
+///
+/// ```
+/// use vidra::{Seconds, TranscriptLine};
+/// let line = TranscriptLine {
+///     text: "Hello".to_owned(),
+///     duration: Seconds::from_millis(3_360),
+///     offset: Seconds::from_millis(0),
+///     lang: "en".into(),
+/// };
+/// let json = serde_json::to_string(&line)?;
+/// assert_eq!(json, r#"{"text":"Hello","duration":3.36,"offset":0,"lang":"en"}"#);
+/// # Ok::<_, serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TranscriptLine {
+    /// What is said: no markup, no entities. May hold a line break where the caption does.
+    #[cfg_attr(feature = "openapi", schema(example = "Never gonna give you up"))]
+    pub text: String,
+    /// How long the caption stays on screen, in seconds. Automatic captions overlap.
+    #[cfg_attr(feature = "openapi", schema(value_type = f64, example = 3.36))]
+    pub duration: Seconds,
+    /// When it appears, in seconds from the start of the video.
+    #[cfg_attr(feature = "openapi", schema(value_type = f64, example = 43))]
+    pub offset: Seconds,
+    /// The language code of the track.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "en"))]
+    pub lang: Arc<str>,
+}
+
+impl TranscriptLine {
+    /// The line of a cue. All lines of a track share one `lang`.
+    pub fn new(cue: Cue, lang: &Arc<str>) -> Self {
+        Self {
+            text: cue.text,
+            duration: Seconds::from_millis(cue.duration),
+            offset: Seconds::from_millis(cue.start),
+            lang: Arc::clone(lang),
+        }
+    }
+}
+
+/// A time, kept in milliseconds and written in seconds: `3.36`, `43`, `0`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seconds(u64);
+
+impl Seconds {
+    /// From milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// In milliseconds.
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, millis) = (self.0 / 1_000, self.0 % 1_000);
+        match millis {
+            0 => write!(f, "{whole}"),
+            _ => f.write_str(format!("{whole}.{millis:03}").trim_end_matches('0')),
+        }
+    }
+}
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 % 1_000 {
+            // An integer, so that zero is `0` and not `0.0`.
+            0 => serializer.serialize_u64(self.0 / 1_000),
+            // The nearest double prints as the same three digits for the first 30,000 years.
+            _ => serializer.serialize_f64(self.0 as f64 / 1_000.0),
+        }
+    }
+}

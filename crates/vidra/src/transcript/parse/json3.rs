@@ -1,0 +1,170 @@
+//! json3: `{"events":[{"tStartMs":80,"dDurationMs":3839,"segs":[{"utf8":"The"},…]},…]}`.
+//!
+//! Read in one pass and without a tree, because this is the longest of the formats. Events without
+//! `segs` define windows; those that append a line break have no words and drop out as such.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+
+use super::super::cue::Cue;
+use super::Unreadable;
+use super::track::{Track, decimal};
+
+pub(super) fn read(body: &[u8]) -> Result<Vec<Cue>, Unreadable> {
+    let root: Root =
+        serde_json::from_slice(body).map_err(|error| Unreadable::Malformed(error.to_string()))?;
+    match (root.events, root.wire_magic) {
+        (Some(Events(track)), _) => Ok(track.finish()),
+        // A track without any event; other JSON is an error message.
+        (None, Some(_)) => Ok(vec![]),
+        (None, None) => Err(Unreadable::NotTimedText),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Root {
+    wire_magic: Option<IgnoredAny>,
+    events: Option<Events>,
+}
+
+/// The events, each made a cue as soon as it is read.
+struct Events(Track);
+
+#[derive(Deserialize)]
+struct EventObject {
+    #[serde(rename = "tStartMs", default)]
+    start: Millis,
+    #[serde(rename = "dDurationMs", default)]
+    duration: Millis,
+    #[serde(rename = "segs", default)]
+    text: Option<Segments>,
+}
+
+/// The text of all segments. Words bring their own spaces.
+struct Segments(Vec<u8>);
+
+#[derive(Deserialize)]
+struct Segment<'a> {
+    #[serde(borrow)]
+    utf8: Option<Utf8<'a>>,
+}
+
+/// Read as bytes, because the platform cuts emoji in half: as text, an escaped half of a pair
+/// would fail the whole track.
+struct Utf8<'a>(Cow<'a, [u8]>);
+
+/// A time where the platform wrote one.
+#[derive(Default)]
+struct Millis(Option<u64>);
+
+impl<'de> Deserialize<'de> for Events {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Events;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of events")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut events: A) -> Result<Events, A::Error> {
+                let mut track = Track::default();
+                while let Some(event) = events.next_element::<Option<EventObject>>()? {
+                    let Some(event) = event else { continue };
+                    let Some(Segments(text)) = event.text else { continue };
+                    track
+                        .push(event.start.0, event.duration.0, &String::from_utf8_lossy(&text))
+                        .map_err(A::Error::custom)?;
+                }
+                Ok(Events(track))
+            }
+        }
+        deserializer.deserialize_seq(List)
+    }
+}
+
+impl<'de> Deserialize<'de> for Segments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Segments;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of segments")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut segments: A) -> Result<Segments, A::Error> {
+                let mut text = vec![];
+                while let Some(segment) = segments.next_element::<Option<Segment<'de>>>()? {
+                    if let Some(Utf8(words)) = segment.and_then(|segment| segment.utf8) {
+                        text.extend_from_slice(&words);
+                    }
+                }
+                Ok(Segments(text))
+            }
+        }
+        deserializer.deserialize_seq(List)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Utf8<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl<'de> Visitor<'de> for Bytes {
+            type Value = Utf8<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text")
+            }
+
+            fn visit_borrowed_bytes<E: Error>(self, bytes: &'de [u8]) -> Result<Utf8<'de>, E> {
+                Ok(Utf8(Cow::Borrowed(bytes)))
+            }
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Utf8<'de>, E> {
+                Ok(Utf8(Cow::Owned(bytes.to_owned())))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for Millis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Time;
+        impl Visitor<'_> for Time {
+            type Value = Millis;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("milliseconds")
+            }
+
+            fn visit_u64<E>(self, millis: u64) -> Result<Millis, E> {
+                Ok(Millis(Some(millis)))
+            }
+
+            /// Before the video there is nothing to see.
+            fn visit_i64<E>(self, millis: i64) -> Result<Millis, E> {
+                Ok(Millis(Some(u64::try_from(millis).unwrap_or(0))))
+            }
+
+            fn visit_f64<E>(self, millis: f64) -> Result<Millis, E> {
+                // Saturates at both ends.
+                Ok(Millis(Some(millis.round() as u64)))
+            }
+
+            fn visit_str<E>(self, millis: &str) -> Result<Millis, E> {
+                Ok(Millis(decimal(millis, 0)))
+            }
+
+            fn visit_unit<E>(self) -> Result<Millis, E> {
+                Ok(Millis(None))
+            }
+        }
+        deserializer.deserialize_any(Time)
+    }
+}

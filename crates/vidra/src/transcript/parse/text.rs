@@ -1,0 +1,136 @@
+//! The text of a cue, as a person would read it.
+
+use std::borrow::Cow;
+
+use crate::html;
+
+/// Tags that captions are formatted with, by the platform or by whoever uploaded them.
+const FORMATTING: [&str; 23] = [
+    "a", "b", "big", "br", "c", "code", "del", "em", "font", "i", "ins", "mark", "p", "rp", "rt",
+    "ruby", "s", "small", "span", "strong", "sub", "sup", "u",
+];
+
+/// Plain text of what a format holds once its own escapes are undone.
+pub(super) fn plain(text: &str) -> String {
+    tidy(&html::without_tags(text, is_formatting))
+}
+
+/// A known tag, bare (`i`, `/i`, `br/`), with a class (`c.colorE5E5E5`) or with attributes. What
+/// else a person put between `<` and `>` is words.
+fn is_formatting(inside: &str) -> bool {
+    let inside = inside.strip_prefix('/').unwrap_or(inside);
+    let end = inside.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inside.len());
+    let (name, rest) = inside.split_at(end);
+    let known = FORMATTING.iter().any(|tag| name.eq_ignore_ascii_case(tag));
+    known
+        && (rest.trim_matches([' ', '/']).is_empty() || rest.starts_with('.') || rest.contains('='))
+}
+
+/// What srv1 escapes a second time.
+pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
+    htmlize::unescape(text)
+}
+
+/// What stands between two visible characters, the strongest last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Gap {
+    None,
+    Space,
+    Break,
+}
+
+/// Words with one space between them, lines with one line break between them, and nothing around
+/// them. Blanks that only serve the layout of the platform's player go: no-break spaces at line
+/// ends, zero-width spaces around styled words.
+pub(in super::super) fn tidy(text: &str) -> String {
+    if is_tidy(text.as_bytes()) {
+        return text.to_owned();
+    }
+    let mut tidy = String::with_capacity(text.len());
+    let mut gap = Gap::None;
+    let mut visible = false;
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                gap = Gap::Break;
+            }
+            _ if c.is_whitespace() => gap = gap.max(Gap::Space),
+            // No width and no meaning between words. Joiners and directions, which have one in
+            // Persian, Hindi, Hebrew and in emoji, are not among them.
+            '\u{200b}' | '\u{2060}' | '\u{feff}' => {}
+            _ if c.is_control() => {}
+            _ => {
+                match gap {
+                    Gap::Space if !tidy.is_empty() => tidy.push(' '),
+                    Gap::Break if !tidy.is_empty() => tidy.push('\n'),
+                    _ => {}
+                }
+                gap = Gap::None;
+                visible |= !is_mark(c);
+                tidy.push(c);
+            }
+        }
+    }
+    if visible { tidy } else { String::new() }
+}
+
+/// Almost all captions are plain ASCII on one line with nothing to do.
+fn is_tidy(text: &[u8]) -> bool {
+    let mut before = b' ';
+    let words = text.iter().all(|byte| {
+        let fits = matches!(byte, b'!'..=b'~') || (*byte == b' ' && before != b' ');
+        before = *byte;
+        fits
+    });
+    words && before != b' '
+}
+
+/// Directions, joiners and variants: they change their neighbours and show nothing themselves.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fe00}'..='\u{fe0f}' | '\u{ad}' | '\u{61c}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{plain, tidy};
+
+    #[test]
+    fn blanks_that_nobody_sees_go() {
+        let table = [
+            ("as it is", "as it is"),
+            ("  around\t ", "around"),
+            ("Like,\u{a0}\nfor the\u{a0}\u{a0}", "Like,\nfor the"),
+            ("10\u{202f}000 \u{3000}円", "10 000 円"),
+            ("one\r\ntwo\rthree\u{2028}four\u{85}five", "one\ntwo\nthree\nfour\nfive"),
+            ("\n\nblank\n \n\u{200b}\nlines\n\n", "blank\nlines"),
+            ("\u{200b}\u{200b} \u{200b}Default \u{200b}", "Default"),
+            ("می\u{200c}خواهم", "می\u{200c}خواهم"),
+            ("👩\u{200d}👩\u{200d}👧", "👩\u{200d}👩\u{200d}👧"),
+            ("bell\u{7} and nul\0", "bell and nul"),
+            ("\u{200f}\u{200e}", ""),
+            ("\n", ""),
+            ("", ""),
+        ];
+        for (text, expected) in table {
+            assert_eq!(tidy(text), expected, "{text:?}");
+            assert_eq!(tidy(expected), expected);
+        }
+    }
+
+    #[test]
+    fn formatting_goes_and_what_people_wrote_stays() {
+        let table = [
+            ("this is <i>not</i> it", "this is not it"),
+            ("<font color=\"#E5E5E5\">grey</font><BR />next", "grey\nnext"),
+            ("<c.colorCCCCCC>what</c>", "what"),
+            ("I <3 you, 1 < 2 > 0", "I <3 you, 1 < 2 > 0"),
+            ("so <i think you are> right", "so <i think you are> right"),
+            ("No <Suffix> <Prefix>", "No <Suffix> <Prefix>"),
+            (">> NAME: [Music] ♪", ">> NAME: [Music] ♪"),
+            ("<i></i>", ""),
+        ];
+        for (text, expected) in table {
+            assert_eq!(plain(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What the formats share: times, and what becomes of a cue once its text is known.
+
+use super::super::cue::Cue;
+use super::Unreadable;
+use super::text;
+
+/// The longest time that is read as it is: eleven years in milliseconds. What is beyond is a
+/// mistake, and sums of two stay far from any limit.
+const MAX_MILLIS: u64 = 1 << 38;
+
+/// A day and a night of captions, one a second, is 86,400.
+const MAX_CUES: usize = 500_000;
+
+/// The cues of a track while it is read.
+#[derive(Default)]
+pub(super) struct Track {
+    drafts: Vec<Draft>,
+    /// The start of the last cue that told one.
+    start: u64,
+}
+
+/// A cue whose duration may still be unknown.
+struct Draft {
+    start: u64,
+    duration: Option<u64>,
+    text: String,
+}
+
+impl Track {
+    /// Adds a cue with the text as the format had it, unless nothing is left to read. One that
+    /// does not say when it starts belongs with the one before it.
+    pub(super) fn push(
+        &mut self,
+        start: Option<u64>,
+        duration: Option<u64>,
+        text: &str,
+    ) -> Result<(), Unreadable> {
+        self.start = start.map_or(self.start, |start| start.min(MAX_MILLIS));
+        let text = text::plain(text);
+        if text.is_empty() {
+            return Ok(());
+        }
+        if self.drafts.len() == MAX_CUES {
+            return Err(Unreadable::Malformed(format!("more than {MAX_CUES} cues")));
+        }
+        let duration = duration.map(|duration| duration.min(MAX_MILLIS));
+        self.drafts.push(Draft { start: self.start, duration, text });
+        Ok(())
+    }
+
+    /// All cues, in the order of their start, those that start together as they were written.
+    pub(super) fn finish(mut self) -> Vec<Cue> {
+        self.drafts.sort_by_key(|draft| draft.start);
+        // From the end, so that the next later start is known to each. Cues that start together
+        // have the same one.
+        let (mut this, mut later) = (u64::MAX, u64::MAX);
+        for draft in self.drafts.iter_mut().rev() {
+            if draft.start < this {
+                (this, later) = (draft.start, this);
+            }
+            let until_next = if later == u64::MAX { 0 } else { later - draft.start };
+            draft.duration.get_or_insert(until_next);
+        }
+        let cue = |draft: Draft| {
+            let duration = draft.duration.unwrap_or_default();
+            Cue { start: draft.start, duration, text: draft.text }
+        };
+        self.drafts.into_iter().map(cue).collect()
+    }
+}
+
+/// A decimal number times `10^places`, rounded: `("17.119", 3)` is 17119. Below zero is 0, and
+/// what is no plain number is `None`.
+pub(super) fn decimal(text: &str, places: usize) -> Option<u64> {
+    let text = text.trim();
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.len() + fraction.len() == 0 || !all_digits(whole) || !all_digits(fraction) {
+        return None;
+    }
+    if negative {
+        return Some(0);
+    }
+    let digit = |byte: u8| u64::from(byte - b'0');
+    let shifted = fraction.bytes().chain(std::iter::repeat(b'0')).take(places);
+    let scaled = whole
+        .bytes()
+        .chain(shifted)
+        .fold(0_u64, |number, byte| number.saturating_mul(10).saturating_add(digit(byte)));
+    let rounds_up = fraction.as_bytes().get(places).is_some_and(|byte| *byte >= b'5');
+    Some(scaled.saturating_add(u64::from(rounds_up)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decimal;
+
+    #[test]
+    fn decimals_to_milliseconds() {
+        let table = [
+            ("0", Some(0)),
+            ("5.7", Some(5_700)),
+            ("17.119", Some(17_119)),
+            ("1.0005", Some(1_001)),
+            ("1.00049", Some(1_000)),
+            ("0.9996", Some(1_000)),
+            (" 60 ", Some(60_000)),
+            (".5", Some(500)),
+            ("5.", Some(5_000)),
+            ("-1.5", Some(0)),
+            ("99999999999999999999999", Some(u64::MAX)),
+            ("NaN", None),
+            ("inf", None),
+            ("1e3", None),
+            ("1,5", None),
+            ("1.2.3", None),
+            ("--1", None),
+            (".", None),
+            ("-", None),
+            ("", None),
+        ];
+        for (text, millis) in table {
+            assert_eq!(decimal(text, 3), millis, "{text:?}");
+        }
+        assert_eq!((decimal("654", 0), decimal("654.5", 0)), (Some(654), Some(655)));
+    }
+}

@@ -1,0 +1,157 @@
+//! Lines to SRT, VTT and plain text. Pure.
+//!
+//! Files end their lines with LF. In SRT and VTT no two cues are on screen at once: automatic
+//! captions, which the platform shows two at a time, end where the next begins, and cues that
+//! begin together become one of several lines. In both, a cue's text has no blank line, which
+//! would end it.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use super::cue::TranscriptLine;
+use super::parse::tidy;
+
+/// How long a cue stays that has no length of its own, if no other comes before.
+const VISIBLE: u64 = 2_000;
+
+/// A SubRip file.
+///
+/// ```
+/// use vidra::{Seconds, TranscriptLine, to_srt};
+/// let line = |text: &str, offset, duration| TranscriptLine {
+///     text: text.to_owned(),
+///     offset: Seconds::from_millis(offset),
+///     duration: Seconds::from_millis(duration),
+///     lang: "en".into(),
+/// };
+/// let lines = [line("so nice to be here", 15_280, 6_040), line("thank you", 17_119, 999)];
+/// assert_eq!(
+///     to_srt(&lines),
+///     "1\n00:00:15,280 --> 00:00:17,119\nso nice to be here\n\n\
+///      2\n00:00:17,119 --> 00:00:18,118\nthank you\n"
+/// );
+/// ```
+pub fn to_srt(lines: &[TranscriptLine]) -> String {
+    let mut file = String::with_capacity(lines.iter().map(|line| line.text.len() + 48).sum());
+    for (index, cue) in timed(lines).iter().enumerate() {
+        let blank = if index == 0 { "" } else { "\n" };
+        let (start, end) = (Clock(cue.start, ','), Clock(cue.end, ','));
+        // The format has no escapes, so the one thing that a text must not hold is replaced by
+        // what it stands for.
+        let text = cue.text.replace("-->", "→");
+        let _ = write!(file, "{blank}{}\n{start} --> {end}\n{text}\n", index + 1);
+    }
+    file
+}
+
+/// A WebVTT file, with the language of the lines in its header.
+///
+/// ```
+/// use vidra::{Seconds, TranscriptLine, to_vtt};
+/// let line = TranscriptLine {
+///     text: "Q&A: is 1 < 2?".to_owned(),
+///     offset: Seconds::from_millis(360_000_000),
+///     duration: Seconds::from_millis(1_500),
+///     lang: "en".into(),
+/// };
+/// assert_eq!(
+///     to_vtt(&[line]),
+///     "WEBVTT\nLanguage: en\n\n100:00:00.000 --> 100:00:01.500\nQ&amp;A: is 1 &lt; 2?\n"
+/// );
+/// ```
+pub fn to_vtt(lines: &[TranscriptLine]) -> String {
+    let mut file = String::with_capacity(lines.iter().map(|line| line.text.len() + 48).sum());
+    file.push_str("WEBVTT\n");
+    if let Some(line) = lines.first().filter(|line| is_language(&line.lang)) {
+        let _ = writeln!(file, "Language: {}", line.lang);
+    }
+    for cue in timed(lines) {
+        let (start, end) = (Clock(cue.start, '.'), Clock(cue.end, '.'));
+        let _ = write!(file, "\n{start} --> {end}\n{}\n", escaped(&cue.text));
+    }
+    file
+}
+
+/// Plain text, each caption on a line of its own.
+///
+/// ```
+/// use vidra::{Seconds, TranscriptLine, to_text};
+/// let line = TranscriptLine {
+///     text: "Oggi voglio parlare di\nsottotitoli".to_owned(),
+///     offset: Seconds::from_millis(0),
+///     duration: Seconds::from_millis(0),
+///     lang: "it".into(),
+/// };
+/// assert_eq!(to_text(&[line]), "Oggi voglio parlare di sottotitoli\n");
+/// ```
+pub fn to_text(lines: &[TranscriptLine]) -> String {
+    let mut file = String::with_capacity(lines.iter().map(|line| line.text.len() + 1).sum());
+    for text in lines.iter().map(|line| tidy(&line.text)).filter(|text| !text.is_empty()) {
+        for (index, words) in text.split('\n').enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            file.extend([space, words]);
+        }
+        file.push('\n');
+    }
+    file
+}
+
+/// What is on screen from `start` to `end`, alone.
+struct Timed {
+    start: u64,
+    end: u64,
+    text: String,
+}
+
+/// Cues in order, none empty, none without length, none beside another.
+fn timed(lines: &[TranscriptLine]) -> Vec<Timed> {
+    let mut lines: Vec<&TranscriptLine> = lines.iter().collect();
+    lines.sort_by_key(|line| line.offset);
+    let mut cues: Vec<Timed> = Vec::with_capacity(lines.len());
+    for line in lines {
+        let (start, text) = (line.offset.as_millis(), tidy(&line.text));
+        let end = start.saturating_add(line.duration.as_millis());
+        match cues.last_mut() {
+            _ if text.is_empty() => {}
+            Some(before) if before.start == start => {
+                before.end = before.end.max(end);
+                before.text.extend(["\n", text.as_str()]);
+            }
+            _ => cues.push(Timed { start, end, text }),
+        }
+    }
+    let starts: Vec<u64> = cues.iter().skip(1).map(|cue| cue.start).collect();
+    for (cue, next) in cues.iter_mut().zip(starts.into_iter().chain([u64::MAX])) {
+        if cue.end == cue.start {
+            cue.end = cue.start.saturating_add(VISIBLE);
+        }
+        cue.end = cue.end.min(next);
+    }
+    cues
+}
+
+/// Milliseconds as `HH:MM:SS` and, after the separator of the format, `mmm`. Hours take as many
+/// digits as they need.
+struct Clock(u64, char);
+
+impl std::fmt::Display for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(millis, separator) = *self;
+        let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
+        let (seconds, millis) = (millis / 1_000 % 60, millis % 1_000);
+        write!(f, "{hours:02}:{minutes:02}:{seconds:02}{separator}{millis:03}")
+    }
+}
+
+/// Text in which nothing can be taken for a tag, a reference or the arrow between times.
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>']) {
+        return Cow::Borrowed(text);
+    }
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").into()
+}
+
+/// Whether it can stand in a header: letters, digits and hyphens, as in `zh-Hant`.
+fn is_language(code: &str) -> bool {
+    !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
