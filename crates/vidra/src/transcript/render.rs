@@ -36,10 +36,8 @@ pub fn to_srt(lines: &[TranscriptLine]) -> String {
     for (index, cue) in timed(lines).iter().enumerate() {
         let blank = if index == 0 { "" } else { "\n" };
         let (start, end) = (Clock(cue.start, ','), Clock(cue.end, ','));
-        // The format has no escapes, so the one thing that a text must not hold is replaced by
-        // what it stands for.
-        let text = cue.text.replace("-->", "→");
-        let _ = write!(file, "{blank}{}\n{start} --> {end}\n{text}\n", index + 1);
+        let _ = write!(file, "{blank}{}\n{start} --> {end}\n", index + 1);
+        push_srt(&mut file, &cue.text);
     }
     file
 }
@@ -141,6 +139,28 @@ impl std::fmt::Display for Clock {
         let (seconds, millis) = (millis / 1_000 % 60, millis % 1_000);
         write!(f, "{hours:02}:{minutes:02}:{seconds:02}{separator}{millis:03}")
     }
+}
+
+/// SRT has no escapes. What readers take for the head of the next cue is written otherwise: the
+/// arrow as what it stands for, and a number that stands alone in the same line as what follows.
+fn push_srt(file: &mut String, text: &str) {
+    let mut lines = text.split('\n').peekable();
+    while let Some(line) = lines.next() {
+        file.push_str(&line.replace("-->", "→"));
+        let above_digits = lines.peek().is_some_and(|next| next.starts_with(is_digit));
+        file.push(if above_digits && is_index(line) { ' ' } else { '\n' });
+    }
+}
+
+/// What a lenient reader accepts as the number of a cue.
+fn is_index(line: &str) -> bool {
+    let digits = line.strip_prefix('-').unwrap_or(line);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    !whole.is_empty() && [whole, fraction].iter().all(|part| part.chars().all(is_digit))
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
 }
 
 /// Text in which nothing can be taken for a tag, a reference or the arrow between times.

@@ -7,4 +7,5 @@ mod operations;
 mod recorded;
 mod selection;
 mod sim;
+mod timedtext;
 mod upstream;

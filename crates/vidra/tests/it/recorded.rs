@@ -107,8 +107,13 @@ fn millis(text: &str) -> String {
 
 /// The folder of Data API recordings, or `None` where it is missing and need not be there.
 fn fixtures() -> Option<PathBuf> {
+    fixtures_of("data-api")
+}
+
+/// The same for any part of the platform.
+pub(crate) fn fixtures_of(part: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures");
-    let folder = std::env::var_os("VIDRA_FIXTURES").map_or(beside, PathBuf::from).join("data-api");
+    let folder = std::env::var_os("VIDRA_FIXTURES").map_or(beside, PathBuf::from).join(part);
     if folder.is_dir() {
         return Some(folder);
     }
@@ -118,7 +123,7 @@ fn fixtures() -> Option<PathBuf> {
     None
 }
 
-fn bytes_of(folder: &Path, name: &str) -> Bytes {
+pub(crate) fn bytes_of(folder: &Path, name: &str) -> Bytes {
     let path = folder.join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).into()
 }
