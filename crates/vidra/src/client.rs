@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::Stream;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use crate::batch::{self, Batch, BatchEvent, BatchQuery};
 use crate::channel::{self, Channel, ChannelVideo};
 use crate::comment::{self, Comment, CommentQuery, CommentThread};
 use crate::error::Result;
@@ -16,9 +18,14 @@ use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::playlist::{self, Playlist, PlaylistIds, PlaylistInfo};
 use crate::region::{self, CategoryQuery, Language, Region, VideoCategory};
 use crate::selection::{Selected, Selection};
+use crate::transcript::clients::Clients;
+use crate::transcript::{self, CaptionTrack, Transcript, TranscriptQuery};
+use crate::upstream::egress::{Care, Egress, Egresses};
+use crate::upstream::pace::Pace;
 use crate::upstream::quota::{Ledger, Quota, QuotaLimits};
 use crate::upstream::retry::{RetryBudget, RetryPolicy};
 use crate::upstream::transport::{Network, Transport};
+use crate::upstream::web::{Errand, Place, PotProvider, Web};
 use crate::upstream::{ApiKey, Cost, Scope, Upstream};
 use crate::video::{self, Video, VideoTitle};
 
@@ -26,8 +33,11 @@ use crate::video::{self, Video, VideoTitle};
 #[derive(Clone)]
 pub struct Vidra {
     upstream: Arc<Upstream>,
+    web: Arc<Web>,
     /// How long an operation may take in all.
     deadline: Duration,
+    /// How long the transcripts of a playlist may take in all.
+    batch_deadline: Duration,
     /// Whether the small search bucket may be used where nothing cheaper finds a channel.
     search: bool,
     /// What the operations of this handle have cost together.
@@ -44,8 +54,42 @@ pub struct Builder {
     retry: RetryPolicy,
     attempt_timeout: Duration,
     deadline: Duration,
+    batch_deadline: Duration,
     search: bool,
+    web_url: String,
+    proxies: Vec<Network>,
+    pacing: Pacing,
+    block_pause: Option<Duration>,
+    pot_provider: Option<String>,
+    clients: Clients,
 }
+
+/// How fast transcripts are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pacing {
+    /// 300 at once and 1,000 an hour at the platform's own address, as fast as can be elsewhere.
+    Auto,
+    /// As fast as can be.
+    Off,
+    /// So, wherever they are asked for.
+    At(Pace),
+}
+
+impl Pacing {
+    const CAREFUL: Pace = Pace { burst: 300, per_hour: 1_000 };
+    /// Translations are limited far harder than the captions that they are made from.
+    const TRANSLATIONS: Pace = Pace { burst: 20, per_hour: 100 };
+
+    fn pace(self, web_url: &str) -> Option<Pace> {
+        match self {
+            Self::Auto => (web_url == PLATFORM).then_some(Self::CAREFUL),
+            Self::Off => None,
+            Self::At(pace) => Some(pace),
+        }
+    }
+}
+
+const PLATFORM: &str = "https://www.youtube.com";
 
 impl Default for Builder {
     fn default() -> Self {
@@ -58,7 +102,14 @@ impl Default for Builder {
             retry: RetryPolicy::default(),
             attempt_timeout: Duration::from_secs(10),
             deadline: Duration::from_secs(120),
+            batch_deadline: Duration::from_secs(3600),
             search: true,
+            web_url: PLATFORM.to_owned(),
+            proxies: vec![],
+            pacing: Pacing::Auto,
+            block_pause: None,
+            pot_provider: None,
+            clients: Clients::builtin(),
         }
     }
 }
@@ -119,14 +170,89 @@ impl Builder {
         self
     }
 
+    /// How long the transcripts of a playlist may take in all.
+    pub fn batch_deadline(mut self, limit: Duration) -> Self {
+        self.batch_deadline = limit;
+        self
+    }
+
+    /// Another address of the platform's public pages: a simulator.
+    pub fn web_url(mut self, url: &str) -> Self {
+        self.web_url = url.trim_end_matches('/').to_owned();
+        self
+    }
+
+    /// Ask for transcripts through these proxies, in turn, and not from this machine's address.
+    pub fn proxies(mut self, proxies: Vec<Network>) -> Self {
+        self.proxies = proxies;
+        self
+    }
+
+    /// How fast transcripts are asked for, by each address.
+    pub fn pacing(mut self, pacing: Pacing) -> Self {
+        self.pacing = pacing;
+        self
+    }
+
+    /// How long nothing is asked from an address after the platform blocked it; by default 15
+    /// minutes, and a second where the platform is played by a stand-in.
+    pub fn block_pause(mut self, pause: Duration) -> Self {
+        self.block_pause = Some(pause);
+        self
+    }
+
+    /// A service that makes proof-of-origin tokens, asked with `POST /get_pot`.
+    pub fn pot_provider(mut self, url: &str) -> Self {
+        self.pot_provider = Some(url.trim_end_matches('/').to_owned());
+        self
+    }
+
+    /// Other players than those of this release.
+    pub fn clients(mut self, clients: Clients) -> Self {
+        self.clients = clients;
+        self
+    }
+
+    /// How carefully each address is used: with the platform itself very, with a stand-in not at all
+    /// unless that was asked for.
+    fn care(&self) -> Care {
+        let requests = self.pacing.pace(&self.web_url);
+        let usual_pause = if self.web_url == PLATFORM { 15 * 60 } else { 1 };
+        Care {
+            requests,
+            translations: requests.map(|_| Pacing::TRANSLATIONS),
+            pause: self.block_pause.unwrap_or(Duration::from_secs(usual_pause)),
+        }
+    }
+
     /// The client.
     pub fn build(self) -> Vidra {
+        let care = self.care();
+        let transport = self.transport.unwrap_or_else(|| Arc::new(Network::new()));
+        let now = Instant::now();
+        let mut egresses: Vec<Egress> =
+            self.proxies.into_iter().map(|proxy| Egress::new(Arc::new(proxy), care, now)).collect();
+        if egresses.is_empty() {
+            egresses.push(Egress::new(Arc::clone(&transport), care, now));
+        }
+        let pot_transport = || Arc::clone(&transport);
+        let web = Web {
+            origin: self.web_url,
+            egresses: Egresses::new(egresses),
+            clients: self.clients,
+            pot_provider: self
+                .pot_provider
+                .map(|url| PotProvider { url, transport: pot_transport() }),
+            retry: self.retry,
+            budget: RetryBudget::new(),
+            attempt_timeout: self.attempt_timeout,
+        };
         let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
         let ledger = Ledger::new(self.limits, file, Timestamp::now());
         let upstream = Upstream {
             base: self.data_api_url,
             key: self.key,
-            transport: self.transport.unwrap_or_else(|| Arc::new(Network::new())),
+            transport,
             ledger: Arc::new(ledger),
             retry: self.retry,
             budget: RetryBudget::new(),
@@ -135,7 +261,9 @@ impl Builder {
         };
         Vidra {
             upstream: Arc::new(upstream),
+            web: Arc::new(web),
             deadline: self.deadline,
+            batch_deadline: self.batch_deadline,
             search: self.search,
             cost: Cost::default(),
         }
@@ -263,9 +391,38 @@ impl Vidra {
         region::categories(&self.scope(), query, hl).await
     }
 
+    /// The transcript of a video. Needs no key and costs no units: two requests as a rule.
+    pub async fn transcript(&self, id: VideoId, query: &TranscriptQuery) -> Result<Transcript> {
+        transcript::one(&self.errand(id, &Place::default()), query).await
+    }
+
+    /// The caption tracks of a video. Needs no key and costs no units.
+    pub async fn tracks(&self, id: VideoId) -> Result<Vec<CaptionTrack>> {
+        transcript::tracks(&self.errand(id, &Place::default())).await
+    }
+
+    /// The transcripts of a playlist, told as they come; a video that has none fails alone. Costs 1
+    /// unit for each page of 50 entries. Dropping the stream ends the work. An `Err` is the last
+    /// item: the playlist itself could not be read.
+    pub fn playlist_transcripts(
+        &self,
+        id: &PlaylistId,
+        query: &BatchQuery,
+    ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
+        let mut scope = self.scope();
+        let deadline = Instant::now() + self.batch_deadline;
+        scope.deadline = deadline;
+        let web = Arc::clone(&self.web);
+        batch::run(Batch { scope, web, deadline, id: id.clone(), query: query.clone() })
+    }
+
     /// What is left of the day. Costs nothing.
     pub async fn quota(&self) -> Result<Quota> {
         self.scope().quota().await
+    }
+
+    fn errand<'a>(&'a self, id: VideoId, place: &'a Place) -> Errand<'a> {
+        Errand { web: &self.web, id, deadline: Instant::now() + self.deadline, place }
     }
 
     fn scope(&self) -> Scope {

@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::transcript::reason::Reason;
+
 /// What went wrong, by what can be done about it.
 ///
 /// Not `#[non_exhaustive]` on purpose: a new kind must not compile until every door knows it.
@@ -26,6 +28,8 @@ pub enum ErrorKind {
     UpstreamKey,
     /// The platform answered with an error, or with something that is not what it promises.
     Upstream,
+    /// The platform takes this address for a bot. Another address or a pause is needed.
+    Blocked,
     /// The platform did not answer within the request's deadline.
     Timeout,
     /// A bug of ours.
@@ -44,6 +48,8 @@ struct Inner {
     message: String,
     details: Vec<String>,
     retry_after: Option<Duration>,
+    /// Why a transcript could not be had, where that is what failed.
+    reason: Option<Reason>,
     /// What the platform or the network said; for the log, never for the caller.
     cause: Option<String>,
 }
@@ -56,6 +62,7 @@ impl Error {
             message: message.into(),
             details: vec![],
             retry_after: None,
+            reason: None,
             cause: None,
         };
         Self { inner: Arc::new(inner) }
@@ -69,6 +76,15 @@ impl Error {
     /// `Video not found: dQw4w9WgXcQ`.
     pub fn not_found(what: &str, id: impl fmt::Display) -> Self {
         Self::new(ErrorKind::NotFound, format!("{what} not found: {id}"))
+    }
+
+    /// A transcript that could not be had: the machine's word for it is the first of the details.
+    pub(crate) fn no_transcript(reason: Reason, message: String) -> Self {
+        Self::new(reason.kind(), message).with(|inner| {
+            inner.reason = Some(reason);
+            inner.details.push(format!("reason: {}", reason.code()));
+            inner.details.extend(reason.hint().map(str::to_owned));
+        })
     }
 
     pub(crate) fn retry_in(self, wait: Option<Duration>) -> Self {
@@ -107,6 +123,11 @@ impl Error {
     /// How long to wait before asking again can help, where that is known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.inner.retry_after
+    }
+
+    /// Why a transcript could not be had, where that is what failed.
+    pub fn reason(&self) -> Option<Reason> {
+        self.inner.reason
     }
 
     /// What the platform or the network said. For logs only: it is upstream's text, not ours.

@@ -42,6 +42,7 @@
 //! [`upstream::transport`] (one exchange). [`ident`], [`mod@format`] and
 //! [`selection`] are pure.
 
+pub mod batch;
 pub mod channel;
 pub mod client;
 pub mod comment;
@@ -57,8 +58,9 @@ pub mod transcript;
 pub mod upstream;
 pub mod video;
 
+pub use batch::{BatchEvent, BatchQuery, BatchStatus, BatchSummary, VideoTranscript};
 pub use channel::{Channel, ChannelVideo};
-pub use client::{Builder, Vidra};
+pub use client::{Builder, Pacing, Vidra};
 pub use comment::{Comment, CommentOrder, CommentQuery, CommentThread};
 pub use error::{Error, ErrorKind, Result};
 pub use ident::link::Link;
@@ -67,7 +69,14 @@ pub use playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 pub use region::{CategoryQuery, Language, Region, VideoCategory};
 pub use selection::{Selected, Selection};
 pub use thumbnail::{Thumbnail, Thumbnails};
-pub use transcript::{Cue, Seconds, TranscriptLine, to_srt, to_text, to_vtt};
+pub use transcript::choice::Languages;
+pub use transcript::clients::Clients;
+pub use transcript::reason::Reason;
+pub use transcript::{
+    CaptionTrack, Cue, Seconds, Transcript, TranscriptLine, TranscriptQuery, to_srt, to_text,
+    to_vtt,
+};
+pub use upstream::pace::Pace;
 pub use upstream::quota::{Quota, QuotaLimits, SearchBilling};
 pub use upstream::retry::RetryPolicy;
 pub use upstream::transport::{InProcess, Network, Transport};

@@ -264,6 +264,44 @@ impl Wanted {
     }
 }
 
+/// An entry as it is listed.
+pub(crate) struct Listed {
+    /// `None` where the platform does not tell which video it is.
+    pub(crate) video: Entry,
+    /// Empty where the video is private or deleted.
+    pub(crate) title: String,
+    pub(crate) is_available: bool,
+}
+
+impl Listed {
+    /// Private and deleted videos are listed under a title of the platform's, without an owner and
+    /// without a date. In old answers no entry has those, so all three have to agree.
+    fn from_wire(item: wire::PlaylistItem) -> Self {
+        let dated = item
+            .content_details
+            .as_ref()
+            .is_some_and(|content| content.video_published_at.is_some());
+        let snippet = item.snippet.as_ref();
+        let owned = snippet.is_some_and(|snippet| snippet.video_owner_channel_id.is_some());
+        let title = snippet.and_then(|snippet| snippet.title.clone()).unwrap_or_default();
+        let is_available =
+            dated || owned || !matches!(title.as_str(), "Private video" | "Deleted video");
+        let title = if is_available { title } else { String::new() };
+        Self { video: item.video_id(), title, is_available }
+    }
+}
+
+/// The entries of a playlist with their titles, page by page.
+pub(crate) fn listing(scope: &Scope, id: &PlaylistId) -> impl Stream<Item = Result<Vec<Listed>>> {
+    let call = Call::new(Endpoint::PlaylistItems, "Playlist", id)
+        .with("part", "snippet,contentDetails")
+        .with("playlistId", id.as_str())
+        .with("maxResults", "50");
+    scope
+        .pages(call)
+        .map_ok(|page: Vec<wire::PlaylistItem>| page.into_iter().map(Listed::from_wire).collect())
+}
+
 /// An entry of a playlist; `None` where the platform does not tell which video it is.
 pub(crate) type Entry = Option<VideoId>;
 

@@ -5,9 +5,12 @@
 
 pub mod call;
 mod classify;
+pub(crate) mod egress;
+pub mod pace;
 pub mod quota;
 pub mod retry;
 pub mod transport;
+pub(crate) mod web;
 pub(crate) mod wire;
 
 use std::collections::HashSet;

@@ -64,6 +64,11 @@ pub(crate) struct Call {
     params: Vec<(&'static str, String)>,
 }
 
+/// What has to be escaped in a query: all but what RFC 3986 leaves alone everywhere, and the comma,
+/// which the platform's lists are written with.
+pub(crate) const ESCAPED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b',');
+
 /// What was asked for, in the caller's words: `Video`, `dQw4w9WgXcQ`.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
@@ -90,10 +95,6 @@ impl Call {
 
     /// Path and query below the base URL.
     pub(crate) fn target(&self) -> String {
-        /// All but what RFC 3986 leaves alone everywhere, and the comma, which the platform's lists
-        /// are written with.
-        const ESCAPED: &AsciiSet =
-            &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b',');
         let mut target = String::from(self.endpoint.path());
         for (index, (name, value)) in self.params.iter().enumerate() {
             target.push(if index == 0 { '?' } else { '&' });

@@ -165,7 +165,7 @@ fn error(meaning: Meaning, Subject { what, id }: &Subject, refusal: &Refusal) ->
 }
 
 /// `Retry-After` in either of its forms; anything else counts as absent.
-fn retry_after(answer: &Answer, now: Timestamp) -> Option<Duration> {
+pub(crate) fn retry_after(answer: &Answer, now: Timestamp) -> Option<Duration> {
     let value = answer.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));

@@ -70,6 +70,21 @@ pub struct Network {
 impl Network {
     /// A connection pool of its own.
     pub fn new() -> Self {
+        Self::build(None)
+    }
+
+    /// The same through a proxy: `http://`, `https://`, `socks5://` or `socks5h://`, with user and
+    /// password where it asks for them. `Err` says what is wrong with the address, without it.
+    pub fn through(proxy: &str) -> Result<Self, &'static str> {
+        let schemes = ["http://", "https://", "socks5://", "socks5h://"];
+        if !schemes.iter().any(|scheme| proxy.starts_with(scheme)) {
+            return Err("a proxy is an http, https or socks5 URL");
+        }
+        let proxy = reqwest::Proxy::all(proxy).map_err(|_| "the proxy's URL is not valid")?;
+        Ok(Self::build(Some(proxy)))
+    }
+
+    fn build(proxy: Option<reqwest::Proxy>) -> Self {
         let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -79,7 +94,11 @@ impl Network {
             .with_no_client_auth();
         // With a TLS configuration of our own, HTTP/2 has to be offered by hand.
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let client = reqwest::Client::builder()
+        let builder = match proxy {
+            Some(proxy) => reqwest::Client::builder().proxy(proxy),
+            None => reqwest::Client::builder(),
+        };
+        let client = builder
             .tls_backend_preconfigured(tls)
             // A redirect could carry the key to another host.
             .redirect(reqwest::redirect::Policy::none())
@@ -138,7 +157,9 @@ where
 {
     let (head, body) = response.into_parts();
     let mut body = std::pin::pin!(body);
-    let mut whole = BytesMut::new();
+    // As large as promised, within reason: growing by doubling would leave twice the room.
+    let promised = usize::try_from(body.size_hint().lower()).unwrap_or(0).min(1024 * 1024);
+    let mut whole = BytesMut::with_capacity(promised);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         if whole.len() + data.len() > MAX_BODY {

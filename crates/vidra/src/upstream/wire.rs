@@ -2,6 +2,28 @@
 //! null or of another type, counts are strings here and numbers there, and an error may be a bare
 //! string.
 
+/// Declares what is read of an object. Every member is optional and read by [`member`].
+macro_rules! shapes {
+    ($($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        pub(crate) struct $name {
+            $(
+                #[serde(deserialize_with = "member")]
+                pub(crate) $field: Option<$type>,
+            )*
+        }
+
+        impl Member for $name {
+            fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
+                Object::from_map(map).map(|object| object.map(|Object(shape)| shape))
+            }
+        }
+    )+};
+}
+
+pub(crate) mod innertube;
 mod member;
 
 use std::fmt;
@@ -61,27 +83,6 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
 
         deserializer.deserialize_map(AnObject(PhantomData))
     }
-}
-
-/// Declares what is read of an object. Every member is optional and read by [`member`].
-macro_rules! shapes {
-    ($($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })+) => {$(
-        $(#[$meta])*
-        #[derive(Debug, Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        pub(crate) struct $name {
-            $(
-                #[serde(deserialize_with = "member")]
-                pub(crate) $field: Option<$type>,
-            )*
-        }
-
-        impl Member for $name {
-            fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
-                Object::from_map(map).map(|object| object.map(|Object(shape)| shape))
-            }
-        }
-    )+};
 }
 
 shapes! {
@@ -158,11 +159,14 @@ shapes! {
     }
 
     PlaylistItemSnippet {
+        title: String,
+        video_owner_channel_id: String,
         resource_id: VideoReference,
     }
 
     VideoReference {
         video_id: String,
+        video_published_at: String,
     }
 
     CommentThread {

@@ -1,11 +1,14 @@
 //! The library from outside. One binary, so that it links once.
 
+mod batch;
 mod format;
 mod ident;
 mod network;
 mod operations;
+mod players;
 mod recorded;
 mod selection;
 mod sim;
 mod timedtext;
+mod transcripts;
 mod upstream;

@@ -15,6 +15,7 @@ pub(crate) fn builder(sim: &Simulator) -> Builder {
     Vidra::builder()
         .key(ApiKey::new("demo-key"))
         .data_api_url("http://sim.invalid/youtube/v3")
+        .web_url("http://sim.invalid")
         .transport(InProcess(sim.clone()))
         .retry(RetryPolicy { retries: 2, delay: Duration::from_millis(300) })
 }

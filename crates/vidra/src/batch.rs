@@ -1,0 +1,268 @@
+//! Transcripts of a whole playlist: bounded, one failure never failing the rest, told as they come.
+
+mod parse;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{FutureExt, Stream, TryStreamExt, stream};
+use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::{PlaylistId, VideoId};
+use crate::playlist::{self, Listed};
+use crate::transcript::choice::Languages;
+use crate::transcript::reason::Reason;
+use crate::transcript::{self, TranscriptLine, TranscriptQuery};
+use crate::upstream::Scope;
+use crate::upstream::web::{Errand, Place, Web};
+
+/// Which transcripts of a playlist, and how many at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchQuery {
+    /// How many transcripts may be under way together.
+    pub concurrency: usize,
+    /// The first place of the playlist, counted from 1.
+    pub from: Option<u64>,
+    /// The last place, included; past the end is the end.
+    pub to: Option<u64>,
+    /// The languages that will do, most wanted first; by default the one that is spoken.
+    pub languages: Languages,
+}
+
+impl Default for BatchQuery {
+    fn default() -> Self {
+        Self { concurrency: 3, from: None, to: None, languages: Languages::default() }
+    }
+}
+
+/// What became of one entry.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct VideoTranscript {
+    /// The video's id; empty where the platform does not tell it.
+    #[cfg_attr(feature = "openapi", schema(example = "dQw4w9WgXcQ"))]
+    pub video_id: String,
+    /// The title; empty where the video is private or deleted.
+    pub title: String,
+    /// The place in the whole playlist, counted from 1.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, example = 1))]
+    pub position: u64,
+    /// Whether there is a transcript.
+    pub status: BatchStatus,
+    /// The lines; absent on a failed result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub lines: Option<Vec<TranscriptLine>>,
+    /// Why there are none, with the machine's word for it in brackets; absent on a successful one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            nullable = false,
+            example = "Video has no captions: dQw4w9WgXcQ (captions_disabled)"
+        )
+    )]
+    pub error: Option<String>,
+}
+
+/// What became of an entry, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum BatchStatus {
+    /// There is a transcript.
+    Success,
+    /// There is none.
+    Failed,
+}
+
+/// The counts of a whole batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct BatchSummary {
+    /// The playlist's id.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"))]
+    pub playlist_id: PlaylistId,
+    /// How many entries the playlist has.
+    pub total_videos: u64,
+    /// The first and last place that were asked for.
+    #[cfg_attr(feature = "openapi", schema(example = json!([1, 25])))]
+    pub requested_range: [u64; 2],
+    /// How many results are a success.
+    pub succeeded: u64,
+    /// How many are not.
+    pub failed: u64,
+}
+
+/// Something that happened in a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BatchEvent {
+    /// An entry is done, in whatever order.
+    Result(VideoTranscript),
+    /// An entry has to wait this long for its turn, so that the platform does not block us.
+    Waiting(Duration),
+    /// All is done. The last event.
+    Done(BatchSummary),
+}
+
+/// A batch and all it works with.
+pub(crate) struct Batch {
+    pub(crate) scope: Scope,
+    pub(crate) web: Arc<Web>,
+    /// When the whole batch has to be done.
+    pub(crate) deadline: Instant,
+    pub(crate) id: PlaylistId,
+    pub(crate) query: BatchQuery,
+}
+
+/// Results that a slow reader has not taken yet; beyond them the work waits for the reader.
+const UNREAD: usize = 2;
+
+/// Entries that may wait (for a retry, for their turn) beside those at work. With more, a playlist
+/// of thousands would be started at once as soon as the platform stumbles.
+const WAITING: usize = 32;
+
+type Events = mpsc::Sender<Result<BatchEvent>>;
+
+/// An entry and its place, counted from 1.
+type Placed = (u64, Listed);
+
+/// Runs the batch as a task of its own, which ends when the stream is dropped.
+pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send {
+    let (events, receiver) = mpsc::channel(UNREAD);
+    tokio::spawn(async move {
+        tokio::select! {
+            () = events.closed() => {}
+            () = work(Arc::new(batch), &events) => {}
+        }
+    });
+    stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) })
+}
+
+/// Walks through the playlist and transcribes beside it: entries start while later pages are still
+/// being asked for.
+async fn work(batch: Arc<Batch>, events: &Events) {
+    let (entries, waiting) = mpsc::unbounded_channel();
+    let walked = walk(&batch, entries);
+    let (total, (succeeded, failed)) = tokio::join!(walked, transcribe(&batch, waiting, events));
+    let query = &batch.query;
+    let last = total.map(|total_videos| {
+        let requested_range = [query.from.unwrap_or(1), query.to.unwrap_or(total_videos)];
+        let playlist_id = batch.id.clone();
+        BatchEvent::Done(BatchSummary {
+            playlist_id,
+            total_videos,
+            requested_range,
+            succeeded,
+            failed,
+        })
+    });
+    let _ = events.send(last).await;
+}
+
+/// Hands on the entries that were asked for, and counts them all.
+async fn walk(batch: &Batch, entries: mpsc::UnboundedSender<Placed>) -> Result<u64> {
+    let BatchQuery { from, to, .. } = batch.query;
+    let mut total = 0;
+    let mut pages = std::pin::pin!(playlist::listing(&batch.scope, &batch.id));
+    while let Some(page) = pages.try_next().await? {
+        for entry in page {
+            total += 1;
+            if from.is_none_or(|from| total >= from) && to.is_none_or(|to| total <= to) {
+                // The receiver lives until this sender is gone.
+                let _ = entries.send((total, entry));
+            }
+        }
+    }
+    Ok(total)
+}
+
+/// Transcribes entries, never more at a time than asked, and counts what became of them.
+async fn transcribe(
+    batch: &Arc<Batch>,
+    mut waiting: mpsc::UnboundedReceiver<Placed>,
+    events: &Events,
+) -> (u64, u64) {
+    let places = Arc::new(Semaphore::new(batch.query.concurrency));
+    let most = batch.query.concurrency + WAITING;
+    // Ends its tasks when it is dropped, and so when the reader is gone.
+    let mut under_way = JoinSet::new();
+    let (mut succeeded, mut failed, mut more) = (0, 0, true);
+    loop {
+        tokio::select! {
+            started = next(&places, &mut waiting), if more && under_way.len() < most => match started {
+                Some((entry, permit)) => {
+                    let place = Place::taken(Arc::clone(&places), permit, telling(events));
+                    under_way.spawn(transcript_of(Arc::clone(batch), entry, place));
+                }
+                None => more = false,
+            },
+            Some(done) = under_way.join_next() => {
+                let result = done.expect("a panic is caught inside, and nobody aborts");
+                match result.status {
+                    BatchStatus::Success => succeeded += 1,
+                    BatchStatus::Failed => failed += 1,
+                }
+                let _ = events.send(Ok(BatchEvent::Result(result))).await;
+            }
+            else => return (succeeded, failed),
+        }
+    }
+}
+
+/// The next entry, once there is a place for it.
+async fn next(
+    places: &Arc<Semaphore>,
+    waiting: &mut mpsc::UnboundedReceiver<Placed>,
+) -> Option<(Placed, OwnedSemaphorePermit)> {
+    let permit = Arc::clone(places).acquire_owned().await.ok()?;
+    Some((waiting.recv().await?, permit))
+}
+
+/// Tells the reader that an entry waits; a reader who has no room for that news needs none of it.
+fn telling(events: &Events) -> impl Fn(Duration) + Send + Sync + 'static {
+    let events = events.clone();
+    move |wait| {
+        let _ = events.try_send(Ok(BatchEvent::Waiting(wait)));
+    }
+}
+
+async fn transcript_of(
+    batch: Arc<Batch>,
+    (position, entry): Placed,
+    place: Place,
+) -> VideoTranscript {
+    let result = match entry.video {
+        Some(id) if entry.is_available => {
+            let errand = Errand { web: &batch.web, id, deadline: batch.deadline, place: &place };
+            let wanted =
+                TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
+            let caught = AssertUnwindSafe(transcript::one(&errand, &wanted)).catch_unwind().await;
+            caught.unwrap_or_else(|_| {
+                Err(Error::new(ErrorKind::Internal, "Something went wrong inside the service"))
+            })
+        }
+        Some(id) => Err(Reason::VideoUnavailable.error(id)),
+        None => Err(Error::not_found("Video", format!("entry {position} of the playlist"))),
+    };
+    let video_id = entry.video.as_ref().map(VideoId::to_string).unwrap_or_default();
+    let (status, lines, error) = match result {
+        Ok(lines) => (BatchStatus::Success, Some(lines), None),
+        Err(error) => (BatchStatus::Failed, None, Some(told(&error))),
+    };
+    VideoTranscript { video_id, title: entry.title, position, status, lines, error }
+}
+
+fn told(error: &Error) -> String {
+    match error.reason() {
+        Some(reason) => format!("{} ({})", error.message(), reason.code()),
+        None => error.message().to_owned(),
+    }
+}

@@ -1,0 +1,75 @@
+//! JSON to a [`BatchQuery`], naming every fault at once.
+
+use serde_json::Value;
+
+use super::BatchQuery;
+use crate::error::{Error, Result};
+use crate::transcript::choice::Languages;
+
+/// The most transcripts under way together.
+const MOST: u64 = 20;
+
+impl BatchQuery {
+    /// Reads `{"concurrency", "from", "to", "lang"}`, all optional; numbers may come as strings.
+    ///
+    /// ```
+    /// use vidra::BatchQuery;
+    /// let query = BatchQuery::from_json(&serde_json::json!({"concurrency": "8", "to": 50})).unwrap();
+    /// assert_eq!((query.concurrency, query.from, query.to), (8, None, Some(50)));
+    /// ```
+    pub fn from_json(body: &Value) -> Result<Self> {
+        let mut faults = vec![];
+        let Some(fields) = body.as_object() else {
+            return Err(invalid(vec!["body: must be an object".to_owned()]));
+        };
+        let mut query = Self::default();
+        for (name, value) in fields {
+            let fault = match name.as_str() {
+                "concurrency" => {
+                    whole(value, 1..=MOST).map(|number| query.concurrency = number as usize).err()
+                }
+                "from" => whole(value, 1..=u64::MAX).map(|place| query.from = Some(place)).err(),
+                "to" => whole(value, 1..=u64::MAX).map(|place| query.to = Some(place)).err(),
+                "lang" => languages(value).map(|wanted| query.languages = wanted).err(),
+                _ => Some("unknown field".to_owned()),
+            };
+            faults.extend(fault.map(|fault| format!("{}: {fault}", crate::ident::shown(name))));
+        }
+        if query.from.zip(query.to).is_some_and(|(from, to)| from > to) {
+            faults.push("from: is greater than to".to_owned());
+        }
+        if faults.is_empty() { Ok(query) } else { Err(invalid(faults)) }
+    }
+}
+
+fn invalid(faults: Vec<String>) -> Error {
+    Error::invalid("The request is not valid", faults)
+}
+
+/// A whole number, also one that is written as a string or as `3.0`.
+fn whole(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
+    let number = match value {
+        Value::Number(number) => number.as_u64().or_else(|| from_float(number.as_f64()?)),
+        Value::String(text) if text.trim().bytes().all(|byte| byte.is_ascii_digit()) => {
+            text.trim().parse().ok()
+        }
+        _ => None,
+    };
+    number.filter(|number| bounds.contains(number)).ok_or_else(|| match bounds.into_inner() {
+        (least, u64::MAX) => format!("must be a whole number, {least} or more"),
+        (least, most) => format!("must be a whole number from {least} to {most}"),
+    })
+}
+
+fn from_float(number: f64) -> Option<u64> {
+    let is_whole = number.fract() == 0.0 && (0.0..=9e15).contains(&number);
+    is_whole.then_some(number as u64)
+}
+
+fn languages(value: &Value) -> Result<Languages, String> {
+    match value {
+        Value::String(text) if text.trim().is_empty() => Ok(Languages::default()),
+        Value::String(text) => Languages::parse(text).map_err(str::to_owned),
+        _ => Err("must be a language code, or several separated by commas".to_owned()),
+    }
+}

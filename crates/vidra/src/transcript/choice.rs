@@ -1,0 +1,99 @@
+//! Which track to read: pure.
+
+use super::player::{Player, Track};
+
+/// The languages that a caller wants, most wanted first; none for the language that is spoken.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Languages(Vec<String>);
+
+impl Languages {
+    /// Reads `de` or `de,en`. `Err` says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let codes: Vec<String> = text
+            .split(',')
+            .map(str::trim)
+            .filter(|code| !code.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let is_code = |code: &String| {
+            let clean = code.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+            clean && (2..=20).contains(&code.len())
+        };
+        match codes.len() {
+            0 => Err("must name a language"),
+            1..=10 if codes.iter().all(is_code) => Ok(Self(codes)),
+            1..=10 => Err("must be language codes such as en, pt-BR or zh-Hans"),
+            _ => Err("must not name more than 10 languages"),
+        }
+    }
+}
+
+/// Every track that answers the request, best first. On an empty body the next one is read.
+pub(crate) fn candidates<'a>(player: &'a Player, wanted: &Languages) -> Vec<&'a Track> {
+    let mut chosen: Vec<&Track> = vec![];
+    if wanted.0.is_empty() {
+        let spoken = spoken_language(player);
+        chosen.extend(spoken.iter().flat_map(|code| in_language(&player.tracks, code)));
+        chosen.extend(player.default_track.and_then(|index| player.tracks.get(index)));
+        if chosen.is_empty() {
+            chosen.extend(player.tracks.first());
+        }
+    } else {
+        chosen.extend(wanted.0.iter().flat_map(|code| in_language(&player.tracks, code)));
+    }
+    let mut distinct: Vec<&Track> = Vec::with_capacity(chosen.len());
+    for track in chosen {
+        // Two tracks of one language are two tracks, so identity is what counts.
+        if !distinct.iter().any(|known| std::ptr::eq(*known, track)) {
+            distinct.push(track);
+        }
+    }
+    distinct
+}
+
+/// What is spoken: the language that was recognised, or that of the default audio track. A dubbed
+/// video has several recognised ones; the default audio track says which is the original.
+fn spoken_language(player: &Player) -> Option<String> {
+    let recognised = || player.tracks.iter().filter(|track| track.is_auto_generated);
+    let audio = player.audio_language.as_deref();
+    let original =
+        audio.and_then(|code| recognised().find(|track| base(&track.language_code) == base(code)));
+    original
+        .or_else(|| recognised().next())
+        .map(|track| track.language_code.clone())
+        .or_else(|| audio.map(str::to_owned))
+}
+
+/// The tracks for one code: exact before related, made by people before recognised by machine, and
+/// forced ones, which hold only what is not understood without them, last.
+fn in_language<'a>(tracks: &'a [Track], code: &str) -> Vec<&'a Track> {
+    let mut found: Vec<(u8, &Track)> = tracks
+        .iter()
+        .filter_map(|track| {
+            let distance = distance(&track.language_code, code)?;
+            let making = match track {
+                Track { is_forced: true, .. } => 2,
+                Track { is_auto_generated: true, .. } => 1,
+                _ => 0,
+            };
+            Some((distance * 3 + making, track))
+        })
+        .collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, track)| track).collect()
+}
+
+/// 0 for the very code, 1 for a related one, `None` for another language. `pt-BR` is content with
+/// `pt`, and `en` with `en-GB`; but `zh-Hans` is not `zh-Hant`.
+fn distance(code: &str, wanted: &str) -> Option<u8> {
+    if code.eq_ignore_ascii_case(wanted) {
+        return Some(0);
+    }
+    let related = base(code).eq_ignore_ascii_case(base(wanted));
+    let one_is_general = !code.contains('-') || !wanted.contains('-');
+    (related && one_is_general).then_some(1)
+}
+
+pub(crate) fn base(code: &str) -> &str {
+    code.split('-').next().unwrap_or(code)
+}

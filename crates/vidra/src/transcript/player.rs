@@ -1,0 +1,175 @@
+//! Reads the player's answer: the tracks there are, or why there are none.
+
+use serde::Serialize;
+
+use super::reason::Reason;
+use crate::ident::VideoId;
+use crate::upstream::wire::innertube as wire;
+
+/// A caption track, as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct CaptionTrack {
+    /// The language's BCP 47 code.
+    #[cfg_attr(feature = "openapi", schema(example = "en"))]
+    pub language_code: String,
+    /// Its name in English, as the platform shows it.
+    #[cfg_attr(feature = "openapi", schema(example = "English (auto-generated)"))]
+    pub language_name: String,
+    /// Whether a machine recognised the words.
+    pub is_auto_generated: bool,
+    /// Whether the platform offers to translate it.
+    pub is_translatable: bool,
+}
+
+/// A caption track, with what it takes to read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Track {
+    pub(crate) language_code: String,
+    pub(crate) language_name: String,
+    pub(crate) is_auto_generated: bool,
+    /// Only what is not understood without it: signs, foreign words.
+    pub(crate) is_forced: bool,
+    pub(crate) is_translatable: bool,
+    /// The platform's word, to be checked before it is used.
+    pub(crate) base_url: String,
+}
+
+/// What a playable video offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Player {
+    pub(crate) tracks: Vec<Track>,
+    /// The track that the platform would show by itself.
+    pub(crate) default_track: Option<usize>,
+    /// The language of the default audio track, where the platform tells it.
+    pub(crate) audio_language: Option<String>,
+}
+
+/// What the player's answer means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// There are captions.
+    Captions(Player),
+    /// This is how it is, whoever asks.
+    Final(Reason),
+    /// Another player may get a better answer.
+    AskAnother(Reason),
+}
+
+impl Track {
+    fn from_wire(track: wire::CaptionTrack) -> Option<Self> {
+        let language_code = track.language_code?;
+        let kind = track.kind.unwrap_or_default();
+        let automatic = kind == "asr" || track.vss_id.is_some_and(|id| id.starts_with("a."));
+        Some(Self {
+            language_name: track.name.map_or_else(|| language_code.clone(), |name| name.joined()),
+            is_auto_generated: automatic,
+            is_forced: kind == "frc",
+            is_translatable: track.is_translatable.unwrap_or(false),
+            base_url: track.base_url?,
+            language_code,
+        })
+    }
+
+    pub(crate) fn listed(&self) -> CaptionTrack {
+        CaptionTrack {
+            language_code: self.language_code.clone(),
+            language_name: self.language_name.clone(),
+            is_auto_generated: self.is_auto_generated,
+            is_translatable: self.is_translatable,
+        }
+    }
+}
+
+/// Reads the answer to a player call for `asked`.
+pub(crate) fn read(answer: wire::Player, asked: VideoId) -> Verdict {
+    let status = answer.playability_status.unwrap_or_default();
+    let words = status.words();
+    match status.status.as_deref() {
+        Some("OK") | None => {}
+        Some(name) => return refused(name, &status, &words),
+    }
+    let shown = answer.video_details.and_then(|details| details.video_id);
+    if shown.is_some_and(|shown| shown != asked.as_str()) {
+        // What outdated players and blocked addresses get instead.
+        return Verdict::AskAnother(Reason::PlatformChanged);
+    }
+    let renderer = answer.captions.and_then(|captions| captions.player_captions_tracklist_renderer);
+    let player = renderer.map(Player::from_wire).filter(|player| !player.tracks.is_empty());
+    match player {
+        Some(player) => Verdict::Captions(player),
+        // Only a whole answer says that there are none.
+        None if status.status.is_some() => Verdict::Final(Reason::CaptionsDisabled),
+        None => Verdict::AskAnother(Reason::PlatformChanged),
+    }
+}
+
+impl Player {
+    fn from_wire(renderer: wire::Tracklist) -> Self {
+        let audio_tracks = renderer.audio_tracks.unwrap_or_default();
+        let index =
+            renderer.default_audio_track_index.and_then(|index| usize::try_from(index).ok());
+        let audio = audio_tracks.into_iter().nth(index.unwrap_or(0)).unwrap_or_default();
+        let default_track =
+            audio.default_caption_track_index.and_then(|index| index.try_into().ok());
+        // `en-US.4`: the code, and the platform's number for what kind of audio it is.
+        let audio_language = audio.audio_track_id.as_deref().and_then(|id| id.split('.').next());
+        let tracks = renderer.caption_tracks.unwrap_or_default();
+        // Positions matter to the default track, so a track that cannot be read keeps its place.
+        let tracks: Vec<Option<Track>> = tracks.into_iter().map(Track::from_wire).collect();
+        let before = |index: usize| tracks[..index.min(tracks.len())].iter().flatten().count();
+        let default_track = default_track
+            .filter(|index| tracks.get(*index).is_some_and(Option::is_some))
+            .map(before);
+        Self {
+            default_track,
+            audio_language: audio_language.map(str::to_owned),
+            tracks: tracks.into_iter().flatten().collect(),
+        }
+    }
+}
+
+/// Why the player will not play. Several wordings mean one thing, and one status many.
+fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
+    let says = |any: &[&str]| any.iter().any(|phrase| words.contains(phrase));
+    let age_gate = details.desktop_legacy_age_gate_reason.is_some();
+    if details.asks_captcha() || says(&["not a bot"]) {
+        return Verdict::Final(Reason::Blocked);
+    }
+    if says(&["isn't available, try again later"]) {
+        return Verdict::Final(Reason::RateLimited);
+    }
+    if says(&["private"]) {
+        return Verdict::Final(Reason::Private);
+    }
+    if age_gate
+        || status.starts_with("AGE_")
+        || says(&["confirm your age", "age-restricted", "inappropriate", "please sign in"])
+    {
+        // An embedded player gets past some gates.
+        return Verdict::AskAnother(Reason::AgeRestricted);
+    }
+    if says(&["country", "your region"]) {
+        return Verdict::Final(Reason::RegionBlocked);
+    }
+    if says(&["members", "membership", "premium", "purchase", "requires payment"]) {
+        return Verdict::Final(Reason::MembersOnly);
+    }
+    if says(&["recording is not available"]) {
+        return Verdict::Final(Reason::VideoUnavailable);
+    }
+    if status == "LIVE_STREAM_OFFLINE" || says(&["will begin", "premieres in"]) {
+        return Verdict::Final(Reason::NotStarted);
+    }
+    match status {
+        "ERROR" => Verdict::Final(Reason::VideoUnavailable),
+        "UNPLAYABLE" if words.is_empty() || says(&["unavailable", "not available", "removed"]) => {
+            Verdict::AskAnother(Reason::VideoUnavailable)
+        }
+        "UNPLAYABLE" | "LOGIN_REQUIRED" | "CONTENT_CHECK_REQUIRED" => {
+            Verdict::AskAnother(Reason::Unplayable)
+        }
+        _ => Verdict::AskAnother(Reason::PlatformChanged),
+    }
+}

@@ -1,0 +1,243 @@
+//! The keyless way: player, watch page, timedtext. Decides from which address to ask, how fast, and
+//! what to try again; what an answer means is decided above.
+
+pub(crate) mod page;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, StatusCode, header};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::egress::{Egress, Egresses};
+use super::retry::{RetryBudget, RetryPolicy};
+use super::transport::{Answer, Failure, Transport};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::VideoId;
+use crate::transcript::clients::{Client, Clients};
+use crate::transcript::reason::Reason;
+
+/// The way to the platform without a key, shared by all requests.
+pub(crate) struct Web {
+    /// The platform's address, without a slash at its end. Nothing is ever asked of another host.
+    pub(crate) origin: String,
+    pub(crate) egresses: Egresses,
+    pub(crate) clients: Clients,
+    pub(crate) pot_provider: Option<PotProvider>,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) budget: RetryBudget,
+    pub(crate) attempt_timeout: Duration,
+}
+
+/// A service of the operator's that makes proof-of-origin tokens.
+pub(crate) struct PotProvider {
+    pub(crate) url: String,
+    /// Direct: the provider is the operator's own and not behind the proxies.
+    pub(crate) transport: Arc<dyn Transport>,
+}
+
+/// One transcript on its way.
+pub(crate) struct Errand<'a> {
+    pub(crate) web: &'a Web,
+    pub(crate) id: VideoId,
+    pub(crate) deadline: Instant,
+    pub(crate) place: &'a Place,
+}
+
+/// A place among those that may be at work together. It is given back while its owner waits.
+#[derive(Default)]
+pub(crate) struct Place(Option<Taken>);
+
+struct Taken {
+    among: Arc<Semaphore>,
+    permit: tokio::sync::Mutex<Option<OwnedSemaphorePermit>>,
+    /// Told when the owner has to wait for its turn.
+    on_wait: Box<dyn Fn(Duration) + Send + Sync>,
+}
+
+impl Place {
+    /// A place that was taken in `among`.
+    pub(crate) fn taken(
+        among: Arc<Semaphore>,
+        permit: OwnedSemaphorePermit,
+        on_wait: impl Fn(Duration) + Send + Sync + 'static,
+    ) -> Self {
+        let permit = tokio::sync::Mutex::new(Some(permit));
+        Self(Some(Taken { among, permit, on_wait: Box::new(on_wait) }))
+    }
+
+    /// Waits without being in anybody's way.
+    async fn wait(&self, time: Duration) {
+        if time.is_zero() {
+            return;
+        }
+        let Some(Taken { among, permit, .. }) = &self.0 else { return sleep(time).await };
+        let mut permit = permit.lock().await;
+        *permit = None;
+        sleep(time).await;
+        // The semaphore is never closed.
+        *permit = Arc::clone(among).acquire_owned().await.ok();
+    }
+
+    fn announce(&self, wait: Duration) {
+        if let Some(Taken { on_wait, .. }) = &self.0 {
+            on_wait(wait);
+        }
+    }
+}
+
+/// What kind of request it is, which decides its pace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// A watch page or a player call.
+    Page,
+    /// The captions themselves, which follow a player call.
+    Captions,
+    /// Captions in translation.
+    Translation,
+}
+
+impl Errand<'_> {
+    /// Sends a request from `egress` at its pace, and again where that may help. What is not a
+    /// success is the caller's to understand, save for "too many requests".
+    pub(crate) async fn send(
+        &self,
+        egress: &Egress,
+        load: Load,
+        request: &Request<Bytes>,
+    ) -> Result<Answer> {
+        self.web.budget.earn();
+        let mut failed = 0;
+        loop {
+            self.take_turn(egress, load).await?;
+            let error = match self.attempt(egress, request).await {
+                Ok(answer) if answer.status == StatusCode::TOO_MANY_REQUESTS => {
+                    return Err(self.too_many(&answer));
+                }
+                Ok(answer) if page::is_sorry(&answer) => return Err(Reason::Blocked.error(self.id)),
+                Ok(answer) if !answer.status.is_server_error() => return Ok(answer),
+                Ok(answer) => Error::new(ErrorKind::Upstream, "YouTube answered with an error")
+                    .because(answer.status.to_string()),
+                Err(error) => error,
+            };
+            failed += 1;
+            let wait = self.web.retry.wait(failed, None, self.left(), fastrand::f64());
+            match wait.filter(|_| error.kind() != ErrorKind::Internal && self.web.budget.spend()) {
+                Some(wait) => self.place.wait(wait).await,
+                None => return Err(error),
+            }
+        }
+    }
+
+    async fn take_turn(&self, egress: &Egress, load: Load) -> Result<()> {
+        let pacer = match load {
+            Load::Page => &egress.pacer,
+            Load::Translation => &egress.translations,
+            Load::Captions => return Ok(()),
+        };
+        match pacer.turn(Instant::now(), self.left()) {
+            Ok(wait) => {
+                if wait > Duration::from_secs(1) {
+                    tracing::info!(video = %self.id, seconds = wait.as_secs(), "waiting for a turn");
+                    self.place.announce(wait);
+                }
+                self.place.wait(wait).await;
+                Ok(())
+            }
+            Err(wait) => Err(Reason::Paced.error(self.id).retry_in(Some(wait))),
+        }
+    }
+
+    async fn attempt(&self, egress: &Egress, request: &Request<Bytes>) -> Result<Answer> {
+        let too_late = || {
+            Error::new(ErrorKind::Timeout, format!("YouTube did not answer in time: {}", self.id))
+        };
+        let limit = self.web.attempt_timeout.min(self.left());
+        if limit.is_zero() {
+            return Err(too_late());
+        }
+        let exchange = egress.transport.exchange(request.clone());
+        match timeout(limit, exchange).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(failure @ (Failure::NotSent(_) | Failure::Broken(_)))) => {
+                Err(Reason::Unreachable.error(self.id).because(failure.to_string()))
+            }
+            Ok(Err(Failure::TooLarge)) => Err(Reason::PlatformChanged.error(self.id)),
+            Ok(Err(Failure::TimedOut)) | Err(_) => Err(too_late()),
+        }
+    }
+
+    fn too_many(&self, answer: &Answer) -> Error {
+        let asked = super::classify::retry_after(answer, jiff::Timestamp::now());
+        Reason::RateLimited.error(self.id).retry_in(asked)
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// The request of a player call.
+    pub(crate) fn player_request(
+        &self,
+        client: &Client,
+        egress: &Egress,
+    ) -> Result<Request<Bytes>> {
+        let session = egress.session(Instant::now()).unwrap_or_default();
+        let key = session.key.map(|key| format!("&key={key}")).unwrap_or_default();
+        let url = format!("{}/youtubei/v1/player?prettyPrint=false{key}", self.web.origin);
+        let mut request = Request::post(url)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::USER_AGENT, &client.user_agent)
+            .header(header::ACCEPT_LANGUAGE, ENGLISH)
+            .header(header::ORIGIN, "https://www.youtube.com")
+            .header(header::COOKIE, page::CONSENT_GIVEN)
+            .header("x-youtube-client-name", client.id)
+            .header("x-youtube-client-version", &client.version);
+        if let Some(visitor) = session.visitor {
+            request = request.header("x-goog-visitor-id", visitor);
+        }
+        built(request.body(Bytes::from(client.player_body(self.id))))
+    }
+
+    /// The request for captions, from an address that has been checked.
+    pub(crate) fn captions_request(&self, client: &Client, target: &str) -> Result<Request<Bytes>> {
+        let request = Request::get(format!("{}{target}", self.web.origin))
+            .header(header::USER_AGENT, &client.user_agent)
+            .header(header::ACCEPT_LANGUAGE, ENGLISH);
+        built(request.body(Bytes::new()))
+    }
+
+    /// A proof-of-origin token for this video, where the operator has a provider.
+    pub(crate) async fn po_token(&self) -> Result<Option<String>> {
+        let Some(provider) = &self.web.pot_provider else { return Ok(None) };
+        let body = serde_json::json!({"content_binding": self.id.as_str()}).to_string();
+        let request = Request::post(format!("{}/get_pot", provider.url))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Bytes::from(body));
+        let exchange = provider.transport.exchange(built(request)?);
+        let failed = |cause: String| {
+            let message = "The provider of proof-of-origin tokens did not give one";
+            Error::new(ErrorKind::Upstream, message).because(cause)
+        };
+        let answer = timeout(self.web.attempt_timeout.min(self.left()), exchange)
+            .await
+            .map_err(|_| failed("no answer in time".to_owned()))?
+            .map_err(|failure| failed(failure.to_string()))?;
+        let body: serde_json::Value =
+            serde_json::from_slice(&answer.body).map_err(|error| failed(error.to_string()))?;
+        let token = body["poToken"].as_str().filter(|token| !token.is_empty());
+        token.map(|token| Some(token.to_owned())).ok_or_else(|| failed(answer.status.to_string()))
+    }
+}
+
+/// We ask in English, because only then can reasons be told apart by their words.
+pub(crate) const ENGLISH: &str = "en-US,en;q=0.9";
+
+pub(crate) fn built(request: http::Result<Request<Bytes>>) -> Result<Request<Bytes>> {
+    request.map_err(|error| {
+        let message = "Something went wrong inside the service";
+        Error::new(ErrorKind::Internal, message).because(error.to_string())
+    })
+}

@@ -1,0 +1,90 @@
+//! The watch page: only asked for when the player wants what stands in it.
+
+use bytes::Bytes;
+use http::{Request, StatusCode, header};
+use tokio::time::Instant;
+
+use super::{ENGLISH, Errand, Load, built};
+use crate::error::Result;
+use crate::transcript::reason::Reason;
+use crate::upstream::egress::{Egress, Session};
+use crate::upstream::transport::Answer;
+
+/// The cookie by which the platform knows that the consent page has been passed.
+pub(crate) const CONSENT_GIVEN: &str = "SOCS=CAI; PREF=hl=en&tz=UTC";
+
+const BROWSER: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) \
+                       Chrome/150.0.0.0 Safari/537.36";
+
+impl Errand<'_> {
+    /// Learns from the watch page what the player asks for, and keeps it for the address.
+    pub(crate) async fn learn_session(&self, egress: &Egress) -> Result<Session> {
+        let mut answer = self.page(egress, CONSENT_GIVEN).await?;
+        if let Some(value) = consent_asked(&answer) {
+            // The older way of saying yes, for a page that does not know the newer.
+            let cookie = format!("CONSENT=YES+{value}; {CONSENT_GIVEN}");
+            answer = self.page(egress, &cookie).await?;
+        }
+        let page = String::from_utf8_lossy(&answer.body);
+        if is_captcha(&answer, &page) {
+            return Err(Reason::Blocked.error(self.id));
+        }
+        let session = Session {
+            key: setting(&page, "INNERTUBE_API_KEY"),
+            visitor: setting(&page, "VISITOR_DATA"),
+        };
+        if session == Session::default() {
+            return Err(Reason::PlatformChanged.error(self.id));
+        }
+        egress.keep_session(session.clone(), Instant::now());
+        Ok(session)
+    }
+
+    async fn page(&self, egress: &Egress, cookie: &str) -> Result<Answer> {
+        let request = Request::get(format!("{}/watch?v={}", self.web.origin, self.id))
+            .header(header::USER_AGENT, BROWSER)
+            .header(header::ACCEPT_LANGUAGE, ENGLISH)
+            .header(header::COOKIE, cookie);
+        self.send(egress, Load::Page, &built(request.body(Bytes::new()))?).await
+    }
+}
+
+/// The value that a consent page wants back; empty where it does not say.
+fn consent_asked(answer: &Answer) -> Option<String> {
+    let redirect = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+    if redirect.is_some_and(|to| to.starts_with("https://consent.youtube.com/")) {
+        return Some(String::new());
+    }
+    let page = String::from_utf8_lossy(&answer.body);
+    if !page.contains("action=\"https://consent.youtube.com/s\"") {
+        return None;
+    }
+    let (_, rest) = page.split_once("name=\"v\" value=\"").unwrap_or_default();
+    let value: String =
+        rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_.+".contains(*c)).collect();
+    Some(value)
+}
+
+fn is_captcha(answer: &Answer, page: &str) -> bool {
+    answer.status == StatusCode::FORBIDDEN || page.contains("class=\"g-recaptcha\"")
+}
+
+/// Where the platform sends those whom it takes for bots, from any of its addresses.
+pub(crate) fn is_sorry(answer: &Answer) -> bool {
+    let location = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+    location.is_some_and(|to| to.contains("google.com/sorry"))
+}
+
+/// A setting by its name, in any of the ways that pages of different years quote it:
+/// `"NAME":"value"`, `NAME: "value"`, `'NAME': "value"`, `\"NAME\":\"value\"`. Pages hold several keys;
+/// only the one of this name is right.
+fn setting(page: &str, name: &str) -> Option<String> {
+    page.match_indices(name).find_map(|(at, _)| {
+        let after = page[at + name.len()..].trim_start_matches(['"', '\'', '\\']);
+        let value = after.strip_prefix(':')?.trim_start().trim_start_matches('\\');
+        let value = value.strip_prefix(['"', '\''])?;
+        let clean = |c: &char| c.is_ascii_alphanumeric() || "-_%=.".contains(*c);
+        let value: String = value.chars().take_while(clean).take(512).collect();
+        (!value.is_empty()).then_some(value)
+    })
+}

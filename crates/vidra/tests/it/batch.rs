@@ -1,0 +1,221 @@
+//! Transcripts of a whole playlist.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt};
+use serde_json::json;
+use tokio::time::Instant;
+use vidra::{
+    BatchEvent, BatchQuery, BatchStatus, BatchSummary, Pace, Pacing, PlaylistId, VideoTranscript,
+    Vidra,
+};
+use vidra_sim::{Action, Endpoint, Fault, Simulator};
+
+use crate::sim::{builder, client};
+
+fn playlist(id: &str) -> PlaylistId {
+    PlaylistId::parse(id).unwrap()
+}
+
+async fn run(vidra: &Vidra, id: &str, query: &BatchQuery) -> (Vec<VideoTranscript>, BatchSummary) {
+    let events: Vec<BatchEvent> =
+        vidra.playlist_transcripts(&playlist(id), query).try_collect().await.unwrap();
+    let mut results: Vec<VideoTranscript> = vec![];
+    let mut summary = None;
+    for event in events {
+        match event {
+            BatchEvent::Result(result) => results.push(result),
+            BatchEvent::Waiting(_) => {}
+            BatchEvent::Done(done) => assert!(summary.replace(done).is_none(), "one summary"),
+        }
+    }
+    results.sort_by_key(|result| result.position);
+    (results, summary.expect("a summary at the end"))
+}
+
+#[tokio::test]
+async fn one_failure_never_fails_the_rest() {
+    let (results, summary) =
+        run(&client(&Simulator::new()), "PLquirkMixed", &BatchQuery::default()).await;
+    assert_eq!((summary.total_videos, summary.requested_range), (12, [1, 12]));
+    assert_eq!((summary.succeeded, summary.failed), (6, 6));
+    assert!(results.iter().map(|result| result.position).eq(1..=12));
+    for result in results {
+        let odd_one = result.position % 2 == 0;
+        assert_eq!(result.status == BatchStatus::Failed, odd_one, "{result:?}");
+        assert_eq!((result.lines.is_some(), result.error.is_some()), (!odd_one, odd_one));
+        assert!(
+            result.error.is_none_or(|error| error.ends_with(')')),
+            "the machine's word is in it"
+        );
+    }
+}
+
+#[tokio::test]
+async fn ranges_count_in_the_whole_playlist() {
+    let vidra = client(&Simulator::new());
+    let table = [
+        (json!({"from": 3, "to": 5}), vec![3, 4, 5], [3, 5]),
+        (json!({"from": 11}), vec![11, 12], [11, 12]),
+        (json!({"to": 2}), vec![1, 2], [1, 2]),
+        (json!({"from": 12, "to": 99}), vec![12], [12, 99]),
+        (json!({"from": 13}), vec![], [13, 12]),
+    ];
+    for (body, places, range) in table {
+        let (results, summary) =
+            run(&vidra, "PLquirkMixed", &BatchQuery::from_json(&body).unwrap()).await;
+        assert!(results.iter().map(|result| result.position).eq(places.iter().copied()), "{body}");
+        assert_eq!((summary.requested_range, summary.total_videos), (range, 12), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn private_and_deleted_entries_fail_without_a_request() {
+    let sim = Simulator::new();
+    let (results, summary) = run(&client(&sim), "PLquirkUnavailable", &BatchQuery::default()).await;
+    let gone: Vec<_> = results.iter().filter(|result| result.title.is_empty()).collect();
+    assert!(!gone.is_empty() && gone.iter().all(|result| result.status == BatchStatus::Failed));
+    assert_eq!(sim.record().calls_to(Endpoint::Player), summary.total_videos - gone.len() as u64);
+}
+
+#[tokio::test(start_paused = true)]
+async fn never_more_at_a_time_than_asked_and_no_place_left_empty() {
+    let latency = Duration::from_millis(100);
+    for concurrency in [1, 3, 16] {
+        let sim = Simulator::builder().latency(latency).build();
+        let query = BatchQuery { concurrency, to: Some(48), ..BatchQuery::default() };
+        let started = Instant::now();
+        let (results, summary) = run(&client(&sim), "PLsize200", &query).await;
+        assert_eq!((results.len(), summary.succeeded, summary.total_videos), (48, 48, 200));
+        let peak = sim.record().peak_keyless;
+        assert_eq!(peak as usize, concurrency, "transcripts under way together");
+        let rounds = 48_u32.div_ceil(concurrency as u32) * 2;
+        let pages = if concurrency == 16 { rounds.max(4) } else { rounds };
+        assert_eq!(
+            started.elapsed(),
+            latency * (1 + pages),
+            "the first page, then two exchanges each"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn entries_start_while_later_pages_are_still_asked_for() {
+    let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+    let query = BatchQuery { concurrency: 16, ..BatchQuery::default() };
+    let started = Instant::now();
+    let mut events =
+        std::pin::pin!(client(&sim).playlist_transcripts(&playlist("PLsize500"), &query));
+    let first = events.next().await.unwrap().unwrap();
+    assert!(matches!(first, BatchEvent::Result(_)));
+    assert_eq!(started.elapsed(), Duration::from_millis(300), "a page, a player, the captions");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_retry_gives_its_place_back() {
+    let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+    // The first entry's player stumbles once; its retry waits, and others work meanwhile.
+    sim.inject(Fault::on(Endpoint::Player, Action::status(503)).once());
+    let query = BatchQuery { concurrency: 1, to: Some(10), ..BatchQuery::default() };
+    let started = Instant::now();
+    let (results, _) = run(&client(&sim), "PLsize50", &query).await;
+    assert!(results.iter().all(|result| result.status == BatchStatus::Success));
+    assert_eq!(sim.record().peak_keyless, 1);
+    assert_eq!(
+        started.elapsed(),
+        Duration::from_millis(100 * (1 + 10 * 2 + 1)),
+        "no time was lost waiting"
+    );
+}
+
+#[tokio::test]
+async fn after_a_block_the_rest_fails_at_once() {
+    let sim = Simulator::new();
+    sim.block_after(40);
+    let query = BatchQuery { concurrency: 8, ..BatchQuery::default() };
+    let vidra = builder(&sim).block_pause(Duration::from_secs(900)).build();
+    let (results, summary) = run(&vidra, "PLsize200", &query).await;
+    assert_eq!(results.len(), 200);
+    assert!(summary.succeeded >= 33 && summary.failed >= 160 - 8, "{summary:?}");
+    assert!(sim.record().blocked <= 8 * 2, "{} calls met the block", sim.record().blocked);
+    let told = results.iter().filter_map(|result| result.error.as_deref());
+    assert!(
+        told.into_iter().all(|error| error.contains("blocked") || error.contains("rate_limited"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_goes_away_ends_the_work() {
+    let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+    let vidra = client(&sim);
+    let query = BatchQuery { concurrency: 4, ..BatchQuery::default() };
+    let mut events = Box::pin(vidra.playlist_transcripts(&playlist("PLsize500"), &query));
+    events.next().await.unwrap().unwrap();
+    drop(events);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let calls = sim.record().calls;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!((sim.record().calls, sim.record().in_flight), (calls, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_deadline_does_not_allow_fails_with_that_reason() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim)
+        .pacing(Pacing::At(Pace { burst: 5, per_hour: 3600 }))
+        .batch_deadline(Duration::from_secs(10))
+        .build();
+    let events: Vec<_> = vidra
+        .playlist_transcripts(&playlist("PLsize50"), &BatchQuery::default())
+        .try_collect()
+        .await
+        .unwrap();
+    let waiting = events.iter().filter(|event| matches!(event, BatchEvent::Waiting(_))).count();
+    let Some(BatchEvent::Done(summary)) = events.last() else { panic!("no summary") };
+    assert!(waiting > 0, "the reader is told that entries wait");
+    assert!(
+        (14..=16).contains(&summary.succeeded) && summary.failed == 50 - summary.succeeded,
+        "{summary:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_playlist_that_cannot_be_read_is_an_error() {
+    for (id, kind) in [
+        ("PLquirkUnknown", vidra::ErrorKind::NotFound),
+        ("PLquirkPrivate", vidra::ErrorKind::Forbidden),
+    ] {
+        let vidra = client(&Simulator::new());
+        let events: Vec<_> =
+            vidra.playlist_transcripts(&playlist(id), &BatchQuery::default()).collect().await;
+        assert_eq!(events.len(), 1);
+        assert_eq!(events[0].as_ref().unwrap_err().kind(), kind);
+    }
+}
+
+#[test]
+fn bodies_are_read_and_every_fault_is_named() {
+    let good = BatchQuery::from_json(
+        &json!({"concurrency": "20", "from": 2.0, "to": "9", "lang": "de,en"}),
+    )
+    .unwrap();
+    assert_eq!((good.concurrency, good.from, good.to), (20, Some(2), Some(9)));
+    assert_eq!(BatchQuery::from_json(&json!({})).unwrap(), BatchQuery::default());
+    let table = [
+        (json!({"concurrency": 0}), vec!["concurrency: must be a whole number from 1 to 20"]),
+        (json!({"concurrency": 21}), vec!["concurrency: must be a whole number from 1 to 20"]),
+        (json!({"concurrency": 2.5}), vec!["concurrency: must be a whole number from 1 to 20"]),
+        (json!({"concurrency": "many"}), vec!["concurrency: must be a whole number from 1 to 20"]),
+        (json!({"from": 0}), vec!["from: must be a whole number, 1 or more"]),
+        (json!({"from": 5, "to": 4}), vec!["from: is greater than to"]),
+        (json!({"lang": 5}), vec!["lang: must be a language code, or several separated by commas"]),
+        (
+            json!({"speed": 9, "to": null}),
+            vec!["speed: unknown field", "to: must be a whole number, 1 or more"],
+        ),
+        (json!([]), vec!["body: must be an object"]),
+    ];
+    for (body, faults) in table {
+        assert_eq!(BatchQuery::from_json(&body).unwrap_err().details(), faults, "{body}");
+    }
+}

@@ -1,0 +1,268 @@
+//! Recorded answers of the player and recorded watch pages, read through the public operations.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, StatusCode};
+use vidra::upstream::transport::{Answer, BoxFuture, Failure};
+use vidra::{Reason, RetryPolicy, TranscriptQuery, Transport, VideoId, Vidra};
+
+use crate::recorded::{bytes_of, fixtures_of};
+
+/// What a recorded answer holds: how many tracks and the address that is read, or why there is none.
+enum Holds {
+    Tracks(usize, &'static str),
+    Nothing(Reason),
+}
+use Holds::{Nothing, Tracks};
+
+const PLAYERS: [(&str, &str, Holds); 25] = [
+    ("F75k4Oc6g9Q-android.json", "F75k4Oc6g9Q", Tracks(1, "kind=asr&lang=en")),
+    ("age-restricted.json", "Njp5uhTorCo", Nothing(Reason::AgeRestricted)),
+    ("lyra-no-captions.json", "disabledCap", Nothing(Reason::CaptionsDisabled)),
+    ("lyra-success.json", "dQw4w9WgXcQ", Tracks(2, "lang=en")),
+    ("lyra-unavailable.json", "dQw4w9WgXcQ", Nothing(Reason::VideoUnavailable)),
+    ("mrbeast-many-tracks.json", "2isYuQZMbdU", Tracks(15, "&lang=en")),
+    ("np-android-no-translation-languages-2022.json", "udsB8KnIJTg", Tracks(1, "kind=asr&lang=de")),
+    ("np-empty-object.json", "dQw4w9WgXcQ", Nothing(Reason::PlatformChanged)),
+    ("np-partial-no-playability-status.json", "3sbYbckT1VY", Nothing(Reason::PlatformChanged)),
+    ("np-tv-embedded-sign-in.json", "rwcfPqbAx-0", Nothing(Reason::AgeRestricted)),
+    ("np-tv-simpletext-names.json", "An8vtD1FDqs", Tracks(2, "&lang=en")),
+    ("np-visionos-livestream-no-captions.json", "X4VbdwhkE10", Nothing(Reason::CaptionsDisabled)),
+    ("np-visionos-many-tracks.json", "kX3nB4PpJko", Tracks(19, "&lang=en")),
+    ("np-web-age.json", "rwcfPqbAx-0", Nothing(Reason::AgeRestricted)),
+    ("np-web-error-unavailable.json", "dQw4w9WgXcQ", Nothing(Reason::VideoUnavailable)),
+    ("np-web-geo-blocked.json", "_PL2HJKxnOM", Nothing(Reason::RegionBlocked)),
+    ("np-web-manual-and-asr-2024.json", "bvwohQavFV8", Tracks(2, "lang=de&name=Untertitel")),
+    ("np-web-music-premium.json", "sMJ8bRN2dak", Nothing(Reason::MembersOnly)),
+    ("np-web-private.json", "dQw4w9WgXcQ", Nothing(Reason::Private)),
+    ("po-token-required.json", "GJLlxj_dtq8", Nothing(Reason::PoTokenRequired)),
+    ("request-blocked-bot.json", "dQw4w9WgXcQ", Nothing(Reason::Blocked)),
+    ("scheduled-live-offline.json", "N-yVic7BbY0", Nothing(Reason::NotStarted)),
+    ("surface-go-manual-and-asr.json", "GJLlxj_dtq8", Tracks(9, "&lang=en")),
+    ("transcripts-disabled.json", "dsMFmonKDD4", Nothing(Reason::CaptionsDisabled)),
+    ("video-unavailable.json", "dQw4w9WgXcQ", Nothing(Reason::VideoUnavailable)),
+];
+
+/// Whether a page holds key and visitor, or what it means.
+type PageHolds = Result<(bool, bool), Reason>;
+
+const PAGES: [(&str, PageHolds); 10] = [
+    ("F75k4Oc6g9Q-2026-01.html", Ok((true, true))),
+    ("age-restricted-2023.html", Ok((true, true))),
+    ("age-restricted-vietnamese-ui.html", Ok((true, true))),
+    ("consent-page-de.html", Err(Reason::PlatformChanged)),
+    ("legacy-2019-escaped-player-response.html", Ok((true, true))),
+    ("no-translation-languages-2023.html", Ok((true, true))),
+    ("surface-go-2025-06.html", Ok((true, true))),
+    ("too-many-requests-captcha.html", Err(Reason::Blocked)),
+    ("transcripts-disabled-2022.html", Ok((true, true))),
+    ("video-unavailable-error-2023.html", Ok((true, true))),
+];
+
+const CAPTIONS: &str = r#"<transcript><text start="0" dur="1.5">read</text></transcript>"#;
+const ONE_TRACK: &str = r#"{"playabilityStatus":{"status":"OK"},"captions":{"playerCaptionsTracklistRenderer":{"captionTracks":[{"baseUrl":"https://www.youtube.com/api/timedtext?v=x","languageCode":"en"}]}}}"#;
+
+/// Plays the platform from recordings and keeps what it was asked.
+#[derive(Clone)]
+struct Played {
+    player: Arc<Mutex<Bytes>>,
+    /// With a page, the player is only content with what stands in it.
+    page: Option<Bytes>,
+    asked: Arc<Mutex<Vec<Request<Bytes>>>>,
+}
+
+impl Played {
+    fn new(player: Bytes, page: Option<Bytes>) -> Self {
+        Self { player: Arc::new(Mutex::new(player)), page, asked: Arc::default() }
+    }
+
+    fn client(&self) -> Vidra {
+        let retry = RetryPolicy { retries: 0, ..RetryPolicy::default() };
+        Vidra::builder()
+            .web_url("http://recorded.invalid")
+            .transport(self.clone())
+            .block_pause(Duration::ZERO)
+            .retry(retry)
+            .build()
+    }
+
+    fn answer(&self, request: &Request<Bytes>) -> (StatusCode, Bytes) {
+        let knows = request.headers().contains_key("x-goog-visitor-id")
+            || request.uri().query().is_some_and(|query| query.contains("&key="));
+        match (request.uri().path(), &self.page) {
+            ("/watch", Some(page)) => (StatusCode::OK, page.clone()),
+            ("/youtubei/v1/player", Some(_)) if !knows => (StatusCode::BAD_REQUEST, Bytes::new()),
+            ("/youtubei/v1/player", _) => (StatusCode::OK, self.player.lock().unwrap().clone()),
+            ("/api/timedtext", _) => (StatusCode::OK, CAPTIONS.into()),
+            _ => (StatusCode::NOT_FOUND, Bytes::new()),
+        }
+    }
+}
+
+impl Transport for Played {
+    fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
+        let (status, body) = self.answer(&request);
+        self.asked.lock().unwrap().push(request);
+        Box::pin(async move { Ok(Answer { status, headers: HeaderMap::new(), body }) })
+    }
+}
+
+#[test]
+fn no_recording_is_left_unread() {
+    let names = |part: &str| -> Option<BTreeSet<String>> {
+        let files = std::fs::read_dir(fixtures_of(part)?).unwrap();
+        Some(files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect())
+    };
+    let (Some(players), Some(pages)) = (names("player"), names("watch-pages")) else { return };
+    assert_eq!(players, PLAYERS.iter().map(|(name, ..)| (*name).to_owned()).collect());
+    assert_eq!(pages, PAGES.iter().map(|(name, _)| (*name).to_owned()).collect());
+}
+
+#[tokio::test]
+async fn every_recorded_player_answer_is_understood() {
+    let Some(folder) = fixtures_of("player") else { return };
+    for (name, id, holds) in &PLAYERS {
+        let played = Played::new(bytes_of(&folder, name), None);
+        let (vidra, id) = (played.client(), VideoId::parse(id).unwrap());
+        let lines = vidra.transcript(id, &TranscriptQuery::default()).await;
+        match holds {
+            Nothing(reason) => assert_eq!(lines.unwrap_err().reason(), Some(*reason), "{name}"),
+            Tracks(count, address) => {
+                assert_eq!(lines.unwrap()[0].text, "read", "{name}");
+                let asked = played.asked.lock().unwrap().last().unwrap().uri().to_string();
+                assert!(
+                    asked.contains(address) && asked.matches("fmt=").count() == 1,
+                    "{name}: {asked}"
+                );
+                assert!(asked.starts_with("http://recorded.invalid/api/timedtext?"), "{asked}");
+                let tracks = played.client().tracks(id).await.unwrap();
+                assert_eq!(tracks.len(), *count, "{name}");
+                assert!(tracks.iter().all(|track| !track.language_name.is_empty()), "{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn names_and_kinds_are_read_in_both_forms() {
+    let Some(folder) = fixtures_of("player") else { return };
+    for (name, id) in [
+        ("np-tv-simpletext-names.json", "An8vtD1FDqs"),
+        ("F75k4Oc6g9Q-android.json", "F75k4Oc6g9Q"),
+    ] {
+        let tracks = Played::new(bytes_of(&folder, name), None)
+            .client()
+            .tracks(VideoId::parse(id).unwrap())
+            .await
+            .unwrap();
+        let automatic = tracks.iter().find(|track| track.is_auto_generated).unwrap();
+        assert_eq!(
+            (automatic.language_name.as_str(), automatic.language_code.as_str()),
+            ("English (auto-generated)", "en")
+        );
+        assert!(tracks.iter().all(|track| track.is_translatable));
+    }
+}
+
+#[tokio::test]
+async fn every_recorded_watch_page_is_understood() {
+    let Some(folder) = fixtures_of("watch-pages") else { return };
+    for (name, holds) in &PAGES {
+        let played = Played::new(ONE_TRACK.into(), Some(bytes_of(&folder, name)));
+        let lines = played
+            .client()
+            .transcript(VideoId::parse("dQw4w9WgXcQ").unwrap(), &TranscriptQuery::default())
+            .await;
+        match holds {
+            Err(reason) => assert_eq!(lines.unwrap_err().reason(), Some(*reason), "{name}"),
+            Ok((key, visitor)) => {
+                assert!(lines.is_ok(), "{name}: {lines:?}");
+                let asked = played.asked.lock().unwrap();
+                let player = asked
+                    .iter()
+                    .rfind(|request| request.uri().path().ends_with("/player"))
+                    .unwrap();
+                assert_eq!(
+                    player.uri().query().unwrap().contains("&key=AIzaSyEXAMPLE"),
+                    *key,
+                    "{name}"
+                );
+                assert_eq!(player.headers().contains_key("x-goog-visitor-id"), *visitor, "{name}");
+            }
+        }
+    }
+}
+
+/// 100,000 times random damage to the recorded answers: a typed error or an answer, never a panic.
+#[tokio::test]
+async fn damaged_player_answers_never_panic() {
+    let Some(folder) = fixtures_of("player") else { return };
+    let mut dice = fastrand::Rng::with_seed(1);
+    for (name, id, _) in &PLAYERS {
+        let mut value: serde_json::Value =
+            serde_json::from_slice(&bytes_of(&folder, name)).unwrap();
+        // The big members say nothing about captions and would only make this slow.
+        let members = value.as_object_mut().unwrap();
+        members.retain(|name, _| {
+            matches!(name.as_str(), "playabilityStatus" | "captions" | "videoDetails")
+        });
+        if let Some(list) =
+            value.pointer_mut("/captions/playerCaptionsTracklistRenderer/translationLanguages")
+        {
+            list.as_array_mut().unwrap().truncate(2);
+        }
+        let played = Played::new(Bytes::new(), None);
+        let (vidra, id) = (played.client(), VideoId::parse(id).unwrap());
+        for _ in 0..100_000 / PLAYERS.len() {
+            let mut damaged = value.clone();
+            damage(&mut damaged, &mut dice);
+            *played.player.lock().unwrap() = damaged.to_string().into();
+            match vidra.transcript(id, &TranscriptQuery::default()).await {
+                Ok(lines) => assert_eq!(lines[0].text, "read"),
+                Err(error) => assert!(error.reason().is_some(), "{name}: {error:?} for {damaged}"),
+            }
+            played.asked.lock().unwrap().clear();
+        }
+    }
+}
+
+/// Removes, retypes or repeats one member somewhere inside.
+fn damage(value: &mut serde_json::Value, dice: &mut fastrand::Rng) {
+    use serde_json::{Value, json};
+    let deeper = dice.u8(..4) > 0;
+    match value {
+        Value::Object(members) if deeper && !members.is_empty() => {
+            let name = members.keys().nth(dice.usize(..members.len())).unwrap().clone();
+            if dice.u8(..8) == 0 {
+                members.remove(&name);
+            } else {
+                damage(&mut members[&name], dice);
+            }
+        }
+        Value::Array(items) if deeper && !items.is_empty() => {
+            let index = dice.usize(..items.len());
+            if dice.u8(..8) == 0 {
+                items.swap_remove(index);
+            } else {
+                damage(&mut items[index], dice);
+            }
+        }
+        other => {
+            let odd = [
+                json!(null),
+                json!(true),
+                json!(-1),
+                json!(1e300),
+                json!(""),
+                json!("x".repeat(50)),
+                json!([]),
+                json!({}),
+                json!([[1]]),
+            ];
+            *other = odd[dice.usize(..odd.len())].clone();
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Transcripts over the simulator: what is asked, what is read, and why it fails.
+
+mod addresses;
+
+use std::time::Duration;
+
+use vidra::{Languages, Reason, TranscriptQuery, VideoId};
+use vidra_sim::{Endpoint, Simulator};
+
+use crate::sim::{builder, client};
+
+fn video(id: &str) -> VideoId {
+    VideoId::parse(id).unwrap()
+}
+
+fn in_language(codes: &str) -> TranscriptQuery {
+    TranscriptQuery { languages: Languages::parse(codes).unwrap(), translate: None }
+}
+
+/// The text of a whole transcript.
+async fn text(sim: &Simulator, id: &str, query: &TranscriptQuery) -> String {
+    let lines = client(sim).transcript(video(id), query).await;
+    lines.unwrap_or_else(|error| panic!("{id}: {error:?}")).iter().map(|line| &*line.text).collect()
+}
+
+#[tokio::test]
+async fn two_requests_no_key_and_no_violation() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).key(None).build();
+    let lines = vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap();
+    assert!(lines.len() > 3 && lines.iter().all(|line| &*line.lang == "en"));
+    assert!(lines.is_sorted_by_key(|line| line.offset.as_millis()));
+    let record = sim.record();
+    let calls = [Endpoint::Player, Endpoint::TimedText].map(|endpoint| record.calls_to(endpoint));
+    assert_eq!((record.calls, calls), (2, [1, 1]));
+    assert_eq!(record.violations, Vec::<String>::new());
+    assert_eq!((vidra.cost().units(), record.units.default), (0, 0));
+}
+
+#[tokio::test]
+async fn every_failure_has_its_own_reason() {
+    let table = [
+        ("plBotWall__", Reason::Blocked),
+        ("plCaptcha__", Reason::Blocked),
+        ("plAgeGate__", Reason::AgeRestricted),
+        ("plAgeCheck_", Reason::AgeRestricted),
+        ("plAgeVerify", Reason::AgeRestricted),
+        ("plPrivate__", Reason::Private),
+        ("plGone_____", Reason::VideoUnavailable),
+        ("plGeoText__", Reason::RegionBlocked),
+        ("plGeoRuns__", Reason::RegionBlocked),
+        ("plMembers__", Reason::MembersOnly),
+        ("plPremium__", Reason::MembersOnly),
+        ("plOffline__", Reason::VideoUnavailable),
+        ("plUpcoming_", Reason::NotStarted),
+        ("plLiveNow__", Reason::CaptionsDisabled),
+        ("plLiveCapt_", Reason::CaptionsDisabled),
+        ("plTryLater_", Reason::RateLimited),
+        ("plWrongVid_", Reason::PlatformChanged),
+        ("plEmptyObj_", Reason::PlatformChanged),
+        ("plUnknown__", Reason::PlatformChanged),
+        ("plHttp400__", Reason::PlatformChanged),
+        ("plHttp403__", Reason::PlatformChanged),
+        ("plHttp429__", Reason::RateLimited),
+        ("plSorry302_", Reason::Blocked),
+        ("plNotJson__", Reason::PlatformChanged),
+        ("plHtml_____", Reason::PlatformChanged),
+        ("plTruncated", Reason::PlatformChanged),
+        ("plEmpty____", Reason::PlatformChanged),
+        ("plOddShape_", Reason::PlatformChanged),
+        ("txNoCaption", Reason::CaptionsDisabled),
+        ("txNoTracks_", Reason::CaptionsDisabled),
+        ("txNeedsPot_", Reason::PoTokenRequired),
+        ("txExpList__", Reason::PoTokenRequired),
+        ("wpCaptcha__", Reason::Blocked),
+        ("wpHttp429__", Reason::RateLimited),
+        ("wpNoKey____", Reason::PlatformChanged),
+        ("wpConsentAl", Reason::PlatformChanged),
+        ("ttEmpty____", Reason::PoTokenRequired),
+        ("ttExpired__", Reason::PoTokenRequired),
+        ("ttHtml_____", Reason::Blocked),
+        ("tt404______", Reason::PlatformChanged),
+        ("tt403______", Reason::PlatformChanged),
+        ("tt429______", Reason::RateLimited),
+        ("ttDoctype__", Reason::PlatformChanged),
+        ("ttBomb_____", Reason::PlatformChanged),
+        ("ttTruncated", Reason::PlatformChanged),
+        ("ttOddShape_", Reason::PlatformChanged),
+    ];
+    for (id, reason) in table {
+        let sim = Simulator::new();
+        let error =
+            client(&sim).transcript(video(id), &TranscriptQuery::default()).await.unwrap_err();
+        assert_eq!(error.reason(), Some(reason), "{id}: {error:?}");
+        assert_eq!(error.kind(), reason.kind(), "{id}");
+        assert_eq!(error.details()[0], format!("reason: {}", reason.code()), "{id}");
+        assert_eq!(sim.record().violations, Vec::<String>::new(), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn the_languages_there_are_are_told() {
+    let sim = Simulator::new();
+    let error =
+        client(&sim).transcript(video("txManualAsr"), &in_language("fr,it")).await.unwrap_err();
+    assert_eq!(error.reason(), Some(Reason::LanguageUnavailable));
+    assert_eq!(error.details(), ["reason: language_unavailable", "available: en"]);
+    assert_eq!(sim.record().calls_to(Endpoint::TimedText), 0);
+}
+
+/// The track that was read, as its address names it: language, and `asr` or a name.
+async fn read_track(id: &str, query: &TranscriptQuery) -> String {
+    let sim = Simulator::new();
+    client(&sim)
+        .transcript(video(id), query)
+        .await
+        .unwrap_or_else(|error| panic!("{id}: {error:?}"));
+    let record = sim.record();
+    let seen = record.requests_to(Endpoint::TimedText).last().unwrap();
+    let part = |name| seen.parameter(name).unwrap_or_default().to_owned();
+    [part("lang"), part("kind"), part("name")]
+        .iter()
+        .filter(|part| !part.is_empty())
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[tokio::test]
+async fn the_right_track_is_chosen() {
+    let spoken = TranscriptQuery::default;
+    let table = [
+        ("txManualAsr", spoken(), "en"),
+        ("txAsrOnly__", spoken(), "en asr"),
+        ("txManualOnl", spoken(), "en"),
+        ("txForeign1_", spoken(), "en"),
+        ("txForced___", spoken(), "en"),
+        ("txDubbed___", spoken(), "en"),
+        ("txGemini___", spoken(), "en asr"),
+        ("txManyLang_", in_language("pt-BR"), "pt-BR"),
+        ("txManyLang_", in_language("zh-Hant"), "zh-Hant"),
+        ("txManyLang_", in_language("PT-br"), "pt-BR"),
+        ("txManyLang_", in_language("es-MX,es-419"), "es"),
+        ("txManyLang_", in_language("xx,fil,en"), "fil"),
+        ("txManualAsr", in_language("en-GB"), "en"),
+    ];
+    for (id, query, track) in table {
+        assert_eq!(read_track(id, &query).await, track, "{id} {query:?}");
+    }
+    assert!(
+        read_track("txAsrFirst_", &spoken()).await.starts_with("de "),
+        "the named one of a person"
+    );
+    assert!(!read_track("txAsrFirst_", &spoken()).await.contains("asr"));
+}
+
+#[tokio::test]
+async fn two_tracks_of_one_language_stay_two() {
+    let vidra = client(&Simulator::new());
+    let tracks = vidra.tracks(video("txSameLang2")).await.unwrap();
+    let english = tracks.iter().filter(|track| track.language_code == "en").count();
+    assert_eq!((tracks.len(), english), (3, 3));
+    let names: std::collections::HashSet<_> =
+        tracks.iter().map(|track| &track.language_name).collect();
+    assert_eq!(names.len(), 3);
+    assert_eq!(tracks.iter().filter(|track| track.is_auto_generated).count(), 1);
+}
+
+#[tokio::test]
+async fn the_platform_translates_and_never_to_the_language_it_has() {
+    let sim = Simulator::new();
+    let to = |code: &str| TranscriptQuery {
+        translate: Some(code.to_owned()),
+        ..TranscriptQuery::default()
+    };
+    let lines = client(&sim).transcript(video("txManualAsr"), &to("de")).await.unwrap();
+    assert!(lines[0].text.starts_with("[de]") && &*lines[0].lang == "de", "{:?}", lines[0]);
+    let plain = text(&sim, "txManualAsr", &TranscriptQuery::default()).await;
+    assert_eq!(text(&sim, "txManualAsr", &to("en")).await, plain);
+    assert!(
+        text(&sim, "txNoTransl_", &to("fr")).await.contains("[fr]"),
+        "an empty list is no refusal"
+    );
+    let limited = client(&sim).transcript(video("ttNoTrans__"), &to("de")).await.unwrap_err();
+    assert_eq!(limited.reason(), Some(Reason::TranslationLimited));
+    // The address itself is not in trouble.
+    assert!(
+        client(&sim).transcript(video("ttNoTrans__"), &TranscriptQuery::default()).await.is_ok()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn passing_troubles_pass() {
+    for id in ["plHttp503x1", "tt503x1____", "wpHttp503x1", "plSlow_____", "ttSlow_____"] {
+        let sim = Simulator::new();
+        let lines = client(&sim).transcript(video(id), &TranscriptQuery::default()).await;
+        assert!(lines.is_ok(), "{id}: {lines:?}");
+    }
+    for id in
+        ["plCut______", "plReset____", "ttCut______", "ttReset____", "plHttp500__", "tt500______"]
+    {
+        let sim = Simulator::new();
+        let error =
+            client(&sim).transcript(video(id), &TranscriptQuery::default()).await.unwrap_err();
+        assert_eq!(error.kind(), vidra::ErrorKind::Upstream, "{id}: {error:?}");
+        assert!(error.reason().is_none_or(|reason| reason != Reason::CaptionsDisabled));
+    }
+}
+
+#[tokio::test]
+async fn the_watch_page_is_asked_once_for_hours_and_only_when_needed() {
+    let sim = Simulator::new();
+    let vidra = client(&sim);
+    for id in ["plNeedsPage", "wpGood_____", "wpEscaped__", "wpConsent1_", "txManualAsr"] {
+        vidra.transcript(video(id), &TranscriptQuery::default()).await.unwrap();
+    }
+    assert_eq!(sim.record().calls_to(Endpoint::Watch), 1, "what it yields is kept");
+    for id in ["wpEscaped__", "wpNoVisitor", "wpConsent1_", "wpConsent30"] {
+        let sim = Simulator::new();
+        let lines = client(&sim).transcript(video(id), &TranscriptQuery::default()).await;
+        assert!(lines.is_ok(), "{id}: {lines:?}");
+        assert_eq!(sim.record().violations, Vec::<String>::new(), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn other_players_are_asked_where_that_helps() {
+    for (id, player) in [
+        ("plAgeEmbed_", "WEB_EMBEDDED_PLAYER"),
+        ("plWebOnly__", "WEB_EMBEDDED_PLAYER"),
+        ("plForKids__", "ANDROID"),
+    ] {
+        let sim = Simulator::new();
+        client(&sim).transcript(video(id), &TranscriptQuery::default()).await.unwrap();
+        let record = sim.record();
+        let last = record.requests_to(Endpoint::Player).last().unwrap().client_name();
+        assert_eq!(last.as_deref(), Some(player), "{id}");
+        assert_eq!(record.violations, Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_captions_address_that_is_not_the_platforms_is_never_asked() {
+    let hostile = [
+        "buLoopback_",
+        "buMetadata_",
+        "buFile_____",
+        "buSuffix___",
+        "buEvilHost_",
+        "buUserInfo_",
+        "buPassword_",
+        "buPort22___",
+        "buPlainHttp",
+        "buNoScheme_",
+        "buBackslash",
+        "buOtherPath",
+        "buDotDot___",
+        "buNotAnUrl_",
+    ];
+    for id in hostile {
+        let sim = Simulator::new();
+        let error =
+            client(&sim).transcript(video(id), &TranscriptQuery::default()).await.unwrap_err();
+        assert_eq!(error.reason(), Some(Reason::PlatformChanged), "{id}");
+        assert_eq!(sim.record().calls, sim.record().calls_to(Endpoint::Player), "{id}");
+    }
+    let relative = client(&Simulator::new())
+        .transcript(video("txRelative_"), &TranscriptQuery::default())
+        .await;
+    assert!(relative.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_is_fetched_where_the_platform_wants_one() {
+    for id in ["txNeedsPot_", "txExpList__"] {
+        let sim = Simulator::new();
+        let vidra = builder(&sim).pot_provider("http://sim.invalid").build();
+        let lines = vidra.transcript(video(id), &TranscriptQuery::default()).await;
+        assert!(lines.is_ok(), "{id}: {lines:?}");
+        let record = sim.record();
+        assert_eq!(record.calls_to(Endpoint::PotProvider), 1);
+        assert_eq!(record.violations, Vec::<String>::new());
+    }
+    let sim = Simulator::new();
+    let vidra = builder(&sim).pot_provider("http://sim.invalid").build();
+    vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap();
+    assert_eq!(sim.record().calls_to(Endpoint::PotProvider), 0, "only where it is needed");
+}
+
+#[tokio::test]
+async fn what_people_read_is_what_is_in_the_captions() {
+    let sim = Simulator::new();
+    let entities = text(&sim, "tcEntities_", &TranscriptQuery::default()).await;
+    assert!(
+        entities.contains("I'm sure it's \"fine\" & dandy") && entities.contains("&amp; isn't"),
+        "{entities}"
+    );
+    let tags = text(&sim, "tcTags_____", &TranscriptQuery::default()).await;
+    assert!(!tags.contains("<i>") && !tags.contains("<font"), "{tags}");
+    for id in [
+        "tcNoLength_",
+        "tcEmptyCues",
+        "tcNewlines_",
+        "tcNoise____",
+        "tcScripts__",
+        "tcStyled___",
+        "tcRuby_____",
+        "ttSrv3only_",
+        "txOneCue___",
+    ] {
+        let lines = client(&sim).transcript(video(id), &TranscriptQuery::default()).await.unwrap();
+        assert!(!lines.is_empty() && lines.iter().all(|line| !line.text.trim().is_empty()), "{id}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_ends_it() {
+    let sim = Simulator::builder().latency(Duration::from_secs(4)).build();
+    let vidra = builder(&sim).deadline(Duration::from_secs(6)).build();
+    let error =
+        vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap_err();
+    assert_eq!(error.kind(), vidra::ErrorKind::Timeout);
+}
+
+#[test]
+fn lists_of_languages() {
+    for good in ["de", "de,en", " pt-BR , zh-Hans,", "fil", "es-419"] {
+        assert!(Languages::parse(good).is_ok(), "{good}");
+    }
+    for bad in [
+        "",
+        ",",
+        "d",
+        "en:asr",
+        "en us",
+        "de,\u{e9}",
+        "x-very-long-language-code",
+        "a1,a2,a3,a4,a5,a6,a7,a8,a9,b1,b2",
+    ] {
+        assert!(Languages::parse(bad).is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Care for the addresses we ask from: pace, blocks, proxies.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vidra::{Network, Pace, Pacing, Reason, TranscriptQuery};
+use vidra_sim::proxy::{Mood, Proxy};
+use vidra_sim::{Endpoint, Simulator};
+
+use super::video;
+use crate::sim::builder;
+
+#[tokio::test(start_paused = true)]
+async fn after_a_block_nothing_is_asked_until_the_pause_is_over() {
+    let sim = Simulator::new();
+    sim.block_after(1);
+    let vidra = builder(&sim).block_pause(Duration::from_secs(900)).build();
+    let ask = async || vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await;
+    ask().await.unwrap();
+    assert_eq!(ask().await.unwrap_err().reason(), Some(Reason::Blocked));
+    let calls = sim.record().calls;
+    for _ in 0..10 {
+        let error = ask().await.unwrap_err();
+        assert_eq!(error.reason(), Some(Reason::Blocked));
+        assert!(error.retry_after().is_some_and(|wait| wait <= Duration::from_secs(900)));
+    }
+    assert_eq!(sim.record().calls, calls, "not one more");
+    // One request finds out whether it is over; the next pause is longer.
+    tokio::time::advance(Duration::from_secs(901)).await;
+    ask().await.unwrap_err();
+    assert_eq!(sim.record().calls, calls + 1);
+    tokio::time::advance(Duration::from_secs(901)).await;
+    ask().await.unwrap_err();
+    assert_eq!(sim.record().calls, calls + 1);
+    sim.unblock();
+    tokio::time::advance(Duration::from_secs(900)).await;
+    ask().await.unwrap();
+    ask().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn transcripts_are_asked_for_at_a_pace() {
+    let sim = Simulator::new();
+    let pace = Pacing::At(Pace { burst: 3, per_hour: 360 });
+    let vidra = builder(&sim).pacing(pace).deadline(Duration::from_secs(25)).build();
+    let started = Instant::now();
+    for _ in 0..5 {
+        vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap();
+    }
+    assert_eq!(started.elapsed().as_secs(), 20, "three at once, then one every ten seconds");
+    let all = std::iter::repeat_with(|| vidra.transcript(video("txManualAsr"), &WHATEVER)).take(5);
+    let results = futures_util::future::join_all(all).await;
+    let late: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+    assert_eq!(late.len(), 3, "those that would have to wait longer than they may");
+    for error in late {
+        assert_eq!(error.reason(), Some(Reason::Paced));
+        assert!(error.retry_after().is_some_and(|wait| wait > Duration::from_secs(25)));
+    }
+}
+
+static WHATEVER: std::sync::LazyLock<TranscriptQuery> =
+    std::sync::LazyLock::new(TranscriptQuery::default);
+
+#[tokio::test(start_paused = true)]
+async fn a_stand_in_for_the_platform_is_not_paced() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).build();
+    let started = Instant::now();
+    for _ in 0..400 {
+        vidra.transcript(video("txOneCue___"), &TranscriptQuery::default()).await.unwrap();
+    }
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    let careful = builder(&sim).web_url("https://www.youtube.com").build();
+    let started = Instant::now();
+    for _ in 0..301 {
+        careful.transcript(video("txOneCue___"), &TranscriptQuery::default()).await.unwrap();
+    }
+    assert!(started.elapsed() > Duration::from_secs(3), "300 at once, and then 1,000 an hour");
+}
+
+#[tokio::test]
+async fn a_blocked_or_dead_proxy_is_passed_over() {
+    let sim = Simulator::new();
+    let loopback = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let listening = sim.listen(loopback).await.unwrap();
+    let mut proxies = vec![];
+    for name in ["a", "b", "c"] {
+        proxies.push(Proxy::listen_towards(name, listening.addr()).await.unwrap());
+    }
+    let through = [proxies[0].url(), proxies[1].socks_url(), proxies[2].url()];
+    let through = through.iter().map(|url| Network::through(url).unwrap()).collect();
+    let vidra = builder(&sim)
+        .web_url(&listening.web_url())
+        .proxies(through)
+        .block_pause(Duration::from_secs(900))
+        .build();
+    let ask = async || vidra.transcript(video("txOneCue___"), &TranscriptQuery::default()).await;
+    for _ in 0..6 {
+        ask().await.unwrap();
+    }
+    assert!(proxies.iter().all(|proxy| proxy.requests() + proxy.tunnels() > 0), "used in turn");
+    proxies[2].set_mood(Mood::Dead);
+    for _ in 0..6 {
+        ask().await.unwrap();
+    }
+    sim.block_egress_after("a", 0);
+    for _ in 0..6 {
+        ask().await.unwrap();
+    }
+    assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 0);
+}
+
+#[test]
+fn proxies_are_named_by_url() {
+    for good in [
+        "http://127.0.0.1:8080",
+        "https://user:word@proxy.example:3128",
+        "socks5://127.0.0.1:1080",
+        "socks5h://p.example:1",
+    ] {
+        assert!(Network::through(good).is_ok(), "{good}");
+    }
+    for bad in ["", "ftp://x", "127.0.0.1:8080", "http://"] {
+        assert!(Network::through(bad).is_err(), "{bad}");
+    }
+}
