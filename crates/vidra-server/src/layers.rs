@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderName, Method, StatusCode};
+use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -38,7 +38,14 @@ async fn bill(vidra: Vidra, mut request: Request, next: Next) -> Response {
     };
     request.extensions_mut().insert(vidra);
     let mut response = next.run(request).await;
-    response.headers_mut().insert(QUOTA_COST, line.cost.units().into());
+    // A stream has hardly begun when its head is sent: what it will cost is not known yet.
+    let is_stream = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|value| value == "application/x-ndjson" || value == "text/event-stream");
+    if !is_stream {
+        response.headers_mut().insert(QUOTA_COST, line.cost.units().into());
+    }
     line.status = Some(response.status());
     response
 }

@@ -7,6 +7,7 @@
 mod extract;
 mod layers;
 pub mod problem;
+mod progress;
 mod reply;
 pub mod routes;
 mod typed_url;

@@ -47,39 +47,10 @@ fn status(kind: ErrorKind) -> StatusCode {
         ErrorKind::Forbidden => StatusCode::FORBIDDEN,
         ErrorKind::QuotaExhausted | ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         ErrorKind::UpstreamKey => StatusCode::SERVICE_UNAVAILABLE,
-        ErrorKind::Upstream => StatusCode::BAD_GATEWAY,
+        ErrorKind::Upstream | ErrorKind::Blocked => StatusCode::BAD_GATEWAY,
         ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
         ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
-}
-
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let error = match self {
-            Self::Http(status, message) => return body(status, message, vec![]),
-            Self::Failed(error) => error,
-        };
-        let status = status(error.kind());
-        // Logged once, here: what the platform said stays with the operator.
-        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            tracing::warn!(kind = ?error.kind(), cause = error.cause(), "{error}");
-        } else {
-            tracing::debug!(kind = ?error.kind(), cause = error.cause(), "{error}");
-        }
-        let mut response = body(status, error.message().to_owned(), error.details().to_vec());
-        if let Some(wait) = error.retry_after() {
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-        }
-        response
-    }
-}
-
-fn body(status: StatusCode, message: String, details: Vec<String>) -> Response {
-    let error = ErrorInfo { code: status.as_u16(), message, details };
-    let mut response = (status, Json(ErrorBody { error })).into_response();
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }
 
 impl Problem {
@@ -89,6 +60,45 @@ impl Problem {
         let message = "Something went wrong inside the service".to_owned();
         Self::Http(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
+}
+
+impl ErrorBody {
+    /// The body of an error of the library.
+    pub(crate) fn of(error: &Error) -> Self {
+        let status = status(error.kind());
+        // Logged once, here: what the platform said stays with the operator.
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            tracing::warn!(kind = ?error.kind(), cause = error.cause(), "{error}");
+        } else {
+            tracing::debug!(kind = ?error.kind(), cause = error.cause(), "{error}");
+        }
+        let (message, details) = (error.message().to_owned(), error.details().to_vec());
+        Self { error: ErrorInfo { code: status.as_u16(), message, details } }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let error = match self {
+            Self::Http(status, message) => {
+                let error = ErrorInfo { code: status.as_u16(), message, details: vec![] };
+                return response(status, ErrorBody { error });
+            }
+            Self::Failed(error) => error,
+        };
+        let mut response = response(status(error.kind()), ErrorBody::of(&error));
+        if let Some(wait) = error.retry_after() {
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+fn response(status: StatusCode, body: ErrorBody) -> Response {
+    let mut response = (status, Json(body)).into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 /// A panic; its text has gone to the log by the panic hook.

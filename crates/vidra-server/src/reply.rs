@@ -18,19 +18,28 @@ pub(crate) type Answer<T> = Result<Reply<T>, Problem>;
 
 impl<T: Serialize> IntoResponse for Reply<T> {
     fn into_response(self) -> Response {
-        let bytes = match serde_json::to_vec(&self.0) {
-            Ok(bytes) => bytes,
-            Err(error) => return Problem::after_bug(error).into_response(),
-        };
-        let etag = etag(&bytes);
-        let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-            // Every answer is asked for anew; a caller's copy is good if its ETag still matches.
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-            (header::ETAG, etag),
-        ];
-        (headers, bytes).into_response()
+        match serde_json::to_vec(&self.0) {
+            Ok(bytes) => tagged("application/json", bytes),
+            Err(error) => Problem::after_bug(error).into_response(),
+        }
     }
+}
+
+impl Reply<()> {
+    /// Text of another type, with the same headers.
+    pub(crate) fn text(content_type: &'static str, text: String) -> Response {
+        tagged(content_type, text.into_bytes())
+    }
+}
+
+fn tagged(content_type: &'static str, bytes: Vec<u8>) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
+        // Every answer is asked for anew; a caller's copy is good if its ETag still matches.
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::ETAG, etag(&bytes)),
+    ];
+    (headers, bytes).into_response()
 }
 
 fn etag(bytes: &[u8]) -> HeaderValue {

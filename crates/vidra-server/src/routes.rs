@@ -7,6 +7,7 @@ mod link;
 mod playlist;
 mod region;
 mod status;
+mod transcript;
 mod video;
 
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub(crate) type Document = Arc<openapi::OpenApi>;
         (name = "Channels", description = "Channels and their uploads"),
         (name = "Playlists", description = "Playlists with all their videos"),
         (name = "Comments", description = "Comment threads and replies"),
+        (name = "Transcripts", description = "What is said, in every format; needs no key but for playlists"),
         (name = "Regions", description = "Regions, languages and categories"),
         (name = "Links", description = "What a link names; asks nobody"),
         (name = "Service", description = "The service itself")
@@ -63,6 +65,9 @@ pub(crate) fn routes() -> (Router<Document>, openapi::OpenApi) {
         .routes(routes!(comment::get_comments))
         .routes(routes!(comment::get_top_comments))
         .routes(routes!(comment::get_comment_replies))
+        .routes(routes!(transcript::get_transcript))
+        .routes(routes!(transcript::get_tracks))
+        .routes(routes!(transcript::get_playlist_transcripts))
         .routes(routes!(region::get_regions))
         .routes(routes!(region::get_languages))
         .routes(routes!(region::get_video_categories))

@@ -12,12 +12,13 @@ use tower::Layer;
 use tower::util::MapRequestLayer;
 
 /// Endpoints that take an identifier last, with the sub-resources that can follow it.
-const PREFIXES: [(&str, &[&str]); 5] = [
+const PREFIXES: [(&str, &[&str]); 6] = [
     ("/api/video/", &["title"]),
     ("/api/channel/", &["videos"]),
-    ("/api/playlist/", &["info", "ids", "query"]),
+    ("/api/playlist/", &["info", "ids", "query", "transcript"]),
     ("/api/comments/", &["top"]),
     ("/api/comment-replies/", &[]),
+    ("/api/transcript/", &["tracks"]),
 ];
 
 /// The path as it was typed, without the query that went into the identifier.

@@ -33,6 +33,7 @@ impl TestApp {
         let builder = Vidra::builder()
             .key(ApiKey::new("demo-key"))
             .data_api_url("http://sim.invalid/youtube/v3")
+            .web_url("http://sim.invalid")
             .transport(InProcess(sim.clone()))
             .retry(RetryPolicy { retries: 0, ..RetryPolicy::default() });
         Self { sim, router: vidra_server::app(change(builder).build()) }

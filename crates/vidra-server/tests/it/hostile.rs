@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::app::TestApp;
 
-const ROUTES: [(Method, &str); 20] = [
+const ROUTES: [(Method, &str); 23] = [
     (Method::GET, "/api/video/{}"),
     (Method::GET, "/api/video/{}/title"),
     (Method::GET, "/api/videos"),
@@ -20,6 +20,9 @@ const ROUTES: [(Method, &str); 20] = [
     (Method::GET, "/api/comments/{}"),
     (Method::GET, "/api/comments/{}/top"),
     (Method::GET, "/api/comment-replies/{}"),
+    (Method::GET, "/api/transcript/{}"),
+    (Method::GET, "/api/transcript/{}/tracks"),
+    (Method::POST, "/api/playlist/{}/transcript"),
     (Method::GET, "/api/i18n/regions"),
     (Method::GET, "/api/i18n/languages"),
     (Method::GET, "/api/video-categories"),
@@ -53,6 +56,9 @@ fn query() -> impl Strategy<Value = String> {
         Just("maxResults"),
         Just("search"),
         Just("replies"),
+        Just("lang"),
+        Just("format"),
+        Just("translate"),
         Just("hl"),
         Just("region"),
         Just("v"),

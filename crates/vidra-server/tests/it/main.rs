@@ -5,3 +5,4 @@ mod app;
 mod errors;
 mod hostile;
 mod openapi;
+mod transcripts;

@@ -87,11 +87,11 @@ fn every_operation_is_complete() {
             assert_eq!(in_path, path.matches('{').count(), "{name}");
         }
     }
-    assert_eq!(operations, 20);
+    assert_eq!(operations, 23);
 }
 
 /// The requests whose answers are the document's examples: small, and the same every time.
-const REQUESTS: [(&str, &str, &str); 20] = [
+const REQUESTS: [(&str, &str, &str); 23] = [
     ("GET /api/video/{id}", "/api/video/fda4eREcaTQ", ""),
     ("GET /api/video/{id}/title", "/api/video/fda4eREcaTQ/title", ""),
     ("GET /api/videos", "/api/videos?ids=quirkNoLike", ""),
@@ -104,6 +104,13 @@ const REQUESTS: [(&str, &str, &str); 20] = [
     ("GET /api/comments/{videoId}", "/api/comments/fda4eREcaTQ?maxResults=1", ""),
     ("GET /api/comments/{videoId}/top", "/api/comments/fda4eREcaTQ/top?limit=1", ""),
     ("GET /api/comment-replies/{id}", "/api/comment-replies/UgquirkManyReplies04AaABAg", ""),
+    ("GET /api/transcript/{id}", "/api/transcript/txManualAsr", ""),
+    ("GET /api/transcript/{id}/tracks", "/api/transcript/txManualAsr/tracks", ""),
+    (
+        "POST /api/playlist/{id}/transcript",
+        "/api/playlist/PLquirkMixed/transcript",
+        r#"{"from": 2, "to": 2}"#,
+    ),
     ("GET /api/i18n/regions", "/api/i18n/regions", ""),
     ("GET /api/i18n/languages", "/api/i18n/languages", ""),
     ("GET /api/video-categories", "/api/video-categories?ids=10", ""),

@@ -1,0 +1,126 @@
+//! A batch as it goes on: whole, or streamed as NDJSON or server-sent events.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use serde::Serialize;
+use serde_json::json;
+use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
+
+use crate::problem::{ErrorBody, Problem};
+
+/// How a batch is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One JSON answer at the end.
+    Whole,
+    /// A JSON object a line.
+    Ndjson,
+    /// Server-sent events.
+    Sse,
+}
+
+/// How often a silent stream says that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+impl Form {
+    /// What the caller accepts.
+    pub(crate) fn accepted(headers: &HeaderMap) -> Self {
+        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        let accept = accept.unwrap_or_default();
+        if accept.contains("text/event-stream") {
+            Self::Sse
+        } else if accept.contains("application/x-ndjson") {
+            Self::Ndjson
+        } else {
+            Self::Whole
+        }
+    }
+}
+
+/// Waits for the end: the summary, and the results in playlist order.
+pub(crate) async fn whole(
+    events: impl Stream<Item = Result<BatchEvent>>,
+) -> Result<(BatchSummary, Vec<VideoTranscript>), Problem> {
+    let mut events = std::pin::pin!(events);
+    let mut results = vec![];
+    while let Some(event) = events.try_next().await? {
+        match event {
+            BatchEvent::Result(result) => results.push(result),
+            BatchEvent::Waiting(_) => {}
+            BatchEvent::Done(summary) => {
+                results.sort_by_key(|result| result.position);
+                return Ok((summary, results));
+            }
+        }
+    }
+    Err(Problem::after_bug("a batch ended without a summary"))
+}
+
+/// Sends events as they come. What fails before the first of them is an ordinary error.
+pub(crate) async fn streamed(
+    events: impl Stream<Item = Result<BatchEvent>> + Send + 'static,
+    form: Form,
+) -> Result<Response, Problem> {
+    let mut events = Box::pin(events);
+    let first = match events.next().await {
+        Some(first) => first?,
+        None => return Err(Problem::after_bug("a batch ended without a summary")),
+    };
+    let events = stream::iter([Ok(first)]).chain(events).map(Message::from);
+    Ok(match form {
+        Form::Sse => {
+            let events = events
+                .enumerate()
+                .map(|(index, message)| Ok::<_, Infallible>(message.event(index + 1)));
+            Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+        }
+        Form::Ndjson | Form::Whole => {
+            let lines = events.map(|message| Ok::<_, Infallible>(message.line()));
+            let mut response = Body::from_stream(lines).into_response();
+            let ndjson = HeaderValue::from_static("application/x-ndjson");
+            response.headers_mut().insert(header::CONTENT_TYPE, ndjson);
+            response
+        }
+    })
+}
+
+/// Something to be sent: its name, and its JSON.
+struct Message {
+    name: &'static str,
+    json: String,
+}
+
+impl From<Result<BatchEvent>> for Message {
+    fn from(event: Result<BatchEvent>) -> Self {
+        match event {
+            Ok(BatchEvent::Result(result)) => Self::new("result", &result),
+            Ok(BatchEvent::Waiting(wait)) => {
+                Self::new("waiting", &json!({"waiting": wait.as_secs_f64()}))
+            }
+            Ok(BatchEvent::Done(summary)) => Self::new("summary", &summary),
+            // The status has been sent; this is what the error's answer would have held.
+            Err(error) => Self::new("error", &ErrorBody::of(&error)),
+        }
+    }
+}
+
+impl Message {
+    fn new(name: &'static str, value: &impl Serialize) -> Self {
+        Self { name, json: serde_json::to_string(value).unwrap_or_default() }
+    }
+
+    fn line(self) -> String {
+        self.json + "\n"
+    }
+
+    fn event(self, id: usize) -> Event {
+        // JSON has no line breaks of its own, so one data line holds it all.
+        Event::default().event(self.name).id(id.to_string()).data(self.json)
+    }
+}

@@ -1,0 +1,196 @@
+//! `/api/transcript/…` and `POST /api/playlist/{id}/transcript`.
+
+use axum::Extension;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+use vidra::{
+    BatchQuery, BatchSummary, CaptionTrack, Languages, PlaylistId, Transcript, TranscriptLine,
+    TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
+};
+
+use crate::extract::{Code, Id, JsonBody, Query};
+use crate::problem::{AskErrors, BodyErrors, Problem};
+use crate::progress::{self, Form};
+use crate::reply::{Answer, Reply};
+
+/// The transcript of a video, as JSON, SRT, VTT or plain text.
+#[utoipa::path(
+    get, path = "/api/transcript/{id}", tag = "Transcripts",
+    params(
+        ("id" = String, Path, description = "Video id or URL", example = "txManualAsr"),
+        ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
+        ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt` or `txt`; if not given, by `Accept`, and else `json`", pattern = "^(json|srt|vtt|txt)$", example = "json"),
+        ("translate" = Option<String>, Query, description = "Have the platform translate it to this language; not translated if not given", pattern = "^[A-Za-z0-9_-]{2,20}$", example = "de"),
+        ("download" = Option<String>, Query, description = "`1` to have it saved as a file; `0` if not given", pattern = "^(0|1)$", example = "0")
+    ),
+    responses(
+        (status = 200, description = "The lines", content(
+            (Vec<TranscriptLine> = "application/json"),
+            (String = "application/x-subrip"),
+            (String = "text/vtt"),
+            (String = "text/plain")
+        )),
+        AskErrors
+    )
+)]
+pub(super) async fn get_transcript(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<VideoId>,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let wanted = TranscriptQuery {
+        languages: languages(&mut query),
+        translate: query.parsed::<Code>("translate").map(|Code(code)| code),
+    };
+    let by_accept = Format::accepted(&headers);
+    let words =
+        [("json", Format::Json), ("srt", Format::Srt), ("vtt", Format::Vtt), ("txt", Format::Txt)];
+    let format =
+        if query.text("format").is_some() { query.choice("format", &words) } else { by_accept };
+    let download = query.choice("download", &[("0", false), ("1", true)]);
+    query.check()?;
+    let lines = vidra.transcript(id, &wanted).await?;
+    Ok(format.response(id, lines, download))
+}
+
+/// The caption tracks that a video has.
+#[utoipa::path(
+    get, path = "/api/transcript/{id}/tracks", tag = "Transcripts",
+    params(("id" = String, Path, description = "Video id or encoded URL", example = "txManualAsr")),
+    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), AskErrors)
+)]
+pub(super) async fn get_tracks(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<VideoId>,
+) -> Answer<Vec<CaptionTrack>> {
+    Ok(Reply(vidra.tracks(id).await?))
+}
+
+/// What is asked of the transcripts of a playlist. Numbers may come as strings.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation: `BatchQuery::from_json` reads the body")]
+pub(super) struct BatchBody {
+    /// How many transcripts may be under way together; 3 if not given.
+    #[schema(nullable = false, minimum = 1, maximum = 20, example = 3)]
+    concurrency: Option<u32>,
+    /// The first place of the playlist, counted from 1.
+    #[schema(nullable = false, minimum = 1, example = 1)]
+    from: Option<u64>,
+    /// The last place, included; past the end is the end.
+    #[schema(nullable = false, minimum = 1, example = 25)]
+    to: Option<u64>,
+    /// One language code, or several by preference; the spoken language if not given.
+    #[schema(nullable = false, example = "de,en")]
+    lang: Option<String>,
+}
+
+/// The transcripts of a playlist.
+#[derive(Serialize, ToSchema)]
+pub(super) struct PlaylistTranscripts {
+    #[serde(flatten)]
+    summary: BatchSummary,
+    /// One result for each entry asked for, in playlist order.
+    results: Vec<VideoTranscript>,
+}
+
+/// The transcripts of all videos of a playlist. A video that has none fails alone.
+///
+/// With `Accept: application/x-ndjson` or `text/event-stream` each result is sent as soon as it is
+/// ready, and a summary at the end.
+#[utoipa::path(
+    post, path = "/api/playlist/{id}/transcript", tag = "Transcripts",
+    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLquirkMixed")),
+    request_body(content = Option<BatchBody>),
+    responses(
+        (status = 200, description = "The results", content(
+            (PlaylistTranscripts = "application/json"),
+            (String = "application/x-ndjson"),
+            (String = "text/event-stream")
+        )),
+        AskErrors, BodyErrors
+    )
+)]
+pub(super) async fn get_playlist_transcripts(
+    Extension(vidra): Extension<Vidra>,
+    Id(id): Id<PlaylistId>,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Problem> {
+    let query = body.as_ref().map(BatchQuery::from_json).transpose()?.unwrap_or_default();
+    let events = vidra.playlist_transcripts(&id, &query);
+    match Form::accepted(&headers) {
+        Form::Whole => {
+            let (summary, results) = progress::whole(events).await?;
+            Ok(Reply(PlaylistTranscripts { summary, results }).into_response())
+        }
+        form => progress::streamed(events, form).await,
+    }
+}
+
+fn languages(query: &mut Query) -> Languages {
+    let Some(text) = query.text("lang") else { return Languages::default() };
+    match Languages::parse(text) {
+        Ok(languages) => languages,
+        Err(fault) => {
+            query.fault("lang", fault);
+            Languages::default()
+        }
+    }
+}
+
+/// How a transcript is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Json,
+    Srt,
+    Vtt,
+    Txt,
+}
+
+impl Format {
+    /// The first that the caller accepts by name.
+    fn accepted(headers: &HeaderMap) -> Self {
+        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        let types = accept
+            .unwrap_or_default()
+            .split(',')
+            .map(|entry| entry.split(';').next().unwrap_or_default().trim());
+        types
+            .filter_map(|name| match name {
+                "application/json" | "*/*" => Some(Self::Json),
+                "application/x-subrip" | "text/srt" => Some(Self::Srt),
+                "text/vtt" => Some(Self::Vtt),
+                "text/plain" => Some(Self::Txt),
+                _ => None,
+            })
+            .next()
+            .unwrap_or(Self::Json)
+    }
+
+    fn response(self, id: VideoId, lines: Transcript, download: bool) -> Response {
+        let lang = lines.first().map(|line| line.lang.to_string()).unwrap_or_default();
+        let (mut response, extension) = match self {
+            Self::Json => (Reply(lines).into_response(), "json"),
+            Self::Srt => {
+                (Reply::text("application/x-subrip; charset=utf-8", to_srt(&lines)), "srt")
+            }
+            Self::Vtt => (Reply::text("text/vtt; charset=utf-8", to_vtt(&lines)), "vtt"),
+            Self::Txt => (Reply::text("text/plain; charset=utf-8", to_text(&lines)), "txt"),
+        };
+        response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+        if download {
+            let name = [id.as_str(), &lang, extension];
+            let name =
+                name.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".");
+            // An id, a language code and an extension: nothing in it needs quoting.
+            let value = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
+            response
+                .headers_mut()
+                .extend(value.ok().map(|value| (header::CONTENT_DISPOSITION, value)));
+        }
+        response
+    }
+}
