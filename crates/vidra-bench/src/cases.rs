@@ -19,20 +19,25 @@ pub(crate) fn run_all(runs: usize) -> io::Result<String> {
     let sim = Simulator::builder().latency(LATENCY).build();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let listening = runtime.block_on(sim.listen(loopback))?;
-    let url = listening.data_api_url();
+    let urls = (listening.data_api_url(), listening.web_url());
+    let urls = (urls.0.as_str(), urls.1.as_str());
 
     let mut report = String::from("| case | goal | measured (median, range) |\n|---|---|---|\n");
-    startup(&url, runs, &mut report)?;
-    playlist(&sim, &url, runs, &mut report)?;
+    startup(urls, runs, &mut report)?;
+    playlist(&sim, urls, runs, &mut report)?;
+    sim.set_latency(TRANSCRIPT_LATENCY);
+    transcripts(&sim, urls, runs, &mut report)?;
+    sim.set_latency(Duration::ZERO);
+    long_stream(&sim, urls, &mut report)?;
     Ok(report)
 }
 
 /// From starting the process to its first answer, without a persisted cache.
-fn startup(url: &str, runs: usize, report: &mut String) -> io::Result<()> {
+fn startup((data, web): (&str, &str), runs: usize, report: &mut String) -> io::Result<()> {
     let mut times = vec![];
     for _ in 0..runs {
         let started = Instant::now();
-        let service = Service::start(url)?;
+        let service = Service::start(data, web)?;
         let (status, _) = service.get("/healthz")?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         expect(status == 200, "healthz did not answer 200")?;
@@ -43,13 +48,18 @@ fn startup(url: &str, runs: usize, report: &mut String) -> io::Result<()> {
 
 /// A whole playlist over an upstream that takes its time: pages can only be had one after the other,
 /// so the goal is the time of the pages, of the last details, and of the playlist's own data.
-fn playlist(sim: &Simulator, url: &str, runs: usize, report: &mut String) -> io::Result<()> {
+fn playlist(
+    sim: &Simulator,
+    (data, web): (&str, &str),
+    runs: usize,
+    report: &mut String,
+) -> io::Result<()> {
     let pages = ENTRIES.div_ceil(50);
     let bound = LATENCY.as_secs_f64() * (pages + 2) as f64;
     let (mut times, mut memory) = (vec![], vec![]);
     for _ in 0..runs {
         sim.reset_record();
-        let service = Service::start(url)?;
+        let service = Service::start(data, web)?;
         let started = Instant::now();
         let (status, body) = service.get(&format!("/api/playlist/PLsize{ENTRIES}"))?;
         times.push(started.elapsed().as_secs_f64() / bound);
@@ -66,6 +76,59 @@ fn playlist(sim: &Simulator, url: &str, runs: usize, report: &mut String) -> io:
     row(report, "the same: peak resident memory", "< 120 MB", &memory, "MB");
     let (goal, billed) = (2 * pages + 1, sim.record().units.default);
     let _ = writeln!(report, "| the same: upstream units | {goal} | {billed} |");
+    Ok(())
+}
+
+const TRANSCRIPT_LATENCY: Duration = Duration::from_millis(100);
+
+/// 200 transcripts, sixteen at a time, over a platform that takes 100 ms an exchange: two exchanges
+/// each in thirteen rounds, behind the playlist's first page.
+fn transcripts(
+    sim: &Simulator,
+    (data, web): (&str, &str),
+    runs: usize,
+    report: &mut String,
+) -> io::Result<()> {
+    let (entries, concurrency) = (200_u32, 16_u32);
+    let bound = TRANSCRIPT_LATENCY * (1 + 2 * entries.div_ceil(concurrency));
+    let (mut times, mut firsts) = (vec![], vec![]);
+    for _ in 0..runs {
+        sim.reset_record();
+        let service = Service::start(data, web)?;
+        let started = Instant::now();
+        let (mut first, mut last) = (None, String::new());
+        service.transcripts("PLsize200", concurrency as usize, |line| {
+            first.get_or_insert_with(|| started.elapsed());
+            line.clone_into(&mut last);
+        })?;
+        times.push(started.elapsed().as_secs_f64() / bound.as_secs_f64());
+        firsts.push(first.unwrap_or_default().as_secs_f64() / TRANSCRIPT_LATENCY.as_secs_f64());
+        let summary: serde_json::Value = serde_json::from_str(&last)?;
+        expect(summary["succeeded"] == entries, &format!("not all succeeded: {last}"))?;
+        let record = sim.record();
+        let calls = [Endpoint::Player, Endpoint::TimedText, Endpoint::Watch]
+            .map(|endpoint| record.calls_to(endpoint));
+        expect(calls == [200, 200, 0], &format!("players, captions, pages: {calls:?}"))?;
+    }
+    let case = "200 transcripts, 16 at a time, 100 ms an exchange: time over the least possible";
+    row(report, case, "≤ 1.05", &times, "");
+    row(report, "the same: exchanges until the first result", "3", &firsts, "");
+    Ok(())
+}
+
+/// A playlist of 20,000 streamed out: what it takes beyond a service that has just answered.
+fn long_stream(sim: &Simulator, (data, web): (&str, &str), report: &mut String) -> io::Result<()> {
+    sim.reset_record();
+    let service = Service::start(data, web)?;
+    service.get("/api/transcript/txOneCue___")?;
+    let idle = service.memory_mb()?;
+    let (mut lines, started) = (0_u32, Instant::now());
+    service.transcripts("PLsize20000", 20, |_| lines += 1)?;
+    expect(lines == 20_001, &format!("{lines} lines"))?;
+    let over = service.peak_memory_mb()? - idle;
+    row(report, "20,000 transcripts streamed: memory over idle", "< 60 MB", &[over], "MB");
+    let rate = f64::from(lines) / started.elapsed().as_secs_f64();
+    row(report, "the same: transcripts a second, simulator included", "", &[rate], "/s");
     Ok(())
 }
 

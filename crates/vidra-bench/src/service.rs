@@ -16,12 +16,12 @@ pub(crate) struct Service {
 
 impl Service {
     /// Starts the binary beside this one and waits until it says where it listens.
-    pub(crate) fn start(data_api_url: &str) -> io::Result<Self> {
+    pub(crate) fn start(data_api_url: &str, web_url: &str) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("vidra-bench-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let mut child = Command::new(binary()?)
             .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
-            .args(["--data-api-url", data_api_url, "--state-dir"])
+            .args(["--data-api-url", data_api_url, "--web-url", web_url, "--state-dir"])
             .arg(&folder)
             .env_clear()
             .env("YOUTUBE_API_KEY", "demo-key")
@@ -55,12 +55,48 @@ impl Service {
         Ok((status.unwrap_or(0), answer.split_off(head + 4)))
     }
 
+    /// Streams the transcripts of a playlist as NDJSON and calls `line` for each line as it comes.
+    pub(crate) fn transcripts(
+        &self,
+        playlist: &str,
+        concurrency: usize,
+        mut line: impl FnMut(&str),
+    ) -> io::Result<()> {
+        let mut stream = TcpStream::connect(self.address)?;
+        let body = format!("{{\"concurrency\":{concurrency}}}");
+        write!(
+            stream,
+            "POST /api/playlist/{playlist}/transcript HTTP/1.0\r\nhost: {}\r\n\
+             accept: application/x-ndjson\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )?;
+        // HTTP/1.0: no chunks, the end of the connection is the end of the body.
+        for text in BufReader::new(stream).lines() {
+            let text = text?;
+            if text.starts_with('{') {
+                line(&text);
+            }
+        }
+        Ok(())
+    }
+
+    /// The memory that is resident now, in MB.
+    pub(crate) fn memory_mb(&self) -> io::Result<f64> {
+        self.status_mb("VmRSS:")
+    }
+
     /// The most memory that was resident at any time, in MB.
     pub(crate) fn peak_memory_mb(&self) -> io::Result<f64> {
+        self.status_mb("VmHWM:")
+    }
+
+    fn status_mb(&self, name: &str) -> io::Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = peak.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-        kilobytes.map(|kb| kb / 1024.0).ok_or_else(|| io::Error::other("no VmHWM in /proc"))
+        let value = status.lines().find_map(|line| line.strip_prefix(name));
+        let kilobytes = value.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+        kilobytes.map(|kb| kb / 1024.0).ok_or_else(|| io::Error::other("not told in /proc"))
     }
 }
 

@@ -68,6 +68,41 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_DATA_API_URL", value_name = "URL", default_value = "https://www.googleapis.com/youtube/v3", value_parser = http_url)]
     pub(crate) data_api_url: String,
 
+    /// The address of the platform's public pages, for transcripts
+    #[arg(long, env = "VIDRA_WEB_URL", value_name = "URL", default_value = "https://www.youtube.com", value_parser = http_url)]
+    pub(crate) web_url: String,
+
+    /// Ask for transcripts through this proxy (http, https, socks5); may be given several times
+    #[arg(
+        long,
+        env = "VIDRA_PROXY",
+        value_name = "URL",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    pub(crate) proxy: Vec<String>,
+
+    /// How many transcripts an address may ask for at once [default: 300 at the platform's own address]
+    #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT")]
+    pub(crate) egress_burst: Option<u32>,
+
+    /// How many an hour after that, or off [default: 1000 at the platform's own address, off elsewhere]
+    #[arg(long, env = "VIDRA_EGRESS_PACE", value_name = "COUNT")]
+    pub(crate) egress_pace: Option<EgressPace>,
+
+    /// How long nothing is asked from an address that the platform blocked, without a unit seconds
+    /// [default: 15m at the platform's own address, 1s elsewhere]
+    #[arg(long, env = "VIDRA_BLOCK_PAUSE", value_name = "TIME", value_parser = seconds)]
+    pub(crate) block_pause: Option<Duration>,
+
+    /// A service that makes proof-of-origin tokens, asked with POST /get_pot
+    #[arg(long, env = "VIDRA_POT_PROVIDER", value_name = "URL", value_parser = http_url)]
+    pub(crate) pot_provider: Option<String>,
+
+    /// A JSON file of players to be, in place of the built-in ones
+    #[arg(long, env = "VIDRA_CLIENTS_FILE", value_name = "FILE")]
+    pub(crate) clients_file: Option<PathBuf>,
+
     /// How often a failed exchange with the platform is repeated
     #[arg(long, env = "VIDRA_RETRIES", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=10))]
     pub(crate) retries: u32,
@@ -84,6 +119,10 @@ pub(crate) struct ServeArgs {
     /// How long a request may take in all, retries and pages included; without a unit seconds
     #[arg(long, env = "VIDRA_REQUEST_TIMEOUT", value_name = "TIME", default_value = "120s", value_parser = seconds)]
     pub(crate) request_timeout: Duration,
+
+    /// How long the transcripts of a playlist may take in all; without a unit seconds
+    #[arg(long, env = "VIDRA_BATCH_TIMEOUT", value_name = "TIME", default_value = "60m", value_parser = seconds)]
+    pub(crate) batch_timeout: Duration,
 
     /// The folder of what must survive a restart: the quota ledger [default: the user's state folder]
     #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
@@ -104,6 +143,25 @@ pub(crate) struct ServeArgs {
     /// Never use search to find a channel by its custom name
     #[arg(long, env = "VIDRA_NO_SEARCH", value_parser = FalseyValueParser::new())]
     pub(crate) no_search: bool,
+}
+
+/// How many an hour, or as fast as can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EgressPace {
+    Off,
+    PerHour(u32),
+}
+
+impl std::str::FromStr for EgressPace {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse() {
+            _ if text == "off" => Ok(Self::Off),
+            Ok(count @ 1..) => Ok(Self::PerHour(count)),
+            _ => Err("expected a number an hour, or off"),
+        }
+    }
 }
 
 /// A time whose plain number means milliseconds.

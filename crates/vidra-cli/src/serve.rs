@@ -7,19 +7,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use vidra::{ApiKey, InProcess, QuotaLimits, RetryPolicy, SearchBilling, Vidra};
+use vidra::{
+    ApiKey, Clients, InProcess, Network, Pace, Pacing, QuotaLimits, RetryPolicy, SearchBilling,
+    Vidra,
+};
 use vidra_sim::{Kind, Simulator};
 
-use crate::args::{QuotaModel, ServeArgs};
+use crate::args::{EgressPace, QuotaModel, ServeArgs};
 use crate::signals;
 
 /// Where demo mode's simulator would be; no connection is ever made.
-const DEMO_URL: &str = "http://demo.invalid/youtube/v3";
+const DEMO_URL: &str = "http://demo.invalid";
 const DEMO_KEY: &str = "demo-key";
 
 /// Runs the service until it is told to stop.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
-    let vidra = if args.demo { demo_client(args) } else { client(args)? };
+    let vidra = if args.demo { demo_client(args)? } else { client(args)? };
     let runtime =
         tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
@@ -46,7 +49,14 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
 /// A client of the real platform, or of whatever `--data-api-url` names.
 fn client(args: &ServeArgs) -> Result<Vidra, String> {
     let state_dir = args.state_dir.clone().or_else(user_state_dir);
-    let mut builder = settings(args).key(api_key(args)?).data_api_url(&args.data_api_url);
+    let mut builder = settings(args)?
+        .key(api_key(args)?)
+        .data_api_url(&args.data_api_url)
+        .web_url(&args.web_url)
+        .proxies(proxies(args)?);
+    if let Some(url) = &args.pot_provider {
+        builder = builder.pot_provider(url);
+    }
     match state_dir {
         Some(folder) => builder = builder.state_dir(folder),
         None => tracing::warn!("no state folder: the quota ledger ends with this process"),
@@ -56,30 +66,71 @@ fn client(args: &ServeArgs) -> Result<Vidra, String> {
 
 /// A client of the built-in simulator. Its ledger is kept only where a folder was asked for: the
 /// demo must not touch the count of the real key.
-fn demo_client(args: &ServeArgs) -> Vidra {
+fn demo_client(args: &ServeArgs) -> Result<Vidra, String> {
     // The day's limits are our ledger's to hold: the simulator's day never ends.
     let simulator = Simulator::builder().key(DEMO_KEY).limits(u64::MAX, u64::MAX).build();
-    let builder = settings(args)
+    let builder = settings(args)?
         .key(ApiKey::new(DEMO_KEY))
-        .data_api_url(DEMO_URL)
+        .data_api_url(&format!("{DEMO_URL}/youtube/v3"))
+        .web_url(DEMO_URL)
         .transport(InProcess(simulator));
-    match &args.state_dir {
+    Ok(match &args.state_dir {
         Some(folder) => builder.state_dir(folder).build(),
         None => builder.build(),
-    }
+    })
 }
 
-fn settings(args: &ServeArgs) -> vidra::Builder {
+fn settings(args: &ServeArgs) -> Result<vidra::Builder, String> {
     let search = match args.quota_model {
         QuotaModel::Buckets => SearchBilling::OwnBucket(args.search_limit),
         QuotaModel::Legacy => SearchBilling::Shared(100),
     };
-    Vidra::builder()
+    let mut builder = Vidra::builder()
         .quota(QuotaLimits { default: args.quota_limit, search })
         .retry(RetryPolicy { retries: args.retries, delay: args.retry_delay })
         .attempt_timeout(args.upstream_timeout)
         .deadline(args.request_timeout)
-        .search(!args.no_search)
+        .batch_deadline(args.batch_timeout)
+        .pacing(pacing(args))
+        .search(!args.no_search);
+    if let Some(pause) = args.block_pause {
+        builder = builder.block_pause(pause);
+    }
+    match &args.clients_file {
+        Some(file) => Ok(builder.clients(clients(file)?)),
+        None => Ok(builder),
+    }
+}
+
+/// The pace that was asked for; by itself it depends on whose address it is.
+fn pacing(args: &ServeArgs) -> Pacing {
+    match (args.egress_burst, args.egress_pace) {
+        (_, Some(EgressPace::Off)) => Pacing::Off,
+        (None, None) => Pacing::Auto,
+        (burst, pace) => {
+            let per_hour = match pace {
+                Some(EgressPace::PerHour(count)) => count,
+                _ => 1_000,
+            };
+            Pacing::At(Pace { burst: burst.unwrap_or(300).max(1), per_hour })
+        }
+    }
+}
+
+fn proxies(args: &ServeArgs) -> Result<Vec<Network>, String> {
+    let proxies = args.proxy.iter().enumerate();
+    // By number: the URL may hold a password.
+    proxies
+        .map(|(index, url)| {
+            Network::through(url).map_err(|why| format!("proxy {}: {why}", index + 1))
+        })
+        .collect()
+}
+
+fn clients(file: &Path) -> Result<Clients, String> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    Clients::from_json(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// The upstream key, from the environment or from a file. `None` where neither is set.
@@ -120,6 +171,7 @@ fn print_tour(base: &str) {
             Kind::Channel | Kind::Handle => format!("channel/{id}"),
             Kind::Username => format!("channel/https://www.youtube.com/user/{id}"),
             Kind::Playlist => format!("playlist/{id}"),
+            Kind::Transcript => format!("transcript/{id}"),
             Kind::Comment => format!("comment-replies/{id}"),
         };
         text += &format!("  {base}/api/{path}  {}\n", stop.what);

@@ -46,8 +46,12 @@ fn the_demo_needs_nothing_and_every_url_it_prints_works() {
     assert!(paths.len() >= 10, "{paths:?}");
     for path in paths {
         let (status, body) = service.get(&path);
-        // One stop of the tour shows what a private playlist looks like.
-        let expected = if path.contains("Private") { 403 } else { 200 };
+        // Stops of the tour that show what a refusal looks like.
+        let expected = match path.as_str() {
+            "/api/playlist/PLquirkPrivate" => 403,
+            "/api/transcript/plBotWall__" => 502,
+            _ => 200,
+        };
         assert_eq!(status, expected, "{path}: {body}");
     }
     assert_eq!(service.stop().0, Some(0));
@@ -137,6 +141,21 @@ fn the_key_comes_from_a_file_or_from_dot_env() {
 }
 
 #[test]
+fn transcripts_need_no_key_and_the_players_come_from_a_file() {
+    let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
+    let players = r#"[{"name": "MWEB", "id": 2, "version": "2.20260708.05.00", "userAgent": "Mozilla/5.0 (iPad)"}]"#;
+    fs::write(folder.path().join("players.json"), players).unwrap();
+    let mut command = vidra_at(&platform, folder.path());
+    command.env("VIDRA_WEB_URL", platform.listening.web_url());
+    let service = Service::start(command.env("VIDRA_CLIENTS_FILE", "players.json"));
+    let (status, body) = service.get("/api/transcript/txManualAsr?format=vtt");
+    assert!(status == 200 && body.starts_with("WEBVTT"), "{body}");
+    let record = platform.sim.record();
+    let player = record.requests_to(vidra_sim::Endpoint::Player).next().unwrap();
+    assert_eq!(player.client_name().as_deref(), Some("MWEB"));
+}
+
+#[test]
 fn without_a_key_it_starts_and_says_how_to_set_one() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(&mut vidra(folder.path()));
@@ -160,6 +179,11 @@ fn what_cannot_work_is_said_in_one_line_and_exits_with_2() {
     assert!(code == Some(2) && error.contains("cannot read missing.txt"), "{error}");
     let (code, error) = refused(vidra().args(["serve", "--retry-delay", "soon"]));
     assert!(code == Some(2) && error.contains("300ms"), "{error}");
+    let (code, error) = refused(vidra().args(["serve", "--proxy", "ftp://user:word@x"]));
+    assert!(code == Some(2) && error.contains("proxy 1") && !error.contains("word"), "{error}");
+    fs::write(folder.path().join("clients.json"), "[]").unwrap();
+    let (code, error) = refused(vidra().args(["serve", "--clients-file", "clients.json"]));
+    assert!(code == Some(2) && error.contains("at least one client"), "{error}");
     let (code, error) = refused(vidra().args(["serve", "--data-api-url", "ftp://x"]));
     assert!(code == Some(2) && error.contains("http"), "{error}");
     for absurd in ["0", "18446744073709551615s"] {
