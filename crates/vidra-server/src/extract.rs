@@ -225,3 +225,21 @@ fn read(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, Problem> {
         }
     }
 }
+
+/// What the caller likes best of `types`, by `Accept`; `None` where it names none of them.
+pub(crate) fn accepted<T: Copy>(headers: &HeaderMap, types: &[(&str, T)]) -> Option<T> {
+    let mut liked: Vec<(f32, T)> = vec![];
+    for line in headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()) {
+        for entry in line.split(',') {
+            let mut parts = entry.split(';').map(str::trim);
+            let name = parts.next().unwrap_or_default();
+            let quality =
+                parts.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
+            let known = types.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            liked.extend(known.filter(|_| quality > 0.0).map(|(_, wanted)| (quality, *wanted)));
+        }
+    }
+    // Stable, so that of equals the first named wins.
+    liked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    liked.first().map(|(_, wanted)| *wanted)
+}

@@ -3,10 +3,12 @@
 use std::time::Instant;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use http_body_util::BodyExt;
 use tower_http::catch_panic::CatchPanicLayer;
 use vidra::{Cost, Vidra};
 
@@ -38,15 +40,21 @@ async fn bill(vidra: Vidra, mut request: Request, next: Next) -> Response {
     };
     request.extensions_mut().insert(vidra);
     let mut response = next.run(request).await;
-    // A stream has hardly begun when its head is sent: what it will cost is not known yet.
+    line.status = Some(response.status());
     let is_stream = response
         .headers()
         .get(header::CONTENT_TYPE)
         .is_some_and(|value| value == "application/x-ndjson" || value == "text/event-stream");
-    if !is_stream {
-        response.headers_mut().insert(QUOTA_COST, line.cost.units().into());
+    if is_stream {
+        // It has hardly begun: what it costs is not known yet, and its line is written at its end.
+        return response.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let _until_the_end = &line;
+                frame
+            }))
+        });
     }
-    line.status = Some(response.status());
+    response.headers_mut().insert(QUOTA_COST, line.cost.units().into());
     response
 }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
 
+use crate::extract::accepted;
 use crate::problem::{ErrorBody, Problem};
 
 /// How a batch is answered.
@@ -29,17 +30,14 @@ pub(crate) enum Form {
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 impl Form {
-    /// What the caller accepts.
+    /// What the caller likes best.
     pub(crate) fn accepted(headers: &HeaderMap) -> Self {
-        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-        let accept = accept.unwrap_or_default();
-        if accept.contains("text/event-stream") {
-            Self::Sse
-        } else if accept.contains("application/x-ndjson") {
-            Self::Ndjson
-        } else {
-            Self::Whole
-        }
+        let types = [
+            ("application/json", Self::Whole),
+            ("text/event-stream", Self::Sse),
+            ("application/x-ndjson", Self::Ndjson),
+        ];
+        accepted(headers, &types).unwrap_or(Self::Whole)
     }
 }
 
@@ -73,7 +71,7 @@ pub(crate) async fn streamed(
         None => return Err(Problem::after_bug("a batch ended without a summary")),
     };
     let events = stream::iter([Ok(first)]).chain(events).map(Message::from);
-    Ok(match form {
+    let mut response = match form {
         Form::Sse => {
             let events = events
                 .enumerate()
@@ -87,7 +85,9 @@ pub(crate) async fn streamed(
             response.headers_mut().insert(header::CONTENT_TYPE, ndjson);
             response
         }
-    })
+    };
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
 }
 
 /// Something to be sent: its name, and its JSON.

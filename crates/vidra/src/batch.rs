@@ -24,7 +24,7 @@ use crate::upstream::web::{Errand, Place, Web};
 /// Which transcripts of a playlist, and how many at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchQuery {
-    /// How many transcripts may be under way together.
+    /// How many transcripts may be under way together, 1 to 20.
     pub concurrency: usize,
     /// The first place of the playlist, counted from 1.
     pub from: Option<u64>,
@@ -125,7 +125,10 @@ pub(crate) struct Batch {
 /// Results that a slow reader has not taken yet; beyond them the work waits for the reader.
 const UNREAD: usize = 2;
 
-/// Entries that may wait (for a retry, for their turn) beside those at work. With more, a playlist
+/// The most transcripts under way together.
+const MOST_AT_ONCE: usize = 20;
+
+/// Entries that may wait for a retry beside those at work. With more, a playlist
 /// of thousands would be started at once as soon as the platform stumbles.
 const WAITING: usize = 32;
 
@@ -140,7 +143,12 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
     tokio::spawn(async move {
         tokio::select! {
             () = events.closed() => {}
-            () = work(Arc::new(batch), &events) => {}
+            done = AssertUnwindSafe(work(Arc::new(batch), &events)).catch_unwind() => {
+                if done.is_err() {
+                    // A stream that just ends would look like one that is complete.
+                    let _ = events.send(Err(bug())).await;
+                }
+            }
         }
     });
     stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) })
@@ -150,11 +158,12 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
 /// being asked for.
 async fn work(batch: Arc<Batch>, events: &Events) {
     let (entries, waiting) = mpsc::unbounded_channel();
-    let walked = walk(&batch, entries);
-    let (total, (succeeded, failed)) = tokio::join!(walked, transcribe(&batch, waiting, events));
-    let query = &batch.query;
-    let last = total.map(|total_videos| {
-        let requested_range = [query.from.unwrap_or(1), query.to.unwrap_or(total_videos)];
+    let transcribed = async { Ok(transcribe(&batch, waiting, events).await) };
+    // A playlist that breaks off ends the batch at once, with what is under way.
+    let outcome = tokio::try_join!(walk(&batch, entries), transcribed);
+    let BatchQuery { from, to, .. } = batch.query;
+    let last = outcome.map(|(total_videos, (succeeded, failed))| {
+        let requested_range = [from.unwrap_or(1), to.unwrap_or(total_videos)];
         let playlist_id = batch.id.clone();
         BatchEvent::Done(BatchSummary {
             playlist_id,
@@ -190,8 +199,9 @@ async fn transcribe(
     mut waiting: mpsc::UnboundedReceiver<Placed>,
     events: &Events,
 ) -> (u64, u64) {
-    let places = Arc::new(Semaphore::new(batch.query.concurrency));
-    let most = batch.query.concurrency + WAITING;
+    let concurrency = batch.query.concurrency.clamp(1, MOST_AT_ONCE);
+    let places = Arc::new(Semaphore::new(concurrency));
+    let most = concurrency + WAITING;
     // Ends its tasks when it is dropped, and so when the reader is gone.
     let mut under_way = JoinSet::new();
     let (mut succeeded, mut failed, mut more) = (0, 0, true);
@@ -200,12 +210,17 @@ async fn transcribe(
             started = next(&places, &mut waiting), if more && under_way.len() < most => match started {
                 Some((entry, permit)) => {
                     let place = Place::taken(Arc::clone(&places), permit, telling(events));
-                    under_way.spawn(transcript_of(Arc::clone(batch), entry, place));
+                    let batch = Arc::clone(batch);
+                    under_way.spawn(async move {
+                        // The place is kept until the result has been taken: a slow reader slows the
+                        // work, and results do not pile up.
+                        (transcript_of(&batch, entry, &place).await, place)
+                    });
                 }
                 None => more = false,
             },
             Some(done) = under_way.join_next() => {
-                let result = done.expect("a panic is caught inside, and nobody aborts");
+                let (result, _place) = done.expect("a panic is caught inside, and nobody aborts");
                 match result.status {
                     BatchStatus::Success => succeeded += 1,
                     BatchStatus::Failed => failed += 1,
@@ -234,20 +249,14 @@ fn telling(events: &Events) -> impl Fn(Duration) + Send + Sync + 'static {
     }
 }
 
-async fn transcript_of(
-    batch: Arc<Batch>,
-    (position, entry): Placed,
-    place: Place,
-) -> VideoTranscript {
+async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) -> VideoTranscript {
     let result = match entry.video {
         Some(id) if entry.is_available => {
-            let errand = Errand { web: &batch.web, id, deadline: batch.deadline, place: &place };
+            let errand = Errand { web: &batch.web, id, deadline: batch.deadline, place };
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let caught = AssertUnwindSafe(transcript::one(&errand, &wanted)).catch_unwind().await;
-            caught.unwrap_or_else(|_| {
-                Err(Error::new(ErrorKind::Internal, "Something went wrong inside the service"))
-            })
+            caught.unwrap_or_else(|_| Err(bug()))
         }
         Some(id) => Err(Reason::VideoUnavailable.error(id)),
         None => Err(Error::not_found("Video", format!("entry {position} of the playlist"))),
@@ -258,6 +267,10 @@ async fn transcript_of(
         Err(error) => (BatchStatus::Failed, None, Some(told(&error))),
     };
     VideoTranscript { video_id, title: entry.title, position, status, lines, error }
+}
+
+fn bug() -> Error {
+    Error::new(ErrorKind::Internal, "Something went wrong inside the service")
 }
 
 fn told(error: &Error) -> String {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::Stream;
+use http::Uri;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -78,11 +79,13 @@ pub enum Pacing {
 impl Pacing {
     const CAREFUL: Pace = Pace { burst: 300, per_hour: 1_000 };
     /// Translations are limited far harder than the captions that they are made from.
-    const TRANSLATIONS: Pace = Pace { burst: 20, per_hour: 100 };
+    fn of_translations(Pace { burst, per_hour }: Pace) -> Pace {
+        Pace { burst: (burst / 10).max(1), per_hour: (per_hour / 10).max(1) }
+    }
 
     fn pace(self, web_url: &str) -> Option<Pace> {
         match self {
-            Self::Auto => (web_url == PLATFORM).then_some(Self::CAREFUL),
+            Self::Auto => is_platform(web_url).then_some(Self::CAREFUL),
             Self::Off => None,
             Self::At(pace) => Some(pace),
         }
@@ -90,6 +93,12 @@ impl Pacing {
 }
 
 const PLATFORM: &str = "https://www.youtube.com";
+
+/// Whether this is the platform itself, however it is spelled.
+fn is_platform(web_url: &str) -> bool {
+    let host = web_url.parse::<Uri>().ok().and_then(|url| url.host().map(str::to_ascii_lowercase));
+    host.is_some_and(|host| host == "youtube.com" || host.ends_with(".youtube.com"))
+}
 
 impl Default for Builder {
     fn default() -> Self {
@@ -217,11 +226,11 @@ impl Builder {
     /// unless that was asked for.
     fn care(&self) -> Care {
         let requests = self.pacing.pace(&self.web_url);
-        let usual_pause = if self.web_url == PLATFORM { 15 * 60 } else { 1 };
+        let usual_pause = if is_platform(&self.web_url) { 15 * 60 } else { 1 };
         Care {
             requests,
-            translations: requests.map(|_| Pacing::TRANSLATIONS),
-            pause: self.block_pause.unwrap_or(Duration::from_secs(usual_pause)),
+            translations: requests.map(Pacing::of_translations),
+            pause: self.block_pause.unwrap_or(Duration::from_secs(usual_pause)).min(FOREVER),
         }
     }
 
@@ -410,7 +419,7 @@ impl Vidra {
         query: &BatchQuery,
     ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
         let mut scope = self.scope();
-        let deadline = Instant::now() + self.batch_deadline;
+        let deadline = Instant::now() + self.batch_deadline.min(FOREVER);
         scope.deadline = deadline;
         let web = Arc::clone(&self.web);
         batch::run(Batch { scope, web, deadline, id: id.clone(), query: query.clone() })
@@ -422,7 +431,7 @@ impl Vidra {
     }
 
     fn errand<'a>(&'a self, id: VideoId, place: &'a Place) -> Errand<'a> {
-        Errand { web: &self.web, id, deadline: Instant::now() + self.deadline, place }
+        Errand { web: &self.web, id, deadline: Instant::now() + self.deadline.min(FOREVER), place }
     }
 
     fn scope(&self) -> Scope {

@@ -9,16 +9,17 @@ pub mod reason;
 mod render;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use http::StatusCode;
-use percent_encoding::utf8_percent_encode;
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use tokio::time::Instant;
 
 use crate::error::{Error, Result};
 use crate::ident::VideoId;
 use crate::upstream::call::ESCAPED;
-use crate::upstream::egress::Egress;
+use crate::upstream::egress::{Egress, InUse};
 use crate::upstream::web::{Errand, Load};
 use crate::upstream::wire::innertube as wire;
 use choice::Languages;
@@ -48,11 +49,11 @@ pub(crate) async fn one(errand: &Errand<'_>, query: &TranscriptQuery) -> Result<
     let mut addresses = Addresses::new(errand);
     loop {
         let egress = addresses.next()?;
-        let result = match playable(errand, egress).await {
-            Ok((client, player)) => read_captions(errand, egress, client, &player, query).await,
+        let result = match playable(errand, &egress).await {
+            Ok((client, player)) => read_captions(errand, &egress, client, &player, query).await,
             Err(error) => Err(error),
         };
-        if let Some(settled) = addresses.settle(egress, result) {
+        if let Some(settled) = addresses.settle(&egress, result) {
             return settled;
         }
     }
@@ -63,9 +64,9 @@ pub(crate) async fn tracks(errand: &Errand<'_>) -> Result<Vec<CaptionTrack>> {
     let mut addresses = Addresses::new(errand);
     loop {
         let egress = addresses.next()?;
-        let result = playable(errand, egress).await;
+        let result = playable(errand, &egress).await;
         let result = result.map(|(_, player)| player.tracks.iter().map(Track::listed).collect());
-        if let Some(settled) = addresses.settle(egress, result) {
+        if let Some(settled) = addresses.settle(&egress, result) {
             return settled;
         }
     }
@@ -86,38 +87,41 @@ impl<'a> Addresses<'a> {
     }
 
     /// An address that the platform has nothing against.
-    fn next(&mut self) -> Result<&'a Egress> {
+    fn next(&mut self) -> Result<InUse<'a>> {
         self.left = self.left.saturating_sub(1);
-        self.errand.web.egresses.choose(Instant::now()).map_err(|wait| {
+        self.errand.web.egresses.choose(Instant::now()).map_err(|(why, wait)| {
             let told = self.last.take();
-            told.unwrap_or_else(|| Reason::Blocked.error(self.errand.id).retry_in(Some(wait)))
+            told.unwrap_or_else(|| why.error(self.errand.id).retry_in(Some(wait)))
         })
     }
 
     /// Notes what a result says about its address; `None` where another one should be tried.
-    fn settle<T>(&mut self, egress: &Egress, result: Result<T>) -> Option<Result<T>> {
+    fn settle<T>(&mut self, egress: &InUse<'_>, result: Result<T>) -> Option<Result<T>> {
         let now = Instant::now();
-        let error = match result {
-            Err(error) if error.reason().is_some_and(Reason::is_about_the_address) => {
-                let pause = egress.blocked(now, error.retry_after());
-                error.retry_in(Some(pause))
-            }
-            // A dead proxy is passed over; a dead network has nobody to pass on to.
-            Err(error) if error.reason() == Some(Reason::Unreachable) => {
-                egress.unreachable(now);
-                error
-            }
-            // No word of the platform's: nothing is known of how it sees this address.
-            Err(error) if error.reason().is_none_or(|reason| reason == Reason::Paced) => {
-                egress.unknown(now);
-                return Some(Err(error));
-            }
-            result => {
+        let mut error = match result {
+            Err(error) => error,
+            read => {
                 egress.trusted();
-                return Some(result);
+                return Some(read);
             }
         };
-        if self.left == 0 {
+        match error.reason() {
+            Some(why) if why.is_about_the_address() => {
+                let pause = egress.blocked(why, error.retry_after(), now);
+                error = error.retry_in(Some(pause));
+            }
+            // A dead proxy is passed over; a dead network has nobody to pass on to.
+            Some(Reason::Unreachable) if self.errand.web.egresses.count() > 1 => {
+                egress.unreachable(now);
+            }
+            // The platform spoke of the video, and so has nothing against the address.
+            Some(why) if why != Reason::TimedOut && !why.may_go_better_elsewhere() => {
+                egress.trusted();
+            }
+            _ => {}
+        }
+        let elsewhere = error.reason().is_some_and(Reason::may_go_better_elsewhere);
+        if !elsewhere || self.left == 0 {
             return Some(Err(error));
         }
         self.last = Some(error);
@@ -128,8 +132,10 @@ impl<'a> Addresses<'a> {
 /// Asks one player after the other until one says something that counts.
 async fn playable<'a>(errand: &'a Errand<'_>, egress: &Egress) -> Result<(&'a Client, Player)> {
     let mut told = Reason::PlatformChanged;
+    // The page is a megabyte: once is enough for all players.
+    let mut may_renew = true;
     for client in errand.web.clients.iter() {
-        let reason = match ask_player(errand, egress, client).await? {
+        let reason = match ask_player(errand, egress, client, &mut may_renew).await? {
             Verdict::Captions(player) => return Ok((client, player)),
             Verdict::Final(reason) => return Err(reason.error(errand.id)),
             Verdict::AskAnother(reason) => reason,
@@ -142,14 +148,19 @@ async fn playable<'a>(errand: &'a Errand<'_>, egress: &Egress) -> Result<(&'a Cl
     Err(told.error(errand.id))
 }
 
-async fn ask_player(errand: &Errand<'_>, egress: &Egress, client: &Client) -> Result<Verdict> {
-    let knew_session = egress.session(Instant::now()).is_some();
-    let request = errand.player_request(client, egress)?;
+async fn ask_player(
+    errand: &Errand<'_>,
+    egress: &Egress,
+    client: &Client,
+    may_renew: &mut bool,
+) -> Result<Verdict> {
+    let known = egress.session(Instant::now());
+    let request = errand.player_request(client, known.as_ref())?;
     let mut answer = errand.send(egress, Load::Page, &request).await?;
-    if answer.status == StatusCode::BAD_REQUEST && !knew_session {
-        // It asks for what stands in the watch page.
-        errand.learn_session(egress).await?;
-        let request = errand.player_request(client, egress)?;
+    if answer.status == StatusCode::BAD_REQUEST && std::mem::take(may_renew) {
+        // It asks for what stands in the watch page, or for something newer than what stood there.
+        let session = errand.renew_session(egress, known.as_ref()).await?;
+        let request = errand.player_request(client, Some(&session))?;
         answer = errand.send(egress, Load::Page, &request).await?;
     }
     if !answer.status.is_success() {
@@ -174,28 +185,31 @@ async fn read_captions(
     if candidates.is_empty() {
         return Err(other_languages(errand.id, player));
     }
-    let mut told = Reason::PoTokenRequired;
-    for track in candidates {
-        match read_track(errand, egress, client, track, query.translate.as_deref()).await? {
-            Ok(lines) => return Ok(lines),
-            Err(reason) => told = reason,
+    for track in candidates.into_iter().take(MOST_TRACKS) {
+        let lines = read_track(errand, egress, client, track, query.translate.as_deref()).await?;
+        if let Some(lines) = lines {
+            return Ok(lines);
         }
     }
-    Err(told.error(errand.id))
+    // The platform declines to serve what it lists: that is how it asks for a token.
+    Err(Reason::PoTokenRequired.error(errand.id))
 }
 
-/// Reads one track; the inner `Err` says why another one should be tried.
+/// More empty bodies than this are no accident.
+const MOST_TRACKS: usize = 4;
+
+/// Reads one track; `None` where its body is empty.
 async fn read_track(
     errand: &Errand<'_>,
     egress: &Egress,
     client: &Client,
     track: &Track,
     translate: Option<&str>,
-) -> Result<Result<Transcript, Reason>> {
+) -> Result<Option<Transcript>> {
     // Asked to translate to its own language, the platform damages the text.
     let translate = translate.filter(|code| !code.eq_ignore_ascii_case(&track.language_code));
     let Some(address) = TimedText::checked(&track.base_url, &errand.web.origin) else {
-        return Ok(Err(Reason::PlatformChanged));
+        return Err(Reason::PlatformChanged.error(errand.id));
     };
     let token = if address.needs_token() { errand.po_token().await? } else { None };
     if address.needs_token() && token.is_none() {
@@ -212,16 +226,22 @@ async fn read_track(
         }
         answer => answer?,
     };
+    if translate.is_some() && answer.status == StatusCode::BAD_REQUEST {
+        let hint = "the platform does not translate these captions to that language";
+        return Err(Reason::LanguageUnavailable.error(errand.id).hint(hint));
+    }
     if !answer.status.is_success() {
-        return Ok(Err(Reason::PlatformChanged));
+        return Err(Reason::PlatformChanged.error(errand.id).because(answer.status.to_string()));
     }
     let lang = translate.unwrap_or(&track.language_code);
-    Ok(match parse(&answer.body) {
-        Ok(cues) => Ok(lines(cues, lang)),
-        Err(Unreadable::Empty) => Err(Reason::PoTokenRequired),
-        Err(Unreadable::NotTimedText) => return Err(Reason::Blocked.error(errand.id)),
-        Err(Unreadable::Malformed(_)) => Err(Reason::PlatformChanged),
-    })
+    match parse(&answer.body) {
+        Ok(cues) => Ok(Some(lines(cues, lang))),
+        Err(Unreadable::Empty) => Ok(None),
+        Err(Unreadable::NotTimedText) => Err(Reason::Blocked.error(errand.id)),
+        Err(Unreadable::Malformed(why)) => {
+            Err(Reason::PlatformChanged.error(errand.id).because(why))
+        }
+    }
 }
 
 fn lines(cues: Vec<Cue>, lang: &str) -> Transcript {
@@ -231,11 +251,13 @@ fn lines(cues: Vec<Cue>, lang: &str) -> Transcript {
 
 /// Says which languages there are.
 fn other_languages(id: VideoId, player: &Player) -> Error {
-    let mut codes: Vec<&str> =
-        player.tracks.iter().map(|track| track.language_code.as_str()).collect();
-    codes.dedup();
-    Reason::LanguageUnavailable.error(id).hint(&format!("available: {}", codes.join(", ")))
+    let codes: BTreeSet<&str> = player.tracks.iter().map(|track| &*track.language_code).collect();
+    let codes = codes.into_iter().collect::<Vec<_>>().join(", ");
+    Reason::LanguageUnavailable.error(id).hint(&format!("available: {codes}"))
 }
+
+/// Far more than the platform signs.
+const LONGEST_QUERY: usize = 8192;
 
 /// The address of captions, which is the platform's word and not ours: only its own host, only this
 /// path, and it is asked for at our configured address in any case.
@@ -252,7 +274,9 @@ impl<'a> TimedText<'a> {
         // A relative address is the platform's as well.
         let target = hosts.iter().find_map(|host| base_url.strip_prefix(host)).unwrap_or(base_url);
         let (path, query) = target.split_once('?')?;
-        let clean = query.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
+        let allowed =
+            |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'<' | b'>');
+        let clean = query.len() <= LONGEST_QUERY && query.bytes().all(allowed);
         let params =
             || query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, ""))).collect();
         (path == Self::PATH && clean).then(|| Self { params: params() })
@@ -261,9 +285,10 @@ impl<'a> TimedText<'a> {
     /// An experiment in which the platform wants a token.
     fn needs_token(&self) -> bool {
         let experiments = self.params.iter().filter(|(name, _)| *name == "exp");
-        experiments
-            .flat_map(|(_, list)| list.split([',', '%']))
-            .any(|name| matches!(name.trim_start_matches("2C"), "xpe" | "xpv"))
+        experiments.into_iter().any(|(_, list)| {
+            let list = percent_decode_str(list).decode_utf8_lossy();
+            list.split(',').any(|name| matches!(name, "xpe" | "xpv"))
+        })
     }
 
     /// Path and query: what was signed as it is, and what we want instead of what it says.

@@ -10,7 +10,7 @@ use vidra::{
     TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
 };
 
-use crate::extract::{Code, Id, JsonBody, Query};
+use crate::extract::{Code, Id, JsonBody, Query, accepted};
 use crate::problem::{AskErrors, BodyErrors, Problem};
 use crate::progress::{self, Form};
 use crate::reply::{Answer, Reply};
@@ -151,27 +151,23 @@ enum Format {
 }
 
 impl Format {
-    /// The first that the caller accepts by name.
+    /// What the caller likes best.
     fn accepted(headers: &HeaderMap) -> Self {
-        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-        let types = accept
-            .unwrap_or_default()
-            .split(',')
-            .map(|entry| entry.split(';').next().unwrap_or_default().trim());
-        types
-            .filter_map(|name| match name {
-                "application/json" | "*/*" => Some(Self::Json),
-                "application/x-subrip" | "text/srt" => Some(Self::Srt),
-                "text/vtt" => Some(Self::Vtt),
-                "text/plain" => Some(Self::Txt),
-                _ => None,
-            })
-            .next()
-            .unwrap_or(Self::Json)
+        let types = [
+            ("application/json", Self::Json),
+            ("application/x-subrip", Self::Srt),
+            ("text/srt", Self::Srt),
+            ("text/vtt", Self::Vtt),
+            ("text/plain", Self::Txt),
+        ];
+        accepted(headers, &types).unwrap_or(Self::Json)
     }
 
     fn response(self, id: VideoId, lines: Transcript, download: bool) -> Response {
-        let lang = lines.first().map(|line| line.lang.to_string()).unwrap_or_default();
+        let lang = lines.first().map_or("", |line| &line.lang);
+        // The platform's word, on its way into a header.
+        let lang: String =
+            lang.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
         let (mut response, extension) = match self {
             Self::Json => (Reply(lines).into_response(), "json"),
             Self::Srt => {

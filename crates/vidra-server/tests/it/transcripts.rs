@@ -49,6 +49,9 @@ async fn every_format_by_name_and_by_accept() {
         let expected = format!("attachment; filename=\"txManualAsr.en.{name}\"");
         assert_eq!(saved.header("content-disposition"), Some(&*expected));
     }
+    let liked =
+        accepting(&app, "/api/transcript/txManualAsr", "text/plain;q=0.1, TEXT/VTT;q=0.9").await;
+    assert_eq!(liked.header("content-type"), Some("text/vtt; charset=utf-8"));
     let browser = accepting(&app, "/api/transcript/txManualAsr", "text/html,*/*").await;
     assert_eq!(browser.header("content-type"), Some("application/json"));
 }

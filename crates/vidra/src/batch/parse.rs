@@ -2,12 +2,9 @@
 
 use serde_json::Value;
 
-use super::BatchQuery;
+use super::{BatchQuery, MOST_AT_ONCE};
 use crate::error::{Error, Result};
 use crate::transcript::choice::Languages;
-
-/// The most transcripts under way together.
-const MOST: u64 = 20;
 
 impl BatchQuery {
     /// Reads `{"concurrency", "from", "to", "lang"}`, all optional; numbers may come as strings.
@@ -25,9 +22,9 @@ impl BatchQuery {
         let mut query = Self::default();
         for (name, value) in fields {
             let fault = match name.as_str() {
-                "concurrency" => {
-                    whole(value, 1..=MOST).map(|number| query.concurrency = number as usize).err()
-                }
+                "concurrency" => whole(value, 1..=MOST_AT_ONCE as u64)
+                    .map(|number| query.concurrency = number as usize)
+                    .err(),
                 "from" => whole(value, 1..=u64::MAX).map(|place| query.from = Some(place)).err(),
                 "to" => whole(value, 1..=u64::MAX).map(|place| query.to = Some(place)).err(),
                 "lang" => languages(value).map(|wanted| query.languages = wanted).err(),

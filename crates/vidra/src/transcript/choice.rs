@@ -67,25 +67,17 @@ fn spoken_language(player: &Player) -> Option<String> {
 /// The tracks for one code: exact before related, made by people before recognised by machine, and
 /// forced ones, which hold only what is not understood without them, last.
 fn in_language<'a>(tracks: &'a [Track], code: &str) -> Vec<&'a Track> {
-    let mut found: Vec<(u8, &Track)> = tracks
+    let mut found: Vec<_> = tracks
         .iter()
-        .filter_map(|track| {
-            let distance = distance(&track.language_code, code)?;
-            let making = match track {
-                Track { is_forced: true, .. } => 2,
-                Track { is_auto_generated: true, .. } => 1,
-                _ => 0,
-            };
-            Some((distance * 3 + making, track))
-        })
+        .filter_map(|track| Some((distance(&track.language_code, code)?, track)))
         .collect();
-    found.sort_by_key(|(rank, _)| *rank);
+    found.sort_by_key(|(distance, track)| (track.is_forced, *distance, track.is_auto_generated));
     found.into_iter().map(|(_, track)| track).collect()
 }
 
 /// 0 for the very code, 1 for a related one, `None` for another language. `pt-BR` is content with
 /// `pt`, and `en` with `en-GB`; but `zh-Hans` is not `zh-Hant`.
-fn distance(code: &str, wanted: &str) -> Option<u8> {
+pub(crate) fn distance(code: &str, wanted: &str) -> Option<u8> {
     if code.eq_ignore_ascii_case(wanted) {
         return Some(0);
     }
@@ -94,6 +86,6 @@ fn distance(code: &str, wanted: &str) -> Option<u8> {
     (related && one_is_general).then_some(1)
 }
 
-pub(crate) fn base(code: &str) -> &str {
+fn base(code: &str) -> &str {
     code.split('-').next().unwrap_or(code)
 }

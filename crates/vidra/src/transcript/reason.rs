@@ -37,6 +37,12 @@ pub enum Reason {
     Paced,
     /// There is no way to the platform, or to the proxy before it.
     Unreachable,
+    /// The platform failed, or the connection to it broke, also after retries.
+    UpstreamFailed,
+    /// The platform did not answer in time.
+    TimedOut,
+    /// The operator's provider of proof-of-origin tokens gave none.
+    NoPoToken,
     /// The platform's answer is not what it used to be.
     PlatformChanged,
 }
@@ -60,6 +66,9 @@ impl Reason {
             Self::TranslationLimited => "translation_rate_limited",
             Self::Paced => "paced",
             Self::Unreachable => "unreachable",
+            Self::UpstreamFailed => "upstream_failed",
+            Self::TimedOut => "timed_out",
+            Self::NoPoToken => "no_po_token",
             Self::PlatformChanged => "platform_changed",
         }
     }
@@ -78,9 +87,12 @@ impl Reason {
             | Self::Unplayable => ErrorKind::Forbidden,
             Self::Blocked => ErrorKind::Blocked,
             Self::RateLimited | Self::TranslationLimited | Self::Paced => ErrorKind::RateLimited,
-            Self::PoTokenRequired | Self::Unreachable | Self::PlatformChanged => {
-                ErrorKind::Upstream
-            }
+            Self::TimedOut => ErrorKind::Timeout,
+            Self::PoTokenRequired
+            | Self::Unreachable
+            | Self::UpstreamFailed
+            | Self::NoPoToken
+            | Self::PlatformChanged => ErrorKind::Upstream,
         }
     }
 
@@ -97,6 +109,12 @@ impl Reason {
             }
             _ => None,
         }
+    }
+
+    /// Whether it says nothing about the video, so that asking from another address may go better.
+    pub(crate) fn may_go_better_elsewhere(self) -> bool {
+        self.is_about_the_address()
+            || matches!(self, Self::Paced | Self::Unreachable | Self::UpstreamFailed)
     }
 
     /// Whether the platform has turned against the address that asked, not against the video.
@@ -128,6 +146,9 @@ impl Reason {
                             service's address"
                 .to_owned(),
             Self::Unreachable => "YouTube could not be reached".to_owned(),
+            Self::UpstreamFailed => "YouTube answered with an error".to_owned(),
+            Self::TimedOut => format!("YouTube did not answer in time: {id}"),
+            Self::NoPoToken => "The provider of proof-of-origin tokens did not give one".to_owned(),
             Self::PlatformChanged => format!("YouTube's answer could not be understood: {id}"),
         };
         Error::no_transcript(self, message)

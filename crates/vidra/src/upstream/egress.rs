@@ -1,6 +1,7 @@
 //! The addresses we ask from: this machine's own, or one for each proxy. Each has its own pace, its
 //! own standing with the platform, and what it has learned from a watch page.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use tokio::time::Instant;
 
 use super::pace::{Pace, Pacer};
 use super::transport::Transport;
+use crate::transcript::reason::Reason;
 
 /// One address.
 pub(crate) struct Egress {
@@ -19,6 +21,8 @@ pub(crate) struct Egress {
     pub(crate) translations: Pacer,
     /// The first pause after a block; each further block in a row adds as much.
     pause: Duration,
+    /// Held while a watch page is fetched, so that many do not fetch it together.
+    pub(crate) renewing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
 }
 
@@ -33,8 +37,8 @@ struct State {
 enum Standing {
     #[default]
     Good,
-    /// Blocked, for the how-manieth time in a row, until when.
-    Blocked { strikes: u32, until: Instant },
+    /// Closed: why, for the how-manieth block in a row, until when.
+    Closed { why: Reason, strikes: u32, until: Instant },
     /// The pause is over and one request is finding out.
     Probing { strikes: u32 },
 }
@@ -58,65 +62,57 @@ impl Egress {
             pacer: Pacer::new(care.requests, now),
             translations: Pacer::new(care.translations, now),
             pause: care.pause,
+            renewing: tokio::sync::Mutex::default(),
             state: Mutex::default(),
         }
     }
 
-    /// Whether it may be used now; a blocked one whose pause is over, by one request at a time.
-    fn admits(&self, now: Instant) -> Result<(), Instant> {
+    /// Whether it may be used now, and whether that is to find out if a pause is over: one request at
+    /// a time does. Otherwise why not, and for how long.
+    fn admits(&self, now: Instant) -> Result<bool, (Reason, Duration)> {
         let mut state = self.state();
         match state.standing {
-            Standing::Good => Ok(()),
-            Standing::Blocked { strikes, until } if until <= now => {
+            Standing::Good => Ok(false),
+            Standing::Closed { strikes, until, .. } if until <= now => {
                 state.standing = Standing::Probing { strikes };
-                Ok(())
+                Ok(true)
             }
-            Standing::Blocked { until, .. } => Err(until),
-            Standing::Probing { .. } => Err(now + Duration::from_secs(1)),
+            Standing::Closed { why, until, .. } => Err((why, until.duration_since(now))),
+            Standing::Probing { .. } => Err((Reason::Blocked, Duration::from_secs(1))),
         }
     }
 
-    /// The platform answered as it should.
-    pub(crate) fn trusted(&self) {
-        let mut state = self.state();
-        if let Standing::Probing { .. } = state.standing {
-            state.standing = Standing::Good;
+    /// Why nothing is asked from it now, and for how long; also for requests that began before.
+    pub(crate) fn closed(&self, now: Instant) -> Option<(Reason, Duration)> {
+        match self.state().standing {
+            Standing::Closed { why, until, .. } if until > now => {
+                Some((why, until.duration_since(now)))
+            }
+            _ => None,
         }
     }
 
-    /// The platform turned against this address: how long nothing is asked from it.
-    pub(crate) fn blocked(&self, now: Instant, asked: Option<Duration>) -> Duration {
+    /// Closes it, and says for how long.
+    fn close(&self, why: Reason, pause: impl Fn(u32) -> Duration, now: Instant) -> Duration {
         let mut state = self.state();
         let strikes = match state.standing {
-            // Requests that were under way together are one block, not many.
-            Standing::Blocked { until, .. } => return until.saturating_duration_since(now),
+            // Requests that were under way together are one block, not many; but a block is more than
+            // a proxy that was away.
+            Standing::Closed { why: before, until, .. }
+                if until > now && (before != Reason::Unreachable || why == before) =>
+            {
+                return until.duration_since(now);
+            }
             Standing::Good => 1,
-            Standing::Probing { strikes } => strikes + 1,
+            Standing::Closed { strikes, .. } | Standing::Probing { strikes } => {
+                strikes.saturating_add(1)
+            }
         };
-        let pause = (self.pause * strikes).min(LONGEST_PAUSE).max(asked.unwrap_or_default());
-        state.standing = Standing::Blocked { strikes, until: now + pause };
+        let pause = pause(strikes);
+        state.standing = Standing::Closed { why, strikes, until: now + pause };
         // A new start also for what the platform knows us by.
         state.session = None;
         pause
-    }
-
-    /// There was no way through: the proxy is down, or the network is.
-    pub(crate) fn unreachable(&self, now: Instant) {
-        let mut state = self.state();
-        let strikes = match state.standing {
-            Standing::Good => 0,
-            Standing::Blocked { .. } => return,
-            Standing::Probing { strikes } => strikes,
-        };
-        state.standing = Standing::Blocked { strikes, until: now + UNREACHABLE_PAUSE };
-    }
-
-    /// A request that was finding out ended without an answer: the next one may find out.
-    pub(crate) fn unknown(&self, now: Instant) {
-        let mut state = self.state();
-        if let Standing::Probing { strikes } = state.standing {
-            state.standing = Standing::Blocked { strikes, until: now };
-        }
     }
 
     pub(crate) fn session(&self, now: Instant) -> Option<Session> {
@@ -162,16 +158,68 @@ impl Egresses {
 
     /// The next address that the platform has nothing against, or when the first of them may be
     /// tried again.
-    pub(crate) fn choose(&self, now: Instant) -> Result<&Egress, Duration> {
+    pub(crate) fn choose(&self, now: Instant) -> Result<InUse<'_>, (Reason, Duration)> {
         let start = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut soonest = Duration::MAX;
+        let mut soonest = (Reason::Blocked, Duration::MAX);
         for offset in 0..self.all.len() {
             let egress = &self.all[start.wrapping_add(offset) % self.all.len()];
             match egress.admits(now) {
-                Ok(()) => return Ok(egress),
-                Err(until) => soonest = soonest.min(until.saturating_duration_since(now)),
+                Ok(probing) => return Ok(InUse { egress, probing }),
+                Err(closed) if closed.1 < soonest.1 => soonest = closed,
+                Err(_) => {}
             }
         }
         Err(soonest)
+    }
+}
+
+/// An address while a request uses it.
+pub(crate) struct InUse<'a> {
+    egress: &'a Egress,
+    /// Whether this request is the one that finds out if a pause is over.
+    probing: bool,
+}
+
+impl InUse<'_> {
+    /// The platform answered as it should.
+    pub(crate) fn trusted(&self) {
+        if self.probing {
+            self.egress.state().standing = Standing::Good;
+        }
+    }
+
+    /// The platform turned against this address: how long nothing is asked from it.
+    pub(crate) fn blocked(&self, why: Reason, asked: Option<Duration>, now: Instant) -> Duration {
+        let usual = self.egress.pause;
+        let pause = |strikes: u32| {
+            let ours = usual.saturating_mul(strikes).min(LONGEST_PAUSE.max(usual));
+            ours.max(asked.unwrap_or_default().min(LONGEST_PAUSE))
+        };
+        self.egress.close(why, pause, now)
+    }
+
+    /// There was no way through: the proxy is down.
+    pub(crate) fn unreachable(&self, now: Instant) {
+        self.egress.close(Reason::Unreachable, |_| UNREACHABLE_PAUSE, now);
+    }
+}
+
+impl Deref for InUse<'_> {
+    type Target = Egress;
+
+    fn deref(&self) -> &Egress {
+        self.egress
+    }
+}
+
+impl Drop for InUse<'_> {
+    /// A request that was finding out ended without finding out, perhaps because its caller went
+    /// away: the next one may.
+    fn drop(&mut self) {
+        let mut state = self.egress.state();
+        if let (true, Standing::Probing { strikes }) = (self.probing, &state.standing) {
+            let (strikes, until) = (*strikes, Instant::now());
+            state.standing = Standing::Closed { why: Reason::Blocked, strikes, until };
+        }
     }
 }

@@ -176,7 +176,7 @@ fn broken(error: impl fmt::Display) -> Failure {
 
 /// The innermost cause; what wraps it names the URL, which is nobody's business.
 fn reason(error: reqwest::Error) -> Failure {
-    if error.is_timeout() {
+    if error.is_timeout() && !error.is_connect() {
         return Failure::TimedOut;
     }
     let is_connect = error.is_connect() || error.is_builder();

@@ -11,7 +11,7 @@ use http::{Request, StatusCode, header};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::egress::{Egress, Egresses};
+use super::egress::{Egress, Egresses, Session};
 use super::retry::{RetryBudget, RetryPolicy};
 use super::transport::{Answer, Failure, Transport};
 use crate::error::{Error, ErrorKind, Result};
@@ -112,19 +112,26 @@ impl Errand<'_> {
         let mut failed = 0;
         loop {
             self.take_turn(egress, load).await?;
+            // It may have been closed while we waited.
+            if let Some((why, wait)) = egress.closed(Instant::now()) {
+                return Err(why.error(self.id).retry_in(Some(wait)));
+            }
             let error = match self.attempt(egress, request).await {
                 Ok(answer) if answer.status == StatusCode::TOO_MANY_REQUESTS => {
                     return Err(self.too_many(&answer));
                 }
                 Ok(answer) if page::is_sorry(&answer) => return Err(Reason::Blocked.error(self.id)),
                 Ok(answer) if !answer.status.is_server_error() => return Ok(answer),
-                Ok(answer) => Error::new(ErrorKind::Upstream, "YouTube answered with an error")
-                    .because(answer.status.to_string()),
+                Ok(answer) => {
+                    Reason::UpstreamFailed.error(self.id).because(answer.status.to_string())
+                }
                 Err(error) => error,
             };
+            // A body that is too large would be as large again.
+            let is_final = error.reason() == Some(Reason::PlatformChanged);
             failed += 1;
             let wait = self.web.retry.wait(failed, None, self.left(), fastrand::f64());
-            match wait.filter(|_| error.kind() != ErrorKind::Internal && self.web.budget.spend()) {
+            match wait.filter(|_| !is_final && self.web.budget.spend()) {
                 Some(wait) => self.place.wait(wait).await,
                 None => return Err(error),
             }
@@ -143,7 +150,8 @@ impl Errand<'_> {
                     tracing::info!(video = %self.id, seconds = wait.as_secs(), "waiting for a turn");
                     self.place.announce(wait);
                 }
-                self.place.wait(wait).await;
+                // Keeps its place: turns are not to be booked ahead by those who only wait.
+                sleep(wait).await;
                 Ok(())
             }
             Err(wait) => Err(Reason::Paced.error(self.id).retry_in(Some(wait))),
@@ -151,9 +159,7 @@ impl Errand<'_> {
     }
 
     async fn attempt(&self, egress: &Egress, request: &Request<Bytes>) -> Result<Answer> {
-        let too_late = || {
-            Error::new(ErrorKind::Timeout, format!("YouTube did not answer in time: {}", self.id))
-        };
+        let too_late = || Reason::TimedOut.error(self.id);
         let limit = self.web.attempt_timeout.min(self.left());
         if limit.is_zero() {
             return Err(too_late());
@@ -161,8 +167,11 @@ impl Errand<'_> {
         let exchange = egress.transport.exchange(request.clone());
         match timeout(limit, exchange).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(failure @ (Failure::NotSent(_) | Failure::Broken(_)))) => {
+            Ok(Err(failure @ Failure::NotSent(_))) => {
                 Err(Reason::Unreachable.error(self.id).because(failure.to_string()))
+            }
+            Ok(Err(failure @ Failure::Broken(_))) => {
+                Err(Reason::UpstreamFailed.error(self.id).because(failure.to_string()))
             }
             Ok(Err(Failure::TooLarge)) => Err(Reason::PlatformChanged.error(self.id)),
             Ok(Err(Failure::TimedOut)) | Err(_) => Err(too_late()),
@@ -182,10 +191,10 @@ impl Errand<'_> {
     pub(crate) fn player_request(
         &self,
         client: &Client,
-        egress: &Egress,
+        session: Option<&Session>,
     ) -> Result<Request<Bytes>> {
-        let session = egress.session(Instant::now()).unwrap_or_default();
-        let key = session.key.map(|key| format!("&key={key}")).unwrap_or_default();
+        let key = session.and_then(|session| session.key.as_ref());
+        let key = key.map(|key| format!("&key={key}")).unwrap_or_default();
         let url = format!("{}/youtubei/v1/player?prettyPrint=false{key}", self.web.origin);
         let mut request = Request::post(url)
             .header(header::CONTENT_TYPE, "application/json")
@@ -195,7 +204,7 @@ impl Errand<'_> {
             .header(header::COOKIE, page::CONSENT_GIVEN)
             .header("x-youtube-client-name", client.id)
             .header("x-youtube-client-version", &client.version);
-        if let Some(visitor) = session.visitor {
+        if let Some(visitor) = session.and_then(|session| session.visitor.as_ref()) {
             request = request.header("x-goog-visitor-id", visitor);
         }
         built(request.body(Bytes::from(client.player_body(self.id))))
@@ -217,10 +226,7 @@ impl Errand<'_> {
             .header(header::CONTENT_TYPE, "application/json")
             .body(Bytes::from(body));
         let exchange = provider.transport.exchange(built(request)?);
-        let failed = |cause: String| {
-            let message = "The provider of proof-of-origin tokens did not give one";
-            Error::new(ErrorKind::Upstream, message).because(cause)
-        };
+        let failed = |cause: String| Reason::NoPoToken.error(self.id).because(cause);
         let answer = timeout(self.web.attempt_timeout.min(self.left()), exchange)
             .await
             .map_err(|_| failed("no answer in time".to_owned()))?

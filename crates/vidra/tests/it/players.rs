@@ -258,6 +258,8 @@ fn damage(value: &mut serde_json::Value, dice: &mut fastrand::Rng) {
                 json!(1e300),
                 json!(""),
                 json!("x".repeat(50)),
+                json!("/api/timedtext?v=\"<>\r\n"),
+                json!(format!("/api/timedtext?{}", "x".repeat(70_000))),
                 json!([]),
                 json!({}),
                 json!([[1]]),

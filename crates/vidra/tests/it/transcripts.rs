@@ -9,6 +9,9 @@ use vidra_sim::{Endpoint, Simulator};
 
 use crate::sim::{builder, client};
 
+static SPOKEN: std::sync::LazyLock<TranscriptQuery> =
+    std::sync::LazyLock::new(TranscriptQuery::default);
+
 fn video(id: &str) -> VideoId {
     VideoId::parse(id).unwrap()
 }
@@ -135,6 +138,7 @@ async fn the_right_track_is_chosen() {
         ("txManualOnl", spoken(), "en"),
         ("txForeign1_", spoken(), "en"),
         ("txForced___", spoken(), "en"),
+        ("txForced___", in_language("en"), "en"),
         ("txDubbed___", spoken(), "en"),
         ("txGemini___", spoken(), "en asr"),
         ("txManyLang_", in_language("pt-BR"), "pt-BR"),
@@ -181,6 +185,8 @@ async fn the_platform_translates_and_never_to_the_language_it_has() {
         text(&sim, "txNoTransl_", &to("fr")).await.contains("[fr]"),
         "an empty list is no refusal"
     );
+    let unknown = client(&sim).transcript(video("txManualAsr"), &to("xx")).await.unwrap_err();
+    assert_eq!(unknown.reason(), Some(Reason::LanguageUnavailable));
     let limited = client(&sim).transcript(video("ttNoTrans__"), &to("de")).await.unwrap_err();
     assert_eq!(limited.reason(), Some(Reason::TranslationLimited));
     // The address itself is not in trouble.
@@ -202,8 +208,7 @@ async fn passing_troubles_pass() {
         let sim = Simulator::new();
         let error =
             client(&sim).transcript(video(id), &TranscriptQuery::default()).await.unwrap_err();
-        assert_eq!(error.kind(), vidra::ErrorKind::Upstream, "{id}: {error:?}");
-        assert!(error.reason().is_none_or(|reason| reason != Reason::CaptionsDisabled));
+        assert_eq!(error.reason(), Some(Reason::UpstreamFailed), "{id}: {error:?}");
     }
 }
 
@@ -215,6 +220,13 @@ async fn the_watch_page_is_asked_once_for_hours_and_only_when_needed() {
         vidra.transcript(video(id), &TranscriptQuery::default()).await.unwrap();
     }
     assert_eq!(sim.record().calls_to(Endpoint::Watch), 1, "what it yields is kept");
+    let sim = Simulator::new();
+    let vidra = client(&sim);
+    let together =
+        std::iter::repeat_with(|| vidra.transcript(video("plNeedsPage"), &SPOKEN)).take(16);
+    let all = futures_util::future::join_all(together).await;
+    assert!(all.iter().all(Result::is_ok));
+    assert_eq!(sim.record().calls_to(Endpoint::Watch), 1, "one fetches it for all");
     for id in ["wpEscaped__", "wpNoVisitor", "wpConsent1_", "wpConsent30"] {
         let sim = Simulator::new();
         let lines = client(&sim).transcript(video(id), &TranscriptQuery::default()).await;
@@ -282,9 +294,12 @@ async fn a_token_is_fetched_where_the_platform_wants_one() {
         assert_eq!(record.violations, Vec::<String>::new());
     }
     let sim = Simulator::new();
+    sim.inject(vidra_sim::Fault::on(Endpoint::PotProvider, vidra_sim::Action::status(500)));
     let vidra = builder(&sim).pot_provider("http://sim.invalid").build();
+    let error = vidra.transcript(video("txNeedsPot_"), &SPOKEN).await.unwrap_err();
+    assert_eq!(error.reason(), Some(Reason::NoPoToken));
     vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap();
-    assert_eq!(sim.record().calls_to(Endpoint::PotProvider), 0, "only where it is needed");
+    assert_eq!(sim.record().calls_to(Endpoint::PotProvider), 1, "only where it is needed");
 }
 
 #[tokio::test]
@@ -319,7 +334,7 @@ async fn a_deadline_ends_it() {
     let vidra = builder(&sim).deadline(Duration::from_secs(6)).build();
     let error =
         vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap_err();
-    assert_eq!(error.kind(), vidra::ErrorKind::Timeout);
+    assert_eq!((error.kind(), error.reason()), (vidra::ErrorKind::Timeout, Some(Reason::TimedOut)));
 }
 
 #[test]
@@ -338,5 +353,34 @@ fn lists_of_languages() {
         "a1,a2,a3,a4,a5,a6,a7,a8,a9,b1,b2",
     ] {
         assert!(Languages::parse(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn the_readme_tells_of_every_reason() {
+    let readme = include_str!("../../../../README.md");
+    let all = [
+        Reason::VideoUnavailable,
+        Reason::Private,
+        Reason::AgeRestricted,
+        Reason::RegionBlocked,
+        Reason::MembersOnly,
+        Reason::NotStarted,
+        Reason::Unplayable,
+        Reason::CaptionsDisabled,
+        Reason::LanguageUnavailable,
+        Reason::PoTokenRequired,
+        Reason::Blocked,
+        Reason::RateLimited,
+        Reason::TranslationLimited,
+        Reason::Paced,
+        Reason::Unreachable,
+        Reason::UpstreamFailed,
+        Reason::TimedOut,
+        Reason::NoPoToken,
+        Reason::PlatformChanged,
+    ];
+    for reason in all {
+        assert!(readme.contains(&format!("| `{}` |", reason.code())), "{}", reason.code());
     }
 }

@@ -17,8 +17,18 @@ const BROWSER: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537
                        Chrome/150.0.0.0 Safari/537.36";
 
 impl Errand<'_> {
-    /// Learns from the watch page what the player asks for, and keeps it for the address.
-    pub(crate) async fn learn_session(&self, egress: &Egress) -> Result<Session> {
+    /// Learns from the watch page what the player asks for, and keeps it for the address. Of many
+    /// who come with the same outdated session, one fetches the page.
+    pub(crate) async fn renew_session(
+        &self,
+        egress: &Egress,
+        outdated: Option<&Session>,
+    ) -> Result<Session> {
+        let _only_one = egress.renewing.lock().await;
+        if let Some(newer) = egress.session(Instant::now()).filter(|known| Some(known) != outdated)
+        {
+            return Ok(newer);
+        }
         let mut answer = self.page(egress, CONSENT_GIVEN).await?;
         if let Some(value) = consent_asked(&answer) {
             // The older way of saying yes, for a page that does not know the newer.
