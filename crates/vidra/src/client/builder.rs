@@ -1,0 +1,262 @@
+//! The settings of a client, and how it is put together.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use http::Uri;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::{FOREVER, Vidra};
+use crate::transcript::clients::Clients;
+use crate::upstream::egress::{Care, Egress, Egresses};
+use crate::upstream::pace::Pace;
+use crate::upstream::quota::{Ledger, QuotaLimits};
+use crate::upstream::retry::{RetryBudget, RetryPolicy};
+use crate::upstream::transport::{Network, Transport};
+use crate::upstream::web::{PotProvider, Web};
+use crate::upstream::{ApiKey, Cost, Upstream};
+
+/// Settings of a [`Vidra`]; each has a default that suits the real platform.
+pub struct Builder {
+    data_api_url: String,
+    key: Option<ApiKey>,
+    transport: Option<Arc<dyn Transport>>,
+    limits: QuotaLimits,
+    state_dir: Option<PathBuf>,
+    retry: RetryPolicy,
+    attempt_timeout: Duration,
+    deadline: Duration,
+    batch_deadline: Duration,
+    search: bool,
+    web_url: String,
+    proxies: Vec<Network>,
+    pacing: Pacing,
+    block_pause: Option<Duration>,
+    pot_provider: Option<String>,
+    clients: Clients,
+}
+
+/// How fast transcripts are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pacing {
+    /// 300 at once and 1,000 an hour at the platform's own address, as fast as can be elsewhere.
+    Auto,
+    /// As fast as can be.
+    Off,
+    /// So, wherever they are asked for.
+    At(Pace),
+}
+
+impl Pacing {
+    const CAREFUL: Pace = Pace { burst: 300, per_hour: 1_000 };
+    /// Translations are limited far harder than the captions that they are made from.
+    fn of_translations(Pace { burst, per_hour }: Pace) -> Pace {
+        Pace { burst: (burst / 10).max(1), per_hour: (per_hour / 10).max(1) }
+    }
+
+    fn pace(self, web_url: &str) -> Option<Pace> {
+        match self {
+            Self::Auto => is_platform(web_url).then_some(Self::CAREFUL),
+            Self::Off => None,
+            Self::At(pace) => Some(pace),
+        }
+    }
+}
+
+const PLATFORM: &str = "https://www.youtube.com";
+
+/// Whether this is the platform itself, however it is spelled.
+fn is_platform(web_url: &str) -> bool {
+    let host = web_url.parse::<Uri>().ok().and_then(|url| url.host().map(str::to_ascii_lowercase));
+    host.is_some_and(|host| host == "youtube.com" || host.ends_with(".youtube.com"))
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            data_api_url: "https://www.googleapis.com/youtube/v3".to_owned(),
+            key: None,
+            transport: None,
+            limits: QuotaLimits::default(),
+            state_dir: None,
+            retry: RetryPolicy::default(),
+            attempt_timeout: Duration::from_secs(10),
+            deadline: Duration::from_secs(120),
+            batch_deadline: Duration::from_secs(3600),
+            search: true,
+            web_url: PLATFORM.to_owned(),
+            proxies: vec![],
+            pacing: Pacing::Auto,
+            block_pause: None,
+            pot_provider: None,
+            clients: Clients::builtin(),
+        }
+    }
+}
+
+impl Builder {
+    /// The key to the Data API. Without one, every operation that needs it fails with
+    /// [`ErrorKind::UpstreamKey`](crate::ErrorKind::UpstreamKey).
+    pub fn key(mut self, key: Option<ApiKey>) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Another address of the Data API: a simulator, a mirror.
+    pub fn data_api_url(mut self, url: &str) -> Self {
+        self.data_api_url = url.trim_end_matches('/').to_owned();
+        self
+    }
+
+    /// Another way to carry requests than the network.
+    pub fn transport(mut self, transport: impl Transport) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// The platform's daily allowances.
+    pub fn quota(mut self, limits: QuotaLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// A folder in which the quota ledger outlives the process. Without one it is kept in memory.
+    pub fn state_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.state_dir = Some(folder.into());
+        self
+    }
+
+    /// How often and how patiently failed exchanges are repeated.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = policy;
+        self
+    }
+
+    /// How long one exchange with the platform may take.
+    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
+        self.attempt_timeout = limit;
+        self
+    }
+
+    /// How long an operation may take in all, retries and pages included.
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = limit;
+        self
+    }
+
+    /// Whether a channel's custom name may be looked up by search when nothing cheaper finds it.
+    pub fn search(mut self, allowed: bool) -> Self {
+        self.search = allowed;
+        self
+    }
+
+    /// How long the transcripts of a playlist may take in all.
+    pub fn batch_deadline(mut self, limit: Duration) -> Self {
+        self.batch_deadline = limit;
+        self
+    }
+
+    /// Another address of the platform's public pages: a simulator.
+    pub fn web_url(mut self, url: &str) -> Self {
+        self.web_url = url.trim_end_matches('/').to_owned();
+        self
+    }
+
+    /// Ask for transcripts through these proxies, in turn, and not from this machine's address.
+    pub fn proxies(mut self, proxies: Vec<Network>) -> Self {
+        self.proxies = proxies;
+        self
+    }
+
+    /// How fast transcripts are asked for, by each address.
+    pub fn pacing(mut self, pacing: Pacing) -> Self {
+        self.pacing = pacing;
+        self
+    }
+
+    /// How long nothing is asked from an address after the platform blocked it; by default 15
+    /// minutes, and a second where the platform is played by a stand-in.
+    pub fn block_pause(mut self, pause: Duration) -> Self {
+        self.block_pause = Some(pause);
+        self
+    }
+
+    /// A service that makes proof-of-origin tokens, asked with `POST /get_pot`.
+    pub fn pot_provider(mut self, url: &str) -> Self {
+        self.pot_provider = Some(url.trim_end_matches('/').to_owned());
+        self
+    }
+
+    /// Other players than those of this release.
+    pub fn clients(mut self, clients: Clients) -> Self {
+        self.clients = clients;
+        self
+    }
+
+    /// How carefully each address is used: with the platform itself very, with a stand-in not at all
+    /// unless that was asked for.
+    fn care(&self) -> Care {
+        let requests = self.pacing.pace(&self.web_url);
+        let usual_pause = if is_platform(&self.web_url) { 15 * 60 } else { 1 };
+        Care {
+            requests,
+            translations: requests.map(Pacing::of_translations),
+            pause: self.block_pause.unwrap_or(Duration::from_secs(usual_pause)).min(FOREVER),
+        }
+    }
+
+    /// The client.
+    pub fn build(self) -> Vidra {
+        let care = self.care();
+        let transport = self.transport.unwrap_or_else(|| Arc::new(Network::new()));
+        let now = Instant::now();
+        let mut egresses: Vec<Egress> =
+            self.proxies.into_iter().map(|proxy| Egress::new(Arc::new(proxy), care, now)).collect();
+        if egresses.is_empty() {
+            egresses.push(Egress::new(Arc::clone(&transport), care, now));
+        }
+        let pot_transport = || Arc::clone(&transport);
+        let web = Web {
+            origin: self.web_url,
+            egresses: Egresses::new(egresses),
+            clients: self.clients,
+            pot_provider: self
+                .pot_provider
+                .map(|url| PotProvider { url, transport: pot_transport() }),
+            retry: self.retry,
+            budget: RetryBudget::new(),
+            attempt_timeout: self.attempt_timeout,
+        };
+        let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
+        let ledger = Ledger::new(self.limits, file, Timestamp::now());
+        let upstream = Upstream {
+            base: self.data_api_url,
+            key: self.key,
+            transport,
+            ledger: Arc::new(ledger),
+            retry: self.retry,
+            budget: RetryBudget::new(),
+            key_rejected: AtomicBool::new(false),
+            attempt_timeout: self.attempt_timeout,
+        };
+        Vidra {
+            upstream: Arc::new(upstream),
+            web: Arc::new(web),
+            deadline: self.deadline,
+            batch_deadline: self.batch_deadline,
+            search: self.search,
+            cost: Cost::default(),
+        }
+    }
+}
+
+/// Quota belongs to a key's project, so each key has a ledger of its own, named by a fingerprint
+/// too short to tell anything about the key.
+fn ledger_name(key: Option<&ApiKey>) -> String {
+    let digest = Sha256::digest(key.map_or(&[][..], ApiKey::as_bytes));
+    format!("quota-{:02x}{:02x}{:02x}{:02x}.json", digest[0], digest[1], digest[2], digest[3])
+}
