@@ -150,8 +150,11 @@ impl Errand<'_> {
                     tracing::info!(video = %self.id, seconds = wait.as_secs(), "waiting for a turn");
                     self.place.announce(wait);
                 }
-                // Keeps its place: turns are not to be booked ahead by those who only wait.
-                sleep(wait).await;
+                // Keeps its place: turns are not to be booked ahead by those who only wait. And no
+                // timer for nothing: even a wait of no time takes a millisecond.
+                if !wait.is_zero() {
+                    sleep(wait).await;
+                }
                 Ok(())
             }
             Err(wait) => Err(Reason::Paced.error(self.id).retry_in(Some(wait))),
