@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Clean JSON from YouTube: videos, playlists, channels and comments.
+/// Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.
 #[derive(Debug, Parser)]
 #[command(name = "vidra", version, about)]
 pub(crate) struct Args {

@@ -31,8 +31,8 @@ pub(crate) type Document = Arc<openapi::OpenApi>;
 #[openapi(
     info(
         title = "vidra",
-        description = "Clean JSON from YouTube: videos, playlists, channels and comments.\n\n\
-            Identifiers are bare ids or any URL that holds one. Every answer tells in `X-Quota-Cost` \
+        description = "Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.\n\n\
+            Identifiers are bare ids or any URL that holds one. Every answer but a stream tells in `X-Quota-Cost` \
             what it cost in upstream units. Every answer that is not a success has the body \
             `{\"error\": {\"code\", \"message\", \"details\"}}`; a wrong method is 405 with `Allow`."
     ),

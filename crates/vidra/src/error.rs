@@ -1,7 +1,8 @@
 //! One error type for everything the library can fail at.
 //!
-//! An [`Error`] is cheap to clone, because one failure may have to be told to many. Its [`ErrorKind`] says what the caller can do about it; doors onto the
-//! library (HTTP, command line, tools) map kinds, never texts.
+//! An [`Error`] is cheap to clone, because one failure may have to be told to many. Its
+//! [`ErrorKind`] says what the caller can do about it; doors onto the library (HTTP, command line,
+//! tools) map kinds, never texts.
 
 use std::fmt;
 use std::sync::Arc;
