@@ -132,6 +132,10 @@ const MOST_AT_ONCE: usize = 20;
 /// of thousands would be started at once as soon as the platform stumbles.
 const WAITING: usize = 32;
 
+/// Entries that are listed before their turn: a page ahead keeps everyone at work, and a caller who
+/// goes away early has not paid for pages that nobody needed.
+const LISTED_AHEAD: usize = 50;
+
 type Events = mpsc::Sender<Result<BatchEvent>>;
 
 /// An entry and its place, counted from 1.
@@ -157,7 +161,7 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
 /// Walks through the playlist and transcribes beside it: entries start while later pages are still
 /// being asked for.
 async fn work(batch: Arc<Batch>, events: &Events) {
-    let (entries, waiting) = mpsc::unbounded_channel();
+    let (entries, waiting) = mpsc::channel(LISTED_AHEAD);
     let transcribed = async { Ok(transcribe(&batch, waiting, events).await) };
     // A playlist that breaks off ends the batch at once, with what is under way.
     let outcome = tokio::try_join!(walk(&batch, entries), transcribed);
@@ -177,7 +181,7 @@ async fn work(batch: Arc<Batch>, events: &Events) {
 }
 
 /// Hands on the entries that were asked for, and counts them all.
-async fn walk(batch: &Batch, entries: mpsc::UnboundedSender<Placed>) -> Result<u64> {
+async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>) -> Result<u64> {
     let BatchQuery { from, to, .. } = batch.query;
     let mut total = 0;
     let mut pages = std::pin::pin!(playlist::listing(&batch.scope, &batch.id));
@@ -186,7 +190,7 @@ async fn walk(batch: &Batch, entries: mpsc::UnboundedSender<Placed>) -> Result<u
             total += 1;
             if from.is_none_or(|from| total >= from) && to.is_none_or(|to| total <= to) {
                 // The receiver lives until this sender is gone.
-                let _ = entries.send((total, entry));
+                let _ = entries.send((total, entry)).await;
             }
         }
     }
@@ -196,7 +200,7 @@ async fn walk(batch: &Batch, entries: mpsc::UnboundedSender<Placed>) -> Result<u
 /// Transcribes entries, never more at a time than asked, and counts what became of them.
 async fn transcribe(
     batch: &Arc<Batch>,
-    mut waiting: mpsc::UnboundedReceiver<Placed>,
+    mut waiting: mpsc::Receiver<Placed>,
     events: &Events,
 ) -> (u64, u64) {
     let concurrency = batch.query.concurrency.clamp(1, MOST_AT_ONCE);
@@ -235,7 +239,7 @@ async fn transcribe(
 /// The next entry, once there is a place for it.
 async fn next(
     places: &Arc<Semaphore>,
-    waiting: &mut mpsc::UnboundedReceiver<Placed>,
+    waiting: &mut mpsc::Receiver<Placed>,
 ) -> Option<(Placed, OwnedSemaphorePermit)> {
     let permit = Arc::clone(places).acquire_owned().await.ok()?;
     Some((waiting.recv().await?, permit))
