@@ -24,6 +24,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// The connection was dropped: no answer, or no more of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,15 +99,25 @@ impl Simulator {
             return Ok(control::answer(self, &head.method, head.uri.path(), &sent));
         }
         let mut call = Call::read(head, sent, self.0.web_origin.as_deref());
-        let latency = self.begin(&mut call);
+        // From its arrival on, so that the work of making an answer is part of the latency.
+        let answered_at = Instant::now() + self.begin(&mut call);
         // Ends the call in the record also when the caller goes away.
         let _under_way = UnderWay(self, call.endpoint);
-        pause(latency).await;
+        let response = self.respond(call).await;
+        if Instant::now() < answered_at {
+            sleep_until(answered_at).await;
+        }
+        response
+    }
+
+    async fn respond(&self, call: Call) -> Result<Response<Body>, Dropped> {
         if let Err(error) = self.admit(&call) {
             return Ok(failure(&error, None));
         }
         let (delay, action) = self.changing().faults.strike(call.endpoint, &call.query);
-        pause(delay).await;
+        if !delay.is_zero() {
+            sleep(delay).await;
+        }
         match action {
             None => self.answer(&call).await,
             Some(action) => self.suffer(action, call).await,
@@ -281,12 +292,6 @@ impl Drop for UnderWay<'_> {
 }
 
 /// A sleep of no length would still yield to the clock.
-async fn pause(length: Duration) {
-    if !length.is_zero() {
-        tokio::time::sleep(length).await;
-    }
-}
-
 fn failure(error: &ApiError, retry_after: Option<String>) -> Response<Body> {
     let (content_type, body) = error.body();
     with_retry_after(reply(error.status, content_type, body.into()), retry_after)
