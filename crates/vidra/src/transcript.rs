@@ -1,5 +1,6 @@
 //! Transcripts: player, choice of a track, captions, lines. Needs no key.
 
+mod captions;
 pub mod choice;
 pub mod clients;
 mod cue;
@@ -8,20 +9,14 @@ pub mod player;
 pub mod reason;
 mod render;
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use http::StatusCode;
-use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use tokio::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::ident::VideoId;
-use crate::upstream::call::ESCAPED;
 use crate::upstream::egress::{Egress, InUse};
 use crate::upstream::web::{Errand, Load};
 use crate::upstream::wire::innertube as wire;
+use captions::Reader;
 use choice::Languages;
 use clients::Client;
 use player::{Player, Track, Verdict};
@@ -50,7 +45,9 @@ pub(crate) async fn one(errand: &Errand<'_>, query: &TranscriptQuery) -> Result<
     loop {
         let egress = addresses.next()?;
         let result = match playable(errand, &egress).await {
-            Ok((client, player)) => read_captions(errand, &egress, client, &player, query).await,
+            Ok((client, player)) => {
+                Reader { errand, egress: &egress, client }.read(&player, query).await
+            }
             Err(error) => Err(error),
         };
         if let Some(settled) = addresses.settle(&egress, result) {
@@ -171,136 +168,4 @@ async fn ask_player(
         Ok(player) => player::read(player, errand.id),
         Err(_) => Verdict::AskAnother(Reason::PlatformChanged),
     })
-}
-
-/// Reads the best track; where its body is empty, the next.
-async fn read_captions(
-    errand: &Errand<'_>,
-    egress: &Egress,
-    client: &Client,
-    player: &Player,
-    query: &TranscriptQuery,
-) -> Result<Transcript> {
-    let candidates = choice::candidates(player, &query.languages);
-    if candidates.is_empty() {
-        return Err(other_languages(errand.id, player));
-    }
-    for track in candidates.into_iter().take(MOST_TRACKS) {
-        let lines = read_track(errand, egress, client, track, query.translate.as_deref()).await?;
-        if let Some(lines) = lines {
-            return Ok(lines);
-        }
-    }
-    // The platform declines to serve what it lists: that is how it asks for a token.
-    Err(Reason::PoTokenRequired.error(errand.id))
-}
-
-/// More empty bodies than this are no accident.
-const MOST_TRACKS: usize = 4;
-
-/// Reads one track; `None` where its body is empty.
-async fn read_track(
-    errand: &Errand<'_>,
-    egress: &Egress,
-    client: &Client,
-    track: &Track,
-    translate: Option<&str>,
-) -> Result<Option<Transcript>> {
-    // Asked to translate to its own language, the platform damages the text.
-    let translate = translate.filter(|code| !code.eq_ignore_ascii_case(&track.language_code));
-    let Some(address) = TimedText::checked(&track.base_url, &errand.web.origin) else {
-        return Err(Reason::PlatformChanged.error(errand.id));
-    };
-    let token = if address.needs_token() { errand.po_token().await? } else { None };
-    if address.needs_token() && token.is_none() {
-        // Not the next track: a lesser one must not pass for the one that was chosen.
-        return Err(Reason::PoTokenRequired.error(errand.id));
-    }
-    let load = if translate.is_some() { Load::Translation } else { Load::Captions };
-    let request =
-        errand.captions_request(client, &address.target(client, translate, token.as_deref()))?;
-    let answer = match errand.send(egress, load, &request).await {
-        Err(error) if load == Load::Translation && error.reason() == Some(Reason::RateLimited) => {
-            let limited = Reason::TranslationLimited.error(errand.id);
-            return Err(limited.retry_in(error.retry_after()));
-        }
-        answer => answer?,
-    };
-    if translate.is_some() && answer.status == StatusCode::BAD_REQUEST {
-        let hint = "the platform does not translate these captions to that language";
-        return Err(Reason::LanguageUnavailable.error(errand.id).hint(hint));
-    }
-    if !answer.status.is_success() {
-        return Err(Reason::PlatformChanged.error(errand.id).because(answer.status.to_string()));
-    }
-    let lang = translate.unwrap_or(&track.language_code);
-    match parse(&answer.body) {
-        Ok(cues) => Ok(Some(lines(cues, lang))),
-        Err(Unreadable::Empty) => Ok(None),
-        Err(Unreadable::NotTimedText) => Err(Reason::Blocked.error(errand.id)),
-        Err(Unreadable::Malformed(why)) => {
-            Err(Reason::PlatformChanged.error(errand.id).because(why))
-        }
-    }
-}
-
-fn lines(cues: Vec<Cue>, lang: &str) -> Transcript {
-    let lang = Arc::from(lang);
-    cues.into_iter().map(|cue| TranscriptLine::new(cue, &lang)).collect()
-}
-
-/// Says which languages there are.
-fn other_languages(id: VideoId, player: &Player) -> Error {
-    let codes: BTreeSet<&str> = player.tracks.iter().map(|track| &*track.language_code).collect();
-    let codes = codes.into_iter().collect::<Vec<_>>().join(", ");
-    Reason::LanguageUnavailable.error(id).hint(&format!("available: {codes}"))
-}
-
-/// Far more than the platform signs.
-const LONGEST_QUERY: usize = 8192;
-
-/// The address of captions, which is the platform's word and not ours: only its own host, only this
-/// path, and it is asked for at our configured address in any case.
-struct TimedText<'a> {
-    params: Vec<(&'a str, &'a str)>,
-}
-
-impl<'a> TimedText<'a> {
-    const PATH: &'static str = "/api/timedtext";
-
-    fn checked(base_url: &'a str, origin: &str) -> Option<Self> {
-        let hosts =
-            ["https://www.youtube.com", "https://m.youtube.com", "https://youtube.com", origin];
-        // A relative address is the platform's as well.
-        let target = hosts.iter().find_map(|host| base_url.strip_prefix(host)).unwrap_or(base_url);
-        let (path, query) = target.split_once('?')?;
-        let allowed =
-            |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'<' | b'>');
-        let clean = query.len() <= LONGEST_QUERY && query.bytes().all(allowed);
-        let params =
-            || query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, ""))).collect();
-        (path == Self::PATH && clean).then(|| Self { params: params() })
-    }
-
-    /// An experiment in which the platform wants a token.
-    fn needs_token(&self) -> bool {
-        let experiments = self.params.iter().filter(|(name, _)| *name == "exp");
-        experiments.into_iter().any(|(_, list)| {
-            let list = percent_decode_str(list).decode_utf8_lossy();
-            list.split(',').any(|name| matches!(name, "xpe" | "xpv"))
-        })
-    }
-
-    /// Path and query: what was signed as it is, and what we want instead of what it says.
-    fn target(&self, client: &Client, translate: Option<&str>, token: Option<&str>) -> String {
-        let ours = ["fmt", "tlang", "xosf", "pot", "potc", "c"];
-        let theirs = self.params.iter().filter(|(name, _)| !ours.contains(name));
-        let mut query: Vec<String> =
-            theirs.map(|(name, value)| format!("{name}={value}")).collect();
-        let encode = |text: &str| Cow::from(utf8_percent_encode(text, ESCAPED)).into_owned();
-        query.push("fmt=json3".to_owned());
-        query.extend(translate.map(|code| format!("tlang={}", encode(code))));
-        query.extend(token.map(|token| format!("pot={}&potc=1&c={}", encode(token), client.name)));
-        format!("{}?{}", Self::PATH, query.join("&"))
-    }
 }

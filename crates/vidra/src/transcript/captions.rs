@@ -1,0 +1,167 @@
+//! Reads captions: the best track that the player offered, and where its body is empty, the next.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use http::StatusCode;
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
+
+use super::choice;
+use super::clients::Client;
+use super::player::{Player, Track};
+use super::reason::Reason;
+use super::{Cue, Transcript, TranscriptLine, TranscriptQuery, Unreadable, parse};
+use crate::error::{Error, Result};
+use crate::ident::VideoId;
+use crate::upstream::call::ESCAPED;
+use crate::upstream::egress::Egress;
+use crate::upstream::web::{Errand, Load};
+
+/// Where captions are read: for whom, from which address, and as which player.
+pub(super) struct Reader<'a> {
+    pub(super) errand: &'a Errand<'a>,
+    pub(super) egress: &'a Egress,
+    pub(super) client: &'a Client,
+}
+
+/// More empty bodies than this are no accident.
+const MOST_TRACKS: usize = 4;
+
+impl Reader<'_> {
+    pub(super) async fn read(
+        &self,
+        player: &Player,
+        query: &TranscriptQuery,
+    ) -> Result<Transcript> {
+        let candidates = choice::candidates(player, &query.languages);
+        if candidates.is_empty() {
+            return Err(other_languages(self.errand.id, player));
+        }
+        for track in candidates.into_iter().take(MOST_TRACKS) {
+            if let Some(lines) = self.track(track, query.translate.as_deref()).await? {
+                return Ok(lines);
+            }
+        }
+        // The platform declines to serve what it lists: that is how it asks for a token.
+        Err(self.failed(Reason::PoTokenRequired))
+    }
+
+    /// Reads one track; `None` where its body is empty.
+    async fn track(&self, track: &Track, translate: Option<&str>) -> Result<Option<Transcript>> {
+        // Asked to translate to its own language, the platform damages the text.
+        let translate = translate.filter(|code| !code.eq_ignore_ascii_case(&track.language_code));
+        let Some(address) = TimedText::checked(&track.base_url, &self.errand.web.origin) else {
+            return Err(self.failed(Reason::PlatformChanged));
+        };
+        let token = if address.needs_token() { self.errand.po_token().await? } else { None };
+        if address.needs_token() && token.is_none() {
+            // Not the next track: a lesser one must not pass for the one that was chosen.
+            return Err(self.failed(Reason::PoTokenRequired));
+        }
+        let cues = self.cues(&address, translate, token.as_deref()).await?;
+        let lang = translate.unwrap_or(&track.language_code);
+        Ok(cues.map(|cues| lines(cues, lang)))
+    }
+
+    /// Asks for captions; `None` where the body is empty.
+    async fn cues(
+        &self,
+        address: &TimedText<'_>,
+        translate: Option<&str>,
+        token: Option<&str>,
+    ) -> Result<Option<Vec<Cue>>> {
+        let load = if translate.is_some() { Load::Translation } else { Load::Captions };
+        let target = address.target(self.client, translate, token);
+        let request = self.errand.captions_request(self.client, &target)?;
+        let answer = match self.errand.send(self.egress, load, &request).await {
+            Err(error)
+                if load == Load::Translation && error.reason() == Some(Reason::RateLimited) =>
+            {
+                let limited = self.failed(Reason::TranslationLimited);
+                return Err(limited.retry_in(error.retry_after()));
+            }
+            answer => answer?,
+        };
+        if translate.is_some() && answer.status == StatusCode::BAD_REQUEST {
+            let hint = "the platform does not translate these captions to that language";
+            return Err(self.failed(Reason::LanguageUnavailable).hint(hint));
+        }
+        if !answer.status.is_success() {
+            return Err(self.failed(Reason::PlatformChanged).because(answer.status.to_string()));
+        }
+        match parse(&answer.body) {
+            Ok(cues) => Ok(Some(cues)),
+            Err(Unreadable::Empty) => Ok(None),
+            Err(Unreadable::NotTimedText) => Err(self.failed(Reason::Blocked)),
+            Err(Unreadable::Malformed(why)) => {
+                Err(self.failed(Reason::PlatformChanged).because(why))
+            }
+        }
+    }
+
+    fn failed(&self, why: Reason) -> Error {
+        why.error(self.errand.id)
+    }
+}
+
+fn lines(cues: Vec<Cue>, lang: &str) -> Transcript {
+    let lang = Arc::from(lang);
+    cues.into_iter().map(|cue| TranscriptLine::new(cue, &lang)).collect()
+}
+
+/// Says which languages there are.
+fn other_languages(id: VideoId, player: &Player) -> Error {
+    let codes: BTreeSet<&str> = player.tracks.iter().map(|track| &*track.language_code).collect();
+    let codes = codes.into_iter().collect::<Vec<_>>().join(", ");
+    Reason::LanguageUnavailable.error(id).hint(&format!("available: {codes}"))
+}
+
+/// Far more than the platform signs.
+const LONGEST_QUERY: usize = 8192;
+
+/// The address of captions, which is the platform's word and not ours: only its own host, only this
+/// path, and it is asked for at our configured address in any case.
+struct TimedText<'a> {
+    params: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> TimedText<'a> {
+    const PATH: &'static str = "/api/timedtext";
+
+    fn checked(base_url: &'a str, origin: &str) -> Option<Self> {
+        let hosts =
+            ["https://www.youtube.com", "https://m.youtube.com", "https://youtube.com", origin];
+        // A relative address is the platform's as well.
+        let target = hosts.iter().find_map(|host| base_url.strip_prefix(host)).unwrap_or(base_url);
+        let (path, query) = target.split_once('?')?;
+        let allowed =
+            |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'<' | b'>');
+        let clean = query.len() <= LONGEST_QUERY && query.bytes().all(allowed);
+        let params =
+            || query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, ""))).collect();
+        (path == Self::PATH && clean).then(|| Self { params: params() })
+    }
+
+    /// An experiment in which the platform wants a token.
+    fn needs_token(&self) -> bool {
+        let experiments = self.params.iter().filter(|(name, _)| *name == "exp");
+        experiments.into_iter().any(|(_, list)| {
+            let list = percent_decode_str(list).decode_utf8_lossy();
+            list.split(',').any(|name| matches!(name, "xpe" | "xpv"))
+        })
+    }
+
+    /// Path and query: what was signed as it is, and what we want instead of what it says.
+    fn target(&self, client: &Client, translate: Option<&str>, token: Option<&str>) -> String {
+        let ours = ["fmt", "tlang", "xosf", "pot", "potc", "c"];
+        let theirs = self.params.iter().filter(|(name, _)| !ours.contains(name));
+        let mut query: Vec<String> =
+            theirs.map(|(name, value)| format!("{name}={value}")).collect();
+        let encode = |text: &str| Cow::from(utf8_percent_encode(text, ESCAPED)).into_owned();
+        query.push("fmt=json3".to_owned());
+        query.extend(translate.map(|code| format!("tlang={}", encode(code))));
+        query.extend(token.map(|token| format!("pot={}&potc=1&c={}", encode(token), client.name)));
+        format!("{}?{}", Self::PATH, query.join("&"))
+    }
+}
