@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::upstream::egress::{Egress, InUse};
 use crate::upstream::web::{Errand, Load};
 use crate::upstream::wire::innertube as wire;
-use captions::Reader;
+use captions::{Reader, Token};
 use choice::Languages;
 use clients::Client;
 use player::{Player, Track, Verdict};
@@ -42,11 +42,13 @@ pub type Transcript = Vec<TranscriptLine>;
 /// The transcript of a video.
 pub(crate) async fn one(errand: &Errand<'_>, query: &TranscriptQuery) -> Result<Transcript> {
     let mut addresses = Addresses::new(errand);
+    // Bound to the video and not to the address.
+    let token = Token::default();
     loop {
         let egress = addresses.next()?;
         let result = match playable(errand, &egress).await {
             Ok((client, player)) => {
-                Reader { errand, egress: &egress, client }.read(&player, query).await
+                Reader { errand, egress: &egress, client, token: &token }.read(&player, query).await
             }
             Err(error) => Err(error),
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
+use tokio::sync::OnceCell;
 
 use super::choice;
 use super::clients::Client;
@@ -23,6 +24,29 @@ pub(super) struct Reader<'a> {
     pub(super) errand: &'a Errand<'a>,
     pub(super) egress: &'a Egress,
     pub(super) client: &'a Client,
+    pub(super) token: &'a Token,
+}
+
+/// The proof-of-origin token of one video: asked for when it is first needed, and only once.
+#[derive(Default)]
+pub(super) struct Token(OnceCell<Result<Option<String>>>);
+
+impl Token {
+    /// The token; `None` where nobody makes any.
+    async fn get(&self, errand: &Errand<'_>) -> Result<Option<&str>> {
+        let told = self.0.get_or_init(|| errand.po_token()).await;
+        told.as_ref().map(Option::as_deref).map_err(Error::clone)
+    }
+
+    /// The token, where it has been got already.
+    fn known(&self) -> Option<&str> {
+        self.0.get()?.as_ref().ok()?.as_deref()
+    }
+
+    /// Why there is none, where one was asked for.
+    fn failure(&self) -> Option<Error> {
+        self.0.get()?.as_ref().err().cloned()
+    }
 }
 
 /// More empty bodies than this are no accident.
@@ -44,7 +68,7 @@ impl Reader<'_> {
             }
         }
         // The platform declines to serve what it lists: that is how it asks for a token.
-        Err(self.failed(Reason::PoTokenRequired))
+        Err(self.token.failure().unwrap_or_else(|| self.failed(Reason::PoTokenRequired)))
     }
 
     /// Reads one track; `None` where its body is empty.
@@ -54,12 +78,19 @@ impl Reader<'_> {
         let Some(address) = TimedText::checked(&track.base_url, &self.errand.web.origin) else {
             return Err(self.failed(Reason::PlatformChanged));
         };
-        let token = if address.needs_token() { self.errand.po_token().await? } else { None };
-        if address.needs_token() && token.is_none() {
+        if address.needs_token() && self.token.get(self.errand).await?.is_none() {
             // Not the next track: a lesser one must not pass for the one that was chosen.
             return Err(self.failed(Reason::PoTokenRequired));
         }
-        let cues = self.cues(&address, translate, token.as_deref()).await?;
+        let known = self.token.known();
+        let mut cues = self.cues(&address, translate, known).await?;
+        if cues.is_none() && known.is_none() {
+            // The platform also asks for a token without saying so. Where there is none to be had, the
+            // next track may do.
+            if let Ok(token @ Some(_)) = self.token.get(self.errand).await {
+                cues = self.cues(&address, translate, token).await?;
+            }
+        }
         let lang = translate.unwrap_or(&track.language_code);
         Ok(cues.map(|cues| lines(cues, lang)))
     }

@@ -303,6 +303,37 @@ async fn a_token_is_fetched_where_the_platform_wants_one() {
 }
 
 #[tokio::test]
+async fn an_empty_body_is_asked_for_again_with_a_token() {
+    let with_provider = |sim: &Simulator| builder(sim).pot_provider("http://sim.invalid").build();
+    let asked = |sim: &Simulator| {
+        let record = sim.record();
+        assert_eq!(record.violations, Vec::<String>::new());
+        let captions = record.requests_to(Endpoint::TimedText);
+        let captions = captions
+            .map(|seen| (seen.parameter("variant").is_some(), seen.parameter("pot").is_some()));
+        (captions.collect::<Vec<_>>(), record.calls_to(Endpoint::PotProvider))
+    };
+    let sim = Simulator::new();
+    with_provider(&sim).transcript(video("txGemini___"), &SPOKEN).await.unwrap();
+    assert_eq!(asked(&sim), (vec![(true, false), (true, true)], 1), "the best track all the same");
+
+    let sim = Simulator::new();
+    let error = with_provider(&sim).transcript(video("ttEmpty____"), &SPOKEN).await.unwrap_err();
+    assert_eq!(error.reason(), Some(Reason::PoTokenRequired));
+    let plain = (false, false);
+    let guarded = (false, true);
+    assert_eq!(asked(&sim), (vec![plain, guarded, guarded], 1), "one token for all tracks");
+
+    let sim = Simulator::new();
+    sim.inject(vidra_sim::Fault::on(Endpoint::PotProvider, vidra_sim::Action::status(500)));
+    with_provider(&sim).transcript(video("txGemini___"), &SPOKEN).await.unwrap();
+    assert_eq!(asked(&sim), (vec![(true, false), plain], 1), "the next track will do");
+    let error = with_provider(&sim).transcript(video("ttEmpty____"), &SPOKEN).await.unwrap_err();
+    assert_eq!(error.reason(), Some(Reason::NoPoToken), "this is what stood in the way");
+    assert_eq!(asked(&sim).1, 2, "asked once for each video, also where it fails");
+}
+
+#[tokio::test]
 async fn what_people_read_is_what_is_in_the_captions() {
     let sim = Simulator::new();
     let entities = text(&sim, "tcEntities_", &TranscriptQuery::default()).await;
