@@ -234,10 +234,13 @@ impl Errand<'_> {
             .await
             .map_err(|_| failed("no answer in time".to_owned()))?
             .map_err(|failure| failed(failure.to_string()))?;
+        if !answer.status.is_success() {
+            return Err(failed(answer.status.to_string()));
+        }
         let body: serde_json::Value =
             serde_json::from_slice(&answer.body).map_err(|error| failed(error.to_string()))?;
         let token = body["poToken"].as_str().filter(|token| !token.is_empty());
-        token.map(|token| Some(token.to_owned())).ok_or_else(|| failed(answer.status.to_string()))
+        token.map(|token| Some(token.to_owned())).ok_or_else(|| failed("no poToken".to_owned()))
     }
 }
 

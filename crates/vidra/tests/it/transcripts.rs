@@ -303,6 +303,26 @@ async fn a_token_is_fetched_where_the_platform_wants_one() {
 }
 
 #[tokio::test]
+async fn what_a_provider_says_with_an_error_is_no_token() {
+    let body = r#"{"poToken": "stale"}"#.to_owned();
+    let table = [
+        (500, body.clone(), "500 Internal Server Error"),
+        (403, body, "403 Forbidden"),
+        (200, "{}".to_owned(), "no poToken"),
+        (200, r#"{"poToken": ""}"#.to_owned(), "no poToken"),
+    ];
+    for (status, body, cause) in table {
+        let sim = Simulator::new();
+        let answer = vidra_sim::Action::Status { status, body, retry_after: None };
+        sim.inject(vidra_sim::Fault::on(Endpoint::PotProvider, answer));
+        let vidra = builder(&sim).pot_provider("http://sim.invalid").build();
+        let error = vidra.transcript(video("txNeedsPot_"), &SPOKEN).await.unwrap_err();
+        assert_eq!((error.reason(), error.cause()), (Some(Reason::NoPoToken), Some(cause)));
+        assert_eq!(sim.record().calls_to(Endpoint::TimedText), 0);
+    }
+}
+
+#[tokio::test]
 async fn an_empty_body_is_asked_for_again_with_a_token() {
     let with_provider = |sim: &Simulator| builder(sim).pot_provider("http://sim.invalid").build();
     let asked = |sim: &Simulator| {
