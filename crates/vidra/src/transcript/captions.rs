@@ -74,7 +74,8 @@ impl Reader<'_> {
     /// Reads one track; `None` where its body is empty.
     async fn track(&self, track: &Track, translate: Option<&str>) -> Result<Option<Transcript>> {
         // Asked to translate to its own language, the platform damages the text.
-        let translate = translate.filter(|code| !code.eq_ignore_ascii_case(&track.language_code));
+        let translate =
+            translate.filter(|wanted| !choice::is_already(&track.language_code, wanted));
         let Some(address) = TimedText::checked(&track.base_url, &self.errand.web.origin) else {
             return Err(self.failed(Reason::PlatformChanged));
         };

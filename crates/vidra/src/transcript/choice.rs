@@ -86,6 +86,12 @@ pub(crate) fn distance(code: &str, wanted: &str) -> Option<u8> {
     (related && one_is_general).then_some(1)
 }
 
+/// Whether captions in `code` need no translation to `wanted`: `en-US` is English. But `pt-PT` is not
+/// `pt-BR`, and what is just `zh` may be in another script than `zh-Hant`.
+pub(crate) fn is_already(code: &str, wanted: &str) -> bool {
+    [code, base(code)].iter().any(|known| known.eq_ignore_ascii_case(wanted))
+}
+
 fn base(code: &str) -> &str {
     code.split('-').next().unwrap_or(code)
 }

@@ -195,6 +195,30 @@ async fn the_platform_translates_and_never_to_the_language_it_has() {
     );
 }
 
+#[tokio::test]
+async fn a_language_is_not_translated_to_itself() {
+    let table = [
+        ("en-US", "en", None, "en-US"),
+        ("pt-BR", "PT", None, "pt-BR"),
+        ("zh-Hans", "ZH-hans", None, "zh-Hans"),
+        ("pt-PT", "pt-BR", Some("pt-BR"), "pt-BR"),
+        ("zh-Hans", "zh-Hant", Some("zh-Hant"), "zh-Hant"),
+        ("zh", "zh-Hant", Some("zh-Hant"), "zh-Hant"),
+        ("en", "en-US", Some("en-US"), "en-US"),
+        ("de", "en", Some("en"), "en"),
+    ];
+    for (track, wanted, sent, lang) in table {
+        let sim = Simulator::new();
+        let query = TranscriptQuery { translate: Some(wanted.to_owned()), ..in_language(track) };
+        let lines = client(&sim).transcript(video("txManyLang_"), &query).await.unwrap();
+        let record = sim.record();
+        let seen = record.requests_to(Endpoint::TimedText).last().unwrap();
+        assert_eq!(seen.parameter("lang"), Some(track));
+        assert_eq!(seen.parameter("tlang"), sent, "{track} to {wanted}");
+        assert_eq!(&*lines[0].lang, lang, "{track} to {wanted}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn passing_troubles_pass() {
     for id in ["plHttp503x1", "tt503x1____", "wpHttp503x1", "plSlow_____", "ttSlow_____"] {
