@@ -30,7 +30,7 @@ impl Pacer {
         Self { pace: pace.filter(|pace| pace.per_hour > 0), spent_until: Mutex::new(now) }
     }
 
-    /// Takes a turn: how long to wait for it, or `Err` with that where it is longer than `patience`,
+    /// Takes a turn: how long to wait for it, or `Err` with that where it would use up all `patience`,
     /// and then no turn is taken.
     pub(crate) fn turn(&self, now: Instant, patience: Duration) -> Result<Duration, Duration> {
         let Some(Pace { burst, per_hour }) = self.pace else { return Ok(Duration::ZERO) };
@@ -39,7 +39,7 @@ impl Pacer {
         let mut spent_until = self.spent_until.lock().expect("no panic under this lock");
         let from = (*spent_until).max(now);
         let wait = from.saturating_duration_since(now + saved);
-        if wait > patience {
+        if !wait.is_zero() && wait >= patience {
             return Err(wait);
         }
         *spent_until = from + interval;
@@ -70,11 +70,11 @@ mod tests {
         let start = Instant::now();
         let pacer = Pacer::new(Some(Pace { burst: 1, per_hour: 360 }), start);
         assert_eq!(pacer.turn(start, Duration::ZERO), Ok(Duration::ZERO));
-        for _ in 0..3 {
-            let too_long = pacer.turn(start, Duration::from_secs(9));
-            assert_eq!(too_long, Err(Duration::from_secs(10)));
+        for patience in [0, 9, 10] {
+            let too_long = pacer.turn(start, Duration::from_secs(patience));
+            assert_eq!(too_long, Err(Duration::from_secs(10)), "{patience} leave no time to ask");
         }
-        assert_eq!(pacer.turn(start, Duration::from_secs(10)), Ok(Duration::from_secs(10)));
+        assert_eq!(pacer.turn(start, Duration::from_secs(11)), Ok(Duration::from_secs(10)));
     }
 
     #[test]
