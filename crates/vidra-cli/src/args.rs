@@ -82,11 +82,12 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) proxy: Vec<String>,
 
-    /// How many transcripts an address may ask for at once [default: 300 at the platform's own address]
+    /// How many transcripts an address may ask for at once [default: 300 where there is a pace]
     #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT")]
     pub(crate) egress_burst: Option<u32>,
 
-    /// How many an hour after that, or off [default: 1000 at the platform's own address, off elsewhere]
+    /// How many an hour after that, or off [default: 1000 at the platform's own address and where
+    /// only the burst is set, else off]
     #[arg(long, env = "VIDRA_EGRESS_PACE", value_name = "COUNT")]
     pub(crate) egress_pace: Option<EgressPace>,
 

@@ -102,18 +102,15 @@ fn settings(args: &ServeArgs) -> Result<vidra::Builder, String> {
     }
 }
 
-/// The pace that was asked for; by itself it depends on whose address it is.
+/// The pace that was asked for, by either flag; by itself it depends on whose address it is.
 fn pacing(args: &ServeArgs) -> Pacing {
+    let usual = Pace::default();
+    let burst = args.egress_burst.unwrap_or(usual.burst);
     match (args.egress_burst, args.egress_pace) {
         (_, Some(EgressPace::Off)) => Pacing::Off,
+        (_, Some(EgressPace::PerHour(per_hour))) => Pacing::At(Pace { burst, per_hour }),
+        (Some(_), None) => Pacing::At(Pace { burst, ..usual }),
         (None, None) => Pacing::Auto,
-        (burst, pace) => {
-            let per_hour = match pace {
-                Some(EgressPace::PerHour(count)) => count,
-                _ => 1_000,
-            };
-            Pacing::At(Pace { burst: burst.unwrap_or(300).max(1), per_hour })
-        }
     }
 }
 
@@ -179,4 +176,31 @@ fn print_tour(base: &str) {
     text += &format!("\nAnd {base}/openapi.json for every endpoint there is.\n");
     // Nobody may be reading; the service runs all the same.
     let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[test]
+    fn either_flag_sets_a_pace_wherever_transcripts_are_asked_for() {
+        let usual = Pace::default();
+        let table: [(&[&str], Pacing); 6] = [
+            (&[], Pacing::Auto),
+            (&["--egress-burst=5"], Pacing::At(Pace { burst: 5, ..usual })),
+            (&["--egress-pace=60"], Pacing::At(Pace { per_hour: 60, ..usual })),
+            (
+                &["--egress-burst=5", "--egress-pace=60"],
+                Pacing::At(Pace { burst: 5, per_hour: 60 }),
+            ),
+            (&["--egress-pace=off"], Pacing::Off),
+            (&["--egress-burst=5", "--egress-pace=off"], Pacing::Off),
+        ];
+        for (flags, expected) in table {
+            let args = ServeArgs::try_parse_from([&["serve"], flags].concat()).unwrap();
+            assert_eq!(pacing(&args), expected, "{flags:?}");
+        }
+    }
 }

@@ -43,7 +43,7 @@ pub struct Builder {
 /// How fast transcripts are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pacing {
-    /// 300 at once and 1,000 an hour at the platform's own address, as fast as can be elsewhere.
+    /// At [`Pace::default`] at the platform's own address, as fast as can be elsewhere.
     Auto,
     /// As fast as can be.
     Off,
@@ -52,7 +52,6 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    const CAREFUL: Pace = Pace { burst: 300, per_hour: 1_000 };
     /// Translations are limited far harder than the captions that they are made from.
     fn of_translations(Pace { burst, per_hour }: Pace) -> Pace {
         Pace { burst: (burst / 10).max(1), per_hour: (per_hour / 10).max(1) }
@@ -60,7 +59,7 @@ impl Pacing {
 
     fn pace(self, web_url: &str) -> Option<Pace> {
         match self {
-            Self::Auto => is_platform(web_url).then_some(Self::CAREFUL),
+            Self::Auto => is_platform(web_url).then(Pace::default),
             Self::Off => None,
             Self::At(pace) => Some(pace),
         }

@@ -14,6 +14,13 @@ pub struct Pace {
     pub per_hour: u32,
 }
 
+impl Default for Pace {
+    /// What the platform is known to bear from one address.
+    fn default() -> Self {
+        Self { burst: 300, per_hour: 1_000 }
+    }
+}
+
 /// Hands out turns at a pace. A turn that has to be waited for is taken all the same, so that those
 /// who wait are served in order and none too early.
 #[derive(Debug)]
