@@ -156,13 +156,16 @@ impl Egresses {
         self.all.len()
     }
 
-    /// The next address that the platform has nothing against, or when the first of them may be
-    /// tried again.
+    /// The address that the platform has nothing against and that may ask soonest, of equals the next
+    /// in turn; or when the first of them may be tried again.
     pub(crate) fn choose(&self, now: Instant) -> Result<InUse<'_>, (Reason, Duration)> {
-        let start = self.next.fetch_add(1, Ordering::Relaxed);
+        let (before, after) =
+            self.all.split_at(self.next.fetch_add(1, Ordering::Relaxed) % self.count());
+        let mut in_turn: Vec<&Egress> = after.iter().chain(before).collect();
+        // Stable, so that equals stay in turn.
+        in_turn.sort_by_cached_key(|egress| egress.pacer.wait(now));
         let mut soonest = (Reason::Blocked, Duration::MAX);
-        for offset in 0..self.all.len() {
-            let egress = &self.all[start.wrapping_add(offset) % self.all.len()];
+        for egress in in_turn {
             match egress.admits(now) {
                 Ok(probing) => return Ok(InUse { egress, probing }),
                 Err(closed) if closed.1 < soonest.1 => soonest = closed,
@@ -221,5 +224,38 @@ impl Drop for InUse<'_> {
             let (strikes, until) = (*strikes, Instant::now());
             state.standing = Standing::Closed { why: Reason::Blocked, strikes, until };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::transport::Network;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// Addresses that may ask once a minute.
+    fn egresses(count: usize, now: Instant) -> Egresses {
+        let requests = Some(Pace { burst: 1, per_hour: 60 });
+        let care = Care { requests, translations: None, pause: 10 * MINUTE };
+        let one = || Egress::new(Arc::new(Network::new()), care, now);
+        Egresses::new(std::iter::repeat_with(one).take(count).collect())
+    }
+
+    /// Which one is chosen; it takes a turn.
+    fn chosen(egresses: &Egresses, now: Instant) -> usize {
+        let in_use = egresses.choose(now).ok().unwrap();
+        in_use.pacer.turn(now, Duration::MAX).unwrap();
+        egresses.all.iter().position(|egress| std::ptr::eq(egress, in_use.egress)).unwrap()
+    }
+
+    #[tokio::test]
+    async fn who_may_ask_soonest_is_chosen_and_equals_in_turn() {
+        let now = Instant::now();
+        let egresses = egresses(3, now);
+        egresses.all[1].pacer.turn(now, Duration::MAX).unwrap();
+        egresses.all[1].pacer.turn(now, Duration::MAX).unwrap();
+        let order: Vec<usize> = (0..7).map(|_| chosen(&egresses, now)).collect();
+        assert_eq!(order, [0, 2, 2, 0, 1, 2, 0]);
     }
 }

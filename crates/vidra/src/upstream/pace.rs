@@ -1,6 +1,6 @@
 //! How fast an address may ask: so many at once, then so many an hour.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -18,6 +18,18 @@ impl Default for Pace {
     /// What the platform is known to bear from one address.
     fn default() -> Self {
         Self { burst: 300, per_hour: 1_000 }
+    }
+}
+
+impl Pace {
+    fn interval(self) -> Duration {
+        Duration::from_secs(3600) / self.per_hour
+    }
+
+    /// The wait for a turn where those before it are over at `spent_until`.
+    fn wait(self, spent_until: Instant, now: Instant) -> Duration {
+        let saved = self.interval() * self.burst.saturating_sub(1);
+        spent_until.saturating_duration_since(now + saved)
     }
 }
 
@@ -40,17 +52,23 @@ impl Pacer {
     /// Takes a turn: how long to wait for it, or `Err` with that where it would use up all `patience`,
     /// and then no turn is taken.
     pub(crate) fn turn(&self, now: Instant, patience: Duration) -> Result<Duration, Duration> {
-        let Some(Pace { burst, per_hour }) = self.pace else { return Ok(Duration::ZERO) };
-        let interval = Duration::from_secs(3600) / per_hour;
-        let saved = interval * burst.saturating_sub(1);
-        let mut spent_until = self.spent_until.lock().expect("no panic under this lock");
-        let from = (*spent_until).max(now);
-        let wait = from.saturating_duration_since(now + saved);
+        let Some(pace) = self.pace else { return Ok(Duration::ZERO) };
+        let mut spent_until = self.spent_until();
+        let wait = pace.wait(*spent_until, now);
         if !wait.is_zero() && wait >= patience {
             return Err(wait);
         }
-        *spent_until = from + interval;
+        *spent_until = (*spent_until).max(now) + pace.interval();
         Ok(wait)
+    }
+
+    /// How long a turn would have to be waited for; none is taken.
+    pub(crate) fn wait(&self, now: Instant) -> Duration {
+        self.pace.map_or(Duration::ZERO, |pace| pace.wait(*self.spent_until(), now))
+    }
+
+    fn spent_until(&self) -> MutexGuard<'_, Instant> {
+        self.spent_until.lock().expect("no panic under this lock")
     }
 }
 
@@ -70,6 +88,9 @@ mod tests {
         let waits: Vec<u64> =
             (0..4).map(|_| pacer.turn(later, Duration::MAX).unwrap().as_secs()).collect();
         assert_eq!(waits, [0, 0, 0, 1]);
+        for _ in 0..3 {
+            assert_eq!(pacer.wait(later), Duration::from_secs(2), "looking takes no turn");
+        }
     }
 
     #[test]
