@@ -40,7 +40,7 @@ enum Standing {
     /// Closed: why, for the how-manieth block in a row, until when.
     Closed { why: Reason, strikes: u32, until: Instant },
     /// The pause is over and one request is finding out.
-    Probing { strikes: u32 },
+    Probing { why: Reason, strikes: u32 },
 }
 
 /// What a watch page yields: it is a megabyte, so it is kept for hours.
@@ -50,6 +50,8 @@ pub(crate) struct Session {
     pub(crate) visitor: Option<String>,
 }
 
+/// How long finding out takes as a rule.
+const PROBE_TIME: Duration = Duration::from_secs(1);
 /// A proxy that is down may be up again soon; until then one request at a time finds out.
 const UNREACHABLE_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
@@ -71,14 +73,17 @@ impl Egress {
     /// a time does. Otherwise why not, and for how long.
     fn admits(&self, now: Instant) -> Result<bool, (Reason, Duration)> {
         let mut state = self.state();
+        let turn = self.pacer.wait(now);
         match state.standing {
             Standing::Good => Ok(false),
-            Standing::Closed { strikes, until, .. } if until <= now => {
-                state.standing = Standing::Probing { strikes };
+            Standing::Closed { why, until, .. } if until > now => Err((why, until - now)),
+            // Who finds out keeps all others away, and so must not begin by waiting for its turn.
+            Standing::Closed { why, .. } if !turn.is_zero() => Err((why, turn)),
+            Standing::Closed { why, strikes, .. } => {
+                state.standing = Standing::Probing { why, strikes };
                 Ok(true)
             }
-            Standing::Closed { why, until, .. } => Err((why, until.duration_since(now))),
-            Standing::Probing { .. } => Err((Reason::Blocked, Duration::from_secs(1))),
+            Standing::Probing { why, .. } => Err((why, turn.max(PROBE_TIME))),
         }
     }
 
@@ -104,7 +109,7 @@ impl Egress {
                 return until.duration_since(now);
             }
             Standing::Good => 1,
-            Standing::Closed { strikes, .. } | Standing::Probing { strikes } => {
+            Standing::Closed { strikes, .. } | Standing::Probing { strikes, .. } => {
                 strikes.saturating_add(1)
             }
         };
@@ -220,9 +225,9 @@ impl Drop for InUse<'_> {
     /// away: the next one may.
     fn drop(&mut self) {
         let mut state = self.egress.state();
-        if let (true, Standing::Probing { strikes }) = (self.probing, &state.standing) {
-            let (strikes, until) = (*strikes, Instant::now());
-            state.standing = Standing::Closed { why: Reason::Blocked, strikes, until };
+        if let (true, Standing::Probing { why, strikes }) = (self.probing, &state.standing) {
+            let (why, strikes, until) = (*why, *strikes, Instant::now());
+            state.standing = Standing::Closed { why, strikes, until };
         }
     }
 }
@@ -257,5 +262,31 @@ mod tests {
         egresses.all[1].pacer.turn(now, Duration::MAX).unwrap();
         let order: Vec<usize> = (0..7).map(|_| chosen(&egresses, now)).collect();
         assert_eq!(order, [0, 2, 2, 0, 1, 2, 0]);
+    }
+
+    #[tokio::test]
+    async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
+        let now = Instant::now();
+        let egresses = egresses(1, now);
+        let egress = egresses.choose(now).ok().unwrap();
+        for _ in 0..12 {
+            egress.pacer.turn(now, Duration::MAX).unwrap();
+        }
+        assert_eq!(egress.blocked(Reason::RateLimited, None, now), 10 * MINUTE);
+        drop(egress);
+        let refused = |now| egresses.choose(now).err();
+        assert_eq!(refused(now + 9 * MINUTE), Some((Reason::RateLimited, MINUTE)));
+        let over = now + 11 * MINUTE;
+        assert_eq!(refused(over), Some((Reason::RateLimited, MINUTE)), "until its turn comes");
+        let probe = egresses.choose(over + MINUTE).ok().unwrap();
+        assert_eq!(probe.pacer.turn(over + MINUTE, Duration::ZERO), Ok(Duration::ZERO));
+        assert_eq!(
+            refused(over + MINUTE),
+            Some((Reason::RateLimited, MINUTE)),
+            "and the next turn"
+        );
+        assert_eq!(refused(over + 2 * MINUTE), Some((Reason::RateLimited, PROBE_TIME)));
+        probe.trusted();
+        assert!(egresses.choose(over + 2 * MINUTE).is_ok());
     }
 }
