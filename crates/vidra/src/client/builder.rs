@@ -178,7 +178,8 @@ impl Builder {
     }
 
     /// How long nothing is asked from an address after the platform blocked it; by default 15
-    /// minutes, and a second where the platform is played by a stand-in.
+    /// minutes, and a second where the platform is played by a stand-in. Limited translations alone
+    /// pause as long as the platform says, or a minute at most where it does not.
     pub fn block_pause(mut self, pause: Duration) -> Self {
         self.block_pause = Some(pause);
         self

@@ -106,15 +106,7 @@ impl Reader<'_> {
         let load = if translate.is_some() { Load::Translation } else { Load::Captions };
         let target = address.target(self.client, translate, token);
         let request = self.errand.captions_request(self.client, &target)?;
-        let answer = match self.errand.send(self.egress, load, &request).await {
-            Err(error)
-                if load == Load::Translation && error.reason() == Some(Reason::RateLimited) =>
-            {
-                let limited = self.failed(Reason::TranslationLimited);
-                return Err(limited.retry_in(error.retry_after()));
-            }
-            answer => answer?,
-        };
+        let answer = self.errand.send(self.egress, load, &request).await?;
         if translate.is_some() && answer.status == StatusCode::BAD_REQUEST {
             let hint = "the platform does not translate these captions to that language";
             return Err(self.failed(Reason::LanguageUnavailable).hint(hint));

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::pace::{Pace, Pacer};
 use super::transport::Transport;
+use super::web::Load;
 use crate::transcript::reason::Reason;
 
 /// One address.
@@ -29,6 +30,7 @@ pub(crate) struct Egress {
 #[derive(Default)]
 struct State {
     standing: Standing,
+    no_translations_until: Option<Instant>,
     session: Option<(Session, Instant)>,
 }
 
@@ -54,6 +56,8 @@ pub(crate) struct Session {
 const PROBE_TIME: Duration = Duration::from_secs(1);
 /// A proxy that is down may be up again soon; until then one request at a time finds out.
 const UNREACHABLE_PAUSE: Duration = Duration::from_secs(5);
+/// Where the platform limits translations and does not say for how long.
+const TRANSLATION_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
 const SESSION_LIFE: Duration = Duration::from_secs(4 * 3600);
 
@@ -87,14 +91,25 @@ impl Egress {
         }
     }
 
-    /// Why nothing is asked from it now, and for how long; also for requests that began before.
-    pub(crate) fn closed(&self, now: Instant) -> Option<(Reason, Duration)> {
-        match self.state().standing {
-            Standing::Closed { why, until, .. } if until > now => {
-                Some((why, until.duration_since(now)))
+    /// Why nothing of this kind is asked from it now, and for how long; also for requests that began
+    /// before.
+    pub(crate) fn closed(&self, load: Load, now: Instant) -> Option<(Reason, Duration)> {
+        let state = self.state();
+        let closed = match (&state.standing, state.no_translations_until) {
+            (Standing::Closed { why, until, .. }, _) if *until > now => Some((*why, *until)),
+            (_, Some(until)) if load == Load::Translation => {
+                Some((Reason::TranslationLimited, until))
             }
             _ => None,
-        }
+        };
+        closed.map(|(why, until)| (why, until - now)).filter(|(_, wait)| !wait.is_zero())
+    }
+
+    /// The platform limits translations, and nothing else: how long none is asked for.
+    pub(crate) fn limit_translations(&self, asked: Option<Duration>, now: Instant) -> Duration {
+        let pause = asked.unwrap_or(TRANSLATION_PAUSE.min(self.pause)).min(LONGEST_PAUSE);
+        self.state().no_translations_until = Some(now + pause);
+        pause
     }
 
     /// Closes it, and says for how long.

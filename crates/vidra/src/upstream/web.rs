@@ -111,14 +111,13 @@ impl Errand<'_> {
         self.web.budget.earn();
         let mut failed = 0;
         loop {
+            self.check_open(egress, load)?;
             self.take_turn(egress, load).await?;
             // It may have been closed while we waited.
-            if let Some((why, wait)) = egress.closed(Instant::now()) {
-                return Err(why.error(self.id).retry_in(Some(wait)));
-            }
+            self.check_open(egress, load)?;
             let error = match self.attempt(egress, request).await {
                 Ok(answer) if answer.status == StatusCode::TOO_MANY_REQUESTS => {
-                    return Err(self.too_many(&answer));
+                    return Err(self.too_many(egress, load, &answer));
                 }
                 Ok(answer) if page::is_sorry(&answer) => return Err(Reason::Blocked.error(self.id)),
                 Ok(answer) if !answer.status.is_server_error() => return Ok(answer),
@@ -135,6 +134,13 @@ impl Errand<'_> {
                 Some(wait) => self.place.wait(wait).await,
                 None => return Err(error),
             }
+        }
+    }
+
+    fn check_open(&self, egress: &Egress, load: Load) -> Result<()> {
+        match egress.closed(load, Instant::now()) {
+            Some((why, wait)) => Err(why.error(self.id).retry_in(Some(wait))),
+            None => Ok(()),
         }
     }
 
@@ -181,9 +187,15 @@ impl Errand<'_> {
         }
     }
 
-    fn too_many(&self, answer: &Answer) -> Error {
+    fn too_many(&self, egress: &Egress, load: Load, answer: &Answer) -> Error {
         let asked = super::classify::retry_after(answer, jiff::Timestamp::now());
-        Reason::RateLimited.error(self.id).retry_in(asked)
+        match load {
+            Load::Translation => {
+                let pause = egress.limit_translations(asked, Instant::now());
+                Reason::TranslationLimited.error(self.id).retry_in(Some(pause))
+            }
+            Load::Page | Load::Captions => Reason::RateLimited.error(self.id).retry_in(asked),
+        }
     }
 
     fn left(&self) -> Duration {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use vidra::{Network, Pace, Pacing, Reason, TranscriptQuery};
-use vidra_sim::Simulator;
 use vidra_sim::proxy::{Mood, Proxy};
+use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
 use super::video;
 use crate::sim::builder;
@@ -50,6 +50,36 @@ async fn a_caller_who_goes_away_while_finding_out_leaves_that_to_the_next() {
     let gone = tokio::time::timeout(Duration::from_millis(10), ask()).await;
     assert!(gone.is_err(), "the caller leaves before the answer");
     ask().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_translations_are_limited_none_is_asked_for() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).block_pause(Duration::from_secs(900)).build();
+    let german = TranscriptQuery { translate: Some("de".to_owned()), ..TranscriptQuery::default() };
+    let ask = async |query| vidra.transcript(video("txManualAsr"), query).await;
+    let too_many = |seconds: Option<&str>| {
+        let action = Action::status(429);
+        let action = seconds.map_or(action.clone(), |seconds| action.retry_after(seconds));
+        sim.inject(Fault::on(Endpoint::TimedText, action).when("tlang", "de").once());
+    };
+    let translations = || {
+        let record = sim.record();
+        record.requests_to(Endpoint::TimedText).filter(|s| s.parameter("tlang").is_some()).count()
+    };
+    for (named, pause, asked_before) in [(Some("7"), 7, 0), (None, 60, 2)] {
+        too_many(named);
+        for passed in [0, 2] {
+            tokio::time::advance(Duration::from_secs(passed)).await;
+            let error = ask(&german).await.unwrap_err();
+            assert_eq!(error.reason(), Some(Reason::TranslationLimited));
+            assert_eq!(error.retry_after(), Some(Duration::from_secs(pause - passed)));
+            assert_eq!(translations(), asked_before + 1, "once, and not again");
+            ask(&WHATEVER).await.unwrap();
+        }
+        tokio::time::advance(Duration::from_secs(pause - 2)).await;
+        ask(&german).await.unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]
