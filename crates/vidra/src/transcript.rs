@@ -113,6 +113,8 @@ impl<'a> Addresses<'a> {
             Some(Reason::Unreachable) if self.errand.web.egresses.count() > 1 => {
                 egress.unreachable(now);
             }
+            // It was content until then.
+            Some(Reason::TranslationLimited) => egress.trusted(),
             // The platform spoke of the video, and so has nothing against the address.
             Some(why) if why != Reason::TimedOut && !why.may_go_better_elsewhere() => {
                 egress.trusted();

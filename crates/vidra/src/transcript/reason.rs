@@ -114,7 +114,10 @@ impl Reason {
     /// Whether it says nothing about the video, so that asking from another address may go better.
     pub(crate) fn may_go_better_elsewhere(self) -> bool {
         self.is_about_the_address()
-            || matches!(self, Self::Paced | Self::Unreachable | Self::UpstreamFailed)
+            || matches!(
+                self,
+                Self::TranslationLimited | Self::Paced | Self::Unreachable | Self::UpstreamFailed
+            )
     }
 
     /// Whether the platform has turned against the address that asked, not against the video.

@@ -155,6 +155,30 @@ async fn a_blocked_or_dead_proxy_is_passed_over() {
     assert_eq!(proxies[0].requests(), before + 1, "the one that met the block");
 }
 
+#[tokio::test]
+async fn a_translation_goes_through_an_address_that_may_translate() {
+    let sim = Simulator::new();
+    let loopback = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let listening = sim.listen(loopback).await.unwrap();
+    let a = Proxy::listen_towards("a", listening.addr()).await.unwrap();
+    let b = Proxy::listen_towards("b", listening.addr()).await.unwrap();
+    let through = [a.url(), b.url()].iter().map(|url| Network::through(url).unwrap()).collect();
+    let vidra = builder(&sim)
+        .web_url(&listening.web_url())
+        .proxies(through)
+        .block_pause(Duration::from_secs(900))
+        .build();
+    let too_many = Fault::on(Endpoint::TimedText, Action::status(429)).when("tlang", "de").once();
+    sim.inject(too_many);
+    let german = TranscriptQuery { translate: Some("de".to_owned()), ..TranscriptQuery::default() };
+    for _ in 0..4 {
+        vidra.transcript(video("txManualAsr"), &german).await.unwrap();
+    }
+    let record = sim.record();
+    let translations = record.requests_to(Endpoint::TimedText);
+    assert_eq!(translations.count(), 5, "the one that met the limit, and one for each");
+}
+
 #[test]
 fn proxies_are_named_by_url() {
     for good in [
