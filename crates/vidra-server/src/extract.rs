@@ -154,19 +154,6 @@ impl Query {
     }
 }
 
-/// A code such as `en` or `zh-Hans` for languages, `US` for regions: passed on, so it must be clean.
-pub(crate) struct Code(pub(crate) String);
-
-impl FromStr for Code {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_code = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        let fits = (2..=20).contains(&text.len()) && text.bytes().all(is_code);
-        fits.then(|| Self(text.to_owned())).ok_or("must be a code such as en or zh-Hans")
-    }
-}
-
 /// A JSON body. No body at all, and `null`, is `None`.
 pub(crate) struct JsonBody(pub(crate) Option<Value>);
 

@@ -13,6 +13,7 @@ use http::StatusCode;
 use tokio::time::Instant;
 
 use crate::error::{Error, Result};
+use crate::language::LanguageCode;
 use crate::upstream::egress::{Egress, InUse};
 use crate::upstream::web::{Errand, Load};
 use crate::upstream::wire::innertube as wire;
@@ -33,7 +34,7 @@ pub struct TranscriptQuery {
     /// The languages that will do, most wanted first; by default the one that is spoken.
     pub languages: Languages,
     /// The language to have the platform translate it to.
-    pub translate: Option<String>,
+    pub translate: Option<LanguageCode>,
 }
 
 /// Lines of one video.

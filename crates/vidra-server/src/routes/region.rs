@@ -1,9 +1,9 @@
 //! `/api/i18n/…` and `/api/video-categories`.
 
 use axum::Extension;
-use vidra::{CategoryQuery, Language, Region, VideoCategory, Vidra};
+use vidra::{CategoryQuery, Language, LanguageCode, Region, VideoCategory, Vidra};
 
-use crate::extract::{Code, Query};
+use crate::extract::Query;
 use crate::problem::{AskErrors, Problem};
 use crate::reply::{Answer, Reply};
 
@@ -21,7 +21,7 @@ pub(super) async fn get_regions(
     query: Query,
 ) -> Answer<Vec<Region>> {
     let hl = language(query)?;
-    Ok(Reply(vidra.regions(hl.as_deref()).await?))
+    Ok(Reply(vidra.regions(hl.as_ref().map(LanguageCode::as_str)).await?))
 }
 
 /// The languages of the platform's interface.
@@ -35,7 +35,7 @@ pub(super) async fn get_languages(
     query: Query,
 ) -> Answer<Vec<Language>> {
     let hl = language(query)?;
-    Ok(Reply(vidra.languages(hl.as_deref()).await?))
+    Ok(Reply(vidra.languages(hl.as_ref().map(LanguageCode::as_str)).await?))
 }
 
 /// Video categories, of a region or by id.
@@ -69,7 +69,7 @@ pub(super) async fn get_video_categories(
         }
     };
     let hl = language(query)?;
-    Ok(Reply(vidra.video_categories(&wanted, hl.as_deref()).await?))
+    Ok(Reply(vidra.video_categories(&wanted, hl.as_ref().map(LanguageCode::as_str)).await?))
 }
 
 fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
@@ -84,8 +84,8 @@ fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
 }
 
 /// `hl`, read last: whatever was wrong with the query ends the request here.
-fn language(mut query: Query) -> Result<Option<String>, Problem> {
-    let hl = query.parsed::<Code>("hl").map(|Code(code)| code);
+fn language(mut query: Query) -> Result<Option<LanguageCode>, Problem> {
+    let hl = query.parsed("hl");
     query.check()?;
     Ok(hl)
 }

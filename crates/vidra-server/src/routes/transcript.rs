@@ -10,7 +10,7 @@ use vidra::{
     TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
 };
 
-use crate::extract::{Code, Id, JsonBody, Query, accepted};
+use crate::extract::{Id, JsonBody, Query, accepted};
 use crate::problem::{AskErrors, BodyErrors, Problem};
 use crate::progress::{self, Form};
 use crate::reply::{Answer, Reply};
@@ -41,10 +41,8 @@ pub(super) async fn get_transcript(
     mut query: Query,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let wanted = TranscriptQuery {
-        languages: languages(&mut query),
-        translate: query.parsed::<Code>("translate").map(|Code(code)| code),
-    };
+    let wanted =
+        TranscriptQuery { languages: languages(&mut query), translate: query.parsed("translate") };
     let by_accept = Format::accepted(&headers);
     let words =
         [("json", Format::Json), ("srt", Format::Srt), ("vtt", Format::Vtt), ("txt", Format::Txt)];

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::json;
+use vidra_sim::Endpoint;
 
 use crate::app::TestApp;
 
@@ -243,6 +244,10 @@ async fn regions_languages_categories() {
     let app = TestApp::new();
     assert_eq!(app.get("/api/i18n/regions").await.fields("0"), ["id", "gl", "name"]);
     assert_eq!(app.get("/api/i18n/languages?hl=de").await.fields("0"), ["id", "hl", "name"]);
+    app.get("/api/i18n/languages?hl=zh_CN").await;
+    let record = app.sim.record();
+    let asked = record.requests_to(Endpoint::I18nLanguages).last().unwrap();
+    assert_eq!(asked.parameter("hl"), Some("zh-CN"), "either way of writing it");
     let us = app.get("/api/video-categories").await;
     assert_eq!(
         (us.fields("0"), us.cost()),

@@ -77,7 +77,7 @@ async fn bad_queries_name_every_fault() {
                 "replies: must be one of preview, all",
             ],
         ),
-        ("/api/i18n/regions?hl=e!", &["hl: must be a code such as en or zh-Hans"]),
+        ("/api/i18n/regions?hl=e!", &["hl: must be a language code such as en, pt-BR or zh-Hans"]),
         ("/api/video-categories?region=USA", &["region: must be a two-letter code such as US"]),
         ("/api/video-categories?region=US&ids=1", &["ids: cannot be combined with region"]),
         ("/api/video-categories?ids=music", &["ids: category ids are numbers"]),

@@ -110,11 +110,11 @@ async fn bad_questions_reach_nobody() {
         ("/api/transcript/txManualAsr?format=pdf", &["format: must be one of json, srt, vtt, txt"]),
         (
             "/api/transcript/txManualAsr?lang=e!",
-            &["lang: must be language codes such as en, pt-BR or zh-Hans"],
+            &["lang: must be a language code such as en, pt-BR or zh-Hans"],
         ),
         (
             "/api/transcript/txManualAsr?translate=d%0a",
-            &["translate: must be a code such as en or zh-Hans"],
+            &["translate: must be a language code such as en, pt-BR or zh-Hans"],
         ),
         ("/api/transcript/txManualAsr?download=yes", &["download: must be one of 0, 1"]),
         (

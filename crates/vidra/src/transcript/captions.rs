@@ -15,6 +15,7 @@ use super::reason::Reason;
 use super::{Cue, Transcript, TranscriptLine, TranscriptQuery, Unreadable, parse};
 use crate::error::{Error, Result};
 use crate::ident::VideoId;
+use crate::language::LanguageCode;
 use crate::upstream::call::ESCAPED;
 use crate::upstream::egress::Egress;
 use crate::upstream::web::{Errand, Load};
@@ -62,8 +63,9 @@ impl Reader<'_> {
         if candidates.is_empty() {
             return Err(other_languages(self.errand.id, player));
         }
+        let translate = query.translate.as_ref().map(LanguageCode::as_str);
         for track in candidates.into_iter().take(MOST_TRACKS) {
-            if let Some(lines) = self.track(track, query.translate.as_deref()).await? {
+            if let Some(lines) = self.track(track, translate).await? {
                 return Ok(lines);
             }
         }

@@ -1,28 +1,20 @@
 //! Which track to read: pure.
 
 use super::player::{Player, Track};
+use crate::language::LanguageCode;
 
 /// The languages that a caller wants, most wanted first; none for the language that is spoken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Languages(Vec<String>);
+pub struct Languages(Vec<LanguageCode>);
 
 impl Languages {
     /// Reads `de` or `de,en`. `Err` says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        let codes: Vec<String> = text
-            .split(',')
-            .map(str::trim)
-            .filter(|code| !code.is_empty())
-            .map(str::to_owned)
-            .collect();
-        let is_code = |code: &String| {
-            let clean = code.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-            clean && (2..=20).contains(&code.len())
-        };
+        let codes = text.split(',').map(str::trim).filter(|code| !code.is_empty());
+        let codes: Vec<LanguageCode> = codes.map(str::parse).collect::<Result<_, _>>()?;
         match codes.len() {
             0 => Err("must name a language"),
-            1..=10 if codes.iter().all(is_code) => Ok(Self(codes)),
-            1..=10 => Err("must be language codes such as en, pt-BR or zh-Hans"),
+            1..=10 => Ok(Self(codes)),
             _ => Err("must not name more than 10 languages"),
         }
     }
@@ -39,7 +31,7 @@ pub(crate) fn candidates<'a>(player: &'a Player, wanted: &Languages) -> Vec<&'a 
             chosen.extend(player.tracks.first());
         }
     } else {
-        chosen.extend(wanted.0.iter().flat_map(|code| in_language(&player.tracks, code)));
+        chosen.extend(wanted.0.iter().flat_map(|code| in_language(&player.tracks, code.as_str())));
     }
     let mut distinct: Vec<&Track> = Vec::with_capacity(chosen.len());
     for track in chosen {

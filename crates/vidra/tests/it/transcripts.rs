@@ -144,6 +144,7 @@ async fn the_right_track_is_chosen() {
         ("txManyLang_", in_language("pt-BR"), "pt-BR"),
         ("txManyLang_", in_language("zh-Hant"), "zh-Hant"),
         ("txManyLang_", in_language("PT-br"), "pt-BR"),
+        ("txManyLang_", in_language("pt_BR"), "pt-BR"),
         ("txManyLang_", in_language("es-MX,es-419"), "es"),
         ("txManyLang_", in_language("xx,fil,en"), "fil"),
         ("txManualAsr", in_language("en-GB"), "en"),
@@ -174,7 +175,7 @@ async fn two_tracks_of_one_language_stay_two() {
 async fn the_platform_translates_and_never_to_the_language_it_has() {
     let sim = Simulator::new();
     let to = |code: &str| TranscriptQuery {
-        translate: Some(code.to_owned()),
+        translate: Some(code.parse().unwrap()),
         ..TranscriptQuery::default()
     };
     let lines = client(&sim).transcript(video("txManualAsr"), &to("de")).await.unwrap();
@@ -206,10 +207,12 @@ async fn a_language_is_not_translated_to_itself() {
         ("zh", "zh-Hant", Some("zh-Hant"), "zh-Hant"),
         ("en", "en-US", Some("en-US"), "en-US"),
         ("de", "en", Some("en"), "en"),
+        ("de", "zh_Hant", Some("zh-Hant"), "zh-Hant"),
     ];
     for (track, wanted, sent, lang) in table {
         let sim = Simulator::new();
-        let query = TranscriptQuery { translate: Some(wanted.to_owned()), ..in_language(track) };
+        let query =
+            TranscriptQuery { translate: Some(wanted.parse().unwrap()), ..in_language(track) };
         let lines = client(&sim).transcript(video("txManyLang_"), &query).await.unwrap();
         let record = sim.record();
         let seen = record.requests_to(Endpoint::TimedText).last().unwrap();
@@ -414,7 +417,7 @@ async fn a_deadline_ends_it() {
 
 #[test]
 fn lists_of_languages() {
-    for good in ["de", "de,en", " pt-BR , zh-Hans,", "fil", "es-419"] {
+    for good in ["de", "de,en", " pt-BR , zh-Hans,", "zh_CN", "fil", "es-419"] {
         assert!(Languages::parse(good).is_ok(), "{good}");
     }
     for bad in [

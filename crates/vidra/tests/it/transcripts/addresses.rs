@@ -56,7 +56,8 @@ async fn a_caller_who_goes_away_while_finding_out_leaves_that_to_the_next() {
 async fn while_translations_are_limited_none_is_asked_for() {
     let sim = Simulator::new();
     let vidra = builder(&sim).block_pause(Duration::from_secs(900)).build();
-    let german = TranscriptQuery { translate: Some("de".to_owned()), ..TranscriptQuery::default() };
+    let german =
+        TranscriptQuery { translate: Some("de".parse().unwrap()), ..TranscriptQuery::default() };
     let ask = async |query| vidra.transcript(video("txManualAsr"), query).await;
     let too_many = |seconds: Option<&str>| {
         let action = Action::status(429);
@@ -170,7 +171,8 @@ async fn a_translation_goes_through_an_address_that_may_translate() {
         .build();
     let too_many = Fault::on(Endpoint::TimedText, Action::status(429)).when("tlang", "de").once();
     sim.inject(too_many);
-    let german = TranscriptQuery { translate: Some("de".to_owned()), ..TranscriptQuery::default() };
+    let german =
+        TranscriptQuery { translate: Some("de".parse().unwrap()), ..TranscriptQuery::default() };
     for _ in 0..4 {
         vidra.transcript(video("txManualAsr"), &german).await.unwrap();
     }
