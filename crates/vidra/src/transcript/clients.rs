@@ -1,7 +1,6 @@
 //! The players we say we are. The platform retires versions every few months and treats each player
 //! differently, so they are data: a file can replace them without a new release.
 
-use http::HeaderValue;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -42,10 +41,9 @@ impl Clients {
         if clients.is_empty() {
             return Err("at least one client is needed".to_owned());
         }
-        for client in &clients {
-            let in_headers = [&client.version, &client.user_agent];
-            if !in_headers.iter().all(|text| HeaderValue::from_str(text).is_ok()) {
-                return Err(format!("{}: version and userAgent must fit a header", client.name));
+        for (number, client) in (1..).zip(&clients) {
+            if let Some(fault) = client.fault() {
+                return Err(format!("client {number} ({:?}): {fault}", client.name));
             }
         }
         Ok(Self(clients))
@@ -57,6 +55,23 @@ impl Clients {
 }
 
 impl Client {
+    /// What does not fit the URL or the header that it goes into as it is.
+    fn fault(&self) -> Option<&'static str> {
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let fits_header =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if self.name.is_empty() || !self.name.bytes().all(is_name) {
+            return Some("name must be ASCII letters, digits and _");
+        }
+        if !fits_header(&self.version) {
+            return Some("version must be visible ASCII");
+        }
+        if !fits_header(&self.user_agent) {
+            return Some("userAgent must be visible ASCII");
+        }
+        None
+    }
+
     /// The body of a player call. In English, because reasons are told apart by their words.
     pub(crate) fn player_body(&self, id: VideoId) -> String {
         let mut client = json!({
@@ -82,5 +97,34 @@ impl Client {
             "racyCheckOk": true,
         })
         .to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_not_fit_a_url_or_a_header_is_refused_by_name() {
+        let with = |name: &str, version: &str, agent: &str| {
+            let client =
+                |name| json!({"name": name, "id": 3, "version": version, "userAgent": agent});
+            Clients::from_json(&json!([client("ANDROID"), client(name)]).to_string())
+        };
+        assert!(with("TVHTML5_SIMPLY", "1.02", "agent/1 (a; b) gzip").is_ok());
+        let name = "name must be ASCII letters, digits and _";
+        let table = [
+            (with("", "1", "a"), r#"client 2 (""): "#, name),
+            (with("A&tlang=de", "1", "a"), r#"client 2 ("A&tlang=de"): "#, name),
+            (with("\u{c4}", "1", "a"), "client 2 (\"\u{c4}\"): ", name),
+            (with("A", "", "a"), r#"client 1 ("ANDROID"): "#, "version must be visible ASCII"),
+            (with("A", "1\r\nx: y", "a"), "client 1", "version must be visible ASCII"),
+            (with("A", "1", "a\tb"), "client 1", "userAgent must be visible ASCII"),
+            (with("A", "1", "caf\u{e9}"), "client 1", "userAgent must be visible ASCII"),
+        ];
+        for (read, who, what) in table {
+            let fault = read.unwrap_err();
+            assert!(fault.starts_with(who) && fault.ends_with(what), "{fault}");
+        }
     }
 }
