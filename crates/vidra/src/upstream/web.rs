@@ -3,7 +3,7 @@
 
 pub(crate) mod page;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -52,9 +52,16 @@ pub(crate) struct Place(Option<Taken>);
 
 struct Taken {
     among: Arc<Semaphore>,
-    permit: tokio::sync::Mutex<Option<OwnedSemaphorePermit>>,
+    /// `None` while its owner waits; held for a few instructions and never across an await.
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
     /// Told when the owner has to wait for its turn.
     on_wait: Box<dyn Fn(Duration) + Send + Sync>,
+}
+
+impl Taken {
+    fn hold(&self, permit: Option<OwnedSemaphorePermit>) {
+        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
+    }
 }
 
 impl Place {
@@ -64,7 +71,7 @@ impl Place {
         permit: OwnedSemaphorePermit,
         on_wait: impl Fn(Duration) + Send + Sync + 'static,
     ) -> Self {
-        let permit = tokio::sync::Mutex::new(Some(permit));
+        let permit = Mutex::new(Some(permit));
         Self(Some(Taken { among, permit, on_wait: Box::new(on_wait) }))
     }
 
@@ -73,12 +80,11 @@ impl Place {
         if time.is_zero() {
             return;
         }
-        let Some(Taken { among, permit, .. }) = &self.0 else { return sleep(time).await };
-        let mut permit = permit.lock().await;
-        *permit = None;
+        let Some(taken) = &self.0 else { return sleep(time).await };
+        taken.hold(None);
         sleep(time).await;
         // The semaphore is never closed.
-        *permit = Arc::clone(among).acquire_owned().await.ok();
+        taken.hold(Arc::clone(&taken.among).acquire_owned().await.ok());
     }
 
     fn announce(&self, wait: Duration) {
@@ -264,4 +270,29 @@ pub(crate) fn built(request: http::Result<Request<Bytes>>) -> Result<Request<Byt
         let message = "Something went wrong inside the service";
         Error::new(ErrorKind::Internal, message).because(error.to_string())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_is_free_while_its_owner_waits_and_never_lost() {
+        let places = Arc::new(Semaphore::new(1));
+        let take = async || Arc::clone(&places).acquire_owned().await.unwrap();
+        let minute = Duration::from_secs(60);
+        let place = Place::taken(Arc::clone(&places), take().await, |_| {});
+        let other = async {
+            let _permit = take().await;
+            sleep(2 * minute).await;
+        };
+        let started = Instant::now();
+        tokio::join!(place.wait(minute), other);
+        assert_eq!(started.elapsed().as_secs(), 120, "taken by another, and waited for");
+        assert_eq!(places.available_permits(), 0);
+        // Who goes away while waiting leaves it to the others.
+        assert!(timeout(minute / 2, place.wait(minute)).await.is_err());
+        drop(place);
+        assert_eq!(places.available_permits(), 1);
+    }
 }
