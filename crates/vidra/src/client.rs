@@ -167,6 +167,10 @@ impl Vidra {
     /// The transcripts of a playlist, told as they come; a video that has none fails alone. Costs 1
     /// unit for each page of 50 entries. Dropping the stream ends the work. An `Err` is the last
     /// item: the playlist itself could not be read.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime: the work is a task of its own.
     pub fn playlist_transcripts(
         &self,
         id: &PlaylistId,
