@@ -246,7 +246,11 @@ async fn the_watch_page_is_asked_once_for_hours_and_only_when_needed() {
     for id in ["plNeedsPage", "wpGood_____", "wpEscaped__", "wpConsent1_", "txManualAsr"] {
         vidra.transcript(video(id), &TranscriptQuery::default()).await.unwrap();
     }
-    assert_eq!(sim.record().calls_to(Endpoint::Watch), 1, "what it yields is kept");
+    let record = sim.record();
+    assert_eq!(record.calls_to(Endpoint::Watch), 1, "what it yields is kept");
+    let player = record.requests_to(Endpoint::Player).last().unwrap();
+    assert_eq!(player.header("x-goog-visitor-id"), Some(&*sim.visitor_data()));
+    assert_eq!(player.parameter("key"), Some(&*sim.innertube_key()));
     let sim = Simulator::new();
     let vidra = client(&sim);
     let together =

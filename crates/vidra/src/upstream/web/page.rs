@@ -87,9 +87,10 @@ pub(crate) fn is_sorry(answer: &Answer) -> bool {
 
 /// A setting by its name, in any of the ways that pages of different years quote it:
 /// `"NAME":"value"`, `NAME: "value"`, `'NAME': "value"`, `\"NAME\":\"value\"`. Pages hold several keys;
-/// only the one of this name is right.
+/// only the one of this name is right, and not one whose name only ends so.
 fn setting(page: &str, name: &str) -> Option<String> {
-    page.match_indices(name).find_map(|(at, _)| {
+    let is_whole = |at: usize| !page[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    page.match_indices(name).filter(|(at, _)| is_whole(*at)).find_map(|(at, _)| {
         let after = page[at + name.len()..].trim_start_matches(['"', '\'', '\\']);
         let value = after.strip_prefix(':')?.trim_start().trim_start_matches('\\');
         let value = value.strip_prefix(['"', '\''])?;
