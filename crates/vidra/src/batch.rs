@@ -3,7 +3,7 @@
 mod parse;
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{FutureExt, Stream, TryStreamExt, stream};
@@ -106,7 +106,8 @@ pub struct BatchSummary {
 pub enum BatchEvent {
     /// An entry is done, in whatever order.
     Result(VideoTranscript),
-    /// An entry has to wait this long for its turn, so that the platform does not block us.
+    /// An entry has to wait this long for its turn, so that the platform does not block us. Told of
+    /// the first that waits, and then at most every 15 seconds.
     Waiting(Duration),
     /// All is done. The last event.
     Done(BatchSummary),
@@ -135,6 +136,9 @@ const WAITING: usize = 32;
 /// Entries that are listed before their turn: a page ahead keeps everyone at work, and a caller who
 /// goes away early has not paid for pages that nobody needed.
 const LISTED_AHEAD: usize = 50;
+
+/// Between two announcements that entries wait: all of them do, and one word for all is enough.
+const BETWEEN_WAITS: Duration = Duration::from_secs(15);
 
 type Events = mpsc::Sender<Result<BatchEvent>>;
 
@@ -206,6 +210,7 @@ async fn transcribe(
     let concurrency = batch.query.concurrency.clamp(1, MOST_AT_ONCE);
     let places = Arc::new(Semaphore::new(concurrency));
     let most = concurrency + WAITING;
+    let tell = telling(events);
     // Ends its tasks when it is dropped, and so when the reader is gone.
     let mut under_way = JoinSet::new();
     let (mut succeeded, mut failed, mut more) = (0, 0, true);
@@ -213,7 +218,7 @@ async fn transcribe(
         tokio::select! {
             started = next(&places, &mut waiting), if more && under_way.len() < most => match started {
                 Some((entry, permit)) => {
-                    let place = Place::taken(Arc::clone(&places), permit, telling(events));
+                    let place = Place::taken(Arc::clone(&places), permit, tell.clone());
                     let batch = Arc::clone(batch);
                     under_way.spawn(async move {
                         // The place is kept until the result has been taken: a slow reader slows the
@@ -245,11 +250,19 @@ async fn next(
     Some((waiting.recv().await?, permit))
 }
 
-/// Tells the reader that an entry waits; a reader who has no room for that news needs none of it.
-fn telling(events: &Events) -> impl Fn(Duration) + Send + Sync + 'static {
+/// Tells the reader that an entry waits, but not so of each; a reader who has no room for that news
+/// needs none of it.
+fn telling(events: &Events) -> impl Fn(Duration) + Clone + Send + Sync + 'static {
     let events = events.clone();
+    let told = Arc::new(Mutex::new(None::<Instant>));
     move |wait| {
-        let _ = events.try_send(Ok(BatchEvent::Waiting(wait)));
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if told.is_none_or(|then| now.duration_since(then) >= BETWEEN_WAITS)
+            && events.try_send(Ok(BatchEvent::Waiting(wait))).is_ok()
+        {
+            *told = Some(now);
+        }
     }
 }
 

@@ -216,6 +216,24 @@ async fn what_the_deadline_does_not_allow_fails_with_that_reason() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn of_waiting_the_reader_is_told_at_once_and_then_every_15_seconds() {
+    let pace = Pacing::At(Pace { burst: 1, per_hour: 1800 });
+    let vidra = builder(&Simulator::new()).pacing(pace).build();
+    let query = BatchQuery { concurrency: 8, ..BatchQuery::default() };
+    let started = Instant::now();
+    let mut told = vec![];
+    let mut events = std::pin::pin!(vidra.playlist_transcripts(&playlist("PLsize50"), &query));
+    while let Some(event) = events.next().await {
+        if let BatchEvent::Waiting(_) = event.unwrap() {
+            told.push(started.elapsed().as_secs());
+        }
+    }
+    assert_eq!(started.elapsed().as_secs(), 98, "one every two seconds");
+    // An entry speaks when it begins to wait, which one does every two seconds.
+    assert_eq!(told, [0, 16, 32, 48, 64, 80]);
+}
+
 #[tokio::test]
 async fn a_playlist_that_cannot_be_read_is_an_error() {
     for (id, kind) in [
