@@ -24,6 +24,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// The connection was dropped: no answer, or no more of it.
@@ -53,6 +54,8 @@ struct Inner {
     kept: usize,
     /// One lock for all that changes: every critical section is a few additions, and none awaits.
     changing: Mutex<Changing>,
+    /// Told whenever a call begins or ends.
+    stirred: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -134,6 +137,7 @@ impl Simulator {
         call.blocked = changing.blocks.meet(call.endpoint, call.egress());
         changing.record.begin(call, self.0.kept);
         changing.record.complain(violations);
+        self.0.stirred.notify_waiters();
         changing.latency
     }
 
@@ -178,6 +182,18 @@ impl Simulator {
     /// What happened so far.
     pub fn record(&self) -> Record {
         self.changing().record.clone()
+    }
+
+    /// Waits until what happened so far is as described: a call has come, all have gone.
+    pub async fn until(&self, described: impl Fn(&Record) -> bool) {
+        loop {
+            // Made before the look, so that nothing is missed between the two.
+            let stirred = self.0.stirred.notified();
+            if described(&self.changing().record) {
+                return;
+            }
+            stirred.await;
+        }
     }
 
     /// Forgets what happened, the quota spent included: a new day.
@@ -288,6 +304,7 @@ struct UnderWay<'a>(&'a Simulator, Endpoint);
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.changing().record.end(self.1);
+        self.0.0.stirred.notify_waiters();
     }
 }
 

@@ -5,6 +5,7 @@ use crate::record::Units;
 use crate::world::World;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// What a [`Simulator`] is made from.
 #[derive(Clone, Debug)]
@@ -67,6 +68,7 @@ impl Builder {
             limits: self.limits,
             kept: self.kept,
             changing,
+            stirred: Notify::default(),
         }))
     }
 }

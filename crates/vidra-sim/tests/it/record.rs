@@ -114,3 +114,20 @@ async fn an_answer_one_has_is_not_sent_again() {
     assert_eq!(platform.call(again).await.expect("answer").status(), 304);
     assert_eq!(platform.record().units.default, 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_can_wait_for_a_call_to_come_and_to_go() {
+    let platform = Simulator::builder().latency(Duration::from_secs(3)).build();
+    let started = tokio::time::Instant::now();
+    let watch = async {
+        platform.until(|record| record.in_flight == 1).await;
+        let came = started.elapsed().as_secs();
+        platform.until(|record| record.in_flight == 0).await;
+        (came, started.elapsed().as_secs())
+    };
+    let call = async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        ask(&platform, "videos?part=id&id=quirkNoLike").await;
+    };
+    assert_eq!(tokio::join!(watch, call).0, (2, 5));
+}
