@@ -5,4 +5,5 @@ mod app;
 mod errors;
 mod hostile;
 mod openapi;
+mod streams;
 mod transcripts;

@@ -10,7 +10,7 @@ async fn accepting(app: &TestApp, path: &str, accept: &str) -> Got {
     app.send(Request::get(path).header("accept", accept).body(Body::empty()).unwrap()).await
 }
 
-async fn batch(app: &TestApp, playlist: &str, accept: &str, body: &Value) -> Got {
+pub(crate) async fn batch(app: &TestApp, playlist: &str, accept: &str, body: &Value) -> Got {
     let request = Request::post(format!("/api/playlist/{playlist}/transcript"))
         .header("accept", accept)
         .header("content-type", "application/json");
@@ -187,7 +187,7 @@ async fn a_playlist_streamed_has_the_same_data() {
     same_data(&whole, &events.into_iter().map(|(_, _, data)| data).collect::<Vec<_>>());
 }
 
-fn event(text: &str) -> (&str, &str, Value) {
+pub(crate) fn event(text: &str) -> (&str, &str, Value) {
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
     (field("event:"), field("id:"), serde_json::from_str(field("data:")).unwrap())
 }

@@ -234,6 +234,21 @@ async fn of_waiting_the_reader_is_told_at_once_and_then_every_15_seconds() {
     assert_eq!(told, [0, 16, 32, 48, 64, 80]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_playlist_that_breaks_off_ends_the_results_with_an_error() {
+    let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+    sim.inject(Fault::on(Endpoint::PlaylistItems, Action::error("backendError")).from_call(4));
+    let query = BatchQuery { concurrency: 16, ..BatchQuery::default() };
+    let vidra = client(&sim);
+    let mut events: Vec<_> =
+        vidra.playlist_transcripts(&playlist("PLsize500"), &query).collect().await;
+    let last = events.pop().unwrap().unwrap_err();
+    assert_eq!(last.kind(), vidra::ErrorKind::Upstream, "{last}");
+    assert!(events.len() >= 16, "{} results before it", events.len());
+    assert!(events.iter().all(|event| matches!(event, Ok(BatchEvent::Result(_)))));
+    assert_eq!(sim.record().in_flight, 0, "what was under way ends with it");
+}
+
 #[tokio::test]
 async fn a_playlist_that_cannot_be_read_is_an_error() {
     for (id, kind) in [

@@ -1,0 +1,167 @@
+//! Batches that take their time: signs of life, errors in the middle, callers who hang up.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, timeout};
+use tower::ServiceExt;
+use vidra_sim::{Action, Endpoint, Fault};
+
+use crate::app::TestApp;
+use crate::transcripts::{batch, event};
+
+const JSON: &str = "application/json";
+const NDJSON: &str = "application/x-ndjson";
+const SSE: &str = "text/event-stream";
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_event_stream_says_every_15_seconds_that_it_is_alive() {
+    let app = TestApp::with(|builder| builder.attempt_timeout(Duration::from_secs(300)));
+    let slow = Action::delay(Duration::from_secs(100));
+    app.sim.inject(Fault::on(Endpoint::Player, slow).from_call(2));
+    let request = Request::post("/api/playlist/PLsize50/transcript")
+        .header("accept", SSE)
+        .header("content-type", JSON);
+    let body = json!({"concurrency": 1, "to": 2}).to_string();
+    let response = app.router.clone().oneshot(request.body(Body::from(body)).unwrap()).await;
+    let mut body = response.unwrap().into_body();
+    let started = Instant::now();
+    let (mut signs, mut events) = (vec![], 0);
+    while let Some(frame) = body.frame().await {
+        let text = String::from_utf8(frame.unwrap().into_data().unwrap().to_vec()).unwrap();
+        if text.starts_with(':') {
+            assert_eq!(text, ":\n\n", "a comment, which readers pass over");
+            signs.push(started.elapsed().as_secs());
+        } else {
+            events += 1;
+        }
+    }
+    assert_eq!(signs, [15, 30, 45, 60, 75, 90]);
+    assert_eq!((events, started.elapsed().as_secs()), (3, 100), "two results and the summary");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_says_that_entries_wait_for_their_turn() {
+    let pace = vidra::Pace { burst: 1, per_hour: 1800 };
+    let app = TestApp::with(|builder| builder.pacing(vidra::Pacing::At(pace)));
+    let body = json!({"concurrency": 2, "to": 2});
+    let got = batch(&app, "PLsize50", NDJSON, &body).await;
+    assert_eq!(got.text.lines().filter(|line| *line == r#"{"waiting":2.0}"#).count(), 1);
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let got = batch(&app, "PLsize50", SSE, &body).await;
+    let events: Vec<_> = got.text.trim_end().split("\n\n").map(event).collect();
+    let waiting: Vec<_> = events.iter().filter(|(name, ..)| *name == "waiting").collect();
+    assert_eq!((waiting.len(), &waiting[0].2), (1, &json!({"waiting": 2.0})));
+}
+
+/// A service whose platform breaks off at the fifth page, when there have been results.
+fn breaking_off() -> TestApp {
+    let app = TestApp::new();
+    app.sim.set_latency(Duration::from_millis(100));
+    app.sim.inject(Fault::on(Endpoint::PlaylistItems, Action::error("backendError")).from_call(5));
+    app
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_playlist_that_breaks_off_is_an_error_at_the_end_of_the_stream() {
+    let expected = batch(&breaking_off(), "PLsize500", JSON, &json!({})).await;
+    assert_eq!(expected.problem(502).1, Vec::<String>::new());
+
+    let got = batch(&breaking_off(), "PLsize500", NDJSON, &json!({})).await;
+    assert_eq!(got.status.as_u16(), 200);
+    let mut lines: Vec<Value> =
+        got.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.pop(), Some(expected.json()), "what would have been the answer");
+    assert!(!lines.is_empty() && lines.iter().all(|line| line["status"] == "success"));
+
+    let got = batch(&breaking_off(), "PLsize500", SSE, &json!({})).await;
+    let mut events: Vec<_> = got.text.trim_end().split("\n\n").map(event).collect();
+    let (name, id, data) = events.pop().unwrap();
+    assert_eq!((name, id, data), ("error", &*(events.len() + 1).to_string(), expected.json()));
+    assert!(!events.is_empty() && events.iter().all(|(name, ..)| *name == "result"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_ends_in_an_error_ends_in_good_order() {
+    for (accept, last) in [(NDJSON, "{\"error\":"), (SSE, "event: error\n")] {
+        let app = breaking_off();
+        let mut caller = call(listening(&app).await, accept, "PLsize500").await;
+        let mut answer = String::new();
+        caller.read_to_string(&mut answer).await.unwrap();
+        let (_, rest) = answer.split_once(last).expect("an error");
+        assert!(rest.ends_with("\r\n0\r\n\r\n"), "the mark of a complete body: {rest}");
+        assert_eq!(app.sim.record().in_flight, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_who_hangs_up_ends_the_work() {
+    for (accept, results) in [(JSON, 0), (JSON, 2), (NDJSON, 0), (NDJSON, 2), (SSE, 0), (SSE, 2)] {
+        let app = TestApp::new();
+        // After that many the player never answers, so calls end only when they are let go of.
+        app.sim.inject(Fault::on(Endpoint::Player, Action::Hang).from_call(results + 1));
+        let mut caller = call(listening(&app).await, accept, "PLsize50").await;
+        let hanging = app.sim.until(|record| {
+            record.calls_to(Endpoint::Player) == results + 3 && record.in_flight == 3
+        });
+        timeout(SOON, hanging).await.expect("three are under way");
+        if results > 0 && accept != JSON {
+            read_until(&mut caller, "\"position\":2").await;
+        }
+        let calls = app.sim.record().calls;
+        drop(caller);
+        let over = app.sim.until(|record| record.in_flight == 0);
+        timeout(SOON, over).await.unwrap_or_else(|_| panic!("{accept}, {results}: it goes on"));
+        assert_eq!(app.sim.record().calls, calls, "{accept}, {results}: and none is begun");
+    }
+}
+
+#[tokio::test]
+async fn a_caller_who_hangs_up_while_the_playlist_is_read_ends_that() {
+    for accept in [JSON, NDJSON, SSE] {
+        let app = TestApp::new();
+        app.sim.inject(Fault::on(Endpoint::PlaylistItems, Action::Hang));
+        let caller = call(listening(&app).await, accept, "PLsize50").await;
+        timeout(SOON, app.sim.until(|record| record.in_flight == 1)).await.unwrap();
+        drop(caller);
+        timeout(SOON, app.sim.until(|record| record.in_flight == 0)).await.expect(accept);
+        assert_eq!(app.sim.record().calls, 1);
+    }
+}
+
+/// Far more than it takes, and less than the platform is given to answer.
+const SOON: Duration = Duration::from_secs(5);
+
+/// The service behind a listener, for as long as the test.
+async fn listening(app: &TestApp) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let forever = std::future::pending;
+    tokio::spawn(vidra_server::serve(listener, app.router.clone(), forever(), forever()));
+    address
+}
+
+/// A caller who asks for the transcripts of a playlist.
+async fn call(service: SocketAddr, accept: &str, playlist: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(service).await.unwrap();
+    let head = format!(
+        "POST /api/playlist/{playlist}/transcript HTTP/1.1\r\nhost: {service}\r\n\
+         accept: {accept}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
+
+async fn read_until(caller: &mut TcpStream, text: &str) {
+    let mut read = vec![];
+    while !String::from_utf8_lossy(&read).contains(text) {
+        let more = timeout(SOON, caller.read_buf(&mut read)).await;
+        assert!(more.expect("something to read").unwrap() > 0, "it ended");
+    }
+}
