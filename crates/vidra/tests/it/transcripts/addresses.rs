@@ -39,6 +39,27 @@ async fn after_a_block_nothing_is_asked_until_the_pause_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn how_long_the_platform_asks_to_be_left_alone_is_how_long_nothing_is_asked() {
+    // What the platform asks for, what we would wait anyway, and what comes of it, in seconds.
+    for (asked, ours, pause) in [("1800", 60, 1800), ("30", 900, 900), ("999999", 60, 7200)] {
+        let sim = Simulator::new();
+        let too_many = Action::status(429).retry_after(asked);
+        sim.inject(Fault::on(Endpoint::Player, too_many).once());
+        let vidra = builder(&sim).block_pause(Duration::from_secs(ours)).build();
+        let ask = async || vidra.transcript(video("txManualAsr"), &WHATEVER).await;
+        let error = ask().await.unwrap_err();
+        let told = (error.reason(), error.retry_after());
+        assert_eq!(told, (Some(Reason::RateLimited), Some(Duration::from_secs(pause))));
+        tokio::time::advance(Duration::from_secs(pause - 1)).await;
+        let early = ask().await.unwrap_err();
+        assert_eq!(early.retry_after(), Some(Duration::from_secs(1)));
+        assert_eq!(sim.record().calls, 1, "nothing is asked before");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        ask().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_caller_who_goes_away_while_finding_out_leaves_that_to_the_next() {
     let sim = Simulator::builder().latency(Duration::from_secs(1)).build();
     sim.block_after(0);
@@ -101,6 +122,32 @@ async fn transcripts_are_asked_for_at_a_pace() {
         assert_eq!(error.reason(), Some(Reason::Paced));
         assert!(error.retry_after().is_some_and(|wait| wait > Duration::from_secs(25)));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn translations_have_a_pace_of_their_own_a_tenth_of_the_other() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).pacing(Pacing::At(Pace { burst: 20, per_hour: 3600 })).build();
+    let german = TranscriptQuery { translate: Some("de".to_owned()), ..TranscriptQuery::default() };
+    let timed = async |query: &TranscriptQuery| {
+        let started = Instant::now();
+        vidra.transcript(video("txManualAsr"), query).await.unwrap();
+        started.elapsed().as_secs()
+    };
+    let mut waits = vec![];
+    for _ in 0..4 {
+        waits.push(timed(&german).await);
+    }
+    assert_eq!(waits, [0, 0, 10, 10], "two at once, then one every ten seconds");
+    let beside = async {
+        let mut waits = vec![];
+        for _ in 0..10 {
+            waits.push(timed(&WHATEVER).await);
+        }
+        waits
+    };
+    let (translation, captions) = tokio::join!(timed(&german), beside);
+    assert_eq!((translation, captions), (10, vec![0; 10]), "captions do not wait for translations");
 }
 
 static WHATEVER: std::sync::LazyLock<TranscriptQuery> =
