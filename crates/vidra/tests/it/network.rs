@@ -7,8 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use vidra::{ApiKey, ErrorKind, Network, RetryPolicy, VideoId, Vidra};
-use vidra_sim::{Action, Fault, Simulator};
+use vidra::{ApiKey, ErrorKind, Network, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra};
+use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -51,6 +51,47 @@ async fn a_broken_connection_is_retried_and_a_redirect_is_not_followed() {
     let error = vidra.video(video()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream);
     assert_eq!(elsewhere.record().calls, 0, "the key must not travel to another host");
+}
+
+#[tokio::test]
+async fn cookie_visitor_and_token_follow_no_redirect() {
+    let table = [
+        (Endpoint::Watch, "/watch", Reason::PlatformChanged),
+        (Endpoint::Player, "/youtubei/v1/player", Reason::PlatformChanged),
+        (Endpoint::TimedText, "/api/timedtext", Reason::PlatformChanged),
+        (Endpoint::PotProvider, "/get_pot", Reason::NoPoToken),
+    ];
+    for (endpoint, path, reason) in table {
+        let (sim, elsewhere) = (Simulator::new(), Simulator::new());
+        let listening = sim.listen(LOOPBACK).await.unwrap();
+        let trap = elsewhere.listen(LOOPBACK).await.unwrap();
+        let vidra = Vidra::builder()
+            .web_url(&listening.web_url())
+            .pot_provider(&listening.url())
+            .transport(Network::new())
+            .build();
+        let ask = async |id| {
+            vidra.transcript(VideoId::parse(id).unwrap(), &TranscriptQuery::default()).await
+        };
+        if endpoint != Endpoint::Watch {
+            // From now on there is a visitor to be told of.
+            ask("plNeedsPage").await.unwrap();
+        }
+        let location = format!("{}{path}", trap.url());
+        sim.inject(Fault::on(endpoint, Action::Redirect { location }));
+        let id = if endpoint == Endpoint::Watch { "plNeedsPage" } else { "txNeedsPot_" };
+        assert_eq!(ask(id).await.unwrap_err().reason(), Some(reason), "{endpoint:?}");
+        let record = sim.record();
+        let sent = record.requests_to(endpoint).last().unwrap();
+        let secret = match endpoint {
+            Endpoint::TimedText => sent.parameter("pot"),
+            Endpoint::PotProvider => Some(&*sent.body),
+            Endpoint::Player => sent.header("x-goog-visitor-id").and(sent.header("cookie")),
+            _ => sent.header("cookie"),
+        };
+        assert!(secret.is_some(), "{endpoint:?}: there was something to be lost");
+        assert_eq!(elsewhere.record().calls, 0, "{endpoint:?}: nothing goes to another host");
+    }
 }
 
 #[tokio::test]
