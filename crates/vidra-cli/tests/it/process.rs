@@ -46,7 +46,14 @@ impl Service {
     }
 
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
-        get(self.address, path)
+        send(self.address, "GET", path, "")
+    }
+
+    /// The transcripts of a playlist.
+    pub(crate) fn batch(&self, playlist: &str, accept: &str) -> (u16, String) {
+        let path = format!("/api/playlist/{playlist}/transcript");
+        let headers = format!("accept: {accept}\r\ncontent-length: 0\r\n");
+        send(self.address, "POST", &path, &headers)
     }
 
     /// The paths of the URLs that it prints when it starts, up to the last one.
@@ -93,10 +100,12 @@ fn listening_on(line: &str) -> Option<SocketAddr> {
     rest.split('"').next()?.parse().ok()
 }
 
-/// One request; the connection is closed behind it.
-pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
+/// One request; the connection is closed behind it. Gives the status, and all that comes after the
+/// head.
+fn send(address: SocketAddr, method: &str, path: &str, headers: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
+    let head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\n{headers}");
+    write!(stream, "{head}connection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");

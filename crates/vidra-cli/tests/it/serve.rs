@@ -4,7 +4,8 @@ use std::fs;
 use std::net::SocketAddr;
 use std::process::Command;
 
-use vidra_sim::{Listening, Simulator};
+use vidra_sim::proxy::{Mood, Proxy};
+use vidra_sim::{Action, Endpoint, Fault, Listening, Simulator};
 
 use crate::process::{Service, vidra};
 
@@ -14,7 +15,7 @@ const CANARY: &str = "AIzaSyCANARY-0123456789-abcdefghijklmn";
 struct Platform {
     sim: Simulator,
     listening: Listening,
-    _runtime: tokio::runtime::Runtime,
+    runtime: tokio::runtime::Runtime,
 }
 
 fn platform() -> Platform {
@@ -22,7 +23,7 @@ fn platform() -> Platform {
     let sim = Simulator::builder().key(CANARY).build();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let listening = runtime.block_on(sim.listen(loopback)).unwrap();
-    Platform { sim, listening, _runtime: runtime }
+    Platform { sim, listening, runtime }
 }
 
 /// `vidra` pointed at the platform.
@@ -87,8 +88,8 @@ fn the_key_appears_in_no_log_answer_or_file() {
     let mut command = vidra_at(&platform, folder.path());
     let service = Service::start(command.env("YOUTUBE_API_KEY", CANARY).env("RUST_LOG", "trace"));
     let mut answers = String::new();
-    platform.sim.inject(vidra_sim::Fault::any(vidra_sim::Action::status(500)).once());
-    platform.sim.inject(vidra_sim::Fault::any(vidra_sim::Action::Reset).from_call(2).once());
+    platform.sim.inject(Fault::any(Action::status(500)).once());
+    platform.sim.inject(Fault::any(Action::Reset).from_call(2).once());
     for path in ["/api/video/quirkNoLike", "/api/playlist/PLsize1", "/api/video/errKey__400"] {
         answers += &service.get(path).1;
     }
@@ -101,6 +102,79 @@ fn the_key_appears_in_no_log_answer_or_file() {
         let file = file.unwrap().path();
         assert!(!fs::read_to_string(&file).unwrap().contains(CANARY), "{}", file.display());
         assert!(!file.to_string_lossy().contains(CANARY));
+    }
+}
+
+#[test]
+fn what_transcripts_are_asked_with_appears_in_no_log_answer_or_file() {
+    for scheme in ["http", "socks5"] {
+        asked_through_a_proxy_with_a_password(scheme);
+    }
+}
+
+fn asked_through_a_proxy_with_a_password(scheme: &str) {
+    let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
+    let sim = &platform.sim;
+    let towards = Proxy::listen_towards("a", platform.listening.addr());
+    let proxy = platform.runtime.block_on(towards).unwrap();
+    let with_password = proxy.url().replace("http://", &format!("{scheme}://user:CANARYPASS@"));
+    let mut command = vidra_at(&platform, folder.path());
+    command
+        .env("RUST_LOG", "trace")
+        .env("YOUTUBE_API_KEY", CANARY)
+        .env("VIDRA_WEB_URL", platform.listening.web_url())
+        .env("VIDRA_PROXY", with_password)
+        .env("VIDRA_POT_PROVIDER", platform.listening.url())
+        .env("VIDRA_RETRY_DELAY", "1ms");
+    let service = Service::start(&mut command);
+    let ask = |id: &str, expected: &str| {
+        let (_, body) = service.get(&format!("/api/transcript/{id}"));
+        assert!(body.contains(expected), "{expected}: {body}");
+        body
+    };
+    let mut answers = ask("txNeedsPot_", "\"lang\"") + &ask("plNeedsPage", "\"lang\"");
+    for trouble in [Action::status(500), Action::Reset, Action::Cut] {
+        for endpoint in [Endpoint::Player, Endpoint::TimedText] {
+            sim.inject(Fault::on(endpoint, trouble.clone()).once());
+            answers += &ask("txNeedsPot_", "\"lang\"");
+        }
+        sim.inject(Fault::on(Endpoint::PotProvider, trouble));
+        answers += &ask("txNeedsPot_", "no_po_token");
+        sim.clear_faults();
+    }
+    for accept in ["application/json", "application/x-ndjson", "text/event-stream"] {
+        answers += &service.batch("PLquirkMixed", accept).1;
+    }
+    for (mood, expected) in [
+        (Mood::Refusing(407), "platform_changed"),
+        (Mood::Refusing(502), "upstream_failed"),
+        (Mood::Dead, "\"code\":502"),
+    ] {
+        proxy.set_mood(mood);
+        answers += &ask("txNeedsPot_", expected);
+    }
+    drop(proxy);
+    answers += &ask("txNeedsPot_", "unreachable");
+    answers += &service.batch("PLquirkMixed", "application/x-ndjson").1;
+    let (_, log) = service.stop();
+
+    assert!(log.contains("\"level\":\"TRACE\""), "the log is as full as it can be");
+    let record = sim.record();
+    let (token, visitor) = (sim.po_token("txNeedsPot_"), sim.visitor_data());
+    let mut captions = record.requests_to(Endpoint::TimedText);
+    assert!(captions.any(|seen| seen.parameter("pot") == Some(&token)));
+    let mut players = record.requests_to(Endpoint::Player);
+    assert!(players.any(|seen| seen.header("x-goog-visitor-id") == Some(&visitor)));
+    assert!(record.by_egress["a"] > 20, "all this went through the proxy");
+    let file = folder.path().join(".local/state/vidra");
+    let file = fs::read_dir(file).unwrap().next().unwrap().unwrap().path();
+    let file = fs::read_to_string(file).unwrap();
+    // The password as it is written, and as it is sent.
+    for secret in ["CANARYPASS", "dXNlcjpDQU5BUllQQVNT", CANARY, &token, &visitor] {
+        let line = log.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret} in the log");
+        assert!(!answers.contains(secret), "{secret} in an answer");
+        assert!(!file.contains(secret), "{secret} in the ledger");
     }
 }
 
