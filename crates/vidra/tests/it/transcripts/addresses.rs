@@ -128,7 +128,7 @@ async fn transcripts_are_asked_for_at_a_pace() {
 async fn translations_have_a_pace_of_their_own_a_tenth_of_the_other() {
     let sim = Simulator::new();
     let vidra = builder(&sim).pacing(Pacing::At(Pace { burst: 20, per_hour: 3600 })).build();
-    let german = TranscriptQuery { translate: Some("de".to_owned()), ..TranscriptQuery::default() };
+    let german = TranscriptQuery { translate: "de".parse().ok(), ..TranscriptQuery::default() };
     let timed = async |query: &TranscriptQuery| {
         let started = Instant::now();
         vidra.transcript(video("txManualAsr"), query).await.unwrap();
