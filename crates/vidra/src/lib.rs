@@ -43,6 +43,7 @@
 //! [`selection`] are pure.
 
 pub mod batch;
+pub mod cache;
 pub mod channel;
 pub mod client;
 pub mod comment;

@@ -1,0 +1,3 @@
+//! What was fetched once and need not be fetched again.
+
+pub mod store;

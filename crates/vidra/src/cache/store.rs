@@ -1,0 +1,111 @@
+//! Where fetched answers are kept: in memory, in a folder, in Redis, or in a store of your own.
+//!
+//! A [`Store`] keeps [`Record`]s under keys. [`Tiers`] is what the cache asks: memory first, and one
+//! far store behind it, [`Guarded`] so that a store in trouble is a miss and never an error.
+
+mod codec;
+mod guarded;
+mod memory;
+mod tiers;
+
+use std::fmt;
+
+use bytes::Bytes;
+
+pub use crate::upstream::transport::BoxFuture;
+pub use guarded::{Failures, Guarded};
+pub use memory::Memory;
+pub use tiers::{Tiers, TiersUsage};
+
+/// What is kept under a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// When it was fetched, in milliseconds of Unix time.
+    pub stored_at: u64,
+    /// When it may be thrown away, in milliseconds of Unix time.
+    pub keep_until: u64,
+    /// Whether `body` tells why there is nothing, instead of what there is.
+    pub is_refusal: bool,
+    /// What was fetched. It should own its bytes: a slice keeps all that it was cut from.
+    pub body: Bytes,
+}
+
+/// How much a store holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Records.
+    pub entries: u64,
+    /// What they take up, keys and the store's own bookkeeping included.
+    pub bytes: u64,
+}
+
+/// Why a store did not do what it was asked. Texts are for the log and never hold a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreError {
+    /// It is gone, full, not permitted, or broken in another way.
+    Unavailable(String),
+    /// It did not answer in the time that there was.
+    TimedOut,
+    /// It failed a moment ago and is not asked for now.
+    LeftAlone,
+    /// What it keeps under the key is not what was put there.
+    Corrupt,
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(why) => f.write_str(why),
+            Self::TimedOut => f.write_str("no answer in time"),
+            Self::LeftAlone => f.write_str("not asked, because it failed a moment ago"),
+            Self::Corrupt => f.write_str("a damaged record"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// Keeps records under keys, as long as it sees fit: a cache may forget.
+///
+/// - A key is any string, also one that looks like a path, holds NUL or is very long.
+/// - What `get` gives is exactly what was last put, or nothing. Never a part, never another key's.
+/// - No store looks at a clock. Past `keep_until` a record is of no use to anybody, so a store should
+///   throw it away some time after; it may still give it back, and the caller judges by its own clock
+///   (clocks jump, and those of two machines differ).
+/// - A call may be given up at any moment by dropping its future. It must not block its thread.
+/// - Several processes may share one store.
+pub trait Store: Send + Sync + 'static {
+    /// What is kept under `key`.
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
+
+    /// What is kept under each of `keys`, in their order. A damaged record is `None` here.
+    fn get_many<'a>(
+        &'a self,
+        keys: &'a [String],
+    ) -> BoxFuture<'a, Result<Vec<Option<Record>>, StoreError>> {
+        Box::pin(async move {
+            let mut found = Vec::with_capacity(keys.len());
+            for key in keys {
+                found.push(match self.get(key).await {
+                    Err(StoreError::Corrupt) => None,
+                    other => other?,
+                });
+            }
+            Ok(found)
+        })
+    }
+
+    /// Keeps `record` under `key` instead of what was there. A record that is too large for the store
+    /// is not kept, which is no error; what was there is gone all the same.
+    fn put<'a>(&'a self, key: &'a str, record: &'a Record)
+    -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Forgets what is kept under `key`, if anything.
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Forgets everything.
+    fn clear(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// How much there is. A large store may answer with an estimate.
+    fn usage(&self) -> BoxFuture<'_, Result<Usage, StoreError>>;
+}
