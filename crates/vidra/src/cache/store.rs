@@ -4,6 +4,7 @@
 //! far store behind it, [`Guarded`] so that a store in trouble is a miss and never an error.
 
 mod codec;
+pub mod conformance;
 mod guarded;
 mod memory;
 mod tiers;
@@ -72,8 +73,11 @@ impl std::error::Error for StoreError {}
 /// - No store looks at a clock. Past `keep_until` a record is of no use to anybody, so a store should
 ///   throw it away some time after; it may still give it back, and the caller judges by its own clock
 ///   (clocks jump, and those of two machines differ).
-/// - A call may be given up at any moment by dropping its future. It must not block its thread.
+/// - A call may be given up at any moment by dropping its future, and is done then or not. It must not
+///   block its thread.
 /// - Several processes may share one store.
+///
+/// [`conformance::check`] tells whether a store of your own keeps to this.
 pub trait Store: Send + Sync + 'static {
     /// What is kept under `key`.
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;

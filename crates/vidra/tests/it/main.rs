@@ -9,6 +9,7 @@ mod players;
 mod recorded;
 mod selection;
 mod sim;
+mod store;
 mod timedtext;
 mod transcripts;
 mod upstream;

@@ -8,14 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Record, Store, StoreError, Usage};
 
 /// How long a store has for one answer.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long it has for what goes over all that it keeps.
-const LONG_PATIENCE: Duration = Duration::from_secs(30);
+/// How long it has to say how much it keeps.
+const PATIENCE_TO_COUNT: Duration = Duration::from_secs(1);
+/// How long it has to throw all of it away.
+const PATIENCE_TO_CLEAR: Duration = Duration::from_secs(60);
 /// For how long a store is left alone after its first failure; each further one doubles it.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -63,12 +65,13 @@ impl Guarded {
 
     /// What is kept under `key`. A damaged record is removed.
     pub async fn get(&self, key: &str) -> Option<Record> {
+        let until = Instant::now() + PATIENCE;
         match self.ask(&self.reads, async { self.store.get(key).await }).await {
             Ok(found) => found,
             Err(StoreError::Corrupt) => {
                 self.corrupt.fetch_add(1, Ordering::Relaxed);
                 self.tell(&StoreError::Corrupt);
-                let _ = self.remove(key).await;
+                let _ = timeout_at(until, self.remove(key)).await;
                 None
             }
             Err(_) => None,
@@ -95,7 +98,7 @@ impl Guarded {
 
     /// Forgets everything; asked for by hand, so also of a store that is left alone.
     pub async fn clear(&self) -> Result<(), StoreError> {
-        within(LONG_PATIENCE, async { self.store.clear().await }).await
+        within(PATIENCE_TO_CLEAR, async { self.store.clear().await }).await
     }
 
     /// How much there is; `None` where the store does not say.
@@ -103,7 +106,7 @@ impl Guarded {
         if self.is_left_alone() {
             return None;
         }
-        within(LONG_PATIENCE, async { self.store.usage().await }).await.ok()
+        within(PATIENCE_TO_COUNT, async { self.store.usage().await }).await.ok()
     }
 
     /// What went wrong so far.

@@ -1,0 +1,130 @@
+use vidra::cache::store::{Memory, Record, conformance};
+
+use super::{another_process, record, told};
+
+const MIB: u64 = 1024 * 1024;
+
+#[tokio::test]
+async fn memory_conforms() {
+    conformance::check(&Memory::new(16 * MIB)).await;
+}
+
+#[test]
+fn the_limit_holds_under_a_hundred_thousand_puts() {
+    let mut random = fastrand::Rng::with_seed(7);
+    for limit in [MIB / 2, 8 * MIB, 24 * MIB] {
+        let memory = Memory::new(limit);
+        let body = vec![b'x'; 32 * 1024];
+        for index in 0..100_000 {
+            let most = 1 << random.u32(..15);
+            let length = random.usize(..most);
+            let record = Record { body: body[..length].to_vec().into(), ..record("") };
+            memory.insert(&format!("video/{}", random.u32(..50_000)), record);
+            if index % 64 == 0 {
+                assert!(memory.held().bytes <= limit, "{:?} of {limit}", memory.held());
+            }
+        }
+        let held = memory.held();
+        assert!(held.bytes >= limit * 9 / 10, "room is used: {held:?} of {limit}");
+        // What is said to be held is held, key by key.
+        let mut bytes = 0;
+        for key in (0..50_000).map(|number| format!("video/{number}")) {
+            bytes += memory.peek(&key).map_or(0, |record| key.len() + record.body.len()) as u64;
+        }
+        assert!(
+            bytes <= held.bytes && held.bytes <= bytes + 600 * held.entries,
+            "{bytes} {held:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_too_large_is_not_kept_nor_what_it_replaces() {
+    let memory = Memory::new(MIB);
+    memory.insert("key", record("small"));
+    memory.insert("other", record("stays"));
+    let large = Record { body: vec![0; 110_000].into(), ..record("") };
+    memory.insert("key", large.clone());
+    assert_eq!(memory.peek("key"), None);
+    assert_eq!(memory.peek("other"), Some(record("stays")));
+    Memory::new(0).insert("key", large);
+
+    // A tenth of the limit, less what it takes to keep it, always finds room.
+    for limit in [MIB / 8, MIB, 64 * MIB] {
+        let memory = Memory::new(limit);
+        for index in 0..100 {
+            let length = usize::try_from(limit / 10).unwrap() - 300;
+            let body = vec![0; length].into();
+            memory.insert(&format!("{index}"), Record { body, ..record("") });
+            assert!(memory.peek(&format!("{index}")).is_some(), "{index} of {limit}");
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_for_stays() {
+    let memory = Memory::new(MIB);
+    memory.insert("asked for", record("often"));
+    for index in 0..20_000 {
+        memory.insert(&format!("{index}"), record("once"));
+        assert!(memory.peek("asked for").is_some(), "gone after {index}");
+    }
+    assert!(memory.held().entries < 5000);
+}
+
+/// Beyond keys and bodies an entry takes 600 bytes at most, by what the system counts.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_entry_takes_little_beside_its_key_and_body() {
+    let test = "store::memory::process_that_fills_memory";
+    let output = another_process(test, "-").output().expect("a process");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let figures: Vec<(f64, f64)> = said
+        .lines()
+        .filter_map(|line| line.split_once("entry takes ")?.1.split_once(" of "))
+        .map(|(taken, counted)| (taken.parse().expect("bytes"), counted.parse().expect("bytes")))
+        .collect();
+    assert_eq!(figures.len(), 4, "{said}");
+    for (taken, counted) in figures {
+        assert!(taken <= 600.0, "{said}");
+        // Which is then true of the limit, too.
+        assert!(taken + 217.0 <= (counted + 217.0) * 1.05, "more is taken than is counted: {said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "plays another process"]
+fn process_that_fills_memory() {
+    if told().is_none() {
+        return;
+    }
+    for count in [34_000, 60_000, 135_000, 265_000] {
+        let before = resident();
+        let memory = Memory::new(1 << 30);
+        let mut own = 0;
+        for index in 0..count {
+            let key = format!("video/{index:011}");
+            let body = vec![b'x'; 200];
+            own += key.len() + body.len();
+            memory.insert(&key, Record { body: body.into(), ..record("") });
+            // A body that was given once costs a counter more.
+            assert!(memory.peek(&key).is_some());
+        }
+        let held = memory.held();
+        assert_eq!(held.entries, count);
+        let each = |bytes: usize| (bytes - own) as f64 / count as f64;
+        let counted = each(usize::try_from(held.bytes).unwrap());
+        println!("entry takes {} of {counted}", each(resident() - before));
+        // Not given back, so that the next one does not find its place made.
+        std::mem::forget(memory);
+    }
+}
+
+/// What this process has of the machine's memory.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux says");
+    let pages: usize = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("pages");
+    pages * 4096
+}
