@@ -5,6 +5,8 @@
 
 mod codec;
 pub mod conformance;
+#[cfg(unix)]
+mod fs;
 mod guarded;
 mod memory;
 mod tiers;
@@ -14,6 +16,8 @@ use std::fmt;
 use bytes::Bytes;
 
 pub use crate::upstream::transport::BoxFuture;
+#[cfg(unix)]
+pub use fs::Fs;
 pub use guarded::{Failures, Guarded};
 pub use memory::Memory;
 pub use tiers::{Tiers, TiersUsage};

@@ -1,7 +1,13 @@
 //! The cache's stores: one suite for all of them, and what can go wrong with each.
 
 mod codec;
+#[cfg(unix)]
+mod damage;
+#[cfg(unix)]
+mod fs;
 mod guarded;
+#[cfg(unix)]
+mod kill;
 mod memory;
 mod tiers;
 

@@ -1,0 +1,236 @@
+//! One of the 256 folders that files are spread over, and all that is done inside it.
+//!
+//! A folder is held open while it is worked in, files are named by a hash and opened without following
+//! links: whatever a key says and whatever somebody planted, nothing outside is touched.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, mkdirat, openat, renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+/// How many folders there are. With a million records each holds four thousand, which file systems
+/// find quickly; a second level of folders would weigh more than many a cache.
+pub(super) const FOLDERS: usize = 256;
+
+/// What a file that is being written is called, before 16 digits of chance.
+const UNFINISHED: &str = "new-";
+/// A file that is still unfinished after this is what a killed process left behind.
+const LEFTOVER_AFTER: Duration = Duration::from_secs(600);
+/// A file that was used less long ago is not marked as used again: that writes to the disk.
+const MARK_AFTER: Duration = Duration::from_secs(600);
+
+/// Where a key's record is.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) folder: usize,
+    pub(super) file: String,
+}
+
+impl Place {
+    pub(super) fn of(key: &str) -> Self {
+        let hash = Sha256::digest(key.as_bytes());
+        let mut file = String::with_capacity(62);
+        for byte in &hash[1..] {
+            let _ = write!(file, "{byte:02x}");
+        }
+        Self { folder: hash[0].into(), file }
+    }
+}
+
+/// A file as it is listed.
+pub(super) struct Listed {
+    pub(super) file: String,
+    pub(super) size: u64,
+    /// When it was last used, in nanoseconds of Unix time.
+    pub(super) used: i64,
+}
+
+/// An open folder.
+pub(super) struct Folder(OwnedFd);
+
+impl Folder {
+    /// `None` where there is no such folder.
+    pub(super) fn open(root: &Path, index: usize) -> io::Result<Option<Self>> {
+        // Of the path only the last part is ours; the operator may have linked the rest.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(CWD, root.join(format!("{index:02x}")), flags, Mode::empty()) {
+            Ok(folder) => Ok(Some(Self(folder))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens it, and makes it where it is missing, also when somebody removed the whole cache.
+    pub(super) fn make(root: &Path, index: usize) -> io::Result<Self> {
+        if let Some(folder) = Self::open(root, index)? {
+            return Ok(folder);
+        }
+        make_root(root)?;
+        match mkdirat(CWD, root.join(format!("{index:02x}")), Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Self::open(root, index)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// A file's content, and marks it as used. `None` where there is no file of ours, as one of more
+    /// than `most` bytes is not.
+    pub(super) fn read(&self, file: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        // Opening a pipe would wait for its other end.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match openat(&self.0, file, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            // A link, a socket or somebody else's file is none of ours.
+            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ACCESS) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let about = file.metadata()?;
+        if !about.is_file() || about.len() > most {
+            return Ok(None);
+        }
+        let mut content = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0));
+        (&file).take(most).read_to_end(&mut content)?;
+        let now = SystemTime::now();
+        let is_recent = |used| now.duration_since(used).is_ok_and(|since| since < MARK_AFTER);
+        if !about.modified().is_ok_and(is_recent) {
+            // Where that is not allowed the file looks older than it is.
+            let _ = file.set_modified(now);
+        }
+        Ok(Some(content))
+    }
+
+    /// Writes `content` to a file that has no name of ours yet. It is not forced to the disk: what a
+    /// power cut leaves of it is found by its checksum, and costs one fetch.
+    pub(super) fn write(&self, content: &[u8]) -> io::Result<Unfinished<'_>> {
+        let name = format!("{UNFINISHED}{:016x}", fastrand::u64(..));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(&self.0, &name, flags, Mode::RUSR | Mode::WUSR)?;
+        let unfinished = Unfinished { folder: self, name: Some(name) };
+        File::from(file).write_all(content)?;
+        Ok(unfinished)
+    }
+
+    /// How large a file is; `None` where there is none.
+    pub(super) fn size(&self, file: &str) -> Option<u64> {
+        let about = statat(&self.0, file, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        is_file(&about).then(|| size(&about))
+    }
+
+    /// When a file was last used, as it is listed.
+    pub(super) fn used(&self, file: &str) -> Option<i64> {
+        let about = statat(&self.0, file, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(past(used(&about), nanos(SystemTime::now())))
+    }
+
+    /// Removes a file; one that is not there is no error.
+    pub(super) fn remove(&self, file: &str) -> io::Result<()> {
+        match unlinkat(&self.0, file, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Every record's file, and removes what killed processes left unfinished. What else there is was
+    /// put there by others and is left alone.
+    pub(super) fn list(&self, mut each: impl FnMut(Listed)) -> io::Result<()> {
+        let now = nanos(SystemTime::now());
+        for entry in Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let Ok(file) = entry.file_name().to_str() else { continue };
+            let (is_record, is_unfinished) = (is_record(file), is_unfinished(file));
+            if !is_record && !is_unfinished {
+                continue;
+            }
+            // It may be gone by now.
+            let Ok(about) = statat(&self.0, file, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            let used = used(&about);
+            if !is_file(&about) {
+            } else if is_record {
+                let (file, size, used) = (file.to_owned(), size(&about), past(used, now));
+                each(Listed { file, size, used });
+            } else if used.abs_diff(now) > LEFTOVER_AFTER.as_nanos() as u64 {
+                self.remove(file)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file that is whole but not yet where it belongs. Dropping it removes it.
+pub(super) struct Unfinished<'a> {
+    folder: &'a Folder,
+    name: Option<String>,
+}
+
+impl Unfinished<'_> {
+    /// Takes the place of `file` in one step: whoever reads sees the old one or the new one.
+    pub(super) fn finish(mut self, file: &str) -> io::Result<()> {
+        let Some(name) = &self.name else { return Ok(()) };
+        renameat(&self.folder.0, name, &self.folder.0, file)?;
+        self.name = None;
+        Ok(())
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            let _ = self.folder.remove(name);
+        }
+    }
+}
+
+/// Makes the cache's folder for nobody else's eyes. One that is there stays as it is.
+pub(super) fn make_root(root: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(root)
+}
+
+fn is_record(file: &str) -> bool {
+    file.len() == 62 && is_hex(file)
+}
+
+fn is_unfinished(file: &str) -> bool {
+    file.strip_prefix(UNFINISHED).is_some_and(|chance| chance.len() == 16 && is_hex(chance))
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_file(about: &Stat) -> bool {
+    FileType::from_raw_mode(about.st_mode) == FileType::RegularFile
+}
+
+/// What a file takes up: file systems give it whole blocks.
+fn size(about: &Stat) -> u64 {
+    size_of(u64::try_from(about.st_size).unwrap_or(0))
+}
+
+pub(super) fn size_of(length: u64) -> u64 {
+    length.div_ceil(4096) * 4096
+}
+
+#[expect(clippy::unnecessary_cast, reason = "the fields' types differ between systems")]
+fn used(about: &Stat) -> i64 {
+    (about.st_mtime as i64).saturating_mul(1_000_000_000).saturating_add(about.st_mtime_nsec as i64)
+}
+
+/// What claims to be from the future counts as very old: the clock was wrong once, and the file must
+/// not stay until it is right.
+fn past(used: i64, now: i64) -> i64 {
+    if used > now { 0 } else { used }
+}
+
+fn nanos(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}

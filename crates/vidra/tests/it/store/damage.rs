@@ -1,0 +1,119 @@
+//! Files that are not what was written: a miss, never a panic, never a wrong body.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use vidra::cache::store::{Fs, Guarded, Record, Store, StoreError};
+
+use super::fs::{files, folder};
+use super::record;
+
+/// A store with one record, and its file.
+async fn one_file() -> (TempDir, Arc<Fs>, PathBuf) {
+    let folder = folder();
+    let store = Arc::new(Fs::open(folder.path(), 64 << 20).unwrap());
+    store.put("key", &record(r#"{"title":"a video"}"#)).await.unwrap();
+    let file = files(folder.path()).pop().expect("one file");
+    (folder, store, file)
+}
+
+#[tokio::test]
+async fn bits_that_flip() {
+    let (_folder, store, file) = one_file().await;
+    let whole = fs::read(&file).unwrap();
+    for bit in 0..whole.len() * 8 {
+        let mut damaged = whole.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&file, damaged).unwrap();
+        assert_eq!(store.get("key").await, Err(StoreError::Corrupt), "bit {bit}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_are_cut_emptied_or_longer() {
+    let (_folder, store, file) = one_file().await;
+    let whole = fs::read(&file).unwrap();
+    for length in 0..whole.len() {
+        fs::write(&file, &whole[..length]).unwrap();
+        assert_eq!(store.get("key").await, Err(StoreError::Corrupt), "{length} bytes");
+        // As a power cut leaves it: the length is right, the content never came.
+        fs::write(&file, [&whole[..length], &vec![0; whole.len() - length]].concat()).unwrap();
+        assert_eq!(store.get("key").await, Err(StoreError::Corrupt), "zeros from {length}");
+    }
+    fs::write(&file, [&whole[..], b"x"].concat()).unwrap();
+    assert_eq!(store.get("key").await, Err(StoreError::Corrupt));
+}
+
+#[tokio::test]
+async fn other_versions_and_records_of_other_keys() {
+    let (_folder, store, file) = one_file().await;
+    let whole = fs::read(&file).unwrap();
+    for version in [0, 2, 255] {
+        let mut other = whole.clone();
+        other[4] = version;
+        let content = other.len() - 4;
+        let checksum = crc32fast::hash(&other[..content]).to_le_bytes();
+        other[content..].copy_from_slice(&checksum);
+        fs::write(&file, other).unwrap();
+        assert_eq!(store.get("key").await, Err(StoreError::Corrupt), "version {version}");
+    }
+    fs::write(&file, record("another video").encode("other")).unwrap();
+    assert_eq!(
+        store.get("key").await,
+        Ok(None),
+        "another key's record is not passed off as this one"
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_removed_and_costs_one_fetch() {
+    let (_folder, store, file) = one_file().await;
+    fs::write(&file, "damaged").unwrap();
+    let guarded = Guarded::new(store);
+    assert_eq!(guarded.get_many(&["key".to_owned()]).await, [None]);
+    assert_eq!(guarded.get("key").await, None);
+    assert!(!file.exists());
+    assert_eq!(guarded.failures().corrupt, 1);
+    guarded.put("key", &record("anew")).await;
+    assert_eq!(guarded.get("key").await, Some(record("anew")));
+}
+
+#[tokio::test]
+async fn ten_thousand_random_files() {
+    let (folder, store, _file) = one_file().await;
+    let mut random = fastrand::Rng::with_seed(11);
+    let valid = record("mutated").encode("key 0").to_vec();
+    let keys: Vec<String> = (0..10_000).map(|index| format!("key {index}")).collect();
+    for key in &keys {
+        store.put(key, &record("")).await.unwrap();
+    }
+    for file in files(folder.path()) {
+        let mut content = vec![];
+        match random.u8(..3) {
+            // Chance alone, chance behind an honest beginning, and a record that was mangled.
+            0 => content.resize_with(random.usize(..200), || random.u8(..)),
+            1 => {
+                content.extend(b"vdra\x01\0\0\0");
+                content.resize_with(random.usize(8..100), || random.u8(..));
+            }
+            _ => {
+                content.clone_from(&valid);
+                for _ in 0..random.usize(1..9) {
+                    let at = random.usize(..content.len());
+                    content[at] = random.u8(..);
+                }
+            }
+        }
+        fs::write(file, content).unwrap();
+    }
+    for key in &keys {
+        let found: Result<Option<Record>, _> = store.get(key).await;
+        assert!(matches!(found, Ok(None) | Err(StoreError::Corrupt)), "{key}: {found:?}");
+    }
+    let found = store.get_many(&keys).await.unwrap();
+    assert!(found.iter().all(Option::is_none));
+    store.clear().await.unwrap();
+    assert!(files(folder.path()).is_empty());
+}

@@ -1,0 +1,69 @@
+//! A process that is killed while it writes leaves every record whole or not there.
+
+use std::io::{BufRead as _, BufReader};
+
+use vidra::cache::store::{Fs, Record, Store};
+
+use super::fs::{files, folder};
+use super::{another_process, record, told};
+
+const KEYS: u32 = 20;
+
+/// A body that tells by itself whether it is whole.
+fn body(seed: u32) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed.into());
+    let length = random.usize(..200_000);
+    let mut body = seed.to_le_bytes().to_vec();
+    body.resize_with(4 + length, || random.u8(..));
+    body
+}
+
+#[tokio::test]
+async fn killed_at_any_moment() {
+    let folder = folder();
+    let mut random = fastrand::Rng::new();
+    let mut found = 0;
+    for round in 0..20 {
+        let test = "store::kill::process_that_writes";
+        let mut writer = another_process(test, folder.path().to_str().unwrap()).spawn().unwrap();
+        let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
+        let writes = random.usize(1..150);
+        let seen =
+            lines.by_ref().flatten().filter(|line| line.contains("put")).take(writes).count();
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        assert_eq!(seen, writes, "the writer writes until it is killed");
+
+        let store = Fs::open(folder.path(), 256 << 20).unwrap();
+        for key in 0..KEYS {
+            let kept = store.get(&format!("{key}")).await;
+            let Some(record) = kept.expect("a record is never damaged") else { continue };
+            let seed = u32::from_le_bytes(record.body[..4].try_into().unwrap());
+            assert!(record.body == body(seed), "round {round}, key {key}, seed {seed}");
+            found += 1;
+        }
+        // Beside the records there is what the killed ones were writing, and no more than that.
+        let unfinished = files(folder.path()).len() - store.usage().await.unwrap().entries as usize;
+        assert!(unfinished <= 16 * (round + 1), "{unfinished} left after {round}");
+    }
+    assert!(found > 20, "there was something to check: {found}");
+}
+
+#[tokio::test]
+#[ignore = "plays another process"]
+async fn process_that_writes() {
+    let Some(folder) = told() else { return };
+    let store = Fs::open(folder, 256 << 20).unwrap();
+    loop {
+        // Several at once, also of one key.
+        let puts = (0..6).map(|_| {
+            let record = Record { body: body(fastrand::u32(..)).into(), ..record("") };
+            let store = &store;
+            async move { store.put(&format!("{}", fastrand::u32(..KEYS)), &record).await }
+        });
+        for outcome in futures_util::future::join_all(puts).await {
+            outcome.unwrap();
+            println!("put");
+        }
+    }
+}
