@@ -9,6 +9,8 @@ pub mod conformance;
 mod fs;
 mod guarded;
 mod memory;
+#[cfg(feature = "redis")]
+mod redis;
 mod tiers;
 
 use std::fmt;
@@ -20,6 +22,8 @@ pub use crate::upstream::transport::BoxFuture;
 pub use fs::Fs;
 pub use guarded::{Failures, Guarded};
 pub use memory::Memory;
+#[cfg(feature = "redis")]
+pub use redis::Redis;
 pub use tiers::{Tiers, TiersUsage};
 
 /// What is kept under a key.

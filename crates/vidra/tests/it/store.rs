@@ -9,6 +9,8 @@ mod guarded;
 #[cfg(unix)]
 mod kill;
 mod memory;
+#[cfg(all(unix, feature = "redis"))]
+mod redis;
 mod tiers;
 
 use std::process::{Command, Stdio};
