@@ -12,9 +12,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::ask::{self, Ask};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{PlaylistId, VideoId};
-use crate::playlist::{self, Listed};
+use crate::playlist::{self, Entry};
 use crate::transcript::choice::Languages;
 use crate::transcript::reason::Reason;
 use crate::transcript::{self, TranscriptLine, TranscriptQuery};
@@ -143,7 +144,7 @@ const BETWEEN_WAITS: Duration = Duration::from_secs(15);
 type Events = mpsc::Sender<Result<BatchEvent>>;
 
 /// An entry and its place, counted from 1.
-type Placed = (u64, Listed);
+type Placed = (u64, Entry);
 
 /// Runs the batch as a task of its own, which ends when the stream is dropped.
 pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send {
@@ -188,7 +189,7 @@ async fn work(batch: Arc<Batch>, events: &Events) {
 async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>) -> Result<u64> {
     let BatchQuery { from, to, .. } = batch.query;
     let mut total = 0;
-    let mut pages = std::pin::pin!(playlist::listing(&batch.scope, &batch.id));
+    let mut pages = std::pin::pin!(playlist::entries(&batch.scope, &batch.id));
     while let Some(page) = pages.try_next().await? {
         for entry in page {
             total += 1;
@@ -272,8 +273,13 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
             let errand = Errand { web: &batch.web, id, deadline: batch.deadline, place };
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
-            let caught = AssertUnwindSafe(transcript::one(&errand, &wanted)).catch_unwind().await;
-            caught.unwrap_or_else(|_| Err(bug()))
+            let key = Ask::Transcript(id, wanted.clone()).key();
+            let asked = batch
+                .scope
+                .cache
+                .get_or_do(key, async || ask::json(&transcript::one(&errand, &wanted).await?));
+            let caught = AssertUnwindSafe(asked).catch_unwind().await;
+            caught.unwrap_or_else(|_| Err(bug())).and_then(|transcript| transcript.decode())
         }
         Some(id) => Err(Reason::VideoUnavailable.error(id)),
         None => Err(Error::not_found("Video", format!("entry {position} of the playlist"))),

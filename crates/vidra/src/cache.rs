@@ -1,3 +1,433 @@
-//! What was fetched once and need not be fetched again.
+//! Asks as little as possible: what is known is given out, what is being asked for is waited for,
+//! and only the rest is asked for.
+//!
+//! [`Cache::get_or_fetch`] is the one way through. What an entry is good for at its age is decided in
+//! [`freshness`], who asks and who waits in `flight`, and where entries are kept in [`store`].
 
+mod answer;
+mod flight;
+pub mod freshness;
+pub(crate) mod gather;
+mod refusal;
+mod renewal;
 pub mod store;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use tokio::time::{Instant, timeout};
+
+use crate::ask::Ask;
+use crate::error::{Error, ErrorKind, Result};
+use crate::upstream::Cost;
+use crate::upstream::transport::BoxFuture;
+use flight::{Boarding, Deserted, Flights, Joined, Lead};
+use freshness::{Life, Lifetimes, Resource, State};
+use renewal::{Renewal, Renewals};
+use store::{Record, Tiers, Usage};
+
+pub use answer::{CacheReport, Cached, Counts, Outcome};
+
+/// What is asked for, in its canonical form: however it was asked for, it is the same key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) resource: Resource,
+    pub(crate) text: String,
+}
+
+/// What a caller will do with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Whatever is good enough.
+    Usual,
+    /// What the platform says now.
+    Newest,
+}
+
+/// How long one who has something stale at hand waits for something better.
+const STALE_PATIENCE: Duration = Duration::from_millis(250);
+
+/// How long one who asks may take before another asks in its place, where a single exchange will do.
+const FLIGHT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is kept, what is being asked for, and how long it is good for.
+pub(crate) struct Cache {
+    pub(crate) tiers: Tiers,
+    flights: Arc<Flights>,
+    renewals: Arc<Renewals>,
+    lifetimes: Lifetimes,
+    clock: Clock,
+    counts: [[AtomicU64; 4]; Resource::ALL.len()],
+}
+
+/// What is known about a key.
+struct Found {
+    record: Record,
+    age: Duration,
+    life: Life,
+}
+
+impl Found {
+    fn state(&self) -> State {
+        self.life.state(self.age)
+    }
+}
+
+/// Something known that is good to use without asking.
+pub(crate) enum Known {
+    Body(Cached),
+    /// It is known that there is none.
+    Nothing,
+}
+
+impl Cache {
+    /// With `failures_last`, whoever asks within that time after a failure is told of it.
+    pub(crate) fn new(tiers: Tiers, lifetimes: Lifetimes, failures_last: Duration) -> Self {
+        Self {
+            tiers,
+            flights: Arc::new(Flights::new(failures_last)),
+            renewals: Arc::new(Renewals::new()),
+            lifetimes,
+            clock: Clock::new(),
+            counts: Default::default(),
+        }
+    }
+
+    /// The one way through: fresh, stale and renewed, joined or led.
+    ///
+    /// `fetch` is run as a task of its own, because a caller who leaves must not end it for the others
+    /// who wait, and is told on whose bill.
+    pub(crate) async fn get_or_fetch(
+        self: &Arc<Self>,
+        key: Key,
+        want: Want,
+        cost: &Cost,
+        fetch: impl Fn(Cost) -> BoxFuture<'static, Result<Bytes>>,
+    ) -> Result<Cached> {
+        let found = self.find(&key).await;
+        let asked = match (&found, want) {
+            (Some(found), Want::Usual) => match found.state() {
+                State::Fresh => return self.serve(&key, found, Outcome::Hit),
+                State::Grace => {
+                    self.renew(&key, &fetch);
+                    return self.serve(&key, found, Outcome::Stale);
+                }
+                _ => {
+                    let Some(renewal) = self.renewals.begin(Instant::now()) else {
+                        return self.serve(&key, found, Outcome::Stale);
+                    };
+                    let flying = self.fly(&key, want, cost, &fetch, Some(renewal));
+                    timeout(STALE_PATIENCE, flying).await.unwrap_or_else(|_| Err(too_late()))
+                }
+            },
+            // What is asked has a deadline of its own.
+            _ => self.fly(&key, want, cost, &fetch, None).await,
+        };
+        self.unless_trouble(&key, asked, found)
+    }
+
+    /// The same where the caller asks itself and takes its time about it. If it leaves, the next of
+    /// those who wait asks.
+    pub(crate) async fn get_or_do<F>(&self, key: Key, work: impl Fn() -> F) -> Result<Cached>
+    where
+        F: Future<Output = Result<Bytes>>,
+    {
+        let found = self.find(&key).await;
+        if let Some(found) = &found
+            && matches!(found.state(), State::Fresh | State::Grace)
+        {
+            return self.serve(&key, found, Outcome::Hit);
+        }
+        let asked = self.do_once(&key, work).await;
+        self.unless_trouble(&key, asked, found)
+    }
+
+    /// What came; or what was known before, where what came says nothing about it.
+    fn unless_trouble(
+        &self,
+        key: &Key,
+        asked: Result<Cached>,
+        found: Option<Found>,
+    ) -> Result<Cached> {
+        match (asked, found) {
+            (Err(error), Some(found)) if is_trouble(&error) && !found.record.is_refusal => {
+                self.serve(key, &found, Outcome::Stale)
+            }
+            (asked, _) => asked,
+        }
+    }
+
+    async fn do_once<F>(&self, key: &Key, work: impl Fn() -> F) -> Result<Cached>
+    where
+        F: Future<Output = Result<Bytes>>,
+    {
+        loop {
+            match self.board(key, Want::Usual, FOREVER) {
+                Err(found) => return self.serve(key, &found, Outcome::Hit),
+                Ok(Boarding::Failed(error)) => return Err(error),
+                Ok(Boarding::Lead(lead, _)) => {
+                    let outcome = self.keep(key, work().await);
+                    lead.land(outcome.clone());
+                    return self.landed(key, outcome, Outcome::Miss);
+                }
+                Ok(Boarding::Join(joined)) => {
+                    if let Ok(outcome) = joined.landed().await {
+                        return self.landed(key, outcome, Outcome::Coalesced);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Joins the flight for `key` or leads one, and once more where it was deserted. A flight that is
+    /// overdue may still land first.
+    async fn fly(
+        self: &Arc<Self>,
+        key: &Key,
+        want: Want,
+        cost: &Cost,
+        fetch: &impl Fn(Cost) -> BoxFuture<'static, Result<Bytes>>,
+        renewal: Option<Renewal>,
+    ) -> Result<Cached> {
+        let take_part = |renewal| self.take_part(key, want, renewal, || fetch(cost.clone()));
+        let (joined, how) = match take_part(renewal) {
+            Ok(part) => part,
+            Err(settled) => return settled,
+        };
+        let ended = match how {
+            Outcome::Miss => joined.landed().await,
+            _ => joined.landed_in_time().await,
+        };
+        let late = match ended {
+            Ok(outcome) => return self.landed(key, outcome, how),
+            Err(Deserted::WithoutAWord) => None,
+            Err(Deserted::Overdue(joined)) => Some(joined),
+        };
+        let (joined, how) = match take_part(None) {
+            Ok(part) => part,
+            Err(settled) => return settled,
+        };
+        let ended = match late {
+            Some(late) => flight::first(late, joined).await,
+            None => joined.landed().await,
+        };
+        match ended {
+            Ok(outcome) => self.landed(key, outcome, how),
+            Err(_) => Err(bug("those who asked ended without a word")),
+        }
+    }
+
+    /// Has it asked for, or waits for whoever has. `Err` where neither is needed.
+    fn take_part(
+        self: &Arc<Self>,
+        key: &Key,
+        want: Want,
+        renewal: Option<Renewal>,
+        fetch: impl FnOnce() -> BoxFuture<'static, Result<Bytes>>,
+    ) -> Result<(Joined, Outcome), Result<Cached>> {
+        match self.board(key, want, patience(key.resource)) {
+            Err(found) => Err(self.serve(key, &found, Outcome::Hit)),
+            Ok(Boarding::Failed(error)) => Err(Err(error)),
+            Ok(Boarding::Join(joined)) => Ok((joined, Outcome::Coalesced)),
+            Ok(Boarding::Lead(lead, joined)) => {
+                self.depart(lead, key, renewal, fetch());
+                Ok((joined, Outcome::Miss))
+            }
+        }
+    }
+
+    /// Renews what is good for a while yet, unless somebody does already.
+    fn renew(
+        self: &Arc<Self>,
+        key: &Key,
+        fetch: impl Fn(Cost) -> BoxFuture<'static, Result<Bytes>>,
+    ) {
+        let Some(renewal) = self.renewals.begin(Instant::now()) else { return };
+        if let Ok(Boarding::Lead(lead, _)) = self.board(key, Want::Usual, patience(key.resource)) {
+            self.depart(lead, key, Some(renewal), fetch(Cost::default()));
+        }
+    }
+
+    fn depart(
+        self: &Arc<Self>,
+        lead: Lead,
+        key: &Key,
+        renewal: Option<Renewal>,
+        fetching: BoxFuture<'static, Result<Bytes>>,
+    ) {
+        let (cache, key) = (Arc::clone(self), key.clone());
+        tokio::spawn(async move {
+            let outcome = cache.keep(&key, fetching.await);
+            if let Some(renewal) = renewal {
+                renewal.end(outcome.as_ref().is_err_and(is_trouble));
+            }
+            lead.land(outcome);
+        });
+    }
+
+    fn board(&self, key: &Key, want: Want, patience: Duration) -> Result<Boarding, Found> {
+        let came_meanwhile = || {
+            let record = self.tiers.peek(&key.text, self.clock.now())?;
+            let found = self.judged(key, record);
+            (want == Want::Usual && found.state() == State::Fresh).then_some(found)
+        };
+        self.flights.board(&key.text, patience, came_meanwhile)
+    }
+
+    async fn find(&self, key: &Key) -> Option<Found> {
+        let record = self.tiers.get(&key.text, self.clock.now()).await?;
+        Some(self.judged(key, record)).filter(|found| found.state() != State::Gone)
+    }
+
+    fn judged(&self, key: &Key, record: Record) -> Found {
+        let mut hasher = DefaultHasher::new();
+        (&key.text, record.stored_at).hash(&mut hasher);
+        let life = self.lifetimes.of(key.resource, record.is_refusal, hasher.finish());
+        // A clock that was set back makes nothing younger than new.
+        let age = Duration::from_millis(self.clock.now().saturating_sub(record.stored_at));
+        Found { record, age, life }
+    }
+
+    /// Something of this kind that has just been fetched, without a body.
+    pub(crate) fn new_of(&self, resource: Resource) -> Cached {
+        let life = self.lifetimes.of(resource, false, 0);
+        Cached { body: Bytes::new(), outcome: Outcome::Miss, age: Duration::ZERO, life }
+    }
+
+    /// Which of these are known, fresh enough to need no asking.
+    pub(crate) async fn known(&self, keys: &[Key]) -> Vec<Option<Known>> {
+        let texts: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
+        let records = self.tiers.get_many(&texts, self.clock.now()).await;
+        let known = |(key, record): (&Key, Option<Record>)| {
+            let found = self.judged(key, record?);
+            let Found { record, age, life } = found;
+            (life.state(age) == State::Fresh).then_some(match record.is_refusal {
+                true => Known::Nothing,
+                false => {
+                    Known::Body(Cached { body: record.body, outcome: Outcome::Hit, age, life })
+                }
+            })
+        };
+        keys.iter().zip(records).map(known).collect()
+    }
+
+    /// Keeps what came, and also that there is nothing. What went wrong is not kept: it must not
+    /// take the place of something good.
+    pub(crate) fn keep(&self, key: &Key, outcome: Result<Bytes>) -> Result<Record> {
+        let body = match &outcome {
+            Ok(body) => body.clone(),
+            Err(error) => match refusal::encode(error) {
+                Some(body) => body,
+                None => return Err(error.clone()),
+            },
+        };
+        let stored_at = self.clock.now();
+        let is_refusal = outcome.is_err();
+        let record = Record { stored_at, keep_until: u64::MAX, is_refusal, body };
+        let whole = self.judged(key, record.clone()).life.whole();
+        let whole = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX);
+        let record = Record { keep_until: stored_at.saturating_add(whole), ..record };
+        self.tiers.put(&key.text, record.clone());
+        outcome.map(|_| record)
+    }
+
+    fn landed(&self, key: &Key, outcome: Result<Record>, how: Outcome) -> Result<Cached> {
+        match outcome {
+            Ok(record) => self.serve(key, &self.judged(key, record), how),
+            Err(error) => {
+                self.count(key.resource, how);
+                Err(error)
+            }
+        }
+    }
+
+    fn serve(&self, key: &Key, found: &Found, outcome: Outcome) -> Result<Cached> {
+        self.count(key.resource, outcome);
+        let Found { record, age, life } = found;
+        if record.is_refusal {
+            return Err(refusal::decode(&record.body));
+        }
+        Ok(Cached { body: record.body.clone(), outcome, age: *age, life: *life })
+    }
+
+    /// Notes an answer that was given without asking here.
+    pub(crate) fn count(&self, resource: Resource, outcome: Outcome) {
+        self.counts[resource as usize][outcome as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) async fn report(&self) -> CacheReport {
+        let mut held = [Usage::default(); Resource::ALL.len()];
+        self.tiers.each_in_memory(|key, weight| {
+            if let Some(resource) = Ask::resource_of(key) {
+                let usage = &mut held[resource as usize];
+                *usage = Usage { entries: usage.entries + 1, bytes: usage.bytes + weight };
+            }
+        });
+        let counts = |resource: Resource| {
+            let [hits, stale, misses, coalesced] =
+                self.counts[resource as usize].each_ref().map(|it| it.load(Ordering::Relaxed));
+            let counts = Counts { hits, stale, misses, coalesced };
+            (resource, counts, held[resource as usize])
+        };
+        let usage = self.tiers.usage().await;
+        CacheReport {
+            resources: Resource::ALL.map(counts).to_vec(),
+            memory: usage.memory,
+            memory_limit: self.tiers.memory_limit(),
+            far: usage.far,
+            is_far_failing: self.tiers.is_far_left_alone(),
+        }
+    }
+}
+
+/// Longer than anything takes.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// How long those who wait for one who asks do so. Where many exchanges follow each other, it has a
+/// deadline of its own and is left to it.
+fn patience(resource: Resource) -> Duration {
+    match resource {
+        Resource::Video | Resource::Channel | Resource::Regions => FLIGHT_PATIENCE,
+        Resource::Uploads
+        | Resource::Playlist
+        | Resource::Comments
+        | Resource::Tracks
+        | Resource::Transcript => FOREVER,
+    }
+}
+
+/// Whether an error says nothing about what was asked for, so that what is known may still be true.
+fn is_trouble(error: &Error) -> bool {
+    !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::InvalidInput)
+}
+
+fn too_late() -> Error {
+    Error::new(ErrorKind::Timeout, "YouTube did not answer in time")
+}
+
+fn bug(cause: &str) -> Error {
+    Error::new(ErrorKind::Internal, "Something went wrong inside the service").because(cause)
+}
+
+/// Unix time in milliseconds that goes on evenly while this process lives, whatever is done to the
+/// machine's clock: an hour set forward must not make everything stale at once.
+struct Clock {
+    started: Instant,
+    started_at: u64,
+}
+
+impl Clock {
+    fn new() -> Self {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let started_at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        Self { started: Instant::now(), started_at }
+    }
+
+    fn now(&self) -> u64 {
+        let passed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.started_at.saturating_add(passed)
+    }
+}

@@ -1,22 +1,27 @@
 //! Channels and their uploads: the models, and the cheapest way to each.
 
+use std::collections::HashMap;
 use std::pin::pin;
+use std::slice;
 
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::ask::{self, Ask};
+use crate::cache::gather::MOST_IDS;
+use crate::cache::{Cached, Known};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Moment};
 use crate::ident::{ChannelId, ChannelRef, Handle, PlaylistId, VideoId};
 use crate::playlist;
 use crate::thumbnail::Thumbnails;
 use crate::upstream::call::{Call, Endpoint};
-use crate::upstream::{Scope, the_one, wire};
+use crate::upstream::{Scope, wire};
 use crate::video::{self, Video, Withheld, count_or_hide, without_comments};
 
 /// A channel.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Channel {
@@ -42,7 +47,7 @@ pub struct Channel {
     /// How many public videos it has.
     pub video_count: u64,
     /// The country it is assigned to, a two-letter code; absent where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "US"))]
     pub country: Option<String>,
     /// The pictures there are.
@@ -51,13 +56,13 @@ pub struct Channel {
     #[cfg_attr(feature = "openapi", schema(example = "UU_x5XG1OV2P6uZZ5FSM9Ttw"))]
     pub uploads_playlist_id: String,
     /// The counts that the platform withholds; absent when it withholds none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<Withheld>,
 }
 
 /// A recent upload of a channel.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelVideo {
@@ -87,7 +92,7 @@ pub struct ChannelVideo {
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2009-10-25T06:57:33.000Z"))]
     pub published_at: Moment,
     /// The counts that the platform withholds; absent when it withholds none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<Withheld>,
 }
@@ -156,12 +161,68 @@ impl ChannelVideo {
 /// Finds a channel by the cheapest way that its name allows.
 pub(crate) async fn one(scope: &Scope, channel: &ChannelRef, search: bool) -> Result<Channel> {
     let found = match channel {
-        ChannelRef::Id(id) => list(scope, channel, "id", id.as_str()).await?,
+        ChannelRef::Id(id) => by_id(scope, id).await?,
         ChannelRef::Handle(handle) => list(scope, channel, "forHandle", handle.as_str()).await?,
         ChannelRef::Username(name) => list(scope, channel, "forUsername", name).await?,
         ChannelRef::Name(name) => by_name(scope, channel, name, search).await?,
     };
-    found.map(Channel::from_wire).ok_or_else(|| Error::not_found("Channel", channel))
+    let found = found.ok_or_else(|| Error::not_found("Channel", channel))?;
+    let handle = found.snippet.as_ref().and_then(|snippet| snippet.custom_url.clone());
+    let found = Channel::from_wire(found);
+    keep(scope, &found, handle.as_deref().unwrap_or_default());
+    Ok(found)
+}
+
+/// Keeps a channel under every name that it has, whichever it was found by.
+fn keep(scope: &Scope, channel: &Channel, handle: &str) {
+    for key in ask::channel_keys(&channel.id, handle.trim_start_matches('@')) {
+        // Kept or not: this is for others.
+        let _ = scope.cache.keep(&key, ask::json(channel));
+    }
+}
+
+/// By its own id, in a call with others that are asked for at the same time.
+async fn by_id(scope: &Scope, id: &ChannelId) -> Result<Option<wire::Channel>> {
+    scope.gathers.channels.ask(scope, id.as_str().to_owned()).await
+}
+
+/// Up to fifty channels in one call. One that does not tell its id is the one that was asked for.
+pub(crate) async fn list_by_id(
+    scope: &Scope,
+    ids: &[String],
+) -> Result<HashMap<String, wire::Channel>> {
+    let call = Call::new(Endpoint::Channels, "Channel", &ids.join(","))
+        .with("part", PARTS)
+        .with("id", ids.join(","));
+    let items: Vec<wire::Channel> = found(scope.list(&call).await)?;
+    let only = if let [only] = ids { Some(only) } else { None };
+    let with_id = |item: wire::Channel| Some((item.id.clone().or_else(|| only.cloned())?, item));
+    Ok(items.into_iter().filter_map(with_id).collect())
+}
+
+/// All parts that we ever serve: they do not change the cost.
+const PARTS: &str = "snippet,statistics,contentDetails";
+
+/// Some lookups say "not found" with 404, others with an empty list.
+fn found<T>(items: Result<Vec<T>>) -> Result<Vec<T>> {
+    match items {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(vec![]),
+        other => other,
+    }
+}
+
+/// The same from memory, where it is there.
+async fn known(scope: &Scope, channel: &ChannelRef, search: bool) -> Result<Channel> {
+    let key = Ask::Channel(channel.clone()).key();
+    if let Some(Known::Body(channel)) = scope.cache.known(slice::from_ref(&key)).await.remove(0)
+        && let Ok(known) = channel.decode()
+    {
+        return Ok(known);
+    }
+    let found = one(scope, channel, search).await;
+    // Kept or not: this is for others.
+    let _ = scope.cache.keep(&key, found.as_ref().map_err(Error::clone).and_then(ask::json));
+    found
 }
 
 /// A custom name may live on as a handle, as a user name, or only in search.
@@ -189,7 +250,7 @@ async fn by_name(
     let results: Vec<wire::SearchResult> = scope.list(&call).await?;
     let id = results.into_iter().find_map(|result| result.id?.channel_id);
     match id.and_then(|id| ChannelId::bare(&id)) {
-        Some(id) => list(scope, channel, "id", id.as_str()).await,
+        Some(id) => by_id(scope, &id).await,
         None => Ok(None),
     }
 }
@@ -200,82 +261,82 @@ async fn list(
     filter: &'static str,
     value: &str,
 ) -> Result<Option<wire::Channel>> {
-    let call = Call::new(Endpoint::Channels, "Channel", channel)
-        .with("part", "snippet,statistics,contentDetails")
-        .with(filter, value);
-    let items: Vec<wire::Channel> = match scope.list(&call).await {
-        // Some lookups say "not found" with 404, others with an empty list.
-        Err(error) if error.kind() == ErrorKind::NotFound => vec![],
-        other => other?,
-    };
-    match filter {
-        "id" => the_one(items, "channel", value, |item| item.id.as_deref()),
-        _ => Ok(items.into_iter().next()),
-    }
+    let call =
+        Call::new(Endpoint::Channels, "Channel", channel).with("part", PARTS).with(filter, value);
+    let items: Vec<wire::Channel> = found(scope.list(&call).await)?;
+    Ok(items.into_iter().next())
 }
 
-/// The newest uploads. For a channel's own id the uploads playlist is known without asking.
+/// The newest uploads, as many as one detail call takes: a full call costs no more than a small one.
+/// For a channel's own id the uploads playlist is known without asking.
 pub(crate) async fn uploads(
     scope: &Scope,
     channel: &ChannelRef,
-    limit: usize,
     search: bool,
 ) -> Result<Vec<ChannelVideo>> {
-    let recent = recent_uploads(scope, channel, limit, search).await?;
+    let recent = recent_uploads(scope, channel, search).await?;
     let mut videos: Vec<Video> = video::many(scope, &recent).await?;
     // Stable, so that videos of the same moment stay as the platform lists them.
     videos.sort_by_key(|video| std::cmp::Reverse(video.published_at));
     let now = Timestamp::now();
-    Ok(videos.into_iter().take(limit).map(|video| ChannelVideo::new(video, now)).collect())
+    Ok(videos.into_iter().map(|video| ChannelVideo::new(video, now)).collect())
+}
+
+/// The newest of them, saying anew how long ago each was published, and until when that is true.
+pub fn newest(
+    uploads: &Cached,
+    limit: usize,
+    now: Timestamp,
+) -> Result<(Vec<ChannelVideo>, Option<Timestamp>)> {
+    let mut videos: Vec<ChannelVideo> = uploads.decode()?;
+    videos.truncate(limit);
+    for video in &mut videos {
+        video.upload_age = video.published_at.age(now);
+    }
+    let changes = videos.iter().filter_map(|video| video.published_at.age_changes(now)).min();
+    Ok((videos, changes))
 }
 
 /// The latest entries of a channel's uploads, from the playlist that a channel's own id suggests, or
 /// from the one that the channel names.
-async fn recent_uploads(
-    scope: &Scope,
-    channel: &ChannelRef,
-    limit: usize,
-    search: bool,
-) -> Result<Vec<VideoId>> {
+async fn recent_uploads(scope: &Scope, channel: &ChannelRef, search: bool) -> Result<Vec<VideoId>> {
     let likely = match channel {
         ChannelRef::Id(id) => Some(id.likely_uploads()),
         _ => None,
     };
     if let Some(likely) = &likely
-        && let Some(ids) = recent_ids(scope, channel, likely, limit).await?
+        && let Some(ids) = recent_ids(scope, channel, likely).await?
     {
         return Ok(ids);
     }
-    let named = PlaylistId::bare(&one(scope, channel, search).await?.uploads_playlist_id);
+    let named = PlaylistId::bare(&known(scope, channel, search).await?.uploads_playlist_id);
     match named.filter(|named| likely.as_ref() != Some(named)) {
-        Some(named) => Ok(recent_ids(scope, channel, &named, limit).await?.unwrap_or_default()),
+        Some(named) => Ok(recent_ids(scope, channel, &named).await?.unwrap_or_default()),
         // There is none, or the very one that was not found: the channel has no uploads.
         None => Ok(vec![]),
     }
 }
 
-/// The latest entries of an uploads playlist, as many as one detail call takes: a full call costs no
-/// more than a small one, and leaves something to choose from where videos have gone. `None` where
-/// there is no such playlist; a channel without uploads has none.
+/// The latest entries of an uploads playlist, as many as one detail call takes. `None` where there is
+/// no such playlist; a channel without uploads has none.
 async fn recent_ids(
     scope: &Scope,
     channel: &ChannelRef,
     uploads: &PlaylistId,
-    limit: usize,
 ) -> Result<Option<Vec<VideoId>>> {
-    let mut pages = pin!(playlist::entries(scope, uploads, "Channel", channel));
+    let mut pages = pin!(playlist::pages(scope, uploads, "Channel", channel));
     let mut ids: Vec<VideoId> = vec![];
     loop {
         match pages.try_next().await {
-            Ok(Some(page)) => ids.extend(page.into_iter().flatten()),
+            Ok(Some(page)) => ids.extend(page.into_iter().filter_map(|entry| entry.video)),
             Ok(None) => break,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         }
-        if ids.len() >= limit {
+        if ids.len() >= MOST_IDS {
             break;
         }
     }
-    ids.truncate(video::MOST_IDS);
+    ids.truncate(MOST_IDS);
     Ok(Some(ids))
 }

@@ -6,30 +6,39 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::Stream;
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 pub use builder::{Builder, Pacing};
 
+use crate::ask::{Ask, Means};
 use crate::batch::{self, Batch, BatchEvent, BatchQuery};
+use crate::cache::freshness::Resource;
+use crate::cache::{Cache, CacheReport, Cached, Outcome, Want};
 use crate::channel::{self, Channel, ChannelVideo};
-use crate::comment::{self, Comment, CommentQuery, CommentThread};
+use crate::comment::{Comment, CommentQuery, CommentThread};
 use crate::error::Result;
 use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
-use crate::playlist::{self, Playlist, PlaylistIds, PlaylistInfo};
-use crate::region::{self, CategoryQuery, Language, Region, VideoCategory};
+use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
+use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::selection::{Selected, Selection};
-use crate::transcript::{self, CaptionTrack, Transcript, TranscriptQuery};
+use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
 use crate::upstream::quota::Quota;
-use crate::upstream::web::{Errand, Place, Web};
-use crate::upstream::{Cost, Scope, Upstream};
+use crate::upstream::transport::BoxFuture;
+use crate::upstream::web::Web;
+use crate::upstream::{Cost, Gathers, Scope, Upstream};
 use crate::video::{self, Video, VideoTitle};
 
-/// A client of the platform. Cheap to clone; clones share connections, ledger and retry budget.
+/// A client of the platform. Cheap to clone; clones share connections, cache, ledger and retry budget.
 #[derive(Clone)]
 pub struct Vidra {
     upstream: Arc<Upstream>,
     web: Arc<Web>,
+    cache: Arc<Cache>,
+    gathers: Arc<Gathers>,
+    want: Want,
     /// How long an operation may take in all.
     deadline: Duration,
     /// How long the transcripts of a playlist may take in all.
@@ -69,25 +78,66 @@ impl Vidra {
         self.has_key() && self.upstream.key_rejected.load(Ordering::Relaxed)
     }
 
-    /// One video. Costs 1 unit.
+    /// A handle through which the platform is asked even where the answer is known.
+    pub fn refreshing(&self) -> Self {
+        Self { want: Want::Newest, ..self.clone() }
+    }
+
+    /// The answer to `ask` as JSON, from the cache or from the platform.
+    pub async fn ask(&self, ask: &Ask) -> Result<Cached> {
+        let fetch = |cost| -> BoxFuture<'static, Result<Bytes>> {
+            let scope = Scope { cost, ..self.scope() };
+            let means = Means { scope, web: Arc::clone(&self.web), search: self.search };
+            Box::pin(ask.clone().fetch(means))
+        };
+        self.cache.get_or_fetch(ask.key(), self.want, &self.cost, fetch).await
+    }
+
+    /// What the cache holds, and what it was good for.
+    pub async fn cache_report(&self) -> CacheReport {
+        self.cache.report().await
+    }
+
+    /// Whether the store behind memory failed when last tried.
+    pub fn is_store_failing(&self) -> bool {
+        self.cache.tiers.is_far_left_alone()
+    }
+
+    /// Notes in the report that an answer was given again by whoever kept it in front of this client.
+    pub fn note_hit(&self, resource: Resource) {
+        self.cache.count(resource, Outcome::Hit);
+    }
+
+    /// Waits until what was fetched has been kept: before a process ends.
+    pub async fn settled(&self) {
+        self.cache.tiers.settled().await;
+    }
+
+    /// One video. Costs 1 unit, together with up to 49 others that are asked for at the same time.
     pub async fn video(&self, id: VideoId) -> Result<Video> {
-        video::one(&self.scope(), id).await
+        self.ask(&Ask::Video(id)).await?.decode()
     }
 
     /// Several videos in the order asked; those the platform does not know are left out. Costs 1
-    /// unit for each 50 distinct ids.
+    /// unit for each 50 distinct ids that are not known.
     pub async fn videos(&self, ids: &[VideoId]) -> Result<Vec<Video>> {
-        video::many(&self.scope(), ids).await
+        self.videos_json(ids).await?.decode()
     }
 
-    /// A video's title. Costs 1 unit.
+    /// The same as JSON.
+    pub async fn videos_json(&self, ids: &[VideoId]) -> Result<Cached> {
+        video::list_json(&self.scope(), ids, self.want).await
+    }
+
+    /// A video's title. Costs what the video costs.
     pub async fn video_title(&self, id: VideoId) -> Result<VideoTitle> {
-        video::title(&self.scope(), id).await
+        let Video { id, title, .. } = self.video(id).await?;
+        Ok(VideoTitle { id, title })
     }
 
     /// A channel. Costs 1 unit by id, handle or user name; up to 3 and one search by a custom name.
     pub async fn channel(&self, channel: &ChannelRef) -> Result<Channel> {
-        channel::one(&self.scope(), channel, self.search).await
+        self.ask(&Ask::Channel(channel.clone())).await?.decode()
     }
 
     /// The newest uploads of a channel, at most 50. Costs 2 units by id, 3 by handle.
@@ -96,23 +146,25 @@ impl Vidra {
         channel: &ChannelRef,
         limit: usize,
     ) -> Result<Vec<ChannelVideo>> {
-        channel::uploads(&self.scope(), channel, limit, self.search).await
+        let uploads = self.ask(&Ask::Uploads(channel.clone())).await?;
+        Ok(channel::newest(&uploads, limit, Timestamp::now())?.0)
     }
 
     /// A playlist with all its videos. Costs 1 unit, 1 for each page of 50 entries and 1 for each
-    /// 50 distinct videos.
+    /// 50 distinct videos that are not known.
     pub async fn playlist(&self, id: &PlaylistId) -> Result<Playlist> {
-        playlist::complete(&self.scope(), id).await
+        self.ask(&Ask::Playlist(id.clone())).await?.decode()
     }
 
     /// A playlist without its videos. Costs 1 unit.
     pub async fn playlist_info(&self, id: &PlaylistId) -> Result<PlaylistInfo> {
-        playlist::info(&self.scope(), id).await
+        self.ask(&Ask::PlaylistInfo(id.clone())).await?.decode()
     }
 
     /// The ids of all entries. Costs 1 unit for each page of 50.
     pub async fn playlist_ids(&self, id: &PlaylistId) -> Result<PlaylistIds> {
-        playlist::ids(&self.scope(), id).await
+        let entries = self.ask(&Ask::PlaylistEntries(id.clone())).await?;
+        PlaylistIds::from_entries(id.clone(), &entries)
     }
 
     /// A playlist, filtered, sorted and sliced. Costs what [`Vidra::playlist`] costs.
@@ -127,22 +179,22 @@ impl Vidra {
         video: VideoId,
         query: &CommentQuery,
     ) -> Result<Vec<CommentThread>> {
-        comment::threads(&self.scope(), video, query).await
+        self.ask(&Ask::Comments(video, query.clone())).await?.decode()
     }
 
     /// All replies to a comment. Costs 1 unit for each page of 100.
     pub async fn comment_replies(&self, id: &CommentId) -> Result<Vec<Comment>> {
-        comment::replies(&self.scope(), id).await
+        self.ask(&Ask::Replies(id.clone())).await?.decode()
     }
 
     /// The regions that the platform serves, named in `hl`. Costs 1 unit.
     pub async fn regions(&self, hl: Option<&str>) -> Result<Vec<Region>> {
-        region::regions(&self.scope(), hl).await
+        self.ask(&Ask::Regions(hl.map(str::to_owned))).await?.decode()
     }
 
     /// The languages of the platform's interface, named in `hl`. Costs 1 unit.
     pub async fn languages(&self, hl: Option<&str>) -> Result<Vec<Language>> {
-        region::languages(&self.scope(), hl).await
+        self.ask(&Ask::Languages(hl.map(str::to_owned))).await?.decode()
     }
 
     /// Video categories, named in `hl`. Costs 1 unit.
@@ -151,17 +203,17 @@ impl Vidra {
         query: &CategoryQuery,
         hl: Option<&str>,
     ) -> Result<Vec<VideoCategory>> {
-        region::categories(&self.scope(), query, hl).await
+        self.ask(&Ask::Categories(query.clone(), hl.map(str::to_owned))).await?.decode()
     }
 
     /// The transcript of a video. Needs no key and costs no units: two requests as a rule.
     pub async fn transcript(&self, id: VideoId, query: &TranscriptQuery) -> Result<Transcript> {
-        transcript::one(&self.errand(id, &Place::default()), query).await
+        self.ask(&Ask::Transcript(id, query.clone())).await?.decode()
     }
 
     /// The caption tracks of a video. Needs no key and costs no units.
     pub async fn tracks(&self, id: VideoId) -> Result<Vec<CaptionTrack>> {
-        transcript::tracks(&self.errand(id, &Place::default())).await
+        self.ask(&Ask::Tracks(id)).await?.decode()
     }
 
     /// The transcripts of a playlist, told as they come; a video that has none fails alone. Costs 1
@@ -188,13 +240,11 @@ impl Vidra {
         self.scope().quota().await
     }
 
-    fn errand<'a>(&'a self, id: VideoId, place: &'a Place) -> Errand<'a> {
-        Errand { web: &self.web, id, deadline: Instant::now() + self.deadline.min(FOREVER), place }
-    }
-
     fn scope(&self) -> Scope {
         Scope {
             upstream: Arc::clone(&self.upstream),
+            cache: Arc::clone(&self.cache),
+            gathers: Arc::clone(&self.gathers),
             deadline: Instant::now() + self.deadline.min(FOREVER),
             cost: self.cost.clone(),
         }

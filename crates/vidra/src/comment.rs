@@ -1,8 +1,8 @@
 //! Comments: threads, replies, and their text as people wrote it.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, Result};
 use crate::format::Moment;
@@ -12,7 +12,7 @@ use crate::upstream::call::{Call, Endpoint};
 use crate::upstream::{Scope, wire};
 
 /// A comment on a video, with the replies to it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CommentThread {
@@ -33,13 +33,13 @@ pub struct CommentThread {
     /// Whether everybody can see it.
     pub is_public: bool,
     /// Replies; absent when there are none to show.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub replies: Vec<Comment>,
 }
 
 /// A comment or a reply.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Comment {
@@ -65,13 +65,13 @@ pub struct Comment {
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2019-06-23T08:24:24.000Z"))]
     pub updated_at: Moment,
     /// The comment that it answers to; absent on a top-level comment.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub parent_id: Option<String>,
 }
 
 /// Which comments of a video to list, and how.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommentQuery {
     /// The order of threads.
     pub order: CommentOrder,

@@ -88,6 +88,19 @@ impl Error {
         })
     }
 
+    /// An error that was kept, told again.
+    pub(crate) fn retold(
+        kind: ErrorKind,
+        message: String,
+        details: Vec<String>,
+        reason: Option<Reason>,
+    ) -> Self {
+        Self::new(kind, message).with(|inner| {
+            inner.details = details;
+            inner.reason = reason;
+        })
+    }
+
     pub(crate) fn retry_in(self, wait: Option<Duration>) -> Self {
         self.with(|inner| inner.retry_after = wait)
     }

@@ -3,8 +3,8 @@
 
 use jiff::fmt::temporal::SpanParser;
 use jiff::tz::TimeZone;
-use jiff::{SpanRelativeTo, Timestamp, Unit};
-use serde::{Serialize, Serializer};
+use jiff::{SignedDuration, SpanRelativeTo, Timestamp, Unit};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A number as JavaScript's `Intl.NumberFormat("en-US", {notation: "compact"})` writes it.
 ///
@@ -102,6 +102,28 @@ pub fn age(at: Timestamp, now: Timestamp) -> String {
     format!("{count} {unit}{plural} ago")
 }
 
+/// When the wording of [`age`] changes next, where it is `now`.
+pub fn age_changes(at: Timestamp, now: Timestamp) -> Timestamp {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    let seconds = now.duration_since(at).as_secs();
+    let after = |unit: i64| (seconds / unit + 1) * unit;
+    let changes_at = match seconds {
+        ..MINUTE => MINUTE,
+        MINUTE..HOUR => after(MINUTE),
+        HOUR..DAY => after(HOUR),
+        _ => match seconds / DAY {
+            ..14 => after(DAY),
+            14..30 => after(7 * DAY).min(30 * DAY),
+            30..330 => after(30 * DAY),
+            330..365 => 365 * DAY,
+            _ => after(365 * DAY),
+        },
+    };
+    at.checked_add(SignedDuration::from_secs(changes_at)).unwrap_or(Timestamp::MAX)
+}
+
 /// An ISO 8601 duration in whole seconds: `PT3M34S`, `P1DT2H3M4S`, `P0D`. A text that is none is 0,
 /// because a video whose length is unknown is no reason to fail the answer it is in.
 pub fn parse_duration(text: &str) -> u64 {
@@ -137,6 +159,11 @@ impl Moment {
     pub(crate) fn age(self, now: Timestamp) -> String {
         self.0.map_or_else(String::new, |at| age(at, now))
     }
+
+    /// When [`Moment::age`] changes next.
+    pub(crate) fn age_changes(self, now: Timestamp) -> Option<Timestamp> {
+        self.0.map(|at| age_changes(at, now))
+    }
 }
 
 impl std::fmt::Display for Moment {
@@ -148,5 +175,12 @@ impl std::fmt::Display for Moment {
 impl Serialize for Moment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text: std::borrow::Cow<'_, str> = Deserialize::deserialize(deserializer)?;
+        Ok(Self::parse(Some(&text)))
     }
 }

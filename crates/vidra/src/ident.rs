@@ -7,7 +7,8 @@ pub mod link;
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result};
 use link::{Form, Link};
@@ -265,4 +266,17 @@ macro_rules! as_text {
         }
     )+};
 }
+/// Read back as it was written; what is no identifier is an error here too.
+macro_rules! from_text {
+    ($($id:ident),+) => {$(
+        impl<'de> Deserialize<'de> for $id {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text: std::borrow::Cow<'_, str> = Deserialize::deserialize(deserializer)?;
+                Self::bare(&text).ok_or_else(|| D::Error::custom("not an identifier"))
+            }
+        }
+    )+};
+}
+from_text!(VideoId, PlaylistId);
+
 as_text!(VideoId => "", PlaylistId => "", ChannelId => "", Handle => "@", CommentId => "");

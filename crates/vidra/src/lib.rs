@@ -42,6 +42,7 @@
 //! [`upstream::transport`] (one exchange). [`ident`], [`mod@format`] and
 //! [`selection`] are pure.
 
+pub mod ask;
 pub mod batch;
 pub mod cache;
 pub mod channel;
@@ -60,7 +61,10 @@ pub mod transcript;
 pub mod upstream;
 pub mod video;
 
+pub use ask::Ask;
 pub use batch::{BatchEvent, BatchQuery, BatchStatus, BatchSummary, VideoTranscript};
+pub use cache::freshness::{Life, Lifetimes, Resource};
+pub use cache::{CacheReport, Cached, Counts, Outcome};
 pub use channel::{Channel, ChannelVideo};
 pub use client::{Builder, Pacing, Vidra};
 pub use comment::{Comment, CommentOrder, CommentQuery, CommentThread};

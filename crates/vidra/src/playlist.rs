@@ -3,11 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::pin::pin;
+use std::slice;
 
 use futures_channel::mpsc;
-use futures_util::{Stream, TryStreamExt, future};
-use serde::Serialize;
+use futures_util::{FutureExt, Stream, StreamExt, TryStreamExt, future, stream};
+use serde::{Deserialize, Serialize};
 
+use crate::ask::{self, Ask};
+use crate::cache::gather::MOST_IDS;
+use crate::cache::{Cached, Key, Known};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Moment};
 use crate::ident::{PlaylistId, VideoId};
@@ -17,7 +21,7 @@ use crate::upstream::{Scope, the_one, wire};
 use crate::video::{self, Video, Withheld, without_comments};
 
 /// A playlist with all its videos.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Playlist {
@@ -40,13 +44,13 @@ pub struct Playlist {
     /// The videos in playlist order; one that stands twice is listed twice.
     pub videos: Vec<PlaylistVideo>,
     /// How many entries are private or deleted and therefore not listed; absent when none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub unavailable_count: usize,
 }
 
 /// A video as a playlist lists it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PlaylistVideo {
@@ -77,13 +81,13 @@ pub struct PlaylistVideo {
     /// The pictures there are.
     pub thumbnails: Thumbnails,
     /// The counts that the platform withholds; absent when it withholds none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<Withheld>,
 }
 
 /// A playlist without its videos.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PlaylistInfo {
     /// The playlist's id.
@@ -98,7 +102,7 @@ pub struct PlaylistInfo {
 }
 
 /// The ids of a playlist's entries.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PlaylistIds {
@@ -178,34 +182,43 @@ pub(crate) async fn info(scope: &Scope, id: &PlaylistId) -> Result<PlaylistInfo>
 }
 
 /// All entries, without details.
-pub(crate) async fn ids(scope: &Scope, id: &PlaylistId) -> Result<PlaylistIds> {
-    let entries = entries(scope, id, "Playlist", id).try_concat().await?;
-    let video_ids: Vec<VideoId> = entries.into_iter().flatten().collect();
-    Ok(PlaylistIds { id: id.clone(), count: video_ids.len(), video_ids })
+pub(crate) async fn all_entries(scope: &Scope, id: &PlaylistId) -> Result<Vec<Entry>> {
+    pages(scope, id, "Playlist", id).try_concat().await
+}
+
+impl PlaylistIds {
+    /// The ids of entries as [`Ask::PlaylistEntries`] gives them.
+    pub fn from_entries(id: PlaylistId, entries: &Cached) -> Result<Self> {
+        let entries: Vec<Entry> = entries.decode()?;
+        let video_ids: Vec<VideoId> = entries.into_iter().filter_map(|entry| entry.video).collect();
+        Ok(Self { id, count: video_ids.len(), video_ids })
+    }
 }
 
 /// The whole playlist. A playlist that is not there costs one unit: everything else starts when the
 /// first page is in. From then on pages, details and the playlist's own data are asked for side by
 /// side, so that the time is that of the pages, which can only be had one after the other.
 pub(crate) async fn complete(scope: &Scope, id: &PlaylistId) -> Result<Playlist> {
-    let mut pages = pin!(entries(scope, id, "Playlist", id));
+    let mut pages = pin!(entries(scope, id));
     let first = pages.try_next().await?.unwrap_or_default();
     let has_entries = !first.is_empty();
 
     let (chunks, queue) = mpsc::unbounded();
     let walk = async move {
-        let mut wanted = Wanted { chunks, asked: HashSet::new(), waiting: vec![] };
-        let mut order = first;
-        wanted.add(&order);
-        while let Some(page) = pages.try_next().await? {
-            wanted.add(&page);
+        let mut wanted = Wanted::to(chunks);
+        let mut order: Vec<Option<VideoId>> = vec![];
+        let mut next = Some(first);
+        while let Some(page) = next {
+            let page: Vec<_> = page.into_iter().map(|entry| entry.video).collect();
+            wanted.add(scope, &page).await;
             order.extend(page);
+            next = pages.try_next().await?;
         }
         wanted.flush();
-        Ok::<Vec<Entry>, Error>(order)
+        Ok::<_, Error>((order, wanted.known))
     };
     let head = async {
-        match info(scope, id).await {
+        match known_info(scope, id).await {
             // Some lists have entries and no data of their own; the entries are what was asked for.
             Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
                 Ok(PlaylistInfo::from_wire(id.clone(), wire::Playlist::default()))
@@ -214,12 +227,31 @@ pub(crate) async fn complete(scope: &Scope, id: &PlaylistId) -> Result<Playlist>
         }
     };
     let details = video::gather(scope, queue);
-    let (order, details, head) = future::try_join3(walk, details, head).await?;
-    Ok(in_order(head, &order, details))
+    let ((order, mut known), details, head) = future::try_join3(walk, details, head).await?;
+    known.extend(details);
+    Ok(in_order(head, &order, known))
+}
+
+/// The playlist's own data, from memory where it is there.
+async fn known_info(scope: &Scope, id: &PlaylistId) -> Result<PlaylistInfo> {
+    let key = Ask::PlaylistInfo(id.clone()).key();
+    if let Some(Known::Body(info)) = scope.cache.known(slice::from_ref(&key)).await.remove(0)
+        && let Ok(known) = info.decode()
+    {
+        return Ok(known);
+    }
+    let found = info(scope, id).await;
+    // Kept or not: this is for others.
+    let _ = scope.cache.keep(&key, found.as_ref().map_err(Error::clone).and_then(ask::json));
+    found
 }
 
 /// Lists the videos as the playlist has them; what has no details is private or deleted.
-fn in_order(info: PlaylistInfo, order: &[Entry], mut details: HashMap<VideoId, Video>) -> Playlist {
+fn in_order(
+    info: PlaylistInfo,
+    order: &[Option<VideoId>],
+    mut details: HashMap<VideoId, Video>,
+) -> Playlist {
     let mut still_to_come: HashMap<VideoId, usize> = HashMap::with_capacity(details.len());
     for id in order.iter().flatten() {
         *still_to_come.entry(*id).or_default() += 1;
@@ -236,21 +268,29 @@ fn in_order(info: PlaylistInfo, order: &[Entry], mut details: HashMap<VideoId, V
     Playlist::new(info, videos, unavailable)
 }
 
-/// Gathers ids over page borders into calls of fifty: pages come short, calls should not.
+/// Gathers ids over page borders into calls of fifty: pages come short, calls should not. What is
+/// known is not asked for.
 struct Wanted {
     chunks: mpsc::UnboundedSender<Vec<VideoId>>,
+    known: HashMap<VideoId, Video>,
     /// What has been asked for already, so that a video that stands twice is asked for once.
     asked: HashSet<VideoId>,
     waiting: Vec<VideoId>,
 }
 
 impl Wanted {
-    fn add(&mut self, page: &[Entry]) {
-        for id in page.iter().flatten() {
-            if self.asked.insert(*id) {
-                self.waiting.push(*id);
-            }
-            if self.waiting.len() == video::MOST_IDS {
+    fn to(chunks: mpsc::UnboundedSender<Vec<VideoId>>) -> Self {
+        Self { chunks, known: HashMap::new(), asked: HashSet::new(), waiting: vec![] }
+    }
+
+    async fn add(&mut self, scope: &Scope, page: &[Option<VideoId>]) {
+        let ids = page.iter().flatten().copied();
+        let new: Vec<VideoId> = ids.filter(|id| self.asked.insert(*id)).collect();
+        let (known, unknown) = video::known(scope, &new).await;
+        self.known.extend(known);
+        for id in unknown {
+            self.waiting.push(id);
+            if self.waiting.len() == MOST_IDS {
                 self.flush();
             }
         }
@@ -265,15 +305,16 @@ impl Wanted {
 }
 
 /// An entry as it is listed.
-pub(crate) struct Listed {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Entry {
     /// `None` where the platform does not tell which video it is.
-    pub(crate) video: Entry,
+    pub(crate) video: Option<VideoId>,
     /// Empty where the video is private or deleted.
     pub(crate) title: String,
     pub(crate) is_available: bool,
 }
 
-impl Listed {
+impl Entry {
     /// Private and deleted videos are listed under a title of the platform's, without an owner and
     /// without a date. In old answers no entry has those, so all three have to agree.
     fn from_wire(item: wire::PlaylistItem) -> Self {
@@ -291,33 +332,62 @@ impl Listed {
     }
 }
 
-/// The entries of a playlist with their titles, page by page.
-pub(crate) fn listing(scope: &Scope, id: &PlaylistId) -> impl Stream<Item = Result<Vec<Listed>>> {
-    let call = Call::new(Endpoint::PlaylistItems, "Playlist", id)
+/// The entries of a playlist, page by page: those that are known, or else asked for and kept once
+/// the last has come.
+pub(crate) fn entries(
+    scope: &Scope,
+    id: &PlaylistId,
+) -> impl Stream<Item = Result<Vec<Entry>>> + use<> {
+    let (scope, id) = (scope.clone(), id.clone());
+    let known = async move {
+        let key = Ask::PlaylistEntries(id.clone()).key();
+        let known = scope.cache.known(slice::from_ref(&key)).await.remove(0);
+        let entries = match known {
+            Some(Known::Body(entries)) => entries.decode::<Vec<Entry>>().ok(),
+            _ => None,
+        };
+        match entries {
+            Some(entries) => stream::iter([Ok(entries)]).left_stream(),
+            None => asked_and_kept(scope, &id, key).right_stream(),
+        }
+    };
+    known.flatten_stream()
+}
+
+fn asked_and_kept(
+    scope: Scope,
+    id: &PlaylistId,
+    key: Key,
+) -> impl Stream<Item = Result<Vec<Entry>>> + use<> {
+    let pages = Box::pin(pages(&scope, id, "Playlist", id));
+    stream::try_unfold((pages, vec![]), move |(mut pages, mut all)| {
+        let (scope, key) = (scope.clone(), key.clone());
+        async move {
+            let Some(page) = pages.try_next().await? else {
+                // Kept or not: this is for others.
+                let _ = scope.cache.keep(&key, ask::json(&all));
+                return Ok(None);
+            };
+            all.extend(page.iter().cloned());
+            Ok(Some((page, (pages, all))))
+        }
+    })
+}
+
+/// The entries of a playlist as the platform sends them. `what` and `subject` name it in errors: a
+/// channel's uploads are a playlist that the caller never heard of.
+pub(crate) fn pages<S: fmt::Display>(
+    scope: &Scope,
+    id: &PlaylistId,
+    what: &'static str,
+    subject: &S,
+) -> impl Stream<Item = Result<Vec<Entry>>> + use<S> {
+    let call = Call::new(Endpoint::PlaylistItems, what, subject)
+        // All parts that we ever serve: they do not change the cost.
         .with("part", "snippet,contentDetails")
         .with("playlistId", id.as_str())
         .with("maxResults", "50");
     scope
         .pages(call)
-        .map_ok(|page: Vec<wire::PlaylistItem>| page.into_iter().map(Listed::from_wire).collect())
-}
-
-/// An entry of a playlist; `None` where the platform does not tell which video it is.
-pub(crate) type Entry = Option<VideoId>;
-
-/// The entries of a playlist, page by page. `what` and `subject` name it in errors: a channel's
-/// uploads are a playlist that the caller never heard of.
-pub(crate) fn entries(
-    scope: &Scope,
-    id: &PlaylistId,
-    what: &'static str,
-    subject: &impl fmt::Display,
-) -> impl Stream<Item = Result<Vec<Entry>>> {
-    let call = Call::new(Endpoint::PlaylistItems, what, subject)
-        .with("part", "contentDetails")
-        .with("playlistId", id.as_str())
-        .with("maxResults", "50");
-    scope.pages(call).map_ok(|page: Vec<wire::PlaylistItem>| {
-        page.into_iter().map(wire::PlaylistItem::video_id).collect()
-    })
+        .map_ok(|page: Vec<wire::PlaylistItem>| page.into_iter().map(Entry::from_wire).collect())
 }

@@ -1,13 +1,13 @@
 //! Regions, interface languages and video categories.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::upstream::call::{Call, Endpoint};
 use crate::upstream::{Scope, wire};
 
 /// A region that the platform serves.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Region {
     /// The platform's id of it.
@@ -22,7 +22,7 @@ pub struct Region {
 }
 
 /// A language of the platform's interface.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Language {
     /// The platform's id of it.
@@ -37,7 +37,7 @@ pub struct Language {
 }
 
 /// A category that videos are filed under.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VideoCategory {

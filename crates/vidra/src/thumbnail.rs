@@ -36,7 +36,7 @@ impl Thumbnails {
 }
 
 /// One picture.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Thumbnail {
     /// On the platform's image host.

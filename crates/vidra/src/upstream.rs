@@ -26,7 +26,12 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::cache::Cache;
+use crate::cache::gather::Gather;
+use crate::channel;
 use crate::error::{Error, ErrorKind, Result};
+use crate::ident::VideoId;
+use crate::video::{self, Video};
 use call::Call;
 use classify::Fault;
 use quota::{Bucket, Charge, Ledger, Quota, Spent};
@@ -124,10 +129,19 @@ impl Cost {
 }
 
 /// One request of a caller on its way through: all its calls share a deadline and a bill.
+#[derive(Clone)]
 pub(crate) struct Scope {
     pub(crate) upstream: Arc<Upstream>,
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) gathers: Arc<Gathers>,
     pub(crate) deadline: Instant,
     pub(crate) cost: Cost,
+}
+
+/// Single lookups that are gathered into calls of fifty.
+pub(crate) struct Gathers {
+    pub(crate) videos: Arc<Gather<VideoId, Video>>,
+    pub(crate) channels: Arc<Gather<String, wire::Channel>>,
 }
 
 impl Scope {
@@ -248,16 +262,17 @@ impl Scope {
 
     /// Walks a list page by page. `nextPageToken` alone says whether there is more: short pages are
     /// not last pages, counts announce items that never come. A token seen before ends the walk.
-    pub(crate) fn pages<T>(&self, call: Call) -> impl Stream<Item = Result<Vec<T>>>
+    pub(crate) fn pages<T>(&self, call: Call) -> impl Stream<Item = Result<Vec<T>>> + use<T>
     where
         T: DeserializeOwned,
     {
-        let walk = Walk { call, next: Some(String::new()), seen: HashSet::new() };
+        let scope = self.clone();
+        let walk = Walk { scope, call, next: Some(String::new()), seen: HashSet::new() };
         stream::try_unfold(walk, |mut walk| async {
             let Some(token) = walk.next.take() else { return Ok(None) };
             let call = walk.call.clone();
             let call = if token.is_empty() { call } else { call.with("pageToken", token) };
-            let page: List<T> = self.fetch(&call).await?;
+            let page: List<T> = walk.scope.fetch(&call).await?;
             walk.next = page
                 .next_page_token
                 .filter(|token| !token.is_empty() && walk.seen.insert(token.clone()));
@@ -292,8 +307,22 @@ pub(crate) fn another(what: &str) -> Error {
     Error::new(ErrorKind::Upstream, format!("YouTube answered with another {what}"))
 }
 
+impl Default for Gathers {
+    fn default() -> Self {
+        Self {
+            videos: Arc::new(Gather::new("video", |scope, ids| {
+                Box::pin(async move { video::list(&scope, &ids).await })
+            })),
+            channels: Arc::new(Gather::new("channel", |scope, ids| {
+                Box::pin(async move { channel::list_by_id(&scope, &ids).await })
+            })),
+        }
+    }
+}
+
 /// Where a walk through pages stands.
 struct Walk {
+    scope: Scope,
     call: Call,
     /// The token of the page to ask for: empty for the first, `None` past the last.
     next: Option<String>,

@@ -3,17 +3,21 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::ask::{self, Ask};
+use crate::cache::freshness::Resource;
+use crate::cache::gather::MOST_IDS;
+use crate::cache::{Cached, Key, Known, Outcome, Want};
 use crate::error::{Error, Result};
 use crate::format::{self, Moment};
 use crate::ident::VideoId;
 use crate::thumbnail::Thumbnails;
 use crate::upstream::call::{Call, Endpoint};
-use crate::upstream::{Scope, another, the_one, wire};
+use crate::upstream::{Scope, wire};
 
 /// A video with everything the platform tells about it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Video {
@@ -59,13 +63,13 @@ pub struct Video {
     /// The pictures there are.
     pub thumbnails: Thumbnails,
     /// The counts that the platform withholds; absent when it withholds none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<Withheld>,
 }
 
 /// A count that the platform does not tell, and that is therefore 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Withheld {
@@ -144,37 +148,76 @@ pub(crate) fn without_comments(mut hidden: Vec<Withheld>) -> Vec<Withheld> {
     hidden
 }
 
-/// One video.
+/// One video, in a call with others that are asked for at the same time.
 pub(crate) async fn one(scope: &Scope, id: VideoId) -> Result<Video> {
-    let mut found = fetch(scope, vec![id]).await?;
-    match found.remove(&id) {
-        Some(video) => Ok(video),
-        None if found.is_empty() => Err(Error::not_found("Video", id)),
-        None => Err(another("video")),
-    }
+    let found = scope.gathers.videos.ask(scope, id).await?;
+    found.ok_or_else(|| Error::not_found("Video", id))
 }
 
-/// Videos in the order asked; unknown ones are left out.
+/// Videos in the order asked; unknown ones are left out. What is known is not asked for again.
 pub(crate) async fn many(scope: &Scope, ids: &[VideoId]) -> Result<Vec<Video>> {
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
-    let chunks: Vec<Vec<VideoId>> = distinct.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
-    let found = gather(scope, stream::iter(chunks)).await?;
+    let (mut found, unknown) = known(scope, &distinct).await;
+    let chunks: Vec<Vec<VideoId>> = unknown.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
+    found.extend(gather(scope, stream::iter(chunks)).await?);
     Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
 }
 
-/// The title alone.
-pub(crate) async fn title(scope: &Scope, id: VideoId) -> Result<VideoTitle> {
-    let call =
-        Call::new(Endpoint::Videos, "Video", &id).with("part", "snippet").with("id", id.as_str());
-    let items: Vec<wire::Video> = scope.list(&call).await?;
-    let video = the_one(items, "video", id.as_str(), |video| video.id.as_deref())?;
-    let video = video.ok_or_else(|| Error::not_found("Video", id))?;
-    Ok(VideoTitle { id, title: video.snippet.unwrap_or_default().title.unwrap_or_default() })
+/// Videos in the order asked, as one JSON list: as old as the oldest of them.
+pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId], want: Want) -> Result<Cached> {
+    let mut seen = HashSet::new();
+    let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+    let keys: Vec<Key> = distinct.iter().map(|id| Ask::Video(*id).key()).collect();
+    let known = match want {
+        Want::Usual => scope.cache.known(&keys).await,
+        Want::Newest => keys.iter().map(|_| None).collect(),
+    };
+    let mut oldest = scope.cache.new_of(Resource::Video);
+    let (mut bodies, mut unknown) = (HashMap::new(), vec![]);
+    for (id, known) in distinct.into_iter().zip(known) {
+        match known {
+            Some(Known::Body(video)) => {
+                if video.fresh_for() < oldest.fresh_for() {
+                    oldest = video.clone();
+                }
+                bodies.insert(id, video.body);
+            }
+            Some(Known::Nothing) => {}
+            None => unknown.push(id),
+        }
+    }
+    let outcome = if unknown.is_empty() { Outcome::Hit } else { Outcome::Miss };
+    let chunks: Vec<Vec<VideoId>> = unknown.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
+    for (id, video) in gather(scope, stream::iter(chunks)).await? {
+        bodies.insert(id, ask::json(&video)?);
+    }
+    let listed: Vec<&[u8]> =
+        ids.iter().filter_map(|id| bodies.get(id)).map(|body| &body[..]).collect();
+    let body = [&b"["[..], &listed.join(&b','), b"]"].concat();
+    scope.cache.count(Resource::Video, outcome);
+    Ok(Cached { body: body.into(), outcome, ..oldest })
 }
 
-/// The most ids that one call takes.
-pub(crate) const MOST_IDS: usize = 50;
+/// What is known of these, and which of them would have to be asked for.
+pub(crate) async fn known(
+    scope: &Scope,
+    ids: &[VideoId],
+) -> (HashMap<VideoId, Video>, Vec<VideoId>) {
+    let keys: Vec<Key> = ids.iter().map(|id| Ask::Video(*id).key()).collect();
+    let (mut found, mut unknown) = (HashMap::new(), vec![]);
+    for (id, known) in ids.iter().zip(scope.cache.known(&keys).await) {
+        match known {
+            Some(Known::Nothing) => {}
+            Some(Known::Body(video)) => match video.decode() {
+                Ok(video) => drop(found.insert(*id, video)),
+                Err(_) => unknown.push(*id),
+            },
+            None => unknown.push(*id),
+        }
+    }
+    (found, unknown)
+}
 
 /// How many detail calls are under way together.
 const CALLS_AT_ONCE: usize = 8;
@@ -194,8 +237,26 @@ pub(crate) async fn gather(
         .await
 }
 
-/// Up to fifty videos in one call. The platform drops unknown ids and keeps no order.
+/// Up to fifty videos in one call, kept for whoever asks for one of them.
 async fn fetch(scope: &Scope, ids: Vec<VideoId>) -> Result<HashMap<VideoId, Video>> {
+    let found = list(scope, &ids).await?;
+    // Where something came that nobody asked for, what did not come may still be there.
+    let has_strangers = found.keys().any(|id| !ids.contains(id));
+    for id in ids {
+        let key = Ask::Video(id).key();
+        let outcome = match found.get(&id) {
+            Some(video) => ask::json(video),
+            None if has_strangers => continue,
+            None => Err(Error::not_found("Video", id)),
+        };
+        // Kept or not: this is for others.
+        let _ = scope.cache.keep(&key, outcome);
+    }
+    Ok(found)
+}
+
+/// The call itself. The platform drops unknown ids and keeps no order.
+pub(crate) async fn list(scope: &Scope, ids: &[VideoId]) -> Result<HashMap<VideoId, Video>> {
     debug_assert!(ids.len() <= MOST_IDS, "the platform refuses more ids");
     let list = ids.iter().map(VideoId::as_str).collect::<Vec<_>>().join(",");
     let call = Call::new(Endpoint::Videos, "Video", &list)

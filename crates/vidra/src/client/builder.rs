@@ -11,6 +11,9 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::{FOREVER, Vidra};
+use crate::cache::freshness::Lifetimes;
+use crate::cache::store::{Memory, Store, Tiers};
+use crate::cache::{Cache, Want};
 use crate::transcript::clients::Clients;
 use crate::upstream::egress::{Care, Egress, Egresses};
 use crate::upstream::pace::Pace;
@@ -38,7 +41,16 @@ pub struct Builder {
     block_pause: Option<Duration>,
     pot_provider: Option<String>,
     clients: Clients,
+    cache_bytes: u64,
+    store: Option<Arc<dyn Store>>,
+    lifetimes: Lifetimes,
 }
+
+/// What is kept in memory unless something else is asked for: some twenty thousand videos.
+const CACHE_BYTES: u64 = 64 << 20;
+
+/// A platform in trouble is not helped by being asked again at once.
+const FAILURES_LAST: Duration = Duration::from_secs(1);
 
 /// How fast transcripts are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +105,9 @@ impl Default for Builder {
             block_pause: None,
             pot_provider: None,
             clients: Clients::builtin(),
+            cache_bytes: CACHE_BYTES,
+            store: None,
+            lifetimes: Lifetimes::default(),
         }
     }
 }
@@ -197,6 +212,24 @@ impl Builder {
         self
     }
 
+    /// How many bytes of answers are kept in memory; with 0 none are.
+    pub fn cache_bytes(mut self, limit: u64) -> Self {
+        self.cache_bytes = limit;
+        self
+    }
+
+    /// A store behind memory, in which answers outlive the process.
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// How long what is kept is good for.
+    pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
+        self.lifetimes = lifetimes;
+        self
+    }
+
     /// How carefully each address is used: with the platform itself very, with a stand-in not at all
     /// unless that was asked for.
     fn care(&self) -> Care {
@@ -243,9 +276,15 @@ impl Builder {
             key_rejected: AtomicBool::new(false),
             attempt_timeout: self.attempt_timeout,
         };
+        let keeps = self.cache_bytes > 0 || self.store.is_some();
+        let failures_last = if keeps { FAILURES_LAST } else { Duration::ZERO };
+        let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store);
         Vidra {
             upstream: Arc::new(upstream),
             web: Arc::new(web),
+            cache: Arc::new(Cache::new(tiers, self.lifetimes, failures_last)),
+            gathers: Arc::default(),
+            want: Want::Usual,
             deadline: self.deadline,
             batch_deadline: self.batch_deadline,
             search: self.search,

@@ -1,11 +1,20 @@
 //! Which track to read: pure.
 
+use std::fmt;
+
 use super::player::{Player, Track};
 use crate::language::LanguageCode;
 
 /// The languages that a caller wants, most wanted first; none for the language that is spoken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Languages(Vec<LanguageCode>);
+
+impl fmt::Display for Languages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let codes: Vec<&str> = self.0.iter().map(LanguageCode::as_str).collect();
+        f.write_str(&codes.join(","))
+    }
+}
 
 impl Languages {
     /// Reads `de` or `de,en`. `Err` says what is wrong with it.

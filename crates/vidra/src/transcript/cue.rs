@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One caption, times in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Cue {
 /// assert_eq!(json, r#"{"text":"Hello","duration":3.36,"offset":0,"lang":"en"}"#);
 /// # Ok::<_, serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TranscriptLine {
     /// What is said: no markup, no entities. May hold a line break where the caption does.
@@ -95,5 +95,12 @@ impl Serialize for Seconds {
             // The nearest double prints as the same three digits for the first 30,000 years.
             _ => serializer.serialize_f64(self.0 as f64 / 1_000.0),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Saturates at both ends.
+        f64::deserialize(deserializer).map(|seconds| Self((seconds * 1_000.0).round() as u64))
     }
 }

@@ -1,13 +1,13 @@
 //! Reads the player's answer: the tracks there are, or why there are none.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::reason::Reason;
 use crate::ident::VideoId;
 use crate::upstream::wire::innertube as wire;
 
 /// A caption track, as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CaptionTrack {

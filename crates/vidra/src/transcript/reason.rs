@@ -73,6 +73,22 @@ impl Reason {
         }
     }
 
+    /// The reason of a code, among those that say something lasting about a video.
+    pub(crate) fn from_code(code: &str) -> Option<Self> {
+        let lasting = [
+            Self::VideoUnavailable,
+            Self::Private,
+            Self::AgeRestricted,
+            Self::RegionBlocked,
+            Self::MembersOnly,
+            Self::NotStarted,
+            Self::Unplayable,
+            Self::CaptionsDisabled,
+            Self::LanguageUnavailable,
+        ];
+        lasting.into_iter().find(|reason| reason.code() == code)
+    }
+
     /// What can be done about it, in the library's terms.
     pub fn kind(self) -> ErrorKind {
         match self {

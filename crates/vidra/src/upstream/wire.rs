@@ -6,7 +6,7 @@
 macro_rules! shapes {
     ($($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })+) => {$(
         $(#[$meta])*
-        #[derive(Debug, Default, Deserialize)]
+        #[derive(Debug, Clone, Default, Deserialize)]
         #[serde(default, rename_all = "camelCase")]
         pub(crate) struct $name {
             $(
@@ -257,7 +257,7 @@ shapes! {
 }
 
 /// What an error says: an object, or a bare text that is all its message.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Said(Structured);
 
 impl Member for Said {

@@ -15,7 +15,13 @@ const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCA
 fn client(url: &str) -> Vidra {
     let retry = RetryPolicy { retries: 1, delay: std::time::Duration::ZERO };
     let key = ApiKey::new("demo-key");
-    Vidra::builder().key(key).data_api_url(url).transport(Network::new()).retry(retry).build()
+    Vidra::builder()
+        .cache_bytes(0)
+        .key(key)
+        .data_api_url(url)
+        .transport(Network::new())
+        .retry(retry)
+        .build()
 }
 
 fn video() -> VideoId {
@@ -66,6 +72,7 @@ async fn cookie_visitor_and_token_follow_no_redirect() {
         let listening = sim.listen(LOOPBACK).await.unwrap();
         let trap = elsewhere.listen(LOOPBACK).await.unwrap();
         let vidra = Vidra::builder()
+            .cache_bytes(0)
             .web_url(&listening.web_url())
             .pot_provider(&listening.url())
             .transport(Network::new())

@@ -82,6 +82,7 @@ impl Played {
     fn client(&self) -> Vidra {
         let retry = RetryPolicy { retries: 0, ..RetryPolicy::default() };
         Vidra::builder()
+            .cache_bytes(0)
             .web_url("http://recorded.invalid")
             .transport(self.clone())
             .block_pause(Duration::ZERO)

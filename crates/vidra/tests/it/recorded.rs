@@ -197,6 +197,7 @@ impl Recorded {
 
     fn client(&self) -> Vidra {
         Vidra::builder()
+            .cache_bytes(0)
             .key(ApiKey::new("a-key"))
             .transport(self.clone())
             .retry(RetryPolicy { retries: 0, delay: Duration::ZERO })

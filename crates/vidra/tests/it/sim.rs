@@ -13,6 +13,8 @@ pub(crate) fn client(sim: &Simulator) -> Vidra {
 /// The same, to be changed.
 pub(crate) fn builder(sim: &Simulator) -> Builder {
     Vidra::builder()
+        // What is tested is how the platform is asked; the cache has tests of its own.
+        .cache_bytes(0)
         .key(ApiKey::new("demo-key"))
         .data_api_url("http://sim.invalid/youtube/v3")
         .web_url("http://sim.invalid")

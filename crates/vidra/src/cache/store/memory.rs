@@ -76,6 +76,18 @@ impl Memory {
         self.records.clear();
     }
 
+    /// The most that it may hold, in bytes.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Every key, and what is kept under it takes up.
+    pub fn each(&self, mut visit: impl FnMut(&str, u64)) {
+        for (key, record) in self.records.iter() {
+            visit(&key, weight(&key, &record));
+        }
+    }
+
     /// How much there is now.
     pub fn held(&self) -> Usage {
         Usage { entries: self.records.len() as u64, bytes: self.records.weight() }

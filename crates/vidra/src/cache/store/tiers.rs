@@ -122,6 +122,16 @@ impl Tiers {
         TiersUsage { memory: self.memory.held(), far }
     }
 
+    /// Every key in memory, and what is kept under it takes up.
+    pub fn each_in_memory(&self, visit: impl FnMut(&str, u64)) {
+        self.memory.each(visit);
+    }
+
+    /// The most bytes that memory may hold.
+    pub fn memory_limit(&self) -> u64 {
+        self.memory.limit()
+    }
+
     /// Waits until the far store has been given all that was put: before a process ends.
     pub async fn settled(&self) {
         if let Some(far) = &self.far {

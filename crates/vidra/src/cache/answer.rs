@@ -1,0 +1,97 @@
+//! What the cache gives: an answer and how it came about, and an account of itself.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+
+use super::freshness::{Life, Resource};
+use super::store::Usage;
+use crate::error::Result;
+
+/// An answer as JSON, and how it came about.
+#[derive(Debug, Clone)]
+pub struct Cached {
+    /// The JSON.
+    pub body: Bytes,
+    /// Whether anybody had to be asked.
+    pub outcome: Outcome,
+    /// How long ago it was fetched.
+    pub age: Duration,
+    /// The ages at which it stops being good for one thing or another.
+    pub life: Life,
+}
+
+impl Cached {
+    /// For how much longer it is fresh.
+    pub fn fresh_for(&self) -> Duration {
+        self.life.ttl.saturating_sub(self.age)
+    }
+
+    /// Reads the JSON.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_slice(&self.body).map_err(|error| super::bug(&error.to_string()))
+    }
+}
+
+/// How an answer came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It was there and fresh.
+    Hit,
+    /// It was there and not fresh any more; it is being renewed, or could not be.
+    Stale,
+    /// The platform was asked.
+    Miss,
+    /// Somebody else was asking the platform.
+    Coalesced,
+}
+
+impl Outcome {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hit => "hit",
+            Self::Stale => "stale",
+            Self::Miss => "miss",
+            Self::Coalesced => "coalesced",
+        }
+    }
+}
+
+/// How often answers came about in each way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Fresh ones that were there.
+    pub hits: u64,
+    /// Ones that were there and not fresh any more.
+    pub stale: u64,
+    /// Ones that the platform was asked for.
+    pub misses: u64,
+    /// Ones that somebody else was asking the platform for.
+    pub coalesced: u64,
+}
+
+impl Counts {
+    /// The part of answers that were there, fresh or not; 0 where there were none.
+    pub fn hit_ratio(&self) -> f64 {
+        let there = self.hits + self.stale;
+        let all = there + self.misses + self.coalesced;
+        if all == 0 { 0.0 } else { there as f64 / all as f64 }
+    }
+}
+
+/// What the cache holds and what it was good for.
+#[derive(Debug, Clone)]
+pub struct CacheReport {
+    /// By kind: how answers came about, and how much of it memory holds.
+    pub resources: Vec<(Resource, Counts, Usage)>,
+    /// What memory holds in all, and the most that it may.
+    pub memory: Usage,
+    /// The most bytes that memory may hold.
+    pub memory_limit: u64,
+    /// What the store behind memory holds; `None` where there is none or it does not say.
+    pub far: Option<Usage>,
+    /// Whether the store behind memory failed when last tried.
+    pub is_far_failing: bool,
+}

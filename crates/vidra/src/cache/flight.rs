@@ -1,0 +1,173 @@
+//! Coalescing: whoever asks for what is being asked for already waits for that answer.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::{self, Either};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use super::store::Record;
+use crate::error::{Error, ErrorKind, Result};
+
+/// All that is being asked for, by key.
+pub(crate) struct Flights {
+    by_key: Mutex<HashMap<String, Flight>>,
+    /// How long a failure is told without asking again.
+    failures_last: Duration,
+}
+
+enum Flight {
+    UnderWay(UnderWay),
+    /// It failed. For a moment everybody who asks is told so: a platform in trouble is not helped by
+    /// a thousand who ask at once whether it still is.
+    Failed {
+        error: Error,
+        until: Instant,
+    },
+}
+
+#[derive(Clone)]
+struct UnderWay {
+    /// `None` until it has ended; closed where it ended without a word.
+    outcome: watch::Receiver<Option<Result<Record>>>,
+    /// When those who wait for it stop waiting.
+    overdue: Instant,
+}
+
+/// What one who comes to ask has to do.
+pub(crate) enum Boarding {
+    /// Ask, and say what came of it; or have it asked, and wait like everybody else.
+    Lead(Lead, Joined),
+    /// Wait for the one who asks.
+    Join(Joined),
+    /// It has just failed.
+    Failed(Error),
+}
+
+/// The duty to ask, and to tell. Dropped without a word, the next in line asks.
+pub(crate) struct Lead {
+    flights: Arc<Flights>,
+    key: String,
+    tell: watch::Sender<Option<Result<Record>>>,
+}
+
+/// A wait for somebody else's answer.
+pub(crate) struct Joined(UnderWay);
+
+/// Why a wait ended without an answer.
+pub(crate) enum Deserted {
+    /// The one who asked is gone.
+    WithoutAWord,
+    /// The one who asked takes too long, and may be waited for further.
+    Overdue(Joined),
+}
+
+impl Flights {
+    pub(crate) fn new(failures_last: Duration) -> Self {
+        Self { by_key: Mutex::default(), failures_last }
+    }
+
+    /// Joins the flight for `key`, or leads a new one. `known` is looked at under the same lock: an
+    /// answer that came a moment ago ends the matter.
+    pub(crate) fn board<F>(
+        self: &Arc<Self>,
+        key: &str,
+        patience: Duration,
+        known: impl FnOnce() -> Option<F>,
+    ) -> Result<Boarding, F> {
+        let now = Instant::now();
+        let mut flights = self.lock();
+        if let Some(flight) = flights.get(key) {
+            match flight {
+                Flight::UnderWay(flight) if flight.overdue > now => {
+                    return Ok(Boarding::Join(Joined(flight.clone())));
+                }
+                Flight::Failed { error, until } if *until > now => {
+                    return Ok(Boarding::Failed(error.clone()));
+                }
+                _ => {}
+            }
+        }
+        if let Some(found) = known() {
+            return Err(found);
+        }
+        let (tell, outcome) = watch::channel(None);
+        let flight = UnderWay { outcome, overdue: now + patience };
+        flights.insert(key.to_owned(), Flight::UnderWay(flight.clone()));
+        // Failures that nobody asked about again.
+        if flights.len().is_multiple_of(64) {
+            flights.retain(
+                |_, flight| !matches!(flight, Flight::Failed { until, .. } if *until <= now),
+            );
+        }
+        let lead = Lead { flights: Arc::clone(self), key: key.to_owned(), tell };
+        Ok(Boarding::Lead(lead, Joined(flight)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
+        self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lead {
+    /// Tells everybody who waits. What failed is told for a moment longer, unless it was our bug.
+    pub(crate) fn land(self, outcome: Result<Record>) {
+        if let Err(error) = &outcome
+            && error.kind() != ErrorKind::Internal
+            && let Entry::Occupied(mut flight) = self.flights.lock().entry(self.key.clone())
+            && self.is(flight.get())
+        {
+            let until = Instant::now() + self.flights.failures_last;
+            flight.insert(Flight::Failed { error: error.clone(), until });
+        }
+        self.tell.send_replace(Some(outcome));
+    }
+
+    /// Whether it is this flight, and not one that replaced it.
+    fn is(&self, flight: &Flight) -> bool {
+        matches!(flight, Flight::UnderWay(flight) if flight.outcome.same_channel(&self.tell.subscribe()))
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        let mut flights = self.flights.lock();
+        if flights.get(&self.key).is_some_and(|flight| self.is(flight)) {
+            flights.remove(&self.key);
+        }
+    }
+}
+
+impl Joined {
+    /// The answer of the one who asks, however long it takes.
+    pub(crate) async fn landed(self) -> Result<Result<Record>, Deserted> {
+        let Self(UnderWay { mut outcome, .. }) = self;
+        match outcome.wait_for(Option::is_some).await {
+            Ok(outcome) => Ok(outcome.clone().expect("this is what was waited for")),
+            Err(_) => Err(Deserted::WithoutAWord),
+        }
+    }
+
+    /// The same until it is overdue.
+    pub(crate) async fn landed_in_time(self) -> Result<Result<Record>, Deserted> {
+        let overdue = self.0.overdue;
+        let again = Self(self.0.clone());
+        match timeout_at(overdue, self.landed()).await {
+            Ok(ended) => ended,
+            Err(_) => Err(Deserted::Overdue(again)),
+        }
+    }
+}
+
+/// The answer of whichever of two is there first.
+pub(crate) async fn first(one: Joined, other: Joined) -> Result<Result<Record>, Deserted> {
+    match future::select(pin!(one.landed()), pin!(other.landed())).await {
+        Either::Left((Err(_), other)) => other.await,
+        Either::Right((Err(_), one)) => one.await,
+        Either::Left((ended, _)) | Either::Right((ended, _)) => ended,
+    }
+}

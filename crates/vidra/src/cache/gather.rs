@@ -1,0 +1,148 @@
+//! Single lookups that are under way together become one call of up to fifty.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use crate::error::Result;
+use crate::upstream::transport::BoxFuture;
+use crate::upstream::{Scope, another};
+
+/// The most ids that one call takes.
+pub(crate) const MOST_IDS: usize = 50;
+
+/// How long an id waits for others while a call is under way.
+const WINDOW: Duration = Duration::from_millis(25);
+
+/// One call for many: what came, by id.
+type Call<Id, T> = fn(Scope, Vec<Id>) -> BoxFuture<'static, Result<HashMap<Id, T>>>;
+
+/// Gathers ids into calls: at once when nothing is under way, otherwise when a call returns, when
+/// [`WINDOW`] is over, or when there are fifty.
+pub(crate) struct Gather<Id, T> {
+    what: &'static str,
+    call: Call<Id, T>,
+    state: Mutex<State<Id, T>>,
+}
+
+struct State<Id, T> {
+    waiting: Vec<Waiting<Id, T>>,
+    /// Calls under way.
+    calls: usize,
+    /// Counts departures, so that a timer knows whether those it was set for have left.
+    departures: u64,
+}
+
+struct Waiting<Id, T> {
+    id: Id,
+    scope: Scope,
+    tell: oneshot::Sender<Result<Option<T>>>,
+}
+
+impl<Id, T> Gather<Id, T>
+where
+    Id: Clone + Eq + Hash + Send + Sync + 'static,
+    T: Clone + Send + 'static,
+{
+    pub(crate) fn new(what: &'static str, call: Call<Id, T>) -> Self {
+        let state = State { waiting: vec![], calls: 0, departures: 0 };
+        Self { what, call, state: Mutex::new(state) }
+    }
+
+    /// Asks for one. `None` where the platform does not know it. The call is on the bill of the first
+    /// who waited for it.
+    pub(crate) async fn ask(self: &Arc<Self>, scope: &Scope, id: Id) -> Result<Option<T>> {
+        let (tell, told) = oneshot::channel();
+        {
+            let mut state = self.lock();
+            state.waiting.push(Waiting { id, scope: scope.clone(), tell });
+            if state.calls == 0 || state.waiting.len() == MOST_IDS {
+                self.depart(&mut state);
+            } else if state.waiting.len() == 1 {
+                self.depart_in_time(state.departures);
+            }
+        }
+        told.await.unwrap_or_else(|_| Err(super::bug("a gathered call ended without a word")))
+    }
+
+    fn depart(self: &Arc<Self>, state: &mut State<Id, T>) {
+        let batch = std::mem::take(&mut state.waiting);
+        let Some(first) = batch.first() else { return };
+        let mut scope = first.scope.clone();
+        scope.deadline =
+            batch.iter().map(|waiting| waiting.scope.deadline).max().expect("not empty");
+        state.calls += 1;
+        state.departures += 1;
+        let returned = Returned(Arc::clone(self));
+        tokio::spawn(async move {
+            let ids: Vec<Id> = batch.iter().map(|waiting| waiting.id.clone()).collect();
+            let outcome = (returned.0.call)(scope, ids).await;
+            tell(batch, outcome, returned.0.what);
+        });
+    }
+
+    fn depart_in_time(self: &Arc<Self>, departures: u64) {
+        let gather = Arc::clone(self);
+        tokio::spawn(async move {
+            sleep(WINDOW).await;
+            let mut state = gather.lock();
+            if state.departures == departures {
+                gather.depart(&mut state);
+            }
+        });
+    }
+}
+
+impl<Id, T> Gather<Id, T> {
+    fn lock(&self) -> MutexGuard<'_, State<Id, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that is over, also by a panic: those who gathered meanwhile leave.
+struct Returned<Id, T>(Arc<Gather<Id, T>>)
+where
+    Id: Clone + Eq + Hash + Send + Sync + 'static,
+    T: Clone + Send + 'static;
+
+impl<Id, T> Drop for Returned<Id, T>
+where
+    Id: Clone + Eq + Hash + Send + Sync + 'static,
+    T: Clone + Send + 'static,
+{
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.calls -= 1;
+        self.0.depart(&mut state);
+    }
+}
+
+/// Gives everybody what came for its id. Where something came that nobody asked for, whoever goes
+/// without may have been meant: another's data must not pass for "not found".
+fn tell<Id: Eq + Hash, T: Clone>(
+    batch: Vec<Waiting<Id, T>>,
+    outcome: Result<HashMap<Id, T>>,
+    what: &str,
+) {
+    let outcome = outcome.map(|found| {
+        let is_asked = |id: &Id| batch.iter().any(|waiting| waiting.id == *id);
+        let has_strangers = !found.keys().all(is_asked);
+        (found, has_strangers)
+    });
+    for waiting in batch {
+        let answer = match &outcome {
+            Err(error) => Err(error.clone()),
+            Ok((found, has_strangers)) => match found.get(&waiting.id) {
+                Some(item) => Ok(Some(item.clone())),
+                None if *has_strangers => Err(another(what)),
+                None => Ok(None),
+            },
+        };
+        // Who is gone needs no answer.
+        let _ = waiting.tell.send(answer);
+    }
+}
