@@ -1,31 +1,45 @@
 //! What every request passes, from the outside in, each with the reason it stands where it does.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderName, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use http_body_util::BodyExt;
 use tower_http::catch_panic::CatchPanicLayer;
 use vidra::{Cost, Vidra};
 
+use crate::config::Config;
+use crate::ready::Shelf;
 use crate::typed_url::shown_path;
 use crate::{problem, reply};
 
-const QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
+pub(crate) const QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
 
 /// Wraps the routes. The last layer added is the first to see a request.
-pub(crate) fn around(routes: Router, vidra: Vidra) -> Router {
+pub(crate) fn around(routes: Router, vidra: Vidra, shelf: Arc<Shelf>, config: Config) -> Router {
     routes
-        // Innermost: it needs the finished answer and nothing else.
-        .layer(middleware::from_fn(reply::not_modified))
+        // Innermost: it needs the handler's answer and nothing else.
+        .layer(middleware::from_fn_with_state(shelf, reply::finished))
         // Inside the log, so that a bug is logged as the 500 that the caller sees.
         .layer(CatchPanicLayer::custom(problem::after_panic))
         // Outermost: every answer, also 404 and 405, has a cost and a line in the log.
-        .layer(middleware::from_fn(move |request, next| bill(vidra.clone(), request, next)))
+        .layer(middleware::from_fn(move |request: Request, next| {
+            let wants_newest = config.callers_may_refresh && asks_for_newest(request.headers());
+            let vidra = if wants_newest { vidra.refreshing() } else { vidra.clone() };
+            bill(vidra, request, next)
+        }))
+}
+
+/// Whether a caller will not do with what is kept.
+fn asks_for_newest(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|it| it.to_str().ok());
+    let mut directives = values.flat_map(|value| value.split(',')).map(str::trim);
+    directives.any(|directive| directive.eq_ignore_ascii_case("no-cache"))
 }
 
 /// Gives the request a bill of its own, tells it in the answer, and logs one line.
@@ -72,7 +86,7 @@ struct LogLine {
 impl Drop for LogLine {
     fn drop(&mut self) {
         let Self { method, path, .. } = self;
-        let elapsed_ms = self.started.elapsed().as_millis();
+        let elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let cost = self.cost.units();
         match self.status {
             Some(status) => {

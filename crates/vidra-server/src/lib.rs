@@ -1,41 +1,72 @@
 //! The REST service: thin doors onto [`vidra::Vidra`].
 //!
-//! [`app`] is a function of the client, so that tests call it without a socket; [`serve`] puts it
+//! [`App`] is a function of the client, so that tests call it without a socket; [`serve()`] puts it
 //! behind a listener. [`routes`] holds the whole URL table, [`problem`] the only mapping of errors
 //! to HTTP.
 
+mod config;
 mod extract;
 mod layers;
 pub mod problem;
 mod progress;
+mod ready;
 mod reply;
 pub mod routes;
+mod serve;
 mod typed_url;
 
-use std::future::{Future, IntoFuture};
-use std::io;
+use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::Router;
-use tokio::net::TcpListener;
+use axum::body::Body;
+use axum::http::uri::PathAndQuery;
+use axum::http::{Request, Response};
+use tower::ServiceExt;
 use vidra::Vidra;
 
-/// The whole service.
-pub fn app(vidra: Vidra) -> Router {
-    let (routes, document) = routes::routes();
-    let routes = layers::around(routes.with_state(document.into()), vidra);
-    typed_url::before_routing(routes)
+pub use config::Config;
+pub use serve::serve;
+
+use ready::Shelf;
+
+/// The whole service. Cheap to clone.
+#[derive(Clone)]
+pub struct App {
+    vidra: Vidra,
+    shelf: Arc<Shelf>,
+    routes: Router,
 }
 
-/// Serves `app` until `shutdown` resolves, then lets what is under way finish, until `give_up`
-/// resolves: a client that never ends its request must not keep the process alive.
-pub async fn serve(
-    listener: TcpListener,
-    app: Router,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-    give_up: impl Future<Output = ()>,
-) -> io::Result<()> {
-    tokio::select! {
-        done = axum::serve(listener, app).with_graceful_shutdown(shutdown).into_future() => done,
-        () = give_up => Ok(()),
+/// What a request asked for, as it was written.
+#[derive(Clone)]
+struct Target(PathAndQuery);
+
+impl App {
+    /// The service over a client.
+    pub fn new(vidra: Vidra, config: Config) -> Self {
+        let shelf = Arc::new(Shelf::new(config.ready_bytes));
+        let (routes, document) = routes::routes();
+        let routes = routes.with_state(document.into());
+        let routes = layers::around(routes, vidra.clone(), Arc::clone(&shelf), config);
+        Self { vidra, shelf, routes: typed_url::before_routing(routes) }
+    }
+
+    /// Answers a request: at once where the answer is ready, and else by way of the routes.
+    pub async fn answer<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+        if let Some(ready) = self.shelf.answer(&self.vidra, method, uri, headers) {
+            return ready;
+        }
+        let mut request = request.map(Body::new);
+        if let Some(target) = request.uri().path_and_query().cloned() {
+            request.extensions_mut().insert(Target(target));
+        }
+        let answered: Result<_, Infallible> = self.routes.clone().oneshot(request).await;
+        answered.unwrap_or_else(|never| match never {})
     }
 }

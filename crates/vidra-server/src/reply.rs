@@ -1,40 +1,75 @@
-//! Answers: JSON with an `ETag`, and 304 for callers who have it already.
+//! Answers that are made anew each time: JSON with an `ETag`, and 304 for callers who have it already.
+//! Those that come from the cache are in [`ready`](crate::ready).
 
+use std::sync::Arc;
+
+use axum::Extension;
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+use vidra::{Ask, Vidra};
 
+use crate::Target;
 use crate::problem::Problem;
+use crate::ready::{Kept, Shelf};
 
 /// A value as JSON, with a strong `ETag` that changes only when the bytes do.
 pub(crate) struct Reply<T>(pub(crate) T);
 
-/// What handlers return.
+/// What handlers return that ask nobody.
 pub(crate) type Answer<T> = Result<Reply<T>, Problem>;
+
+/// What handlers return whose answers are kept.
+pub(crate) type KeptAnswer = Result<Kept, Problem>;
+
+/// The answer to `ask`, as it is kept.
+pub(crate) async fn kept(vidra: &Vidra, ask: Ask) -> KeptAnswer {
+    Ok(Kept::new(ask.resource(), vidra.ask(&ask).await?))
+}
+
+impl Kept {
+    /// Reads what is kept.
+    pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        serde_json::from_slice(&self.body).map_err(Problem::after_bug)
+    }
+
+    /// Something else that is made of it.
+    pub(crate) fn map<T: DeserializeOwned, U: Serialize>(self, make: fn(T) -> U) -> KeptAnswer {
+        let made = make(self.decode()?);
+        self.with(&made)
+    }
+
+    /// The same with another body.
+    pub(crate) fn with(mut self, value: &impl Serialize) -> KeptAnswer {
+        self.body = serde_json::to_vec(value).map_err(Problem::after_bug)?.into();
+        Ok(self)
+    }
+}
+
+/// Left to be finished by a layer that knows what the caller has and takes.
+impl IntoResponse for Kept {
+    fn into_response(self) -> Response {
+        Extension(Arc::new(self)).into_response()
+    }
+}
 
 impl<T: Serialize> IntoResponse for Reply<T> {
     fn into_response(self) -> Response {
         match serde_json::to_vec(&self.0) {
-            Ok(bytes) => tagged("application/json", bytes),
+            Ok(bytes) => tagged(bytes),
             Err(error) => Problem::after_bug(error).into_response(),
         }
     }
 }
 
-impl Reply<()> {
-    /// Text of another type, with the same headers.
-    pub(crate) fn text(content_type: &'static str, text: String) -> Response {
-        tagged(content_type, text.into_bytes())
-    }
-}
-
-fn tagged(content_type: &'static str, bytes: Vec<u8>) -> Response {
+fn tagged(bytes: Vec<u8>) -> Response {
     let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         // Every answer is asked for anew; a caller's copy is good if its ETag still matches.
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (header::ETAG, etag(&bytes)),
@@ -42,7 +77,7 @@ fn tagged(content_type: &'static str, bytes: Vec<u8>) -> Response {
     (headers, bytes).into_response()
 }
 
-fn etag(bytes: &[u8]) -> HeaderValue {
+pub(crate) fn etag(bytes: &[u8]) -> HeaderValue {
     use std::fmt::Write;
     let digest = Sha256::digest(bytes);
     let mut text = String::with_capacity(34);
@@ -54,11 +89,21 @@ fn etag(bytes: &[u8]) -> HeaderValue {
     HeaderValue::try_from(text).expect("hexadecimal digits in quotes")
 }
 
-/// Turns a success into 304 where the caller named its `ETag`.
-pub(crate) async fn not_modified(request: Request, next: Next) -> Response {
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    let known = request.headers().get(header::IF_NONE_MATCH).cloned();
+/// Finishes answers: those that are kept, and 304 where the caller named its `ETag`.
+pub(crate) async fn finished(
+    State(shelf): State<Arc<Shelf>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (method, headers) = (request.method().clone(), request.headers().clone());
+    let is_read = matches!(method, Method::GET | Method::HEAD);
+    let target = request.extensions().get::<Target>().cloned();
     let mut response = next.run(request).await;
+    if let Some(kept) = response.extensions_mut().remove::<Arc<Kept>>() {
+        let target = target.as_ref().map_or("", |Target(target)| target.as_str());
+        return shelf.finish(target, &headers, &kept);
+    }
+    let known = headers.get(header::IF_NONE_MATCH).cloned();
     let Some(known) = known.filter(|_| is_read && response.status() == StatusCode::OK) else {
         return response;
     };
@@ -73,7 +118,7 @@ pub(crate) async fn not_modified(request: Request, next: Next) -> Response {
 }
 
 /// Whether an `If-None-Match` list names this tag; by the weak comparison that the header asks for.
-fn names(known: &HeaderValue, etag: &HeaderValue) -> bool {
+pub(crate) fn names(known: &HeaderValue, etag: &HeaderValue) -> bool {
     let (Ok(known), Ok(etag)) = (known.to_str(), etag.to_str()) else { return false };
     known.split(',').map(str::trim).any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
 }

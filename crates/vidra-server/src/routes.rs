@@ -73,6 +73,7 @@ pub(crate) fn routes() -> (Router<Document>, openapi::OpenApi) {
         .routes(routes!(region::get_video_categories))
         .routes(routes!(link::parse_link))
         .routes(routes!(status::get_quota))
+        .routes(routes!(status::get_cache))
         .routes(routes!(status::get_health))
         .routes(routes!(status::get_readiness))
         .routes(routes!(get_openapi))

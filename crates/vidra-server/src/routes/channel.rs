@@ -1,11 +1,13 @@
 //! `/api/channel/…`.
 
 use axum::Extension;
-use vidra::{Channel, ChannelRef, ChannelVideo, Vidra};
+use jiff::Timestamp;
+use vidra::{Ask, Channel, ChannelRef, ChannelVideo, Resource, Vidra};
 
 use crate::extract::{Id, Query};
 use crate::problem::AskErrors;
-use crate::reply::{Answer, Reply};
+use crate::ready::Kept;
+use crate::reply::{KeptAnswer, kept};
 
 /// One channel.
 #[utoipa::path(
@@ -16,8 +18,8 @@ use crate::reply::{Answer, Reply};
 pub(super) async fn get_channel(
     Extension(vidra): Extension<Vidra>,
     Id(channel): Id<ChannelRef>,
-) -> Answer<Channel> {
-    Ok(Reply(vidra.channel(&channel).await?))
+) -> KeptAnswer {
+    kept(&vidra, Ask::Channel(channel)).await
 }
 
 /// The newest uploads of a channel.
@@ -33,8 +35,13 @@ pub(super) async fn get_channel_videos(
     Extension(vidra): Extension<Vidra>,
     Id(channel): Id<ChannelRef>,
     mut query: Query,
-) -> Answer<Vec<ChannelVideo>> {
+) -> KeptAnswer {
     let limit = query.whole("limit", 1..=50, 5);
     query.check()?;
-    Ok(Reply(vidra.channel_videos(&channel, limit).await?))
+    let uploads = vidra.ask(&Ask::Uploads(channel)).await?;
+    let now = Timestamp::now();
+    let (newest, changes) = vidra::channel::newest(&uploads, limit, now)?;
+    let mut kept = Kept::new(Resource::Uploads, uploads).with(&newest)?;
+    kept.true_for = changes.map(|changes| changes.duration_since(now).unsigned_abs());
+    Ok(kept)
 }

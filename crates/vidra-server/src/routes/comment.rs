@@ -1,11 +1,11 @@
 //! `/api/comments/…` and `/api/comment-replies/…`.
 
 use axum::Extension;
-use vidra::{Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId, Vidra};
+use vidra::{Ask, Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId, Vidra};
 
 use crate::extract::{Id, Query};
 use crate::problem::AskErrors;
-use crate::reply::{Answer, Reply};
+use crate::reply::{KeptAnswer, kept};
 
 /// The longest search text that is passed on.
 const LONGEST_SEARCH: usize = 200;
@@ -26,7 +26,7 @@ pub(super) async fn get_comments(
     Extension(vidra): Extension<Vidra>,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> Answer<Vec<CommentThread>> {
+) -> KeptAnswer {
     let order = [("time", CommentOrder::Time), ("relevance", CommentOrder::Relevance)];
     let wanted = CommentQuery {
         order: query.choice("order", &order),
@@ -39,7 +39,7 @@ pub(super) async fn get_comments(
         query.fault("search", format!("must be plain text of up to {LONGEST_SEARCH} characters"));
     }
     query.check()?;
-    Ok(Reply(vidra.comments(video, &wanted).await?))
+    kept(&vidra, Ask::Comments(video, wanted)).await
 }
 
 /// The comment threads that the platform ranks highest.
@@ -55,10 +55,10 @@ pub(super) async fn get_top_comments(
     Extension(vidra): Extension<Vidra>,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> Answer<Vec<CommentThread>> {
+) -> KeptAnswer {
     let limit = query.whole("limit", 1..=1000, 10);
     query.check()?;
-    Ok(Reply(vidra.comments(video, &CommentQuery::top(limit)).await?))
+    kept(&vidra, Ask::Comments(video, CommentQuery::top(limit))).await
 }
 
 /// All replies to a comment.
@@ -70,6 +70,6 @@ pub(super) async fn get_top_comments(
 pub(super) async fn get_comment_replies(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<CommentId>,
-) -> Answer<Vec<Comment>> {
-    Ok(Reply(vidra.comment_replies(&id).await?))
+) -> KeptAnswer {
+    kept(&vidra, Ask::Replies(id)).await
 }

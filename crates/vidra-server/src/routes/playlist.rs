@@ -1,11 +1,14 @@
 //! `/api/playlist/…`.
 
 use axum::Extension;
-use vidra::{Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Selected, Selection, Vidra};
+use vidra::{
+    Ask, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected, Selection, Vidra,
+};
 
 use crate::extract::{Id, JsonBody};
 use crate::problem::{AskErrors, BodyErrors};
-use crate::reply::{Answer, Reply};
+use crate::ready::Kept;
+use crate::reply::{Answer, KeptAnswer, Reply, kept};
 
 /// A playlist with all its videos, their numbers and total length.
 #[utoipa::path(
@@ -16,8 +19,8 @@ use crate::reply::{Answer, Reply};
 pub(super) async fn get_playlist(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<PlaylistId>,
-) -> Answer<Playlist> {
-    Ok(Reply(vidra.playlist(&id).await?))
+) -> KeptAnswer {
+    kept(&vidra, Ask::Playlist(id)).await
 }
 
 /// A playlist without its videos.
@@ -29,8 +32,8 @@ pub(super) async fn get_playlist(
 pub(super) async fn get_playlist_info(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<PlaylistId>,
-) -> Answer<PlaylistInfo> {
-    Ok(Reply(vidra.playlist_info(&id).await?))
+) -> KeptAnswer {
+    kept(&vidra, Ask::PlaylistInfo(id)).await
 }
 
 /// The ids of all entries of a playlist.
@@ -42,8 +45,10 @@ pub(super) async fn get_playlist_info(
 pub(super) async fn get_playlist_ids(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<PlaylistId>,
-) -> Answer<PlaylistIds> {
-    Ok(Reply(vidra.playlist_ids(&id).await?))
+) -> KeptAnswer {
+    let entries = vidra.ask(&Ask::PlaylistEntries(id.clone())).await?;
+    let ids = PlaylistIds::from_entries(id, &entries)?;
+    Kept::new(Resource::Playlist, entries).with(&ids)
 }
 
 /// A playlist, filtered, then sorted, then sliced. No body keeps everything.

@@ -1,11 +1,11 @@
 //! `/api/i18n/…` and `/api/video-categories`.
 
 use axum::Extension;
-use vidra::{CategoryQuery, Language, LanguageCode, Region, VideoCategory, Vidra};
+use vidra::{Ask, CategoryQuery, Language, LanguageCode, Region, VideoCategory, Vidra};
 
 use crate::extract::Query;
 use crate::problem::{AskErrors, Problem};
-use crate::reply::{Answer, Reply};
+use crate::reply::{KeptAnswer, kept};
 
 /// The most category ids, as the platform takes them.
 const MOST_CATEGORIES: usize = 50;
@@ -16,12 +16,8 @@ const MOST_CATEGORIES: usize = 50;
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", pattern = "^[A-Za-z0-9_-]{2,20}$", example = "en")),
     responses((status = 200, description = "The regions", body = Vec<Region>), AskErrors)
 )]
-pub(super) async fn get_regions(
-    Extension(vidra): Extension<Vidra>,
-    query: Query,
-) -> Answer<Vec<Region>> {
-    let hl = language(query)?;
-    Ok(Reply(vidra.regions(hl.as_ref().map(LanguageCode::as_str)).await?))
+pub(super) async fn get_regions(Extension(vidra): Extension<Vidra>, query: Query) -> KeptAnswer {
+    kept(&vidra, Ask::Regions(language(query)?)).await
 }
 
 /// The languages of the platform's interface.
@@ -30,12 +26,8 @@ pub(super) async fn get_regions(
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", pattern = "^[A-Za-z0-9_-]{2,20}$", example = "en")),
     responses((status = 200, description = "The languages", body = Vec<Language>), AskErrors)
 )]
-pub(super) async fn get_languages(
-    Extension(vidra): Extension<Vidra>,
-    query: Query,
-) -> Answer<Vec<Language>> {
-    let hl = language(query)?;
-    Ok(Reply(vidra.languages(hl.as_ref().map(LanguageCode::as_str)).await?))
+pub(super) async fn get_languages(Extension(vidra): Extension<Vidra>, query: Query) -> KeptAnswer {
+    kept(&vidra, Ask::Languages(language(query)?)).await
 }
 
 /// Video categories, of a region or by id.
@@ -51,7 +43,7 @@ pub(super) async fn get_languages(
 pub(super) async fn get_video_categories(
     Extension(vidra): Extension<Vidra>,
     mut query: Query,
-) -> Answer<Vec<VideoCategory>> {
+) -> KeptAnswer {
     let ids: Vec<String> = query.list("ids").into_iter().map(str::to_owned).collect();
     let region = query.text("region").map(str::to_ascii_uppercase);
     let wanted = match region {
@@ -69,7 +61,7 @@ pub(super) async fn get_video_categories(
         }
     };
     let hl = language(query)?;
-    Ok(Reply(vidra.video_categories(&wanted, hl.as_ref().map(LanguageCode::as_str)).await?))
+    kept(&vidra, Ask::Categories(wanted, hl)).await
 }
 
 fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
@@ -84,8 +76,8 @@ fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
 }
 
 /// `hl`, read last: whatever was wrong with the query ends the request here.
-fn language(mut query: Query) -> Result<Option<LanguageCode>, Problem> {
-    let hl = query.parsed("hl");
+fn language(mut query: Query) -> Result<Option<String>, Problem> {
+    let hl: Option<LanguageCode> = query.parsed("hl");
     query.check()?;
-    Ok(hl)
+    Ok(hl.map(|code| code.to_string()))
 }

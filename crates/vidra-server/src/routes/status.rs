@@ -3,7 +3,8 @@
 use axum::Extension;
 use serde::Serialize;
 use utoipa::ToSchema;
-use vidra::{Quota, Vidra};
+use vidra::cache::store::Usage;
+use vidra::{Counts, Quota, Resource, Vidra};
 
 use crate::reply::{Answer, Reply};
 
@@ -14,6 +15,102 @@ use crate::reply::{Answer, Reply};
 )]
 pub(super) async fn get_quota(Extension(vidra): Extension<Vidra>) -> Answer<Quota> {
     Ok(Reply(vidra.quota().await?))
+}
+
+/// What is kept, and what that was good for.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CacheState {
+    /// The part of all answers that were there, fresh or stale, from 0 to 1.
+    #[schema(minimum = 0, maximum = 1, example = 0.93)]
+    hit_ratio: f64,
+    /// What memory holds.
+    memory: Held,
+    /// What the store behind memory holds; absent where there is none or it does not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    store: Option<Held>,
+    /// The same by kind.
+    resources: Vec<ResourceState>,
+}
+
+/// How much is held.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Held {
+    /// Answers.
+    entries: u64,
+    /// What they take up.
+    bytes: u64,
+    /// The most bytes; absent where that is the store's own business.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    limit: Option<u64>,
+}
+
+/// What is kept of one kind, and what that was good for.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceState {
+    /// The kind.
+    #[schema(example = "video")]
+    name: &'static str,
+    /// Answers in memory.
+    entries: u64,
+    /// What they take up.
+    bytes: u64,
+    /// Answers that were there and fresh.
+    hits: u64,
+    /// Answers that were there and not fresh any more.
+    stale: u64,
+    /// Answers that YouTube was asked for.
+    misses: u64,
+    /// Answers that YouTube was being asked for already.
+    coalesced: u64,
+    /// The part that were there, fresh or stale, from 0 to 1.
+    #[schema(minimum = 0, maximum = 1, example = 0.93)]
+    hit_ratio: f64,
+}
+
+impl From<(Resource, Counts, Usage)> for ResourceState {
+    fn from((resource, counts, held): (Resource, Counts, Usage)) -> Self {
+        Self {
+            name: resource.name(),
+            entries: held.entries,
+            bytes: held.bytes,
+            hits: counts.hits,
+            stale: counts.stale,
+            misses: counts.misses,
+            coalesced: counts.coalesced,
+            hit_ratio: rounded(counts.hit_ratio()),
+        }
+    }
+}
+
+/// To three digits, which is more than anybody needs.
+fn rounded(ratio: f64) -> f64 {
+    (ratio * 1000.0).round() / 1000.0
+}
+
+/// What is kept, and what that was good for. Asks nobody.
+#[utoipa::path(
+    get, path = "/api/cache", tag = "Service",
+    responses((status = 200, description = "Counts, bytes and hit ratios since the service began", body = CacheState))
+)]
+pub(super) async fn get_cache(Extension(vidra): Extension<Vidra>) -> Reply<CacheState> {
+    let report = vidra.cache_report().await;
+    let all = report.resources.iter().fold(Counts::default(), |all, (_, counts, _)| Counts {
+        hits: all.hits + counts.hits,
+        stale: all.stale + counts.stale,
+        misses: all.misses + counts.misses,
+        coalesced: all.coalesced + counts.coalesced,
+    });
+    let held = |Usage { entries, bytes }, limit| Held { entries, bytes, limit };
+    Reply(CacheState {
+        hit_ratio: rounded(all.hit_ratio()),
+        memory: held(report.memory, Some(report.memory_limit)),
+        store: report.far.map(|far| held(far, None)),
+        resources: report.resources.into_iter().map(ResourceState::from).collect(),
+    })
 }
 
 /// Whether the service is there.
@@ -50,6 +147,7 @@ pub(super) async fn get_readiness(Extension(vidra): Extension<Vidra>) -> Reply<H
         (!vidra.has_key(), "data-api: no key is configured"),
         (vidra.key_was_rejected(), "data-api: the key was rejected"),
         (is_spent, "data-api: a bucket of the day's quota is used up"),
+        (vidra.is_store_failing(), "cache: the store behind memory does not answer"),
     ];
     let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what);
     Reply(Health { status: "ready", degraded: degraded.collect() })

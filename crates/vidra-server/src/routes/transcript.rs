@@ -1,19 +1,20 @@
 //! `/api/transcript/…` and `POST /api/playlist/{id}/transcript`.
 
 use axum::Extension;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 use vidra::{
-    BatchQuery, BatchSummary, CaptionTrack, Languages, PlaylistId, Transcript, TranscriptLine,
+    Ask, BatchQuery, BatchSummary, CaptionTrack, Languages, PlaylistId, Transcript, TranscriptLine,
     TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
 };
 
 use crate::extract::{Id, JsonBody, Query, accepted};
 use crate::problem::{AskErrors, BodyErrors, Problem};
 use crate::progress::{self, Form};
-use crate::reply::{Answer, Reply};
+use crate::ready::Kept;
+use crate::reply::{KeptAnswer, Reply, kept};
 
 /// The transcript of a video, as JSON, SRT, VTT or plain text.
 #[utoipa::path(
@@ -40,7 +41,7 @@ pub(super) async fn get_transcript(
     Id(id): Id<VideoId>,
     mut query: Query,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> KeptAnswer {
     let wanted =
         TranscriptQuery { languages: languages(&mut query), translate: query.parsed("translate") };
     let by_accept = Format::accepted(&headers);
@@ -50,8 +51,8 @@ pub(super) async fn get_transcript(
         if query.text("format").is_some() { query.choice("format", &words) } else { by_accept };
     let download = query.choice("download", &[("0", false), ("1", true)]);
     query.check()?;
-    let lines = vidra.transcript(id, &wanted).await?;
-    Ok(format.response(id, lines, download))
+    let transcript = kept(&vidra, Ask::Transcript(id, wanted)).await?;
+    format.written(id, transcript, download)
 }
 
 /// The caption tracks that a video has.
@@ -63,8 +64,8 @@ pub(super) async fn get_transcript(
 pub(super) async fn get_tracks(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<VideoId>,
-) -> Answer<Vec<CaptionTrack>> {
-    Ok(Reply(vidra.tracks(id).await?))
+) -> KeptAnswer {
+    kept(&vidra, Ask::Tracks(id)).await
 }
 
 /// What is asked of the transcripts of a playlist. Numbers may come as strings.
@@ -161,30 +162,36 @@ impl Format {
         accepted(headers, &types).unwrap_or(Self::Json)
     }
 
-    fn response(self, id: VideoId, lines: Transcript, download: bool) -> Response {
-        let lang = lines.first().map_or("", |line| &line.lang);
-        // The platform's word, on its way into a header.
-        let lang: String =
-            lang.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-        let (mut response, extension) = match self {
-            Self::Json => (Reply(lines).into_response(), "json"),
-            Self::Srt => {
-                (Reply::text("application/x-subrip; charset=utf-8", to_srt(&lines)), "srt")
-            }
-            Self::Vtt => (Reply::text("text/vtt; charset=utf-8", to_vtt(&lines)), "vtt"),
-            Self::Txt => (Reply::text("text/plain; charset=utf-8", to_text(&lines)), "txt"),
-        };
-        response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
-        if download {
-            let name = [id.as_str(), &lang, extension];
-            let name =
-                name.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".");
-            // An id, a language code and an extension: nothing in it needs quoting.
-            let value = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
-            response
-                .headers_mut()
-                .extend(value.ok().map(|value| (header::CONTENT_DISPOSITION, value)));
+    fn written(self, id: VideoId, mut kept: Kept, download: bool) -> KeptAnswer {
+        kept.varies = true;
+        if self == Self::Json && !download {
+            return Ok(kept);
         }
-        response
+        let lines: Transcript = kept.decode()?;
+        let (content_type, extension, text) = match self {
+            Self::Json => ("application/json", "json", None),
+            Self::Srt => ("application/x-subrip; charset=utf-8", "srt", Some(to_srt(&lines))),
+            Self::Vtt => ("text/vtt; charset=utf-8", "vtt", Some(to_vtt(&lines))),
+            Self::Txt => ("text/plain; charset=utf-8", "txt", Some(to_text(&lines))),
+        };
+        kept.content_type = content_type;
+        if let Some(text) = text {
+            kept.body = text.into();
+        }
+        if download {
+            let lang = lines.first().map_or("", |line| &line.lang);
+            kept.disposition = attachment(id, lang, extension);
+        }
+        Ok(kept)
     }
+}
+
+/// Has it saved under a name made of an id, a language code and an extension: nothing in it needs
+/// quoting.
+fn attachment(id: VideoId, lang: &str, extension: &str) -> Option<HeaderValue> {
+    // The platform's word, on its way into a header.
+    let lang: String = lang.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    let name = [id.as_str(), &lang, extension];
+    let name = name.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".");
+    HeaderValue::try_from(format!("attachment; filename=\"{name}\"")).ok()
 }

@@ -1,11 +1,12 @@
 //! `/api/video/…` and `/api/videos`.
 
 use axum::Extension;
-use vidra::{Error, Video, VideoId, VideoTitle, Vidra};
+use vidra::{Ask, Error, Resource, Video, VideoId, VideoTitle, Vidra};
 
 use crate::extract::{Id, Query};
 use crate::problem::AskErrors;
-use crate::reply::{Answer, Reply};
+use crate::ready::Kept;
+use crate::reply::{KeptAnswer, kept};
 
 /// The most entries of `ids`.
 const MOST_VIDEOS: usize = 500;
@@ -19,8 +20,8 @@ const MOST_VIDEOS: usize = 500;
 pub(super) async fn get_video(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<VideoId>,
-) -> Answer<Video> {
-    Ok(Reply(vidra.video(id).await?))
+) -> KeptAnswer {
+    kept(&vidra, Ask::Video(id)).await
 }
 
 /// A video's title alone.
@@ -32,8 +33,9 @@ pub(super) async fn get_video(
 pub(super) async fn get_video_title(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<VideoId>,
-) -> Answer<VideoTitle> {
-    Ok(Reply(vidra.video_title(id).await?))
+) -> KeptAnswer {
+    let video = kept(&vidra, Ask::Video(id)).await?;
+    video.map(|Video { id, title, .. }| VideoTitle { id, title })
 }
 
 /// Several videos, in the order asked; those that the platform does not know are left out.
@@ -42,12 +44,9 @@ pub(super) async fn get_video_title(
     params(("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike")),
     responses((status = 200, description = "The videos", body = Vec<Video>), AskErrors)
 )]
-pub(super) async fn get_videos(
-    Extension(vidra): Extension<Vidra>,
-    query: Query,
-) -> Answer<Vec<Video>> {
+pub(super) async fn get_videos(Extension(vidra): Extension<Vidra>, query: Query) -> KeptAnswer {
     let ids = video_ids(&query.list("ids"))?;
-    Ok(Reply(vidra.videos(&ids).await?))
+    Ok(Kept::new(Resource::Video, vidra.videos_json(&ids).await?))
 }
 
 /// Reads the list, naming every malformed entry.

@@ -1,18 +1,17 @@
 //! The service over the simulator, without a socket.
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
-use tower::ServiceExt;
 use vidra::{ApiKey, InProcess, RetryPolicy, Vidra};
+use vidra_server::{App, Config};
 use vidra_sim::Simulator;
 
 /// Simulator and service.
 pub(crate) struct TestApp {
     pub(crate) sim: Simulator,
-    pub(crate) router: Router,
+    pub(crate) app: App,
 }
 
 /// An answer, read to its end.
@@ -36,7 +35,7 @@ impl TestApp {
             .web_url("http://sim.invalid")
             .transport(InProcess(sim.clone()))
             .retry(RetryPolicy { retries: 0, ..RetryPolicy::default() });
-        Self { sim, router: vidra_server::app(change(builder).build()) }
+        Self { sim, app: App::new(change(builder).build(), Config::default()) }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Got {
@@ -53,7 +52,7 @@ impl TestApp {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Got {
-        let response = self.router.clone().oneshot(request).await.unwrap();
+        let response = self.app.answer(request).await;
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8(bytes.to_vec()).expect("every body is text");

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, timeout};
-use tower::ServiceExt;
 use vidra_sim::{Action, Endpoint, Fault};
 
 use crate::app::TestApp;
@@ -29,8 +28,8 @@ async fn a_silent_event_stream_says_every_15_seconds_that_it_is_alive() {
         .header("accept", SSE)
         .header("content-type", JSON);
     let body = json!({"concurrency": 1, "to": 2}).to_string();
-    let response = app.router.clone().oneshot(request.body(Body::from(body)).unwrap()).await;
-    let mut body = response.unwrap().into_body();
+    let response = app.app.answer(request.body(Body::from(body)).unwrap()).await;
+    let mut body = response.into_body();
     let started = Instant::now();
     let (mut signs, mut events) = (vec![], 0);
     while let Some(frame) = body.frame().await {
@@ -143,7 +142,7 @@ async fn listening(app: &TestApp) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let forever = std::future::pending;
-    tokio::spawn(vidra_server::serve(listener, app.router.clone(), forever(), forever()));
+    tokio::spawn(vidra_server::serve(listener, app.app.clone(), forever(), forever()));
     address
 }
 

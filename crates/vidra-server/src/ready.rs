@@ -1,0 +1,268 @@
+//! Answers that are ready to be sent: bytes, compressed bytes and headers, made once.
+//!
+//! A request that names one by its exact target is answered before it is routed, without touching
+//! JSON; everything else passes the routes and leaves its answer here.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{
+    ACCEPT, ACCEPT_ENCODING, AGE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING,
+    CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use tokio::time::Instant;
+use vidra::{Cached, Life, Outcome, Resource, Vidra};
+
+use crate::layers::QUOTA_COST;
+use crate::reply::{etag, names};
+
+pub(crate) const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
+const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+/// Smaller bodies fit into a packet either way.
+const WORTH_COMPRESSING: usize = 1024;
+
+/// What a finished answer takes up beyond its bodies and its target.
+const OVERHEAD: u64 = 600;
+
+/// An answer as a handler gives it: what is to be sent, and where it comes from.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Bytes,
+    pub(crate) resource: Resource,
+    pub(crate) outcome: Outcome,
+    pub(crate) age: Duration,
+    pub(crate) life: Life,
+    /// For how long its words are true, where they speak of the time.
+    pub(crate) true_for: Option<Duration>,
+    /// Whether another `Accept` would have been answered otherwise.
+    pub(crate) varies: bool,
+    pub(crate) disposition: Option<HeaderValue>,
+}
+
+impl Kept {
+    /// An answer that is sent as it is kept.
+    pub(crate) fn new(resource: Resource, cached: Cached) -> Self {
+        let Cached { body, outcome, age, life } = cached;
+        Self {
+            content_type: "application/json",
+            body,
+            resource,
+            outcome,
+            age,
+            life,
+            true_for: None,
+            varies: false,
+            disposition: None,
+        }
+    }
+}
+
+/// An answer with everything that is sent with it.
+struct Ready {
+    plain: Bytes,
+    etag: HeaderValue,
+    /// The same compressed, under a tag of its own, where that is worth it.
+    gzip: Option<(Bytes, HeaderValue)>,
+    content_type: HeaderValue,
+    cache_control: HeaderValue,
+    vary: HeaderValue,
+    disposition: Option<HeaderValue>,
+    /// The `Accept` that it answers; `None` where any would be answered so.
+    accept: Option<Option<HeaderValue>>,
+    resource: Resource,
+    /// When what it tells was fetched.
+    fetched: Instant,
+    fresh_until: Instant,
+}
+
+/// All of them, by the target of the request.
+pub(crate) struct Shelf(Cache<Box<str>, Arc<Ready>, Bytewise>);
+
+#[derive(Clone)]
+struct Bytewise;
+
+impl Weighter<Box<str>, Arc<Ready>> for Bytewise {
+    fn weight(&self, target: &Box<str>, ready: &Arc<Ready>) -> u64 {
+        let gzip = ready.gzip.as_ref().map_or(0, |(body, _)| body.len());
+        OVERHEAD + (target.len() + ready.plain.len() + gzip) as u64
+    }
+}
+
+impl Shelf {
+    pub(crate) fn new(limit_bytes: u64) -> Self {
+        // 4 KB is a video with its compressed form.
+        let items = usize::try_from(limit_bytes / 4096).unwrap_or(usize::MAX);
+        Self(Cache::with_weighter(items, limit_bytes, Bytewise))
+    }
+
+    /// The answer to a request that can be given at once.
+    pub(crate) fn answer(
+        &self,
+        vidra: &Vidra,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Option<Response<Body>> {
+        if *method != Method::GET || headers.contains_key(CACHE_CONTROL) {
+            return None;
+        }
+        let target = uri.path_and_query()?.as_str();
+        let ready = self.0.get(target)?;
+        let now = Instant::now();
+        if now >= ready.fresh_until || !ready.answers(headers) {
+            return None;
+        }
+        vidra.note_hit(ready.resource);
+        let mut response = ready.response(headers, Outcome::Hit, now);
+        response.headers_mut().insert(QUOTA_COST, HeaderValue::from_static("0"));
+        tracing::info!(
+            method = "GET",
+            path = uri.path(),
+            status = response.status().as_u16(),
+            cost = 0,
+            elapsed_ms = 0,
+            "request"
+        );
+        Some(response)
+    }
+
+    /// Finishes an answer, and keeps it for the next who asks for `target`.
+    pub(crate) fn finish(&self, target: &str, headers: &HeaderMap, kept: &Kept) -> Response<Body> {
+        let now = Instant::now();
+        // The very bytes that were finished before need no finishing.
+        let known = self
+            .0
+            .get(target)
+            .filter(|ready| ready.plain.as_ptr() == kept.body.as_ptr() && ready.answers(headers));
+        let ready = known.unwrap_or_else(|| {
+            let ready = Arc::new(Ready::new(kept, headers, now));
+            self.0.insert(target.into(), Arc::clone(&ready));
+            ready
+        });
+        // To a HEAD as well: the connection tells the length of the body and does not send it.
+        ready.response(headers, kept.outcome, now)
+    }
+}
+
+impl Ready {
+    fn new(kept: &Kept, headers: &HeaderMap, now: Instant) -> Self {
+        let fresh_for = kept.life.ttl.saturating_sub(kept.age);
+        let fresh_for = kept.true_for.map_or(fresh_for, |true_for| fresh_for.min(true_for));
+        let (plain, etag) = (kept.body.clone(), etag(&kept.body));
+        let gzip = compressed(&plain).map(|body| {
+            let tag = etag.to_str().unwrap_or_default().trim_end_matches('"');
+            let tag = HeaderValue::try_from(format!("{tag}-gzip\"")).expect("a tag and a word");
+            (body, tag)
+        });
+        let vary = if kept.varies { "accept, accept-encoding" } else { "accept-encoding" };
+        Self {
+            plain,
+            etag,
+            gzip,
+            content_type: HeaderValue::from_static(kept.content_type),
+            cache_control: cache_control(kept, fresh_for),
+            vary: HeaderValue::from_static(vary),
+            disposition: kept.disposition.clone(),
+            accept: kept.varies.then(|| headers.get(ACCEPT).cloned()),
+            resource: kept.resource,
+            fetched: now.checked_sub(kept.age).unwrap_or(now),
+            fresh_until: now + fresh_for,
+        }
+    }
+
+    fn answers(&self, headers: &HeaderMap) -> bool {
+        self.accept.as_ref().is_none_or(|accept| accept.as_ref() == headers.get(ACCEPT))
+    }
+
+    fn response(&self, asked: &HeaderMap, outcome: Outcome, now: Instant) -> Response<Body> {
+        let gzip = self.gzip.as_ref().filter(|_| takes_gzip(asked));
+        let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
+        let is_known = asked.get(IF_NONE_MATCH).is_some_and(|known| {
+            names(known, &self.etag)
+                || self.gzip.as_ref().is_some_and(|(_, etag)| names(known, etag))
+        });
+        let age = now.saturating_duration_since(self.fetched).as_secs();
+        let mut headers = HeaderMap::with_capacity(12);
+        headers.insert(ETAG, etag.clone());
+        headers.insert(CACHE_CONTROL, self.cache_control.clone());
+        headers.insert(AGE, age.into());
+        headers.insert(VARY, self.vary.clone());
+        headers.insert(X_CACHE, HeaderValue::from_static(outcome.name()));
+        headers.insert(CACHE_STATUS, status_of(outcome));
+        let (status, body) = if is_known {
+            (StatusCode::NOT_MODIFIED, Body::empty())
+        } else {
+            headers.insert(CONTENT_TYPE, self.content_type.clone());
+            headers.extend(self.disposition.clone().map(|value| (CONTENT_DISPOSITION, value)));
+            if gzip.is_some() {
+                headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            }
+            headers.insert(CONTENT_LENGTH, body.len().into());
+            (StatusCode::OK, Body::from(body.clone()))
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        response
+    }
+}
+
+/// What RFC 9211 calls it.
+fn status_of(outcome: Outcome) -> HeaderValue {
+    HeaderValue::from_static(match outcome {
+        Outcome::Hit => "vidra; hit",
+        Outcome::Stale => "vidra; hit; fwd=stale",
+        Outcome::Miss => "vidra; fwd=miss; stored",
+        Outcome::Coalesced => "vidra; fwd=miss; collapsed",
+    })
+}
+
+/// For how long others may keep it, counted from when it was fetched as `Age` is.
+fn cache_control(kept: &Kept, fresh_for: Duration) -> HeaderValue {
+    let max_age = (kept.age + fresh_for).as_secs();
+    let value = match kept.true_for {
+        // Its words would be wrong, whatever the state of the platform.
+        Some(_) => format!("max-age={max_age}"),
+        None => format!(
+            "max-age={max_age}, stale-while-revalidate={}, stale-if-error={}",
+            kept.life.grace.as_secs(),
+            kept.life.stale_if_error.as_secs()
+        ),
+    };
+    HeaderValue::try_from(value).expect("words and numbers")
+}
+
+/// `None` where it is not worth it.
+fn compressed(body: &Bytes) -> Option<Bytes> {
+    if body.len() < WORTH_COMPRESSING {
+        return None;
+    }
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), Compression::new(6));
+    encoder.write_all(body).ok()?;
+    let packed = encoder.finish().ok().filter(|packed| packed.len() < body.len())?;
+    Some(packed.into_boxed_slice().into())
+}
+
+/// Whether `Accept-Encoding` names gzip, and does not rule it out with `q=0`.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut codings = values.flat_map(|value| value.split(','));
+    codings.any(|coding| {
+        let (name, params) = coding.split_once(';').unwrap_or((coding, ""));
+        let is_refused = params
+            .trim()
+            .strip_prefix("q=")
+            .is_some_and(|weight| weight.trim().parse::<f32>().is_ok_and(|weight| weight <= 0.0));
+        matches!(name.trim(), "gzip" | "x-gzip" | "*") && !is_refused
+    })
+}
