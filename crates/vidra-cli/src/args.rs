@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::cache::{CacheArgs, CacheCommand};
+
 /// Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.
 #[derive(Debug, Parser)]
 #[command(name = "vidra", version, about)]
@@ -23,7 +25,9 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the REST service
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
+    /// Look at what is kept, or forget it
+    Cache(CacheCommand),
 }
 
 /// How the log looks.
@@ -125,6 +129,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_BATCH_TIMEOUT", value_name = "TIME", default_value = "60m", value_parser = seconds)]
     pub(crate) batch_timeout: Duration,
 
+    #[command(flatten)]
+    pub(crate) cache: CacheArgs,
+
+    /// Answer from the cache also where a caller sends Cache-Control: no-cache
+    #[arg(long, env = "VIDRA_NO_CALLER_REFRESH", value_parser = FalseyValueParser::new())]
+    pub(crate) no_caller_refresh: bool,
+
     /// The folder of what must survive a restart: the quota ledger [default: the user's state folder]
     #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
@@ -167,35 +178,40 @@ impl std::str::FromStr for EgressPace {
 
 /// A time whose plain number means milliseconds.
 fn millis(text: &str) -> Result<Duration, String> {
-    time(text, "ms")
+    within_a_day(time(text, "ms")?)
 }
 
 /// A time whose plain number means seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
     match time(text, "s")? {
         Duration::ZERO => Err("must not be 0".to_owned()),
-        time => Ok(time),
+        time => within_a_day(time),
     }
 }
 
-/// `300ms`, `10s`, `2m`, or a plain number of `unit`.
-fn time(text: &str, unit: &str) -> Result<Duration, String> {
+fn within_a_day(time: Duration) -> Result<Duration, String> {
+    if time <= LONGEST { Ok(time) } else { Err("at most a day".to_owned()) }
+}
+
+/// `300ms`, `10s`, `2m`, `1h`, `7d`, or a plain number of `unit`.
+pub(crate) fn time(text: &str, unit: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let wrong = || "expected a time such as 300ms, 10s or 2m".to_owned();
+    let wrong = || "expected a time such as 300ms, 10s, 2m or 1h".to_owned();
     let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
     match if digits == text.len() { unit } else { &text[digits..] } {
         "ms" => Ok(Duration::from_millis(number)),
         "s" => Ok(Duration::from_secs(number)),
         "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
+        "d" => Ok(Duration::from_secs(number.saturating_mul(24 * 3600))),
         _ => Err(wrong()),
     }
-    .and_then(|time| if time <= LONGEST { Ok(time) } else { Err("at most a day".to_owned()) })
 }
 
-/// No time that is asked for can be longer.
+/// No time that somebody waits can be longer.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-fn http_url(text: &str) -> Result<String, String> {
+pub(crate) fn http_url(text: &str) -> Result<String, String> {
     let url = text.parse::<http::Uri>().ok().filter(|url| {
         let scheme = matches!(url.scheme_str(), Some("http" | "https"));
         let authority = url.authority().is_some_and(|authority| !authority.as_str().contains('@'));

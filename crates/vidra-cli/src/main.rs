@@ -1,6 +1,7 @@
 //! The `vidra` command.
 
 mod args;
+mod cache;
 mod log;
 mod serve;
 mod signals;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     }
     let result = match args.command {
         Command::Serve(options) => serve::run(&options),
+        Command::Cache(options) => cache::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,6 +11,7 @@ use vidra::{
     ApiKey, Clients, InProcess, Network, Pace, Pacing, QuotaLimits, RetryPolicy, SearchBilling,
     Vidra,
 };
+use vidra_server::{App, Config};
 use vidra_sim::{Kind, Simulator};
 
 use crate::args::{EgressPace, QuotaModel, ServeArgs};
@@ -19,6 +20,9 @@ use crate::signals;
 /// Where demo mode's simulator would be; no connection is ever made.
 const DEMO_URL: &str = "http://demo.invalid";
 const DEMO_KEY: &str = "demo-key";
+
+/// How long the end waits for answers to be kept.
+const SETTLE: Duration = Duration::from_secs(2);
 
 /// Runs the service until it is told to stop.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
@@ -37,9 +41,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             tracing::warn!("no upstream key: set YOUTUBE_API_KEY or --api-key-file");
         }
         let (stop, give_up) = signals::stop_and_give_up()?;
-        vidra_server::serve(listener, vidra_server::app(vidra), stop, give_up)
-            .await
-            .map_err(|error| format!("the service stopped: {error}"))
+        let config =
+            Config { callers_may_refresh: !args.no_caller_refresh, ready_bytes: args.cache.half() };
+        let app = App::new(vidra.clone(), config);
+        let served = vidra_server::serve(listener, app, stop, give_up).await;
+        // What was fetched last should be there after a restart.
+        let _ = tokio::time::timeout(SETTLE, vidra.settled()).await;
+        served.map_err(|error| format!("the service stopped: {error}"))
     })?;
     // Work on a blocking thread that hangs must not keep the process alive either.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -96,6 +104,7 @@ fn settings(args: &ServeArgs) -> Result<vidra::Builder, String> {
     if let Some(pause) = args.block_pause {
         builder = builder.block_pause(pause);
     }
+    let builder = args.cache.behind(builder)?;
     match &args.clients_file {
         Some(file) => Ok(builder.clients(clients(file)?)),
         None => Ok(builder),

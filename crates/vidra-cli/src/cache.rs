@@ -1,0 +1,269 @@
+//! Where answers are kept: the flags, and `vidra cache`.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use clap::{Args, Subcommand};
+use vidra::cache::store::{Fs, Redis, Store};
+use vidra::{Builder, Lifetimes, Network, Resource, Transport};
+
+use crate::args::{http_url, time};
+
+/// Where answers are kept, how many, and for how long.
+#[derive(Debug, Args)]
+pub(crate) struct CacheArgs {
+    /// Where answers are kept: memory, fs:DIR or redis://… behind it, or off
+    #[arg(
+        long,
+        env = "VIDRA_CACHE",
+        value_name = "WHERE",
+        default_value = "memory",
+        hide_env_values = true
+    )]
+    pub(crate) cache: Place,
+
+    /// How much memory answers may take up, with KB, MB or GB
+    #[arg(long, env = "VIDRA_CACHE_SIZE", value_name = "BYTES", default_value = "128MB", value_parser = bytes)]
+    pub(crate) cache_size: u64,
+
+    /// How much a folder of answers may take up, with KB, MB or GB
+    #[arg(long, env = "VIDRA_CACHE_DISK_SIZE", value_name = "BYTES", default_value = "1GB", value_parser = bytes)]
+    pub(crate) cache_disk_size: u64,
+
+    /// How long answers are fresh: one time for all, or RESOURCE=TIME separated by commas, where a
+    /// resource is video, channel, uploads, playlist, comments, regions, tracks or transcript
+    #[arg(
+        long,
+        env = "VIDRA_CACHE_TTL",
+        value_name = "TIME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) cache_ttl: Ttl,
+}
+
+impl CacheArgs {
+    /// Puts the cache behind a client. Half of the memory is the client's; the other half is for the
+    /// answers that the service has ready.
+    pub(crate) fn behind(&self, builder: Builder) -> Result<Builder, String> {
+        let builder = builder.lifetimes(self.cache_ttl.0.clone()).cache_bytes(self.half());
+        match self.cache.store(self.cache_disk_size)? {
+            Some(store) => Ok(builder.store(store)),
+            None => Ok(builder),
+        }
+    }
+
+    /// How much memory is for answers that are ready to be sent.
+    pub(crate) fn half(&self) -> u64 {
+        if self.cache == Place::Off { 0 } else { self.cache_size / 2 }
+    }
+}
+
+/// A place for answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Off,
+    Memory,
+    Folder(PathBuf),
+    Redis(String),
+}
+
+impl FromStr for Place {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            None if text == "off" => Ok(Self::Off),
+            None if text == "memory" => Ok(Self::Memory),
+            Some(("fs", folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
+            Some(("redis" | "rediss" | "valkey" | "valkeys" | "unix", _)) => {
+                Redis::new(text).map(|_| Self::Redis(text.to_owned()))
+            }
+            _ => Err("expected memory, fs:DIR, redis://HOST, or off"),
+        }
+    }
+}
+
+impl Place {
+    /// The store behind memory, where there is one.
+    fn store(&self, disk_limit: u64) -> Result<Option<Arc<dyn Store>>, String> {
+        match self {
+            Self::Off | Self::Memory => Ok(None),
+            Self::Folder(folder) => match Fs::open(folder, disk_limit) {
+                Ok(store) => Ok(Some(Arc::new(store))),
+                Err(error) => Err(format!("cannot keep answers in {}: {error}", folder.display())),
+            },
+            Self::Redis(url) => match Redis::new(url) {
+                Ok(store) => Ok(Some(Arc::new(store))),
+                Err(why) => Err(why.to_owned()),
+            },
+        }
+    }
+}
+
+/// How long answers are fresh.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ttl(Lifetimes);
+
+impl FromStr for Ttl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut lifetimes = Lifetimes::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (names, ttl) = match part.split_once('=') {
+                Some((name, ttl)) => (vec![resource(name.trim())?], ttl.trim()),
+                None => (Resource::ALL.to_vec(), part),
+            };
+            let ttl = time(ttl, "s")?;
+            lifetimes = names.into_iter().fold(lifetimes, |all, name| all.with_ttl(name, ttl));
+        }
+        Ok(Self(lifetimes))
+    }
+}
+
+fn resource(name: &str) -> Result<Resource, String> {
+    let found = Resource::ALL.into_iter().find(|resource| resource.name() == name);
+    found.ok_or_else(|| {
+        let names: Vec<_> = Resource::ALL.iter().map(|resource| resource.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// `64MB`, `1GB`, or a plain number of bytes.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let wrong = || "expected a size such as 64MB or 1GB".to_owned();
+    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
+    let unit: u64 = match text[digits..].trim() {
+        "" => 1,
+        "KB" => 1 << 10,
+        "MB" => 1 << 20,
+        "GB" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(unit).ok_or_else(wrong)
+}
+
+/// Options of `vidra cache`.
+#[derive(Debug, Args)]
+pub(crate) struct CacheCommand {
+    #[command(subcommand)]
+    pub(crate) what: What,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum What {
+    /// Show what a running service keeps and what that was good for, or how much a store holds
+    Stats {
+        /// A store: fs:DIR or redis://…; by default a running service is asked
+        #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
+        cache: Option<Place>,
+
+        /// The running service
+        #[arg(long, env = "VIDRA_SERVER", value_name = "URL", default_value = "http://127.0.0.1:3000", value_parser = http_url)]
+        server: String,
+    },
+    /// Forget everything that a store holds; a running service still has what it keeps in memory
+    Clear {
+        /// The store: fs:DIR or redis://…
+        #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
+        cache: Place,
+    },
+}
+
+/// Runs `vidra cache`.
+pub(crate) fn run(command: &CacheCommand) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    runtime.block_on(async {
+        match &command.what {
+            What::Clear { cache } => {
+                let store = far(cache)?;
+                store.clear().await.map_err(|error| format!("not cleared: {error}"))?;
+                say("cleared")
+            }
+            What::Stats { cache: Some(cache @ (Place::Folder(_) | Place::Redis(_))), .. } => {
+                let usage = far(cache)?.usage().await;
+                let usage = usage.map_err(|error| format!("cannot be looked at: {error}"))?;
+                say(&format!("{} answers, {} bytes", usage.entries, usage.bytes))
+            }
+            What::Stats { server, .. } => say(&report(server).await?),
+        }
+    })
+}
+
+fn far(place: &Place) -> Result<Arc<dyn Store>, String> {
+    let none = "a cache in memory ends with its service; name a store: --cache fs:DIR or redis://…";
+    place.store(u64::MAX)?.ok_or_else(|| none.to_owned())
+}
+
+/// What a running service tells.
+async fn report(server: &str) -> Result<String, String> {
+    let url = format!("{}/api/cache", server.trim_end_matches('/'));
+    let request = http::Request::get(&url).body(Bytes::new()).map_err(|error| error.to_string())?;
+    let network = Network::new();
+    let answer = tokio::time::timeout(Duration::from_secs(10), network.exchange(request)).await;
+    let answer = match answer {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(failure)) => return Err(format!("{url}: {failure}")),
+        Err(_) => return Err(format!("{url}: no answer in time")),
+    };
+    if !answer.status.is_success() {
+        return Err(format!("{url} answered {}", answer.status));
+    }
+    Ok(String::from_utf8_lossy(&answer.body).into_owned())
+}
+
+/// To standard output; nobody may be reading, which is nobody's fault.
+fn say(text: &str) -> Result<(), String> {
+    let _ = writeln!(std::io::stdout(), "{text}");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_apart() {
+        assert_eq!("memory".parse(), Ok(Place::Memory));
+        assert_eq!("off".parse(), Ok(Place::Off));
+        assert_eq!("fs:/a:b".parse(), Ok(Place::Folder("/a:b".into())));
+        let redis = "redis://user:pass@host:1234/2";
+        assert_eq!(redis.parse(), Ok(Place::Redis(redis.to_owned())));
+        for text in ["", "fs:", "fs", "disk:/a", "redis", "http://host", "redis://"] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(bytes("64MB"), Ok(64 << 20));
+        assert_eq!(bytes("1 GB"), Ok(1 << 30));
+        assert_eq!(bytes("512"), Ok(512));
+        for text in ["", "MB", "1TB", "-1", "1.5GB", "99999999999GB"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_of_freshness_are_for_all_or_for_one() {
+        let hour = Duration::from_secs(3600);
+        let one: Ttl = "video=1h".parse().unwrap();
+        assert_eq!(one.0, Lifetimes::default().with_ttl(Resource::Video, hour));
+        let all: Ttl = "1h, transcript=30d".parse().unwrap();
+        let month = Duration::from_secs(30 * 24 * 3600);
+        let wanted = Resource::ALL
+            .into_iter()
+            .fold(Lifetimes::default(), |all, resource| all.with_ttl(resource, hour));
+        assert_eq!(all.0, wanted.with_ttl(Resource::Transcript, month));
+        for text in ["video", "video=", "films=1h", "1y"] {
+            assert!(text.parse::<Ttl>().is_err(), "{text}");
+        }
+    }
+}
