@@ -67,7 +67,7 @@ async fn other_versions_and_records_of_other_keys() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_damaged_file_is_removed_and_costs_one_fetch() {
     let (_folder, store, file) = one_file().await;
     fs::write(&file, "damaged").unwrap();
