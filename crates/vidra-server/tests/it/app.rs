@@ -28,6 +28,23 @@ impl TestApp {
     }
 
     pub(crate) fn with(change: impl FnOnce(vidra::Builder) -> vidra::Builder) -> Self {
+        Self::configured(change, Config::default())
+    }
+
+    /// One that keeps nothing: for tests of what the platform is asked and what that costs.
+    pub(crate) fn uncached() -> Self {
+        Self::uncached_with(|builder| builder)
+    }
+
+    pub(crate) fn uncached_with(change: impl FnOnce(vidra::Builder) -> vidra::Builder) -> Self {
+        let config = Config { ready_bytes: 0, ..Config::default() };
+        Self::configured(|builder| change(builder.cache_bytes(0)), config)
+    }
+
+    pub(crate) fn configured(
+        change: impl FnOnce(vidra::Builder) -> vidra::Builder,
+        config: Config,
+    ) -> Self {
         let sim = Simulator::new();
         let builder = Vidra::builder()
             .key(ApiKey::new("demo-key"))
@@ -35,7 +52,7 @@ impl TestApp {
             .web_url("http://sim.invalid")
             .transport(InProcess(sim.clone()))
             .retry(RetryPolicy { retries: 0, ..RetryPolicy::default() });
-        Self { sim, app: App::new(change(builder).build(), Config::default()) }
+        Self { sim, app: App::new(change(builder).build(), config) }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Got {

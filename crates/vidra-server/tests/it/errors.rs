@@ -179,7 +179,7 @@ async fn what_the_platform_refuses() {
         ),
         ("/api/video-categories?ids=999", 404, "Video category not found: 999"),
     ];
-    let app = TestApp::new();
+    let app = TestApp::uncached();
     for (path, status, message) in table {
         let got = app.get(path).await;
         assert_eq!(got.problem(status).0, message, "{path}");
@@ -224,7 +224,7 @@ async fn a_body_that_never_comes_is_not_waited_for_forever() {
 
 #[tokio::test]
 async fn degraded_parts_are_told_by_name() {
-    let app = TestApp::new();
+    let app = TestApp::uncached();
     sim_says(&app, Action::error("API_KEY_INVALID"));
     app.get("/api/video/quirkNoLike").await.problem(503);
     let rejected = app.get("/readyz").await.json();

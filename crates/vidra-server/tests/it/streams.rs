@@ -48,7 +48,7 @@ async fn a_silent_event_stream_says_every_15_seconds_that_it_is_alive() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_says_that_entries_wait_for_their_turn() {
     let pace = vidra::Pace { burst: 1, per_hour: 1800 };
-    let app = TestApp::with(|builder| builder.pacing(vidra::Pacing::At(pace)));
+    let app = TestApp::uncached_with(|builder| builder.pacing(vidra::Pacing::At(pace)));
     let body = json!({"concurrency": 2, "to": 2});
     let got = batch(&app, "PLsize50", NDJSON, &body).await;
     assert_eq!(got.text.lines().filter(|line| *line == r#"{"waiting":2.0}"#).count(), 1);

@@ -25,7 +25,7 @@ async fn a_transcript_without_a_key() {
     assert_eq!(got.fields("0"), ["text", "duration", "offset", "lang"]);
     let line = &got.json()[0];
     assert!(line["duration"].is_number() && line["offset"].is_number() && line["lang"] == "en");
-    assert_eq!(got.header("vary"), Some("accept"));
+    assert_eq!(got.header("vary"), Some("accept, accept-encoding"));
 }
 
 #[tokio::test]
