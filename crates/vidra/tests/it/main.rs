@@ -1,6 +1,7 @@
 //! The library from outside. One binary, so that it links once.
 
 mod batch;
+mod cache;
 mod format;
 mod ident;
 mod network;

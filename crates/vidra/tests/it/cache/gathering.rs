@@ -1,0 +1,139 @@
+//! Single lookups that are under way together become one call.
+
+use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
+use tokio::time::Instant;
+use vidra::ErrorKind;
+use vidra_sim::{Action, Endpoint, Fault, Record};
+
+use super::*;
+
+const TRIP: Duration = Duration::from_millis(30);
+
+/// How many ids each call asked for.
+fn sizes(record: &Record, endpoint: Endpoint) -> Vec<usize> {
+    let ids = |call: &vidra_sim::Seen| call.parameter("id").unwrap().split(',').count();
+    record.requests_to(endpoint).map(ids).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_videos_at_once_are_hardly_more_than_twenty_calls() {
+    let sim = Simulator::new();
+    let ids = videos(&sim, 1_000).await;
+    sim.set_latency(TRIP);
+    for by_title in [false, true] {
+        let vidra = client(&sim);
+        sim.reset_record();
+        let started = Instant::now();
+        let asks = ids.iter().map(|id| async {
+            match by_title {
+                true => vidra.video_title(*id).await.unwrap().id,
+                false => vidra.video(*id).await.unwrap().id,
+            }
+        });
+        assert_eq!(join_all(asks).await, ids, "everybody gets his own");
+        let record = sim.record();
+        assert!(record.units.default <= 25, "{} units", record.units.default);
+        assert_eq!(u64::from(vidra.cost().units()), record.units.default);
+        assert!(sizes(&record, Endpoint::Videos).iter().all(|size| *size <= 50));
+        assert!(started.elapsed() <= 2 * TRIP, "{:?}", started.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_times_the_same_video_is_one_unit() {
+    let sim = Simulator::builder().latency(TRIP).build();
+    let vidra = client(&sim);
+    let ask = Ask::Video(video("quirkNoLike"));
+    let answers = join_all((0..1_000).map(|_| vidra.ask(&ask))).await;
+    let bodies: Vec<Bytes> = answers.into_iter().map(|answer| answer.unwrap().body).collect();
+    assert!(bodies.iter().all(|body| *body == bodies[0]));
+    assert_eq!(sim.record().units.default, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_alone_is_not_kept_waiting_and_nobody_longer_than_25_ms() {
+    let ids = ["quirkNoLike", "quirkNoComm", "quirkNoView"].map(video);
+    // How long a call takes, when the others come, when they have their answer.
+    let table =
+        [(30, 1, 1 + 25 + 30), (30, 20, 30 + 30), (10, 1, 10 + 10), (100, 50, 50 + 25 + 100)];
+    for (trip, comes, done) in table {
+        let sim = Simulator::builder().latency(Duration::from_millis(trip)).build();
+        let vidra = client(&sim);
+        let started = Instant::now();
+        let alone = async {
+            vidra.video(ids[0]).await.unwrap();
+            assert_eq!(started.elapsed(), Duration::from_millis(trip), "sent at once");
+        };
+        let later = async |id| {
+            sleep(Duration::from_millis(comes)).await;
+            vidra.video(id).await.unwrap();
+            started.elapsed().as_millis()
+        };
+        let ((), first, second) = tokio::join!(alone, later(ids[1]), later(ids[2]));
+        assert_eq!((first, second), (done, done), "{trip} ms, {comes} ms");
+        assert_eq!(sizes(&sim.record(), Endpoint::Videos), [1, 2]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn channels_are_gathered_like_videos() {
+    let sim = Simulator::new();
+    let ids: Vec<ChannelRef> = vidra_sim::QUIRKS
+        .iter()
+        .map(|quirk| quirk.id)
+        .filter(|id| id.starts_with("UC") && !id.contains("Items"))
+        .map(channel)
+        .collect();
+    assert!(ids.len() >= 10);
+    let alone: Vec<_> =
+        join_all(ids.iter().map(|id| async { client(&sim).channel(id).await.unwrap() })).await;
+    sim.reset_record();
+    sim.set_latency(TRIP);
+    let vidra = client(&sim);
+    let together = join_all(ids.iter().map(|id| vidra.channel(id))).await;
+    for (alone, together) in alone.iter().zip(together) {
+        assert_eq!(*alone, together.unwrap());
+    }
+    assert_eq!(sizes(&sim.record(), Endpoint::Channels), [1, ids.len() - 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_there_fails_alone() {
+    let sim = Simulator::new();
+    let mut ids = videos(&sim, 60).await;
+    ids[7] = video("quirkAbsent");
+    ids[33] = video("quirkPrivat");
+    sim.set_latency(TRIP);
+    let vidra = client(&sim);
+    for (n, found) in join_all(ids.iter().map(|id| vidra.video(*id))).await.into_iter().enumerate()
+    {
+        match n {
+            7 | 33 => {
+                let error = found.unwrap_err();
+                assert_eq!(error.message(), format!("Video not found: {}", ids[n]));
+            }
+            _ => assert_eq!(found.unwrap().id, ids[n]),
+        }
+    }
+    let absent =
+        ["UCquirkNoCountry00000000", "UCquirkItemsEmpty0000000", "UCquirkHiddenSubs0000000"];
+    let found =
+        join_all(absent.map(channel).iter().map(|id| vidra.channel(id)).collect::<Vec<_>>()).await;
+    let is_found: Vec<bool> = found.iter().map(Result::is_ok).collect();
+    assert_eq!(is_found, [true, false, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_fails_fails_for_all_who_waited_for_it() {
+    let sim = Simulator::new();
+    let ids = videos(&sim, 31).await;
+    sim.set_latency(TRIP);
+    sim.inject(Fault::on(Endpoint::Videos, Action::status(503)).from_call(2).once());
+    let vidra = client(&sim);
+    let mut found = join_all(ids.iter().map(|id| vidra.video(*id))).await.into_iter();
+    assert!(found.next().unwrap().is_ok(), "the first went alone");
+    assert!(found.all(|found| found.unwrap_err().kind() == ErrorKind::Upstream));
+    sleep(SECOND).await;
+    assert!(join_all(ids.iter().map(|id| vidra.video(*id))).await.iter().all(Result::is_ok));
+}

@@ -1,0 +1,288 @@
+//! What an entry is good for at its age, in good times and in bad.
+
+use tokio::time::{Instant, advance};
+use vidra::cache::store::{Memory, Record, Store};
+use vidra::{ErrorKind, Life, Lifetimes, Outcome, TranscriptQuery};
+use vidra_sim::{Action, Endpoint, Fault, Junk};
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn an_entry_is_given_out_renewed_and_asked_for_by_its_age() {
+    let world = Changing::new();
+    let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+    let ask = async || edition(&vidra, id).await.unwrap();
+    let calls = || world.sim.record().calls;
+
+    let (first, number) = ask().await;
+    assert_eq!((first.outcome, number, calls()), (Outcome::Miss, 1, 1));
+    // Ages are told in milliseconds.
+    let ttl = Duration::from_millis(first.life.ttl.as_millis() as u64);
+    advance(ttl - SECOND).await;
+    let (fresh, number) = ask().await;
+    assert_eq!((fresh.outcome, number, calls()), (Outcome::Hit, 1, 1));
+    assert_eq!((fresh.age, fresh.fresh_for().as_millis()), (ttl - SECOND, 1_000));
+
+    advance(2 * SECOND).await;
+    let (before, started) = (calls(), Instant::now());
+    for _ in 0..3 {
+        let (grace, number) = ask().await;
+        assert_eq!((grace.outcome, number), (Outcome::Stale, 1), "the old one, at once");
+    }
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    settle().await;
+    assert_eq!(calls(), before + 1, "renewed once");
+    assert_eq!(vidra.cost().units(), 1, "on nobody's bill");
+    let (renewed, number) = ask().await;
+    assert_eq!((renewed.outcome, number, renewed.age), (Outcome::Hit, 2, Duration::from_millis(1)));
+
+    advance(STALE).await;
+    let (late, number) = ask().await;
+    assert_eq!((late.outcome, number), (Outcome::Miss, 3), "one try, which went well");
+    advance(GONE).await;
+    let (gone, number) = ask().await;
+    assert_eq!((gone.outcome, number, calls()), (Outcome::Miss, 4, 4));
+}
+
+/// How the platform is, and how old the entry.
+#[tokio::test(start_paused = true)]
+async fn in_good_times_and_in_bad() {
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Told {
+        Old,
+        New,
+        Error(ErrorKind),
+    }
+    use Told::{Error, New, Old};
+    let fresh = Duration::from_secs(60);
+    let no_one = [Action::status(503), Action::Reset, Action::Hang];
+    let [erroring, down, hanging] = no_one.map(Some);
+    let patience = Duration::from_millis(250);
+    let deadline = 10 * SECOND;
+    let none = Duration::ZERO;
+    // Platform, age of the entry, what is told and after how long, and what is told a while later.
+    let table = [
+        (None, Some(fresh), Old, none, Old),
+        (None, Some(IN_GRACE), Old, none, New),
+        (None, Some(STALE), New, none, New),
+        (None, None, New, none, New),
+        (erroring.clone(), Some(fresh), Old, none, Old),
+        (erroring.clone(), Some(IN_GRACE), Old, none, Old),
+        (erroring.clone(), Some(STALE), Old, none, Old),
+        (erroring.clone(), None, Error(ErrorKind::Upstream), none, Error(ErrorKind::Upstream)),
+        (erroring, Some(GONE), Error(ErrorKind::Upstream), none, Error(ErrorKind::Upstream)),
+        (down.clone(), Some(fresh), Old, none, Old),
+        (down.clone(), Some(IN_GRACE), Old, none, Old),
+        (down.clone(), Some(STALE), Old, none, Old),
+        (down.clone(), None, Error(ErrorKind::Upstream), none, Error(ErrorKind::Upstream)),
+        (down, Some(GONE), Error(ErrorKind::Upstream), none, Error(ErrorKind::Upstream)),
+        (hanging.clone(), Some(fresh), Old, none, Old),
+        (hanging.clone(), Some(IN_GRACE), Old, none, Old),
+        (hanging.clone(), Some(STALE), Old, patience, Old),
+        (hanging.clone(), None, Error(ErrorKind::Timeout), deadline, Error(ErrorKind::Timeout)),
+        (hanging, Some(GONE), Error(ErrorKind::Timeout), deadline, Error(ErrorKind::Timeout)),
+    ];
+    for (trouble, age, told, after, later) in table {
+        let case = format!("{trouble:?}, entry {age:?}");
+        let world = Changing::new();
+        let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+        if let Some(age) = age {
+            edition(&vidra, id).await.unwrap();
+            advance(age).await;
+        }
+        let known = world.answers.load(Ordering::Relaxed);
+        if let Some(trouble) = trouble.clone() {
+            world.sim.inject(Fault::any(trouble));
+        }
+        world.sim.reset_record();
+        let started = Instant::now();
+        let ask = async || match edition(&vidra, id).await {
+            Ok((cached, number)) if number == known => {
+                let expected = if age == Some(fresh) { Outcome::Hit } else { Outcome::Stale };
+                assert_eq!(cached.outcome, expected, "{case}");
+                assert!(cached.age >= age.unwrap(), "{case}: {:?}", cached.age);
+                Old
+            }
+            Ok(_) => New,
+            Err(error) => Error(error.kind()),
+        };
+        assert_eq!((ask().await, started.elapsed()), (told, after), "{case}");
+        settle().await;
+        assert_eq!(world.sim.record().calls, u64::from(age != Some(fresh)), "{case}");
+        // Until what hangs has been given up.
+        sleep(11 * SECOND).await;
+        assert_eq!(ask().await, later, "{case}, later");
+        assert!(world.sim.record().calls <= 2, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_is_kept_although_nobody_waited_for_it() {
+    let world = Changing::new();
+    let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+    edition(&vidra, id).await.unwrap();
+    advance(STALE).await;
+    world.sim.set_latency(Duration::from_millis(400));
+    let started = Instant::now();
+    let (stale, number) = edition(&vidra, id).await.unwrap();
+    assert_eq!((stale.outcome, number), (Outcome::Stale, 1));
+    assert_eq!(started.elapsed(), Duration::from_millis(250));
+    sleep(Duration::from_millis(151)).await;
+    let (hit, number) = edition(&vidra, id).await.unwrap();
+    assert_eq!((hit.outcome, number, world.sim.record().calls), (Outcome::Hit, 2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_never_takes_the_place_of_a_transcript() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).block_pause(MINUTE).build();
+    let ask = Ask::Transcript(video("txManualAsr"), TranscriptQuery::default());
+    let known = vidra.ask(&ask).await.unwrap();
+    sim.block_after(0);
+    advance(7 * DAY + 20 * HOUR).await;
+    for _ in 0..3 {
+        let stale = vidra.ask(&ask).await.unwrap();
+        assert_eq!((stale.outcome, &stale.body), (Outcome::Stale, &known.body));
+        advance(20 * HOUR).await;
+    }
+    assert!(sim.record().blocked >= 1);
+    sim.unblock();
+    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss);
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_there_is_nothing_is_known_for_minutes() {
+    let sim = Simulator::new();
+    let (vidra, id) = (client(&sim), video("quirkAbsent"));
+    let told = vidra.video(id).await.unwrap_err();
+    let kinds = [(269, 1), (62, 2), (269, 2), (62, 3)];
+    for (seconds, calls) in kinds {
+        advance(Duration::from_secs(seconds)).await;
+        let again = vidra.video(id).await.unwrap_err();
+        assert_eq!((again.kind(), again.message()), (ErrorKind::NotFound, told.message()));
+        assert_eq!(sim.record().calls, calls);
+    }
+    let disabled = Ask::Transcript(video("txNoCaption"), TranscriptQuery::default());
+    let comments = Ask::Comments(video("quirkNoComm"), vidra::CommentQuery::default());
+    for ask in [disabled, comments] {
+        let told = vidra.ask(&ask).await.unwrap_err();
+        sim.reset_record();
+        let again = vidra.ask(&ask).await.unwrap_err();
+        assert_eq!((again.kind(), again.message()), (told.kind(), told.message()));
+        assert_eq!((again.details(), again.reason()), (told.details(), told.reason()));
+        assert_eq!(sim.record().calls, 0, "{ask:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_deleted_is_gone_and_may_come_back() {
+    let world = Changing::new();
+    let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+    edition(&vidra, id).await.unwrap();
+    world.is_empty.store(true, Ordering::Relaxed);
+    advance(IN_GRACE).await;
+    assert_eq!(edition(&vidra, id).await.unwrap().0.outcome, Outcome::Stale);
+    settle().await;
+    let gone = |error: vidra::Error| assert_eq!(error.kind(), ErrorKind::NotFound);
+    gone(edition(&vidra, id).await.unwrap_err());
+    world.is_empty.store(false, Ordering::Relaxed);
+    advance(4 * MINUTE).await;
+    gone(edition(&vidra, id).await.unwrap_err());
+    // What is not there is no better than an error once it is old.
+    advance(2 * MINUTE).await;
+    world.sim.inject(Fault::any(Action::status(503)).once());
+    assert_eq!(edition(&vidra, id).await.unwrap_err().kind(), ErrorKind::Upstream);
+    advance(2 * SECOND).await;
+    assert_eq!(edition(&vidra, id).await.unwrap().1, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_from_the_data_api_is_older_than_thirty_days() {
+    let sim = Simulator::new();
+    let forever = Life { ttl: 90 * DAY, grace: 90 * DAY, stale_if_error: 900 * DAY };
+    let lifetimes = Resource::ALL
+        .into_iter()
+        .fold(Lifetimes::default(), |all, resource| all.with_life(resource, forever));
+    let vidra = builder(&sim).lifetimes(lifetimes).build();
+    let asks = [
+        Ask::Video(video("quirkNoLike")),
+        Ask::Channel(channel("@fermata")),
+        Ask::Uploads(channel("@fermata")),
+        Ask::Playlist(playlist("PLsize1")),
+        Ask::PlaylistInfo(playlist("PLsize49")),
+        Ask::PlaylistEntries(playlist("PLsize49")),
+        Ask::Comments(video("quirkHtmlCm"), vidra::CommentQuery::default()),
+        Ask::Regions(None),
+    ];
+    for ask in &asks {
+        vidra.ask(ask).await.unwrap();
+    }
+    sim.inject(Fault::any(Action::status(503)));
+    sim.reset_record();
+    advance(30 * DAY - SECOND).await;
+    for ask in &asks {
+        assert_eq!(vidra.ask(ask).await.unwrap().outcome, Outcome::Hit, "{ask:?}");
+    }
+    assert_eq!(sim.record().calls, 0);
+    advance(SECOND).await;
+    for ask in &asks {
+        assert_eq!(vidra.ask(ask).await.unwrap_err().kind(), ErrorKind::Upstream, "{ask:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_kept_in_the_future_is_new_and_still_grows_old() {
+    let sim = Simulator::new();
+    let store = Arc::new(Memory::new(1 << 20));
+    let kept_by = |store: &Arc<Memory>| builder(&sim).store(store.clone()).build();
+    let (id, key) = (video("quirkNoLike"), "video/quirkNoLike");
+    let vidra = kept_by(&store);
+    vidra.video(id).await.unwrap();
+    vidra.settled().await;
+    let record = store.get(key).await.unwrap().expect("it was kept");
+    let hour = 3_600_000;
+    let ahead = Record {
+        stored_at: record.stored_at + hour,
+        keep_until: record.keep_until + hour,
+        ..record
+    };
+    store.put(key, &ahead).await.unwrap();
+    sim.reset_record();
+    // The same store, read by a machine whose clock is an hour behind.
+    let vidra = kept_by(&store);
+    let ask = async || vidra.ask(&Ask::Video(id)).await.unwrap();
+    let new = ask().await;
+    assert_eq!((new.outcome, new.age), (Outcome::Hit, Duration::ZERO));
+    advance(HOUR + IN_GRACE).await;
+    assert_eq!(ask().await.outcome, Outcome::Stale);
+    settle().await;
+    assert_eq!(sim.record().calls, 1);
+    assert_eq!(ask().await.outcome, Outcome::Hit, "renewed by the clock of this machine");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hits_do_not_wait_for_misses() {
+    let sim = Simulator::new();
+    let ids = videos(&sim, 1_100).await;
+    let (known, unknown) = ids.split_at(100);
+    let vidra = client(&sim);
+    vidra.videos(known).await.unwrap();
+    sim.inject(Fault::on(Endpoint::Videos, Action::Hang));
+    let misses: Vec<_> = unknown
+        .iter()
+        .map(|id| {
+            let (vidra, id) = (vidra.clone(), *id);
+            tokio::spawn(async move { vidra.video(id).await })
+        })
+        .collect();
+    sim.until(|record| record.in_flight >= 20).await;
+    let started = Instant::now();
+    for id in known.iter().cycle().take(2_000) {
+        assert_eq!(vidra.ask(&Ask::Video(*id)).await.unwrap().outcome, Outcome::Hit);
+    }
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    assert!(misses.iter().all(|miss| !miss.is_finished()));
+    for miss in misses {
+        assert_eq!(miss.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+    }
+}
