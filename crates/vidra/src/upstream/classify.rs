@@ -61,8 +61,14 @@ const USUAL_RATE_WINDOW: Duration = Duration::from_secs(60);
 ///
 /// What the platform says is kept for the log as `clean` gives it back.
 pub(crate) fn refusal(answer: &Answer, call: &Call, clean: impl Fn(&str) -> String) -> Verdict {
-    let refusal: Refusal = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let meaning = meaning(answer.status, &refusal);
+    let read: Option<Refusal> = serde_json::from_slice(&answer.body).ok();
+    let is_page = read.is_none();
+    let refusal = read.unwrap_or_default();
+    let meaning = match meaning(answer.status, &refusal) {
+        // From whoever stands before the platform: it says nothing about what was asked for.
+        Meaning::NotFound | Meaning::NotShown if is_page => Meaning::Broken,
+        meaning => meaning,
+    };
     let asked_wait = retry_after(answer, Timestamp::now());
     let cause = format!("{} {}: {}", answer.status.as_u16(), refusal.reason(), refusal.message());
     let error = error(meaning, &call.subject, &refusal).because(clean(&cause));

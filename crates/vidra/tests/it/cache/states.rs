@@ -133,6 +133,55 @@ async fn a_late_answer_is_kept_although_nobody_waited_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn trouble_never_takes_the_place_of_something_good() {
+    let troubles = [
+        Action::status(500),
+        Action::status(503),
+        // Pages for people: a wall in front of the platform, which says nothing about the video.
+        Action::status(403),
+        Action::status(404),
+        Action::status(429),
+        Action::status(302),
+        Action::error("backendError"),
+        Action::error("rateLimitExceeded"),
+        Action::error("quotaExceeded"),
+        Action::error("accessNotConfigured"),
+        Action::error("API_KEY_INVALID"),
+        Action::Reset,
+        Action::Cut,
+        Action::Junk { kind: Junk::Html },
+        Action::Junk { kind: Junk::Text },
+        Action::Junk { kind: Junk::Empty },
+        Action::Junk { kind: Junk::Truncated },
+        Action::Junk { kind: Junk::OtherShape },
+        Action::Junk { kind: Junk::NotUtf8 },
+        Action::WrongId { id: "quirkDurDay".to_owned() },
+    ];
+    for trouble in troubles {
+        let case = format!("{trouble:?}");
+        let world = Changing::new();
+        let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+        edition(&vidra, id).await.unwrap();
+        let is_spent = trouble == Action::error("quotaExceeded");
+        world.sim.inject(Fault::any(trouble));
+        for age in [IN_GRACE, STALE] {
+            advance(age).await;
+            for _ in 0..2 {
+                let (stale, number) = edition(&vidra, id).await.unwrap();
+                assert_eq!((stale.outcome, number), (Outcome::Stale, 1), "{case}");
+                advance(2 * SECOND).await;
+            }
+        }
+        world.sim.clear_faults();
+        if !is_spent {
+            let answers = world.answers.load(Ordering::Relaxed);
+            let (new, number) = edition(&vidra, id).await.unwrap();
+            assert_eq!((new.outcome, number), (Outcome::Miss, answers + 1), "{case}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_block_never_takes_the_place_of_a_transcript() {
     let sim = Simulator::new();
     let vidra = builder(&sim).block_pause(MINUTE).build();

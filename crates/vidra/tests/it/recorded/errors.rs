@@ -140,7 +140,9 @@ async fn a_refusal_of_any_shape_is_understood_by_what_can_be_read_of_it() {
         (403, r#"{"error":[]}"#, Forbidden),
         (401, "{}", UpstreamKey),
         (429, "[]", RateLimited),
-        (404, "<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>", NotFound),
+        // A page is not the API's, and says nothing about what was asked for.
+        (404, "<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>", Upstream),
+        (403, "<title>Error 403 (Forbidden)!!1</title>", Upstream),
         (500, "", Upstream),
         (502, "<html>Bad Gateway</html>", Upstream),
         (302, r#"{"error":{"errors":[{"reason":"found"}]}}"#, Upstream),
