@@ -54,7 +54,7 @@ where
     }
 
     /// Asks for one. `None` where the platform does not know it. The call is on the bill of the first
-    /// who waited for it.
+    /// who waited for it. Panics where the call does.
     pub(crate) async fn ask(self: &Arc<Self>, scope: &Scope, id: Id) -> Result<Option<T>> {
         let (tell, told) = oneshot::channel();
         {
@@ -66,7 +66,8 @@ where
                 self.depart_in_time(state.departures);
             }
         }
-        told.await.unwrap_or_else(|_| Err(super::bug("a gathered call ended without a word")))
+        // Passed on, so that whoever waits for this one asks again instead of being told of a bug.
+        told.await.expect("a gathered call panicked")
     }
 
     fn depart(self: &Arc<Self>, state: &mut State<Id, T>) {

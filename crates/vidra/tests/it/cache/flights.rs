@@ -107,6 +107,38 @@ impl Transport for Panicking {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_panic_of_the_one_who_asks_harms_nobody() {
+    for ask in every_kind() {
+        let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
+        client(&sim).ask(&ask).await.unwrap();
+        let calls = sim.record().calls;
+        sim.reset_record();
+        let transport = Panicking { sim: sim.clone(), left: Arc::new(1.into()) };
+        let vidra = builder(&sim).transport(transport).build();
+        let answers = a_thousand(&vidra, &ask).await;
+        let good = answers.iter().filter(|answer| answer.is_ok()).count();
+        assert_eq!(good, 1_000, "{ask:?}: {:?}", answers.iter().find_map(|it| it.as_ref().err()));
+        assert!(sim.record().calls <= calls + 1, "{ask:?}");
+        assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit, "{ask:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_panics_again_and_again_is_asked_twice_and_the_key_stays_usable() {
+    for ask in every_kind() {
+        let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
+        let transport = Panicking { sim: sim.clone(), left: Arc::new(u64::MAX.into()) };
+        let vidra = builder(&sim).transport(transport.clone()).build();
+        for answer in a_thousand(&vidra, &ask).await {
+            assert_eq!(answer.unwrap_err().kind(), ErrorKind::Internal, "{ask:?}");
+        }
+        assert_eq!(sim.record().calls, 2, "{ask:?}");
+        transport.left.store(0, Ordering::Relaxed);
+        assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss, "{ask:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failure_is_shared_and_told_for_a_second() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
     sim.inject(Fault::any(Action::status(503)));
