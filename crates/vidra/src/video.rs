@@ -14,7 +14,7 @@ use crate::format::{self, Moment};
 use crate::ident::VideoId;
 use crate::thumbnail::Thumbnails;
 use crate::upstream::call::{Call, Endpoint};
-use crate::upstream::{Scope, wire};
+use crate::upstream::{Scope, another, wire};
 
 /// A video with everything the platform tells about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -237,16 +237,18 @@ pub(crate) async fn gather(
         .await
 }
 
-/// Up to fifty videos in one call, kept for whoever asks for one of them.
+/// Up to fifty videos in one call, kept for whoever asks for one of them. Where something came that
+/// nobody asked for, what did not come may have been meant, and must not pass for unknown.
 async fn fetch(scope: &Scope, ids: Vec<VideoId>) -> Result<HashMap<VideoId, Video>> {
     let found = list(scope, &ids).await?;
-    // Where something came that nobody asked for, what did not come may still be there.
     let has_strangers = found.keys().any(|id| !ids.contains(id));
+    if has_strangers && !ids.iter().all(|id| found.contains_key(id)) {
+        return Err(another("video"));
+    }
     for id in ids {
         let key = Ask::Video(id).key();
         let outcome = match found.get(&id) {
             Some(video) => ask::json(video),
-            None if has_strangers => continue,
             None => Err(Error::not_found("Video", id)),
         };
         // Kept or not: this is for others.

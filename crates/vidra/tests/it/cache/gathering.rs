@@ -137,3 +137,24 @@ async fn a_call_that_fails_fails_for_all_who_waited_for_it() {
     sleep(SECOND).await;
     assert!(join_all(ids.iter().map(|id| vidra.video(*id))).await.iter().all(Result::is_ok));
 }
+
+#[tokio::test(start_paused = true)]
+async fn anothers_data_is_nobodys_answer() {
+    let sim = Simulator::new();
+    let ids = videos(&sim, 20).await;
+    sim.set_latency(TRIP);
+    let wrong = Action::WrongId { id: "quirkDurDay".to_owned() };
+    sim.inject(Fault::on(Endpoint::Videos, wrong));
+    let vidra = client(&sim);
+    for found in join_all(ids.iter().map(|id| vidra.video(*id))).await {
+        assert_eq!(found.unwrap_err().kind(), ErrorKind::Upstream);
+    }
+    // Nor are they unknown because of it, asked for in a list or in a playlist.
+    let list = playlist("PLsize50");
+    assert_eq!(vidra.videos(&ids).await.unwrap_err().kind(), ErrorKind::Upstream);
+    assert_eq!(vidra.playlist(&list).await.unwrap_err().kind(), ErrorKind::Upstream);
+    sim.clear_faults();
+    sleep(2 * SECOND).await;
+    assert_eq!(vidra.videos(&ids).await.unwrap().len(), 20);
+    assert_eq!(vidra.playlist(&list).await.unwrap().video_count, 50);
+}
