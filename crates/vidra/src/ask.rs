@@ -176,9 +176,9 @@ fn by_handle(handle: &str) -> String {
 }
 
 /// The other keys under which a channel is found, once it is known.
-pub(crate) fn channel_keys(id: &str, handle: &str) -> Vec<Key> {
+pub(crate) fn channel_keys(id: &str, handle: Option<&str>) -> Vec<Key> {
     let id = ChannelId::bare(id).map(|id| by_id(&id));
-    let handle = (!handle.is_empty()).then(|| by_handle(handle));
+    let handle = handle.map(by_handle);
     let key = |name| Key { resource: Resource::Channel, text: format!("channel/{name}") };
     id.into_iter().chain(handle).map(key).collect()
 }

@@ -167,15 +167,17 @@ pub(crate) async fn one(scope: &Scope, channel: &ChannelRef, search: bool) -> Re
         ChannelRef::Name(name) => by_name(scope, channel, name, search).await?,
     };
     let found = found.ok_or_else(|| Error::not_found("Channel", channel))?;
-    let handle = found.snippet.as_ref().and_then(|snippet| snippet.custom_url.clone());
+    let custom_url = found.snippet.as_ref().and_then(|snippet| snippet.custom_url.clone());
+    // Without its `@` it is a custom name from before handles, which may be another's handle today.
+    let handle = custom_url.as_deref().and_then(|url| url.strip_prefix('@'));
     let found = Channel::from_wire(found);
-    keep(scope, &found, handle.as_deref().unwrap_or_default());
+    keep(scope, &found, handle);
     Ok(found)
 }
 
 /// Keeps a channel under every name that it has, whichever it was found by.
-fn keep(scope: &Scope, channel: &Channel, handle: &str) {
-    for key in ask::channel_keys(&channel.id, handle.trim_start_matches('@')) {
+fn keep(scope: &Scope, channel: &Channel, handle: Option<&str>) {
+    for key in ask::channel_keys(&channel.id, handle) {
         // Kept or not: this is for others.
         let _ = scope.cache.keep(&key, ask::json(channel));
     }

@@ -84,6 +84,38 @@ async fn videos_that_are_known_not_to_be_there_are_not_asked_for() {
 }
 
 #[tokio::test]
+async fn a_channel_has_one_entry_under_all_its_names() {
+    let sim = Simulator::new();
+    let vidra = client(&sim);
+    let by_handle = vidra.channel(&channel("@fermata")).await.unwrap();
+    let names = [&*by_handle.id, "@Fermata", "fermata", "https://www.youtube.com/@FERMATA"];
+    for name in names {
+        assert_eq!(vidra.channel(&channel(name)).await.unwrap(), by_handle, "{name}");
+    }
+    assert_eq!(sim.record().calls, 1);
+
+    let vidra = client(&sim);
+    sim.reset_record();
+    vidra.channel(&channel(&by_handle.id)).await.unwrap();
+    assert_eq!(vidra.channel(&channel("@fermata")).await.unwrap(), by_handle);
+    assert_eq!(sim.record().calls, 1);
+
+    // A name from before handles is somebody's, but whose handle that is today nobody said.
+    let vidra = client(&sim);
+    sim.reset_record();
+    vidra.channel(&channel("https://www.youtube.com/user/NightTrainDiaries")).await.unwrap();
+    assert_eq!(
+        vidra.channel(&channel("@NightTrainDiaries")).await.unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
+    // Nor is an address without its @ a handle.
+    let old = vidra.channel(&channel("UCquirkUrlWithoutAt00000")).await.unwrap();
+    let calls = sim.record().calls;
+    let _ = vidra.channel(&channel(&old.username)).await;
+    assert_eq!(sim.record().calls, calls + 1, "{}", old.username);
+}
+
+#[tokio::test]
 async fn a_search_for_a_channel_is_not_done_twice() {
     let sim = Simulator::new();
     let vidra = client(&sim);
