@@ -274,10 +274,9 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let key = Ask::Transcript(id, wanted.clone()).key();
-            let asked = batch
-                .scope
-                .cache
-                .get_or_do(key, async || ask::json(&transcript::one(&errand, &wanted).await?));
+            let Scope { cache, want, .. } = &batch.scope;
+            let work = async || ask::json(&transcript::one(&errand, &wanted).await?);
+            let asked = cache.get_or_do(key, *want, work);
             let caught = AssertUnwindSafe(asked).catch_unwind().await;
             caught.unwrap_or_else(|_| Err(bug())).and_then(|transcript| transcript.decode())
         }

@@ -131,17 +131,23 @@ impl Cache {
 
     /// The same where the caller asks itself and takes its time about it. If it leaves, the next of
     /// those who wait asks.
-    pub(crate) async fn get_or_do<F>(&self, key: Key, work: impl Fn() -> F) -> Result<Cached>
+    pub(crate) async fn get_or_do<F>(
+        &self,
+        key: Key,
+        want: Want,
+        work: impl Fn() -> F,
+    ) -> Result<Cached>
     where
         F: Future<Output = Result<Bytes>>,
     {
         let found = self.find(&key).await;
         if let Some(found) = &found
+            && want == Want::Usual
             && matches!(found.state(), State::Fresh | State::Grace)
         {
             return self.serve(&key, found, Outcome::Hit);
         }
-        let asked = self.do_once(&key, work).await;
+        let asked = self.do_once(&key, want, work).await;
         self.unless_trouble(&key, asked, found)
     }
 
@@ -160,12 +166,12 @@ impl Cache {
         }
     }
 
-    async fn do_once<F>(&self, key: &Key, work: impl Fn() -> F) -> Result<Cached>
+    async fn do_once<F>(&self, key: &Key, want: Want, work: impl Fn() -> F) -> Result<Cached>
     where
         F: Future<Output = Result<Bytes>>,
     {
         loop {
-            match self.board(key, Want::Usual, FOREVER) {
+            match self.board(key, want, FOREVER) {
                 Err(found) => return self.serve(key, &found, Outcome::Hit),
                 Ok(Boarding::Failed(error)) => return Err(error),
                 Ok(Boarding::Lead(lead, _)) => {

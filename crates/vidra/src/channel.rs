@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::slice;
 
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
@@ -216,7 +215,7 @@ fn found<T>(items: Result<Vec<T>>) -> Result<Vec<T>> {
 /// The same from memory, where it is there.
 async fn known(scope: &Scope, channel: &ChannelRef, search: bool) -> Result<Channel> {
     let key = Ask::Channel(channel.clone()).key();
-    if let Some(Known::Body(channel)) = scope.cache.known(slice::from_ref(&key)).await.remove(0)
+    if let Some(Known::Body(channel)) = scope.known_one(&key).await
         && let Ok(known) = channel.decode()
     {
         return Ok(known);

@@ -126,7 +126,7 @@ impl Vidra {
 
     /// The same as JSON.
     pub async fn videos_json(&self, ids: &[VideoId]) -> Result<Cached> {
-        video::list_json(&self.scope(), ids, self.want).await
+        video::list_json(&self.scope(), ids).await
     }
 
     /// A video's title. Costs what the video costs.
@@ -245,6 +245,7 @@ impl Vidra {
             upstream: Arc::clone(&self.upstream),
             cache: Arc::clone(&self.cache),
             gathers: Arc::clone(&self.gathers),
+            want: self.want,
             deadline: Instant::now() + self.deadline.min(FOREVER),
             cost: self.cost.clone(),
         }

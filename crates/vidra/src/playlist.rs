@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::pin::pin;
-use std::slice;
 
 use futures_channel::mpsc;
 use futures_util::{FutureExt, Stream, StreamExt, TryStreamExt, future, stream};
@@ -235,7 +234,7 @@ pub(crate) async fn complete(scope: &Scope, id: &PlaylistId) -> Result<Playlist>
 /// The playlist's own data, from memory where it is there.
 async fn known_info(scope: &Scope, id: &PlaylistId) -> Result<PlaylistInfo> {
     let key = Ask::PlaylistInfo(id.clone()).key();
-    if let Some(Known::Body(info)) = scope.cache.known(slice::from_ref(&key)).await.remove(0)
+    if let Some(Known::Body(info)) = scope.known_one(&key).await
         && let Ok(known) = info.decode()
     {
         return Ok(known);
@@ -341,8 +340,7 @@ pub(crate) fn entries(
     let (scope, id) = (scope.clone(), id.clone());
     let known = async move {
         let key = Ask::PlaylistEntries(id.clone()).key();
-        let known = scope.cache.known(slice::from_ref(&key)).await.remove(0);
-        let entries = match known {
+        let entries = match scope.known_one(&key).await {
             Some(Known::Body(entries)) => entries.decode::<Vec<Entry>>().ok(),
             _ => None,
         };

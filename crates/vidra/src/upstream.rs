@@ -15,6 +15,7 @@ pub(crate) mod wire;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -26,8 +27,8 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::cache::Cache;
 use crate::cache::gather::Gather;
+use crate::cache::{Cache, Key, Known, Want};
 use crate::channel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::VideoId;
@@ -134,6 +135,7 @@ pub(crate) struct Scope {
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) cache: Arc<Cache>,
     pub(crate) gathers: Arc<Gathers>,
+    pub(crate) want: Want,
     pub(crate) deadline: Instant,
     pub(crate) cost: Cost,
 }
@@ -145,6 +147,19 @@ pub(crate) struct Gathers {
 }
 
 impl Scope {
+    /// What is known of these and need not be asked for; for one who wants the newest that is nothing.
+    pub(crate) async fn known(&self, keys: &[Key]) -> Vec<Option<Known>> {
+        match self.want {
+            Want::Usual => self.cache.known(keys).await,
+            Want::Newest => keys.iter().map(|_| None).collect(),
+        }
+    }
+
+    /// The same for one.
+    pub(crate) async fn known_one(&self, key: &Key) -> Option<Known> {
+        self.known(slice::from_ref(key)).await.remove(0)
+    }
+
     /// Sends one call, retrying what is worth it, and decodes its answer.
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, call: &Call) -> Result<T> {
         let upstream = &*self.upstream;

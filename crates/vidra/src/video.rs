@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::ask::{self, Ask};
 use crate::cache::freshness::Resource;
 use crate::cache::gather::MOST_IDS;
-use crate::cache::{Cached, Key, Known, Outcome, Want};
+use crate::cache::{Cached, Key, Known, Outcome};
 use crate::error::{Error, Result};
 use crate::format::{self, Moment};
 use crate::ident::VideoId;
@@ -165,14 +165,11 @@ pub(crate) async fn many(scope: &Scope, ids: &[VideoId]) -> Result<Vec<Video>> {
 }
 
 /// Videos in the order asked, as one JSON list: as old as the oldest of them.
-pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId], want: Want) -> Result<Cached> {
+pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId]) -> Result<Cached> {
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
     let keys: Vec<Key> = distinct.iter().map(|id| Ask::Video(*id).key()).collect();
-    let known = match want {
-        Want::Usual => scope.cache.known(&keys).await,
-        Want::Newest => keys.iter().map(|_| None).collect(),
-    };
+    let known = scope.known(&keys).await;
     let mut oldest = scope.cache.new_of(Resource::Video);
     let (mut bodies, mut unknown) = (HashMap::new(), vec![]);
     for (id, known) in distinct.into_iter().zip(known) {
@@ -206,7 +203,7 @@ pub(crate) async fn known(
 ) -> (HashMap<VideoId, Video>, Vec<VideoId>) {
     let keys: Vec<Key> = ids.iter().map(|id| Ask::Video(*id).key()).collect();
     let (mut found, mut unknown) = (HashMap::new(), vec![]);
-    for (id, known) in ids.iter().zip(scope.cache.known(&keys).await) {
+    for (id, known) in ids.iter().zip(scope.known(&keys).await) {
         match known {
             Some(Known::Nothing) => {}
             Some(Known::Body(video)) => match video.decode() {

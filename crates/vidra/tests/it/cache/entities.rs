@@ -249,3 +249,33 @@ async fn what_is_asked_otherwise_is_another_question() {
         assert_eq!(asked.outcome, Outcome::Hit, "{query:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_wants_the_newest_gets_the_newest_of_everything_in_it() {
+    let world = Changing::new();
+    let vidra = world.builder().build();
+    let (list, id) = (playlist("PLsize51"), video("quirkNoLike"));
+    let fermata = channel("@fermata");
+    vidra.playlist(&list).await.unwrap();
+    vidra.channel(&fermata).await.unwrap();
+    vidra.channel_videos(&fermata, 5).await.unwrap();
+    vidra.videos(&[id]).await.unwrap();
+    let newest = vidra.refreshing();
+    let known = world.answers.load(Ordering::Relaxed);
+    let is_new = |title: &str| title.parse::<u64>().unwrap() > known;
+
+    world.sim.reset_record();
+    let renewed = newest.playlist(&list).await.unwrap();
+    assert!(is_new(&renewed.title), "its own data");
+    assert!(renewed.videos.iter().all(|video| is_new(&video.title)), "its videos");
+    assert_eq!(world.sim.record().calls_to(Endpoint::PlaylistItems), 2, "its entries");
+    let uploads = newest.channel_videos(&fermata, 5).await.unwrap();
+    assert!(uploads.iter().all(|video| is_new(&video.title)));
+    assert!(newest.videos(&[id]).await.unwrap().iter().all(|video| is_new(&video.title)));
+
+    // And so does who asks after that.
+    world.sim.reset_record();
+    assert_eq!(vidra.playlist(&list).await.unwrap(), renewed);
+    assert!(is_new(&vidra.video(renewed.videos[0].id).await.unwrap().title));
+    assert_eq!(world.sim.record().calls, 0);
+}
