@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::ask::Ask;
 use crate::error::{Error, ErrorKind, Result};
@@ -99,11 +99,13 @@ impl Cache {
     /// The one way through: fresh, stale and renewed, joined or led.
     ///
     /// `fetch` is run as a task of its own, because a caller who leaves must not end it for the others
-    /// who wait, and is told on whose bill.
+    /// who wait, and is told on whose bill. It ends in time by itself; `deadline` is for those who wait
+    /// for somebody else, who may have more time.
     pub(crate) async fn get_or_fetch(
         self: &Arc<Self>,
         key: Key,
         want: Want,
+        deadline: Instant,
         cost: &Cost,
         fetch: impl Fn(Cost) -> BoxFuture<'static, Result<Bytes>>,
     ) -> Result<Cached> {
@@ -119,12 +121,11 @@ impl Cache {
                     let Some(renewal) = self.renewals.begin(Instant::now()) else {
                         return self.serve(&key, found, Outcome::Stale);
                     };
-                    let flying = self.fly(&key, want, cost, &fetch, Some(renewal));
+                    let flying = self.fly(&key, want, deadline, cost, &fetch, Some(renewal));
                     timeout(STALE_PATIENCE, flying).await.unwrap_or_else(|_| Err(too_late()))
                 }
             },
-            // What is asked has a deadline of its own.
-            _ => self.fly(&key, want, cost, &fetch, None).await,
+            _ => self.fly(&key, want, deadline, cost, &fetch, None).await,
         };
         self.unless_trouble(&key, asked, found)
     }
@@ -194,6 +195,7 @@ impl Cache {
         self: &Arc<Self>,
         key: &Key,
         want: Want,
+        deadline: Instant,
         cost: &Cost,
         fetch: &impl Fn(Cost) -> BoxFuture<'static, Result<Bytes>>,
         renewal: Option<Renewal>,
@@ -205,7 +207,10 @@ impl Cache {
         };
         let ended = match how {
             Outcome::Miss => joined.landed().await,
-            _ => joined.landed_in_time().await,
+            _ => match timeout_at(deadline, joined.landed_in_time()).await {
+                Ok(ended) => ended,
+                Err(_) => return Err(too_late()),
+            },
         };
         let late = match ended {
             Ok(outcome) => return self.landed(key, outcome, how),
@@ -216,13 +221,16 @@ impl Cache {
             Ok(part) => part,
             Err(settled) => return settled,
         };
-        let ended = match late {
-            Some(late) => flight::first(late, joined).await,
-            None => joined.landed().await,
+        let ended = async {
+            match late {
+                Some(late) => flight::first(late, joined).await,
+                None => joined.landed().await,
+            }
         };
-        match ended {
-            Ok(outcome) => self.landed(key, outcome, how),
-            Err(_) => Err(bug("those who asked ended without a word")),
+        match timeout_at(deadline, ended).await {
+            Ok(Ok(outcome)) => self.landed(key, outcome, how),
+            Ok(Err(_)) => Err(bug("those who asked ended without a word")),
+            Err(_) => Err(too_late()),
         }
     }
 

@@ -85,12 +85,13 @@ impl Vidra {
 
     /// The answer to `ask` as JSON, from the cache or from the platform.
     pub async fn ask(&self, ask: &Ask) -> Result<Cached> {
+        let deadline = self.scope().deadline;
         let fetch = |cost| -> BoxFuture<'static, Result<Bytes>> {
             let scope = Scope { cost, ..self.scope() };
             let means = Means { scope, web: Arc::clone(&self.web), search: self.search };
             Box::pin(ask.clone().fetch(means))
         };
-        self.cache.get_or_fetch(ask.key(), self.want, &self.cost, fetch).await
+        self.cache.get_or_fetch(ask.key(), self.want, deadline, &self.cost, fetch).await
     }
 
     /// What the cache holds, and what it was good for.

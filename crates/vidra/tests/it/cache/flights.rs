@@ -257,6 +257,26 @@ async fn who_wants_the_newest_joins_who_asks_already() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_waits_for_another_longer_than_for_himself() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim)
+        .pacing(Pacing::At(Pace { burst: 1, per_hour: 60 }))
+        .deadline(10 * SECOND)
+        .build();
+    let ids = sim::client(&sim).playlist_ids(&playlist("PLsize50")).await.unwrap().video_ids;
+    let query = BatchQuery { concurrency: 10, ..BatchQuery::default() };
+    let batch = vidra.playlist_transcripts(&playlist("PLsize50"), &query);
+    let reading = tokio::spawn(futures_util::StreamExt::collect::<Vec<_>>(batch));
+    sleep(SECOND).await;
+    // The batch has an hour, and one turn in a minute.
+    let started = Instant::now();
+    let told = vidra.transcript(ids[9], &TranscriptQuery::default()).await;
+    assert_eq!(started.elapsed(), 10 * SECOND);
+    assert_eq!(told.unwrap_err().kind(), ErrorKind::Timeout);
+    reading.abort();
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_batch_left_undone_is_done_by_who_waits_for_it() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
     let vidra = client(&sim);
