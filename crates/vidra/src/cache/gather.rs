@@ -21,8 +21,8 @@ const WINDOW: Duration = Duration::from_millis(25);
 /// One call for many: what came, by id.
 type Call<Id, T> = fn(Scope, Vec<Id>) -> BoxFuture<'static, Result<HashMap<Id, T>>>;
 
-/// Gathers ids into calls: at once when nothing is under way, otherwise when a call returns, when
-/// [`WINDOW`] is over, or when there are fifty.
+/// Gathers ids into calls: at once when nothing is under way, otherwise when the last call returns,
+/// when [`WINDOW`] is over, or when there are fifty.
 pub(crate) struct Gather<Id, T> {
     what: &'static str,
     call: Call<Id, T>,
@@ -104,7 +104,7 @@ impl<Id, T> Gather<Id, T> {
     }
 }
 
-/// A call that is over, also by a panic: those who gathered meanwhile leave.
+/// A call that is over, also by a panic: if it was the last, those who gathered meanwhile leave.
 struct Returned<Id, T>(Arc<Gather<Id, T>>)
 where
     Id: Clone + Eq + Hash + Send + Sync + 'static,
@@ -118,7 +118,11 @@ where
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.calls -= 1;
-        self.0.depart(&mut state);
+        // With others still under way, more can gather until the last of them returns: else the more
+        // calls there are, the sooner one returns, and the fewer each of them carries.
+        if state.calls == 0 {
+            self.0.depart(&mut state);
+        }
     }
 }
 

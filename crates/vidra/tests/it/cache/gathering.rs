@@ -52,6 +52,38 @@ async fn a_thousand_times_the_same_video_is_one_unit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn ten_thousand_requests_of_a_busy_day_cost_little_more_than_the_floor() {
+    let sim = Simulator::new();
+    let ids = videos(&sim, 2_000).await;
+    sim.set_latency(TRIP);
+    let vidra = client(&sim);
+    // Some are asked for far more often than others: the n-th 1/n as often as the first.
+    let mut dice = fastrand::Rng::with_seed(7);
+    let weights: Vec<f64> = (1..=ids.len())
+        .scan(0.0, |sum, n| {
+            *sum += 1.0 / n as f64;
+            Some(*sum)
+        })
+        .collect();
+    let mut draw = || {
+        let at = dice.f64() * weights.last().unwrap();
+        ids[weights.partition_point(|weight| *weight < at)]
+    };
+    let drawn: Vec<VideoId> = (0..10_000).map(|_| draw()).collect();
+    let distinct: std::collections::HashSet<_> = drawn.iter().collect();
+    // Two hundred callers, each with one request after the other.
+    let ask = async |id| assert_eq!(vidra.video(id).await.unwrap().id, id);
+    stream::iter(drawn.clone()).for_each_concurrent(200, ask).await;
+    let floor = distinct.len().div_ceil(50) as f64;
+    let units = sim.record().units.default as f64;
+    assert!(
+        units <= floor * 1.3,
+        "{units} units where {floor} would do: {:?}",
+        sizes(&sim.record(), Endpoint::Videos)
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_comes_alone_is_not_kept_waiting_and_nobody_longer_than_25_ms() {
     let ids = ["quirkNoLike", "quirkNoComm", "quirkNoView"].map(video);
     // How long a call takes, when the others come, when they have their answer.
