@@ -328,6 +328,35 @@ impl Cache {
         keys.iter().zip(records).map(known).collect()
     }
 
+    /// What comes of `asking` for all of `keys`. `Ok(Err)` is what was known of them before: of all of
+    /// them, where asking fails or takes too long, which does not end it.
+    pub(crate) async fn asked_or_old<T: Send + 'static>(
+        &self,
+        keys: &[Key],
+        want: Want,
+        asking: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<Result<T, Vec<Cached>>> {
+        let texts: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
+        let records = self.tiers.get_many(&texts, self.clock.now()).await;
+        let old = |(key, record): (&Key, Option<Record>)| {
+            let found = self.judged(key, record?);
+            let is_of_use = found.state() != State::Gone && !found.record.is_refusal;
+            let Found { record, age, life } = found;
+            is_of_use.then_some(Cached { body: record.body, outcome: Outcome::Stale, age, life })
+        };
+        let old: Option<Vec<Cached>> = keys.iter().zip(records).map(old).collect();
+        let Some(old) = old else { return asking.await.map(Ok) };
+        let patience = match want {
+            Want::Usual => STALE_PATIENCE,
+            Want::Newest => FOREVER,
+        };
+        match timeout(patience, tokio::spawn(asking)).await {
+            Ok(Ok(Err(error))) if !is_trouble(&error) => Err(error),
+            Ok(Ok(Ok(asked))) => Ok(Ok(asked)),
+            _ => Ok(Err(old)),
+        }
+    }
+
     /// Keeps what came, and also that there is nothing. What went wrong is not kept: it must not
     /// take the place of something good.
     pub(crate) fn keep(&self, key: &Key, outcome: Result<Bytes>) -> Result<Record> {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
@@ -170,30 +171,61 @@ pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId]) -> Result<Cached> 
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
     let keys: Vec<Key> = distinct.iter().map(|id| Ask::Video(*id).key()).collect();
     let known = scope.known(&keys).await;
-    let mut oldest = scope.cache.new_of(Resource::Video);
-    let (mut bodies, mut unknown) = (HashMap::new(), vec![]);
+    let mut list = List { oldest: scope.cache.new_of(Resource::Video), bodies: HashMap::new() };
+    let mut unknown = vec![];
     for (id, known) in distinct.into_iter().zip(known) {
         match known {
-            Some(Known::Body(video)) => {
-                if video.fresh_for() < oldest.fresh_for() {
-                    oldest = video.clone();
-                }
-                bodies.insert(id, video.body);
-            }
+            Some(Known::Body(video)) => list.add(id, video),
             Some(Known::Nothing) => {}
             None => unknown.push(id),
         }
     }
-    let outcome = if unknown.is_empty() { Outcome::Hit } else { Outcome::Miss };
-    let chunks: Vec<Vec<VideoId>> = unknown.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
-    for (id, video) in gather(scope, stream::iter(chunks)).await? {
-        bodies.insert(id, ask::json(&video)?);
-    }
+    let outcome = match unknown.is_empty() {
+        true => Outcome::Hit,
+        false => list.ask_for(scope, unknown).await?,
+    };
     let listed: Vec<&[u8]> =
-        ids.iter().filter_map(|id| bodies.get(id)).map(|body| &body[..]).collect();
+        ids.iter().filter_map(|id| list.bodies.get(id)).map(|body| &body[..]).collect();
     let body = [&b"["[..], &listed.join(&b','), b"]"].concat();
     scope.cache.count(Resource::Video, outcome);
-    Ok(Cached { body: body.into(), outcome, ..oldest })
+    Ok(Cached { body: body.into(), outcome, ..list.oldest })
+}
+
+/// A list in the making.
+struct List {
+    oldest: Cached,
+    bodies: HashMap<VideoId, Bytes>,
+}
+
+impl List {
+    fn add(&mut self, id: VideoId, video: Cached) {
+        if (video.fresh_for(), self.oldest.age) < (self.oldest.fresh_for(), video.age) {
+            self.oldest = video.clone();
+        }
+        self.bodies.insert(id, video.body);
+    }
+
+    /// Asks for the rest; an old list is better than none.
+    async fn ask_for(&mut self, scope: &Scope, ids: Vec<VideoId>) -> Result<Outcome> {
+        let keys: Vec<Key> = ids.iter().map(|id| Ask::Video(*id).key()).collect();
+        let chunks: Vec<Vec<VideoId>> = ids.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
+        let asking = {
+            let scope = scope.clone();
+            async move { gather(&scope, stream::iter(chunks)).await }
+        };
+        match scope.cache.asked_or_old(&keys, scope.want, asking).await? {
+            Ok(found) => {
+                for (id, video) in found {
+                    self.bodies.insert(id, ask::json(&video)?);
+                }
+                Ok(Outcome::Miss)
+            }
+            Err(old) => {
+                ids.into_iter().zip(old).for_each(|(id, video)| self.add(id, video));
+                Ok(Outcome::Stale)
+            }
+        }
+    }
 }
 
 /// What is known of these, and which of them would have to be asked for.

@@ -279,3 +279,23 @@ async fn who_wants_the_newest_gets_the_newest_of_everything_in_it() {
     assert!(is_new(&vidra.video(renewed.videos[0].id).await.unwrap().title));
     assert_eq!(world.sim.record().calls, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_old_videos_is_better_than_an_error() {
+    let sim = Simulator::new();
+    let ids = videos(&sim, 60).await;
+    let vidra = client(&sim);
+    let known = vidra.videos(&ids).await.unwrap();
+    sim.inject(Fault::any(Action::status(503)));
+    for age in [IN_GRACE, STALE] {
+        tokio::time::advance(age).await;
+        let asked = vidra.videos_json(&ids).await.unwrap();
+        assert_eq!(
+            (asked.outcome, asked.decode::<Vec<vidra::Video>>().unwrap()),
+            (Outcome::Stale, known.clone())
+        );
+        assert!(asked.age >= age);
+    }
+    tokio::time::advance(GONE).await;
+    assert_eq!(vidra.videos(&ids).await.unwrap_err().kind(), ErrorKind::Upstream);
+}
