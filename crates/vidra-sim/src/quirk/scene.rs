@@ -101,6 +101,10 @@ pub(crate) enum Refusal {
     BotForMobile,
     /// Unplayable but for WEB_EMBEDDED_PLAYER and WEB.
     OnlyWeb,
+    /// Too old a player, every one of them.
+    OutdatedApp,
+    /// Too old an ANDROID only.
+    OutdatedAndroid,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

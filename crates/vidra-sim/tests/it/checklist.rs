@@ -39,7 +39,7 @@ const CHECKLIST: &[(&str, &[&str])] = &[
     ("try again later", &["plTryLater_"]),
     ("another video", &["plWrongVid_"]),
     ("status absent, unknown, or nothing at all", &["plNoStatus_", "plUnknown__", "plEmptyObj_"]),
-    ("a later client", &["plNext2nd__", "plWebOnly__", "plForKids__"]),
+    ("a later client", &["plNext2nd__", "plWebOnly__", "plForKids__", "plOldAndr__"]),
     ("watch page: good", &["wpGood_____"]),
     ("watch page: key escaped, absent", &["wpEscaped__", "wpNoKey____"]),
     ("watch page: captcha, 429, 5xx then good", &["wpCaptcha__", "wpHttp429__", "wpHttp503x1"]),

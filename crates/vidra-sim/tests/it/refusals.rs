@@ -31,6 +31,11 @@ async fn statuses_and_reasons_are_the_platforms_words() {
         ("plProcess__", "UNPLAYABLE", "We're processing this video. Check back later."),
         ("quirkProcss", "UNPLAYABLE", "We're processing this video. Check back later."),
         ("plUnknown__", "RATHER_NOT", "Not today"),
+        (
+            "plOldApp___",
+            "UNPLAYABLE",
+            "The following content is not available on this app. Watch on the latest version of YouTube.",
+        ),
     ];
     for (id, expected, reason) in cases {
         let status = status(id).await;
@@ -86,11 +91,12 @@ async fn the_age_gate_has_the_words_of_each_client() {
 #[tokio::test]
 async fn some_are_let_in_and_others_are_not() {
     let platform = Simulator::new();
-    let cases: [(&str, &[&str]); 4] = [
+    let cases: [(&str, &[&str]); 5] = [
         ("plAgeEmbed_", &[EMBEDDED.0]),
         ("plForKids__", &[ANDROID.0, IOS.0, WEB.0, MWEB.0, EMBEDDED.0, TV.0]),
         ("plNext2nd__", &[VISIONOS.0, WEB.0, MWEB.0, EMBEDDED.0, TV.0]),
         ("plWebOnly__", &[WEB.0, MWEB.0, EMBEDDED.0]),
+        ("plOldAndr__", &[VISIONOS.0, IOS.0, WEB.0, MWEB.0, EMBEDDED.0, TV.0]),
     ];
     for (id, let_in) in cases {
         for client in ALL {

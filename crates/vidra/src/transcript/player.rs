@@ -140,6 +140,10 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
     if says(&["isn't available, try again later"]) {
         return Verdict::Final(Reason::RateLimited);
     }
+    if says(&["on this app", "on this device", "latest version of youtube"]) {
+        // Said to outdated players, and not about the video.
+        return Verdict::AskAnother(Reason::PlatformChanged);
+    }
     if says(&["private"]) {
         return Verdict::Final(Reason::Private);
     }

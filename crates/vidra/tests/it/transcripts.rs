@@ -62,6 +62,7 @@ async fn every_failure_has_its_own_reason() {
         ("plWrongVid_", Reason::PlatformChanged),
         ("plEmptyObj_", Reason::PlatformChanged),
         ("plUnknown__", Reason::PlatformChanged),
+        ("plOldApp___", Reason::PlatformChanged),
         ("plHttp400__", Reason::PlatformChanged),
         ("plHttp403__", Reason::PlatformChanged),
         ("plHttp429__", Reason::RateLimited),
@@ -272,6 +273,7 @@ async fn other_players_are_asked_where_that_helps() {
         ("plAgeEmbed_", "WEB_EMBEDDED_PLAYER"),
         ("plWebOnly__", "WEB_EMBEDDED_PLAYER"),
         ("plForKids__", "ANDROID"),
+        ("plOldAndr__", "VISIONOS"),
     ] {
         let sim = Simulator::new();
         client(&sim).transcript(video(id), &TranscriptQuery::default()).await.unwrap();

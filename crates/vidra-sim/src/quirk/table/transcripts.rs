@@ -118,6 +118,8 @@ pub(super) const TRANSCRIPTS: &[Quirk] = &[
     refusal("plForKids__", R::Kids, "`UNPLAYABLE` for VISIONOS and ANDROID_VR (made for kids), fine for all others"),
     refusal("plNext2nd__", R::BotForMobile, "a bot wall for ANDROID and IOS, fine for all others"),
     refusal("plWebOnly__", R::OnlyWeb, "`UNPLAYABLE` but for WEB_EMBEDDED_PLAYER, WEB and MWEB"),
+    refusal("plOldApp___", R::OutdatedApp, "`UNPLAYABLE`, \"The following content is not available on this app.\": every client is too old"),
+    refusal("plOldAndr__", R::OutdatedAndroid, "the same for ANDROID, fine for all others"),
     // The player fails.
     player("plHttp400__", X::Precondition, "400 `FAILED_PRECONDITION`, whatever is sent"),
     player("plHttp403__", X::Status(403), "403 `PERMISSION_DENIED`"),

@@ -15,6 +15,7 @@ pub(super) fn for_client(refusal: Refusal, client: &str) -> Option<Refusal> {
         Refusal::OnlyWeb => {
             (!matches!(client, "WEB" | "MWEB" | "WEB_EMBEDDED_PLAYER")).then_some(Refusal::OnlyWeb)
         }
+        Refusal::OutdatedAndroid => (client == "ANDROID").then_some(Refusal::OutdatedApp),
         other => Some(other),
     }
 }
@@ -62,6 +63,10 @@ pub(super) fn status(refusal: Refusal, asker: &Asker<'_>, id: &str) -> Value {
             plain("UNPLAYABLE", "This video is not available on this device. It is made for kids.")
         }
         Refusal::OnlyWeb => plain("UNPLAYABLE", "Video unavailable"),
+        Refusal::OutdatedApp | Refusal::OutdatedAndroid => plain(
+            "UNPLAYABLE",
+            "The following content is not available on this app. Watch on the latest version of YouTube.",
+        ),
         Refusal::Live | Refusal::LiveCaptions => live(id),
         Refusal::WrongVideo | Refusal::NoStatus | Refusal::EmptyObject => json!({"status": "OK"}),
     }
