@@ -140,6 +140,9 @@ async fn playable<'a>(errand: &'a Errand<'_>, egress: &Egress) -> Result<(&'a Cl
         let reason = match ask_player(errand, egress, client, &mut may_renew).await? {
             Verdict::Captions(player) => return Ok((client, player)),
             Verdict::Final(reason) => return Err(reason.error(errand.id)),
+            Verdict::FinalSaying(reason, words) => {
+                return Err(reason.error_saying(words, errand.id));
+            }
             Verdict::AskAnother(reason) => reason,
         };
         // The first that says more than "I do not understand".

@@ -88,6 +88,7 @@ pub(crate) enum Refusal {
     Premium,
     Processing,
     Offline,
+    Ended,
     Upcoming,
     Live,
     LiveCaptions,

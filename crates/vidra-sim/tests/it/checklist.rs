@@ -35,7 +35,10 @@ const CHECKLIST: &[(&str, &[&str])] = &[
     ("unavailable", &["plGone_____"]),
     ("country", &["plGeoText__", "plGeoRuns__"]),
     ("members and premium", &["plMembers__", "plPremium__"]),
-    ("live, offline or not yet", &["plOffline__", "plUpcoming_", "plLiveNow__", "plLiveCapt_"]),
+    (
+        "live, offline or not yet",
+        &["plOffline__", "plEnded____", "plUpcoming_", "plLiveNow__", "plLiveCapt_"],
+    ),
     ("try again later", &["plTryLater_"]),
     ("another video", &["plWrongVid_"]),
     ("status absent, unknown, or nothing at all", &["plNoStatus_", "plUnknown__", "plEmptyObj_"]),

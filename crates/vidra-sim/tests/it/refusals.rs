@@ -28,6 +28,7 @@ async fn statuses_and_reasons_are_the_platforms_words() {
         ("plUpcoming_", "LIVE_STREAM_OFFLINE", "This live event will begin in 18 hours."),
         ("quirkUpcomg", "LIVE_STREAM_OFFLINE", "This live event will begin in 18 hours."),
         ("plOffline__", "LIVE_STREAM_OFFLINE", "This live stream recording is not available."),
+        ("plEnded____", "LIVE_STREAM_OFFLINE", "This live event has ended."),
         ("plProcess__", "UNPLAYABLE", "We're processing this video. Check back later."),
         ("quirkProcss", "UNPLAYABLE", "We're processing this video. Check back later."),
         ("plUnknown__", "RATHER_NOT", "Not today"),

@@ -53,6 +53,8 @@ pub(crate) enum Verdict {
     Captions(Player),
     /// This is how it is, whoever asks.
     Final(Reason),
+    /// The same, in words that say more than the reason's own.
+    FinalSaying(Reason, &'static str),
     /// Another player may get a better answer.
     AskAnother(Reason),
 }
@@ -82,6 +84,9 @@ impl Track {
     }
 }
 
+const WHILE_LIVE: &str = "Captions of a broadcast cannot be read while it is live";
+const NO_RECORDING: &str = "Broadcast is over and there is no recording of it";
+
 /// Reads the answer to a player call for `asked`.
 pub(crate) fn read(answer: wire::Player, asked: VideoId) -> Verdict {
     let status = answer.playability_status.unwrap_or_default();
@@ -95,13 +100,20 @@ pub(crate) fn read(answer: wire::Player, asked: VideoId) -> Verdict {
         // What outdated players and blocked addresses get instead.
         return Verdict::AskAnother(Reason::PlatformChanged);
     }
-    let renderer = answer.captions.and_then(|captions| captions.player_captions_tracklist_renderer);
-    let player = renderer.map(Player::from_wire).filter(|player| !player.tracks.is_empty());
-    match player {
-        Some(player) => Verdict::Captions(player),
+    let captions = answer.captions.unwrap_or_default();
+    let tracklist = captions.player_captions_tracklist_renderer.unwrap_or_default();
+    let lists_any = tracklist.caption_tracks.as_ref().is_some_and(|tracks| !tracks.is_empty());
+    let player = Player::from_wire(tracklist);
+    match player.tracks.is_empty() {
+        false => Verdict::Captions(player),
+        // There are some, and nothing tells how to get at them.
+        true if lists_any => Verdict::AskAnother(Reason::PlatformChanged),
+        true if captions.player_captions_renderer.is_some() => {
+            Verdict::FinalSaying(Reason::Unplayable, WHILE_LIVE)
+        }
         // Only a whole answer says that there are none.
-        None if status.status.is_some() => Verdict::Final(Reason::CaptionsDisabled),
-        None => Verdict::AskAnother(Reason::PlatformChanged),
+        true if status.status.is_some() => Verdict::Final(Reason::CaptionsDisabled),
+        true => Verdict::AskAnother(Reason::PlatformChanged),
     }
 }
 
@@ -160,8 +172,8 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
     if says(&["members", "membership", "premium", "purchase", "requires payment"]) {
         return Verdict::Final(Reason::MembersOnly);
     }
-    if says(&["recording is not available"]) {
-        return Verdict::Final(Reason::VideoUnavailable);
+    if says(&["recording is not available", "event has ended", "stream has ended"]) {
+        return Verdict::FinalSaying(Reason::Unplayable, NO_RECORDING);
     }
     if status == "LIVE_STREAM_OFFLINE" || says(&["will begin", "premieres in"]) {
         return Verdict::Final(Reason::NotStarted);

@@ -19,7 +19,7 @@ pub enum Reason {
     MembersOnly,
     /// A broadcast or premiere that has not begun.
     NotStarted,
-    /// The platform will not play it, for a reason we do not know.
+    /// The platform will not play it, for a reason that is none of the others.
     Unplayable,
     /// There are no captions, because they are switched off or were never made.
     CaptionsDisabled,
@@ -139,6 +139,11 @@ impl Reason {
     /// Whether the platform has turned against the address that asked, not against the video.
     pub(crate) fn is_about_the_address(self) -> bool {
         matches!(self, Self::Blocked | Self::RateLimited)
+    }
+
+    /// The error of a video that has this reason, in words that say more than its own.
+    pub(crate) fn error_saying(self, words: &str, id: VideoId) -> Error {
+        Error::no_transcript(self, format!("{words}: {id}"))
     }
 
     /// The error of a video that has this reason.

@@ -54,10 +54,12 @@ async fn every_failure_has_its_own_reason() {
         ("plGeoRuns__", Reason::RegionBlocked),
         ("plMembers__", Reason::MembersOnly),
         ("plPremium__", Reason::MembersOnly),
-        ("plOffline__", Reason::VideoUnavailable),
+        ("plOffline__", Reason::Unplayable),
+        ("plEnded____", Reason::Unplayable),
         ("plUpcoming_", Reason::NotStarted),
         ("plLiveNow__", Reason::CaptionsDisabled),
-        ("plLiveCapt_", Reason::CaptionsDisabled),
+        ("plLiveCapt_", Reason::Unplayable),
+        ("buAbsent___", Reason::PlatformChanged),
         ("plTryLater_", Reason::RateLimited),
         ("plWrongVid_", Reason::PlatformChanged),
         ("plEmptyObj_", Reason::PlatformChanged),
@@ -99,6 +101,22 @@ async fn every_failure_has_its_own_reason() {
         assert_eq!(error.kind(), reason.kind(), "{id}");
         assert_eq!(error.details()[0], format!("reason: {}", reason.code()), "{id}");
         assert_eq!(sim.record().violations, Vec::<String>::new(), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn what_no_other_reason_fits_is_told_in_words() {
+    let table = [
+        ("plOffline__", "Broadcast is over and there is no recording of it: plOffline__"),
+        ("plEnded____", "Broadcast is over and there is no recording of it: plEnded____"),
+        ("plLiveCapt_", "Captions of a broadcast cannot be read while it is live: plLiveCapt_"),
+    ];
+    for (id, message) in table {
+        let sim = Simulator::new();
+        let error = client(&sim).transcript(video(id), &SPOKEN).await.unwrap_err();
+        assert_eq!(error.message(), message);
+        assert_eq!(error.details(), ["reason: unplayable"]);
+        assert_eq!(sim.record().calls, 1, "{id}: no other player knows better");
     }
 }
 

@@ -56,6 +56,7 @@ pub(super) fn status(refusal: Refusal, asker: &Asker<'_>, id: &str) -> Value {
         Refusal::Offline => {
             plain("LIVE_STREAM_OFFLINE", "This live stream recording is not available.")
         }
+        Refusal::Ended => plain("LIVE_STREAM_OFFLINE", "This live event has ended."),
         Refusal::Upcoming => upcoming(asker, id),
         Refusal::TryLater => plain("UNPLAYABLE", "This content isn't available, try again later."),
         Refusal::UnknownStatus => plain("RATHER_NOT", "Not today"),

@@ -37,6 +37,7 @@ shapes! {
 
     Captions {
         player_captions_tracklist_renderer: Tracklist,
+        player_captions_renderer: Anything,
     }
 
     Tracklist {
