@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::ask::{self, Ask};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{PlaylistId, VideoId};
-use crate::playlist::{self, Entry};
+use crate::playlist::{self, Entry, Standing};
 use crate::transcript::choice::Languages;
 use crate::transcript::reason::Reason;
 use crate::transcript::{self, TranscriptLine, TranscriptQuery};
@@ -269,7 +269,7 @@ fn telling(events: &Events) -> impl Fn(Duration) + Clone + Send + Sync + 'static
 
 async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) -> VideoTranscript {
     let result = match entry.video {
-        Some(id) if entry.is_available => {
+        Some(id) if entry.standing == Standing::Public => {
             let errand = Errand { web: &batch.web, id, deadline: batch.deadline, place };
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
@@ -280,6 +280,7 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
             let caught = AssertUnwindSafe(asked).catch_unwind().await;
             caught.unwrap_or_else(|_| Err(bug())).and_then(|transcript| transcript.decode())
         }
+        Some(id) if entry.standing == Standing::Private => Err(Reason::Private.error(id)),
         Some(id) => Err(Reason::VideoUnavailable.error(id)),
         None => Err(Error::not_found("Video", format!("entry {position} of the playlist"))),
     };

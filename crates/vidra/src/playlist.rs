@@ -310,7 +310,16 @@ pub(crate) struct Entry {
     pub(crate) video: Option<VideoId>,
     /// Empty where the video is private or deleted.
     pub(crate) title: String,
-    pub(crate) is_available: bool,
+    pub(crate) standing: Standing,
+}
+
+/// Whether there is a video behind an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Standing {
+    Public,
+    Private,
+    Deleted,
 }
 
 impl Entry {
@@ -324,10 +333,12 @@ impl Entry {
         let snippet = item.snippet.as_ref();
         let owned = snippet.is_some_and(|snippet| snippet.video_owner_channel_id.is_some());
         let title = snippet.and_then(|snippet| snippet.title.clone()).unwrap_or_default();
-        let is_available =
-            dated || owned || !matches!(title.as_str(), "Private video" | "Deleted video");
-        let title = if is_available { title } else { String::new() };
-        Self { video: item.video_id(), title, is_available }
+        let (title, standing) = match title.as_str() {
+            "Private video" if !dated && !owned => (String::new(), Standing::Private),
+            "Deleted video" if !dated && !owned => (String::new(), Standing::Deleted),
+            _ => (title, Standing::Public),
+        };
+        Self { video: item.video_id(), title, standing }
     }
 }
 

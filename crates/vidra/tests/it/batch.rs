@@ -76,6 +76,16 @@ async fn private_and_deleted_entries_fail_without_a_request() {
     let gone: Vec<_> = results.iter().filter(|result| result.title.is_empty()).collect();
     assert!(!gone.is_empty() && gone.iter().all(|result| result.status == BatchStatus::Failed));
     assert_eq!(sim.record().calls_to(Endpoint::Player), summary.total_videos - gone.len() as u64);
+    for result in gone {
+        // Every fifth is private and every seventh deleted.
+        let expected = match result.position {
+            place if place % 5 == 0 => {
+                format!("Video is private: {} (video_private)", result.video_id)
+            }
+            _ => format!("Video not found: {} (video_unavailable)", result.video_id),
+        };
+        assert_eq!(result.error.as_deref(), Some(&*expected), "{}", result.position);
+    }
 }
 
 #[tokio::test(start_paused = true)]
