@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt};
 use serde::Serialize;
 use serde_json::json;
 use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
@@ -50,7 +50,7 @@ pub(crate) async fn whole(
     while let Some(event) = events.try_next().await? {
         match event {
             BatchEvent::Result(result) => results.push(result),
-            BatchEvent::Waiting(_) => {}
+            BatchEvent::Started | BatchEvent::Waiting(_) => {}
             BatchEvent::Done(summary) => {
                 results.sort_by_key(|result| result.position);
                 return Ok((summary, results));
@@ -60,17 +60,19 @@ pub(crate) async fn whole(
     Err(Problem::after_bug("a batch ended without a summary"))
 }
 
-/// Sends events as they come. What fails before the first of them is an ordinary error.
+/// Sends events as they come, from the moment that the playlist is there: a caller sees that the work
+/// has begun, and a silent stream can say that it is alive. What fails before is an ordinary error.
 pub(crate) async fn streamed(
     events: impl Stream<Item = Result<BatchEvent>> + Send + 'static,
     form: Form,
 ) -> Result<Response, Problem> {
     let mut events = Box::pin(events);
-    let first = match events.next().await {
-        Some(first) => first?,
-        None => return Err(Problem::after_bug("a batch ended without a summary")),
-    };
-    let events = stream::iter([Ok(first)]).chain(events).map(Message::from);
+    match events.next().await {
+        Some(Ok(BatchEvent::Started)) => {}
+        Some(Err(error)) => return Err(error.into()),
+        Some(Ok(_)) | None => return Err(Problem::after_bug("a batch did not begin")),
+    }
+    let events = events.filter_map(|event| std::future::ready(Message::of(event)));
     let mut response = match form {
         Form::Sse => {
             let events = events
@@ -96,9 +98,12 @@ struct Message {
     json: String,
 }
 
-impl From<Result<BatchEvent>> for Message {
-    fn from(event: Result<BatchEvent>) -> Self {
-        match event {
+impl Message {
+    /// `None` where there is nothing to say.
+    fn of(event: Result<BatchEvent>) -> Option<Self> {
+        Some(match event {
+            // The head of the answer says it.
+            Ok(BatchEvent::Started) => return None,
             Ok(BatchEvent::Result(result)) => Self::new("result", &result),
             Ok(BatchEvent::Waiting(wait)) => {
                 Self::new("waiting", &json!({"waiting": wait.as_secs_f64()}))
@@ -106,11 +111,9 @@ impl From<Result<BatchEvent>> for Message {
             Ok(BatchEvent::Done(summary)) => Self::new("summary", &summary),
             // The status has been sent; this is what the error's answer would have held.
             Err(error) => Self::new("error", &ErrorBody::of(&error)),
-        }
+        })
     }
-}
 
-impl Message {
     fn new(name: &'static str, value: &impl Serialize) -> Self {
         Self { name, json: serde_json::to_string(value).unwrap_or_default() }
     }

@@ -105,6 +105,8 @@ pub struct BatchSummary {
 /// Something that happened in a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BatchEvent {
+    /// The playlist is there: its first page has come. The first event.
+    Started,
     /// An entry is done, in whatever order.
     Result(VideoTranscript),
     /// An entry has to wait this long for its turn, so that the platform does not block us. Told of
@@ -169,7 +171,7 @@ async fn work(batch: Arc<Batch>, events: &Events) {
     let (entries, waiting) = mpsc::channel(LISTED_AHEAD);
     let transcribed = async { Ok(transcribe(&batch, waiting, events).await) };
     // A playlist that breaks off ends the batch at once, with what is under way.
-    let outcome = tokio::try_join!(walk(&batch, entries), transcribed);
+    let outcome = tokio::try_join!(walk(&batch, entries, events), transcribed);
     let BatchQuery { from, to, .. } = batch.query;
     let last = outcome.map(|(total_videos, (succeeded, failed))| {
         let requested_range = [from.unwrap_or(1), to.unwrap_or(total_videos)];
@@ -186,11 +188,13 @@ async fn work(batch: Arc<Batch>, events: &Events) {
 }
 
 /// Hands on the entries that were asked for, and counts them all.
-async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>) -> Result<u64> {
+async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> Result<u64> {
     let BatchQuery { from, to, .. } = batch.query;
     let mut total = 0;
     let mut pages = std::pin::pin!(playlist::entries(&batch.scope, &batch.id));
-    while let Some(page) = pages.try_next().await? {
+    let mut next = pages.try_next().await?;
+    let _ = events.send(Ok(BatchEvent::Started)).await;
+    while let Some(page) = next {
         for entry in page {
             total += 1;
             if from.is_none_or(|from| total >= from) && to.is_none_or(|to| total <= to) {
@@ -198,6 +202,7 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>) -> Result<u64> {
                 let _ = entries.send((total, entry)).await;
             }
         }
+        next = pages.try_next().await?;
     }
     Ok(total)
 }

@@ -25,7 +25,7 @@ async fn run(vidra: &Vidra, id: &str, query: &BatchQuery) -> (Vec<VideoTranscrip
     for event in events {
         match event {
             BatchEvent::Result(result) => results.push(result),
-            BatchEvent::Waiting(_) => {}
+            BatchEvent::Started | BatchEvent::Waiting(_) => {}
             BatchEvent::Done(done) => assert!(summary.replace(done).is_none(), "one summary"),
         }
     }
@@ -117,7 +117,9 @@ async fn entries_start_while_later_pages_are_still_asked_for() {
     let mut events =
         std::pin::pin!(client(&sim).playlist_transcripts(&playlist("PLsize500"), &query));
     let first = events.next().await.unwrap().unwrap();
-    assert!(matches!(first, BatchEvent::Result(_)));
+    assert_eq!((first, started.elapsed()), (BatchEvent::Started, Duration::from_millis(100)));
+    let second = events.next().await.unwrap().unwrap();
+    assert!(matches!(second, BatchEvent::Result(_)));
     assert_eq!(started.elapsed(), Duration::from_millis(300), "a page, a player, the captions");
 }
 
@@ -174,7 +176,7 @@ async fn a_paced_batch_leaves_turns_for_others() {
     let vidra = builder(&sim).pacing(Pacing::At(Pace { burst: 3, per_hour: 1000 })).build();
     let mut events =
         Box::pin(vidra.playlist_transcripts(&playlist("PLsize200"), &BatchQuery::default()));
-    for _ in 0..6 {
+    for _ in 0..7 {
         events.next().await.unwrap().unwrap();
     }
     let id = vidra::VideoId::parse("txOneCue___").unwrap();
@@ -197,7 +199,9 @@ async fn a_caller_who_goes_away_ends_the_work() {
     let vidra = client(&sim);
     let query = BatchQuery { concurrency: 4, ..BatchQuery::default() };
     let mut events = Box::pin(vidra.playlist_transcripts(&playlist("PLsize500"), &query));
-    events.next().await.unwrap().unwrap();
+    for _ in 0..2 {
+        events.next().await.unwrap().unwrap();
+    }
     drop(events);
     tokio::time::sleep(Duration::from_millis(1)).await;
     let calls = sim.record().calls;
@@ -254,6 +258,7 @@ async fn a_playlist_that_breaks_off_ends_the_results_with_an_error() {
         vidra.playlist_transcripts(&playlist("PLsize500"), &query).collect().await;
     let last = events.pop().unwrap().unwrap_err();
     assert_eq!(last.kind(), vidra::ErrorKind::Upstream, "{last}");
+    assert!(matches!(events.remove(0), Ok(BatchEvent::Started)));
     assert!(events.len() >= 16, "{} results before it", events.len());
     assert!(events.iter().all(|event| matches!(event, Ok(BatchEvent::Result(_)))));
     assert_eq!(sim.record().in_flight, 0, "what was under way ends with it");
