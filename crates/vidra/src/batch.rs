@@ -169,11 +169,12 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
 /// being asked for.
 async fn work(batch: Arc<Batch>, events: &Events) {
     let (entries, waiting) = mpsc::channel(LISTED_AHEAD);
-    let transcribed = async { Ok(transcribe(&batch, waiting, events).await) };
-    // A playlist that breaks off ends the batch at once, with what is under way.
-    let outcome = tokio::try_join!(walk(&batch, entries, events), transcribed);
+    // Where the playlist breaks off, what was listed until then is still done, which is a page ahead at
+    // most, and the error comes last.
+    let (walked, (succeeded, failed)) =
+        tokio::join!(walk(&batch, entries, events), transcribe(&batch, waiting, events));
     let BatchQuery { from, to, .. } = batch.query;
-    let last = outcome.map(|(total_videos, (succeeded, failed))| {
+    let last = walked.map(|total_videos| {
         let requested_range = [from.unwrap_or(1), to.unwrap_or(total_videos)];
         let playlist_id = batch.id.clone();
         BatchEvent::Done(BatchSummary {

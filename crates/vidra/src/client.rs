@@ -219,7 +219,8 @@ impl Vidra {
 
     /// The transcripts of a playlist, told as they come; a video that has none fails alone. Costs 1
     /// unit for each page of 50 entries. Dropping the stream ends the work. An `Err` is the last
-    /// item: the playlist itself could not be read.
+    /// item: the playlist itself could not be read, or not to its end; what was listed until then
+    /// comes before it.
     ///
     /// # Panics
     ///

@@ -259,9 +259,22 @@ async fn a_playlist_that_breaks_off_ends_the_results_with_an_error() {
     let last = events.pop().unwrap().unwrap_err();
     assert_eq!(last.kind(), vidra::ErrorKind::Upstream, "{last}");
     assert!(matches!(events.remove(0), Ok(BatchEvent::Started)));
-    assert!(events.len() >= 16, "{} results before it", events.len());
+    assert_eq!(events.len(), 150, "the entries of three pages come before it");
     assert!(events.iter().all(|event| matches!(event, Ok(BatchEvent::Result(_)))));
-    assert_eq!(sim.record().in_flight, 0, "what was under way ends with it");
+    assert_eq!(sim.record().in_flight, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_playlist_is_listed_a_page_ahead_and_no_more() {
+    let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+    let query = BatchQuery { concurrency: 1, ..BatchQuery::default() };
+    let vidra = client(&sim);
+    let mut events = std::pin::pin!(vidra.playlist_transcripts(&playlist("PLsize5000"), &query));
+    for _ in 0..200 {
+        events.next().await.unwrap().unwrap();
+    }
+    let pages = sim.record().calls_to(Endpoint::PlaylistItems);
+    assert!(pages <= 6, "{pages} pages for 200 results");
 }
 
 #[tokio::test]
