@@ -47,16 +47,28 @@ pub(crate) async fn one(errand: &Errand<'_>, query: &TranscriptQuery) -> Result<
     let token = Token::default();
     loop {
         let egress = addresses.next()?;
-        let result = match playable(errand, &egress).await {
-            Ok((client, player)) => {
-                Reader { errand, egress: &egress, client, token: &token }.read(&player, query).await
-            }
-            Err(error) => Err(error),
-        };
+        let result = read(errand, &egress, &token, query).await;
         if let Some(settled) = addresses.settle(&egress, result) {
             return settled;
         }
     }
+}
+
+async fn read(
+    errand: &Errand<'_>,
+    egress: &Egress,
+    token: &Token,
+    query: &TranscriptQuery,
+) -> Result<Transcript> {
+    // Once more where the addresses of the captions are past their time: the next answer has new ones.
+    for _ in 0..2 {
+        let (client, player) = playable(errand, egress).await?;
+        let reader = Reader { errand, egress, client, token };
+        if let Some(lines) = reader.read(&player, query).await? {
+            return Ok(lines);
+        }
+    }
+    Err(Reason::PlatformChanged.error(errand.id).because("captions at addresses that have expired"))
 }
 
 /// The caption tracks of a video.

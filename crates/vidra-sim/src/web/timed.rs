@@ -12,9 +12,22 @@ use crate::world::caption::{LANGUAGES, Maker, Track};
 use crate::world::video::Video;
 use axum::body::Body;
 use format::Format;
-use http::Response;
+use http::{HeaderValue, Response, header};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
 
+/// Dated, as all the platform's answers are: whether an address has expired is told by its clock.
 pub(super) async fn answer(sim: &Simulator, call: &Call) -> Result<Response<Body>, Dropped> {
+    let mut response = undated(sim, call).await?;
+    let now = Timestamp::from_second(sim.now()).unwrap_or_default();
+    let date = DateTimePrinter::new().timestamp_to_rfc9110_string(&now).unwrap_or_default();
+    response
+        .headers_mut()
+        .extend(HeaderValue::try_from(date).ok().map(|date| (header::DATE, date)));
+    Ok(response)
+}
+
+async fn undated(sim: &Simulator, call: &Call) -> Result<Response<Body>, Dropped> {
     let id = call.query.get("v").unwrap_or_default();
     if !signature::holds(sim.seed(), &call.query) || expired(sim, call) {
         return Ok(nothing());

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use http::StatusCode;
+use http::{StatusCode, header};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use tokio::sync::OnceCell;
 
@@ -18,6 +20,7 @@ use crate::ident::VideoId;
 use crate::language::LanguageCode;
 use crate::upstream::call::ESCAPED;
 use crate::upstream::egress::Egress;
+use crate::upstream::transport::Answer;
 use crate::upstream::web::{Errand, Load};
 
 /// Where captions are read: for whom, from which address, and as which player.
@@ -50,31 +53,41 @@ impl Token {
     }
 }
 
+/// What came for a track.
+enum Body<T> {
+    Full(T),
+    Empty,
+    /// Empty as well, because the track's address is past its time.
+    Expired,
+}
+
 /// More empty bodies than this are no accident.
 const MOST_TRACKS: usize = 4;
 
 impl Reader<'_> {
+    /// Reads the best track there is; `None` where the player's addresses are past their time.
     pub(super) async fn read(
         &self,
         player: &Player,
         query: &TranscriptQuery,
-    ) -> Result<Transcript> {
+    ) -> Result<Option<Transcript>> {
         let candidates = choice::candidates(player, &query.languages);
         if candidates.is_empty() {
             return Err(other_languages(self.errand.id, player));
         }
         let translate = query.translate.as_ref().map(LanguageCode::as_str);
         for track in candidates.into_iter().take(MOST_TRACKS) {
-            if let Some(lines) = self.track(track, translate).await? {
-                return Ok(lines);
+            match self.track(track, translate).await? {
+                Body::Full(lines) => return Ok(Some(lines)),
+                Body::Expired => return Ok(None),
+                Body::Empty => {}
             }
         }
         // The platform declines to serve what it lists: that is how it asks for a token.
         Err(self.token.failure().unwrap_or_else(|| self.failed(Reason::PoTokenRequired)))
     }
 
-    /// Reads one track; `None` where its body is empty.
-    async fn track(&self, track: &Track, translate: Option<&str>) -> Result<Option<Transcript>> {
+    async fn track(&self, track: &Track, translate: Option<&str>) -> Result<Body<Transcript>> {
         // Asked to translate to its own language, the platform damages the text.
         let translate =
             translate.filter(|wanted| !choice::is_already(&track.language_code, wanted));
@@ -86,25 +99,28 @@ impl Reader<'_> {
             return Err(self.failed(Reason::PoTokenRequired));
         }
         let known = self.token.known();
-        let mut cues = self.cues(&address, translate, known).await?;
-        if cues.is_none() && known.is_none() {
+        let mut body = self.cues(&address, translate, known).await?;
+        if matches!(body, Body::Empty) && known.is_none() {
             // The platform also asks for a token without saying so. Where there is none to be had, the
             // next track may do.
             if let Ok(token @ Some(_)) = self.token.get(self.errand).await {
-                cues = self.cues(&address, translate, token).await?;
+                body = self.cues(&address, translate, token).await?;
             }
         }
         let lang = translate.unwrap_or(&track.language_code);
-        Ok(cues.map(|cues| lines(cues, lang)))
+        Ok(match body {
+            Body::Full(cues) => Body::Full(lines(cues, lang)),
+            Body::Empty => Body::Empty,
+            Body::Expired => Body::Expired,
+        })
     }
 
-    /// Asks for captions; `None` where the body is empty.
     async fn cues(
         &self,
         address: &TimedText<'_>,
         translate: Option<&str>,
         token: Option<&str>,
-    ) -> Result<Option<Vec<Cue>>> {
+    ) -> Result<Body<Vec<Cue>>> {
         let load = if translate.is_some() { Load::Translation } else { Load::Captions };
         let target = address.target(self.client, translate, token);
         let request = self.errand.captions_request(self.client, &target)?;
@@ -117,8 +133,9 @@ impl Reader<'_> {
             return Err(self.failed(Reason::PlatformChanged).because(answer.status.to_string()));
         }
         match parse(&answer.body) {
-            Ok(cues) => Ok(Some(cues)),
-            Err(Unreadable::Empty) => Ok(None),
+            Ok(cues) => Ok(Body::Full(cues)),
+            Err(Unreadable::Empty) if address.is_over(now_there(&answer)) => Ok(Body::Expired),
+            Err(Unreadable::Empty) => Ok(Body::Empty),
             Err(Unreadable::NotTimedText) => Err(self.failed(Reason::Blocked)),
             Err(Unreadable::Malformed(why)) => {
                 Err(self.failed(Reason::PlatformChanged).because(why))
@@ -134,6 +151,13 @@ impl Reader<'_> {
 fn lines(cues: Vec<Cue>, lang: &str) -> Transcript {
     let lang = Arc::from(lang);
     cues.into_iter().map(|cue| TranscriptLine::new(cue, &lang)).collect()
+}
+
+/// The time by the platform's clock, which set the end of its addresses; else by ours.
+fn now_there(answer: &Answer) -> Timestamp {
+    let date = answer.headers.get(header::DATE).and_then(|date| date.to_str().ok());
+    let date = date.and_then(|date| DateTimeParser::new().parse_timestamp(date).ok());
+    date.unwrap_or_else(Timestamp::now)
 }
 
 /// Says which languages there are.
@@ -176,6 +200,13 @@ impl<'a> TimedText<'a> {
             let list = percent_decode_str(list).decode_utf8_lossy();
             list.split(',').any(|name| matches!(name, "xpe" | "xpv"))
         })
+    }
+
+    /// Whether its time is over.
+    fn is_over(&self, now: Timestamp) -> bool {
+        let expire = self.params.iter().find(|(name, _)| *name == "expire");
+        let expire = expire.and_then(|(_, seconds)| seconds.parse().ok());
+        expire.is_some_and(|expire: i64| expire <= now.as_second())
     }
 
     /// Path and query: what was signed as it is, and what we want instead of what it says.

@@ -83,7 +83,7 @@ async fn every_failure_has_its_own_reason() {
         ("wpNoKey____", Reason::PlatformChanged),
         ("wpConsentAl", Reason::PlatformChanged),
         ("ttEmpty____", Reason::PoTokenRequired),
-        ("ttExpired__", Reason::PoTokenRequired),
+        ("ttExpired__", Reason::PlatformChanged),
         ("ttHtml_____", Reason::Blocked),
         ("tt404______", Reason::PlatformChanged),
         ("tt403______", Reason::PlatformChanged),
@@ -402,6 +402,18 @@ async fn an_empty_body_is_asked_for_again_with_a_token() {
     let error = with_provider(&sim).transcript(video("ttEmpty____"), &SPOKEN).await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::NoPoToken), "this is what stood in the way");
     assert_eq!(asked(&sim).1, 2, "asked once for each video, also where it fails");
+}
+
+#[tokio::test]
+async fn an_address_past_its_time_is_asked_for_anew_once() {
+    for (id, is_there) in [("ttExpired1_", true), ("ttExpired__", false)] {
+        let sim = Simulator::new();
+        let vidra = builder(&sim).pot_provider("http://sim.invalid").build();
+        assert_eq!(vidra.transcript(video(id), &SPOKEN).await.is_ok(), is_there, "{id}");
+        let record = sim.record();
+        let calls = [Endpoint::Player, Endpoint::TimedText, Endpoint::PotProvider];
+        assert_eq!(calls.map(|endpoint| record.calls_to(endpoint)), [2, 2, 0], "{id}");
+    }
 }
 
 #[tokio::test]
