@@ -84,7 +84,6 @@ impl Error {
         Self::new(reason.kind(), message).with(|inner| {
             inner.reason = Some(reason);
             inner.details.push(format!("reason: {}", reason.code()));
-            inner.details.extend(reason.hint().map(str::to_owned));
         })
     }
 

@@ -84,7 +84,16 @@ impl Reader<'_> {
             }
         }
         // The platform declines to serve what it lists: that is how it asks for a token.
-        Err(self.token.failure().unwrap_or_else(|| self.failed(Reason::PoTokenRequired)))
+        Err(match (self.token.failure(), self.token.known()) {
+            (Some(failure), _) => failure,
+            (None, Some(_)) => Reason::PoTokenRequired
+                .error_saying(
+                    "YouTube gives no captions for a proof-of-origin token",
+                    self.errand.id,
+                )
+                .hint("the token that --pot-provider's service made did not help"),
+            (None, None) => self.failed(Reason::PoTokenRequired),
+        })
     }
 
     async fn track(&self, track: &Track, translate: Option<&str>) -> Result<Body<Transcript>> {

@@ -113,7 +113,7 @@ impl Reason {
     }
 
     /// What the operator can do, where it is in the operator's hands.
-    pub(crate) fn hint(self) -> Option<&'static str> {
+    fn hint(self) -> Option<&'static str> {
         match self {
             Self::Blocked => Some("ask through another address: --proxy takes one or several"),
             Self::RateLimited => Some("ask for less, or through several addresses with --proxy"),
@@ -141,7 +141,8 @@ impl Reason {
         matches!(self, Self::Blocked | Self::RateLimited)
     }
 
-    /// The error of a video that has this reason, in words that say more than its own.
+    /// The error of a video that has this reason, in words that say more than its own; what the
+    /// operator can do is then not what it usually is.
     pub(crate) fn error_saying(self, words: &str, id: VideoId) -> Error {
         Error::no_transcript(self, format!("{words}: {id}"))
     }
@@ -175,6 +176,10 @@ impl Reason {
             Self::NoPoToken => "The provider of proof-of-origin tokens did not give one".to_owned(),
             Self::PlatformChanged => format!("YouTube's answer could not be understood: {id}"),
         };
-        Error::no_transcript(self, message)
+        let error = Error::no_transcript(self, message);
+        match self.hint() {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
     }
 }

@@ -390,7 +390,16 @@ async fn an_empty_body_is_asked_for_again_with_a_token() {
 
     let sim = Simulator::new();
     let error = with_provider(&sim).transcript(video("ttEmpty____"), &SPOKEN).await.unwrap_err();
-    assert_eq!(error.reason(), Some(Reason::PoTokenRequired));
+    assert_eq!(
+        error.message(),
+        "YouTube gives no captions for a proof-of-origin token: ttEmpty____"
+    );
+    let details =
+        ["reason: po_token_required", "the token that --pot-provider's service made did not help"];
+    assert_eq!(error.details(), details);
+    let without = client(&Simulator::new()).transcript(video("ttEmpty____"), &SPOKEN).await;
+    let hint = "--pot-provider names a service that makes such tokens";
+    assert_eq!(without.unwrap_err().details()[1], hint);
     let plain = (false, false);
     let guarded = (false, true);
     assert_eq!(asked(&sim), (vec![plain, guarded, guarded], 1), "one token for all tracks");
