@@ -3,18 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A language's code: `en`, `pt-BR`, `zh-Hans`. Some write `zh_CN`; the platform's codes have only
-/// hyphens, and so has this.
+/// A language's code: `en`, `pt-BR`, `zh-Hans`. Some write `zh_cn`; the platform's codes are written in
+/// one way only, and so is this.
 ///
 /// ```
-/// let code: vidra::LanguageCode = "zh_CN".parse().unwrap();
+/// let code: vidra::LanguageCode = "zh_cn".parse().unwrap();
 /// assert_eq!(code.as_str(), "zh-CN");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanguageCode(String);
 
 impl LanguageCode {
-    /// The code with hyphens.
+    /// The code as the platform writes it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -27,12 +27,47 @@ impl FromStr for LanguageCode {
         let code = text.replace('_', "-");
         let clean = code.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let fits = clean && (2..=20).contains(&code.len());
-        fits.then_some(Self(code)).ok_or("must be a language code such as en, pt-BR or zh-Hans")
+        fits.then(|| Self(spelled(&code)))
+            .ok_or("must be a language code such as en, pt-BR or zh-Hans")
     }
+}
+
+/// The language in small letters, a script with its first letter large, a region in large ones.
+fn spelled(code: &str) -> String {
+    let parts = code.split('-').enumerate().map(|(index, part)| match (index, part.len()) {
+        (1.., 2) => part.to_ascii_uppercase(),
+        (1.., 4) => part[..1].to_ascii_uppercase() + &part[1..].to_ascii_lowercase(),
+        _ => part.to_ascii_lowercase(),
+    });
+    parts.collect::<Vec<_>>().join("-")
 }
 
 impl fmt::Display for LanguageCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_spelled_as_the_platform_spells_them() {
+        let table = [
+            ("FR", "fr"),
+            ("fil", "fil"),
+            ("pt-br", "pt-BR"),
+            ("PT_PT", "pt-PT"),
+            ("zh-HANS", "zh-Hans"),
+            ("ZH-hant-tw", "zh-Hant-TW"),
+            ("ES-419", "es-419"),
+            ("sr-latn", "sr-Latn"),
+            ("ca-VALENCIA", "ca-valencia"),
+            ("en-", "en-"),
+        ];
+        for (written, spelled) in table {
+            assert_eq!(written.parse::<LanguageCode>().unwrap().as_str(), spelled);
+        }
     }
 }

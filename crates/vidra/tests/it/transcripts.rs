@@ -227,6 +227,9 @@ async fn a_language_is_not_translated_to_itself() {
         ("en", "en-US", Some("en-US"), "en-US"),
         ("de", "en", Some("en"), "en"),
         ("de", "zh_Hant", Some("zh-Hant"), "zh-Hant"),
+        ("de", "FR", Some("fr"), "fr"),
+        ("de", "zh-HANS", Some("zh-Hans"), "zh-Hans"),
+        ("de", "pt-br", Some("pt-BR"), "pt-BR"),
     ];
     for (track, wanted, sent, lang) in table {
         let sim = Simulator::new();
