@@ -90,8 +90,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT")]
     pub(crate) egress_burst: Option<u32>,
 
-    /// How many an hour after that, or off [default: 1000 at the platform's own address and where
-    /// only the burst is set, else off]
+    /// How many an hour after that, or off; of translations a tenth, and of the burst too [default:
+    /// 1000 at the platform's own address and where only the burst is set, else off]
     #[arg(long, env = "VIDRA_EGRESS_PACE", value_name = "COUNT")]
     pub(crate) egress_pace: Option<EgressPace>,
 

@@ -47,6 +47,14 @@ pub(crate) async fn one(errand: &Errand<'_>, query: &TranscriptQuery) -> Result<
     let token = Token::default();
     loop {
         let egress = addresses.next()?;
+        // Before the player is asked, for whose answer there would be no use.
+        let held_back = query.translate.as_ref().and_then(|_| errand.held_back(&egress));
+        if let Some(error) = held_back {
+            match addresses.pass_over(error) {
+                Some(error) => return Err(error),
+                None => continue,
+            }
+        }
         let result = read(errand, &egress, &token, query).await;
         if let Some(settled) = addresses.settle(&egress, result) {
             return settled;
@@ -134,9 +142,16 @@ impl<'a> Addresses<'a> {
             }
             _ => {}
         }
-        let elsewhere = error.reason().is_some_and(Reason::may_go_better_elsewhere);
-        if !elsewhere || self.left == 0 {
-            return Some(Err(error));
+        match error.reason().is_some_and(Reason::may_go_better_elsewhere) {
+            true => self.pass_over(error).map(Err),
+            false => Some(Err(error)),
+        }
+    }
+
+    /// Leaves an address for the next; the error where all have been tried.
+    fn pass_over(&mut self, error: Error) -> Option<Error> {
+        if self.left == 0 {
+            return Some(error);
         }
         self.last = Some(error);
         None

@@ -150,6 +150,29 @@ impl Errand<'_> {
         }
     }
 
+    /// Why no translation can be asked for from `egress` in the time that there is.
+    pub(crate) fn held_back(&self, egress: &Egress) -> Option<Error> {
+        let wait = egress.translations.wait(Instant::now());
+        let closed = self.check_open(egress, Load::Translation).err();
+        closed.or_else(|| {
+            let is_too_long = !wait.is_zero() && wait >= self.left();
+            is_too_long.then(|| self.paced(Load::Translation, wait))
+        })
+    }
+
+    fn paced(&self, load: Load, wait: Duration) -> Error {
+        let error = match load {
+            Load::Page | Load::Captions => Reason::Paced.error(self.id),
+            Load::Translation => Reason::Paced
+                .error_saying(
+                    "Translations are held back, so that YouTube does not limit them",
+                    self.id,
+                )
+                .hint("they have a tenth of --egress-pace and --egress-burst"),
+        };
+        error.retry_in(Some(wait))
+    }
+
     async fn take_turn(&self, egress: &Egress, load: Load) -> Result<()> {
         let pacer = match load {
             Load::Page => &egress.pacer,
@@ -169,7 +192,7 @@ impl Errand<'_> {
                 }
                 Ok(())
             }
-            Err(wait) => Err(Reason::Paced.error(self.id).retry_in(Some(wait))),
+            Err(wait) => Err(self.paced(load, wait)),
         }
     }
 

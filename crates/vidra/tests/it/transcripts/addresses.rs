@@ -151,6 +151,51 @@ async fn translations_have_a_pace_of_their_own_a_tenth_of_the_other() {
     assert_eq!((translation, captions), (10, vec![0; 10]), "captions do not wait for translations");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_translation_that_is_held_back_costs_nothing() {
+    let german = TranscriptQuery { translate: "de".parse().ok(), ..TranscriptQuery::default() };
+    let held_back = |error: &vidra::Error| {
+        let hint = "they have a tenth of --egress-pace and --egress-burst";
+        assert_eq!(error.details(), ["reason: paced", hint]);
+        error.message().to_owned()
+    };
+    let limited = |error: &vidra::Error| {
+        assert_eq!(error.reason(), Some(Reason::TranslationLimited));
+        error.message().to_owned()
+    };
+    type Check = fn(&vidra::Error) -> String;
+    let table: [(bool, Check, &str); 2] = [
+        (
+            false,
+            held_back,
+            "Translations are held back, so that YouTube does not limit them: txManualAsr",
+        ),
+        (true, limited, "YouTube limits translations for this service's address"),
+    ];
+    for (by_the_platform, check, message) in table {
+        let sim = Simulator::new();
+        let vidra = builder(&sim)
+            .pacing(Pacing::At(Pace { burst: 10, per_hour: 3600 }))
+            .block_pause(Duration::from_secs(900))
+            .deadline(Duration::from_secs(5))
+            .build();
+        let ask = async |query| vidra.transcript(video("txManualAsr"), query).await;
+        if by_the_platform {
+            sim.inject(Fault::on(Endpoint::TimedText, Action::status(429)).once());
+        }
+        let _ = ask(&german).await;
+        for _ in 0..20 {
+            assert_eq!(check(&ask(&german).await.unwrap_err()), message);
+        }
+        assert_eq!(sim.record().calls_to(Endpoint::Player), 1);
+        let started = Instant::now();
+        for _ in 0..9 {
+            ask(&WHATEVER).await.unwrap();
+        }
+        assert_eq!(started.elapsed().as_secs(), 0, "nor did they take others' turns");
+    }
+}
+
 static WHATEVER: std::sync::LazyLock<TranscriptQuery> =
     std::sync::LazyLock::new(TranscriptQuery::default);
 
