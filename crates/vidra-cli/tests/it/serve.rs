@@ -146,7 +146,7 @@ fn asked_through_a_proxy_with_a_password(scheme: &str) {
         answers += &service.batch("PLquirkMixed", accept).1;
     }
     for (mood, expected) in [
-        (Mood::Refusing(407), "platform_changed"),
+        (Mood::Refusing(407), "unreachable"),
         (Mood::Refusing(502), "upstream_failed"),
         (Mood::Dead, "\"code\":502"),
     ] {

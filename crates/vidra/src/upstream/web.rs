@@ -126,6 +126,11 @@ impl Errand<'_> {
                     return Err(self.too_many(egress, load, &answer));
                 }
                 Ok(answer) if page::is_sorry(&answer) => return Err(Reason::Blocked.error(self.id)),
+                // The platform never says that: it is the proxy before it, which would say it again.
+                Ok(answer) if answer.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                    let cause = "the proxy asks for another user or password";
+                    return Err(Reason::Unreachable.error(self.id).because(cause));
+                }
                 Ok(answer) if !answer.status.is_server_error() => return Ok(answer),
                 Ok(answer) => {
                     Reason::UpstreamFailed.error(self.id).because(answer.status.to_string())
