@@ -5,6 +5,7 @@
 //! [`freshness`], who asks and who waits in `flight`, and where entries are kept in [`store`].
 
 mod answer;
+mod clock;
 mod flight;
 pub mod freshness;
 pub(crate) mod gather;
@@ -14,8 +15,7 @@ pub mod store;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -24,6 +24,8 @@ use crate::ask::Ask;
 use crate::error::{Error, ErrorKind, Result};
 use crate::upstream::Cost;
 use crate::upstream::transport::BoxFuture;
+use answer::Tally;
+use clock::Clock;
 use flight::{Boarding, Deserted, Flights, Joined, Lead};
 use freshness::{Life, Lifetimes, Resource, State};
 use renewal::{Renewal, Renewals};
@@ -60,7 +62,7 @@ pub(crate) struct Cache {
     renewals: Arc<Renewals>,
     lifetimes: Lifetimes,
     clock: Clock,
-    counts: [[AtomicU64; 4]; Resource::ALL.len()],
+    tally: Tally,
 }
 
 /// What is known about a key.
@@ -92,7 +94,7 @@ impl Cache {
             renewals: Arc::new(Renewals::new()),
             lifetimes,
             clock: Clock::new(),
-            counts: Default::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -381,14 +383,14 @@ impl Cache {
         match outcome {
             Ok(record) => self.serve(key, &self.judged(key, record), how),
             Err(error) => {
-                self.count(key.resource, how);
+                self.tally.add(key.resource, how);
                 Err(error)
             }
         }
     }
 
     fn serve(&self, key: &Key, found: &Found, outcome: Outcome) -> Result<Cached> {
-        self.count(key.resource, outcome);
+        self.tally.add(key.resource, outcome);
         let Found { record, age, life } = found;
         if record.is_refusal {
             return Err(refusal::decode(&record.body));
@@ -398,7 +400,7 @@ impl Cache {
 
     /// Notes an answer that was given without asking here.
     pub(crate) fn count(&self, resource: Resource, outcome: Outcome) {
-        self.counts[resource as usize][outcome as usize].fetch_add(1, Ordering::Relaxed);
+        self.tally.add(resource, outcome);
     }
 
     pub(crate) async fn report(&self) -> CacheReport {
@@ -409,15 +411,10 @@ impl Cache {
                 *usage = Usage { entries: usage.entries + 1, bytes: usage.bytes + weight };
             }
         });
-        let counts = |resource: Resource| {
-            let [hits, stale, misses, coalesced] =
-                self.counts[resource as usize].each_ref().map(|it| it.load(Ordering::Relaxed));
-            let counts = Counts { hits, stale, misses, coalesced };
-            (resource, counts, held[resource as usize])
-        };
         let usage = self.tiers.usage().await;
+        let by_kind = |resource| (resource, self.tally.of(resource), held[resource as usize]);
         CacheReport {
-            resources: Resource::ALL.map(counts).to_vec(),
+            resources: Resource::ALL.map(by_kind).to_vec(),
             memory: usage.memory,
             memory_limit: self.tiers.memory_limit(),
             far: usage.far,
@@ -453,24 +450,4 @@ fn too_late() -> Error {
 
 fn bug(cause: &str) -> Error {
     Error::new(ErrorKind::Internal, "Something went wrong inside the service").because(cause)
-}
-
-/// Unix time in milliseconds that goes on evenly while this process lives, whatever is done to the
-/// machine's clock: an hour set forward must not make everything stale at once.
-struct Clock {
-    started: Instant,
-    started_at: u64,
-}
-
-impl Clock {
-    fn new() -> Self {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let started_at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        Self { started: Instant::now(), started_at }
-    }
-
-    fn now(&self) -> u64 {
-        let passed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.started_at.saturating_add(passed)
-    }
 }

@@ -1,5 +1,6 @@
 //! What the cache gives: an answer and how it came about, and an account of itself.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -81,12 +82,32 @@ impl Counts {
     }
 }
 
+/// Counts how answers come about, by kind and way.
+#[derive(Default)]
+pub(super) struct Tally([[AtomicU64; 4]; Resource::ALL.len()]);
+
+impl Tally {
+    pub(super) fn add(&self, resource: Resource, outcome: Outcome) {
+        self.0[resource as usize][outcome as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn of(&self, resource: Resource) -> Counts {
+        let count = |outcome| self.0[resource as usize][outcome as usize].load(Ordering::Relaxed);
+        Counts {
+            hits: count(Outcome::Hit),
+            stale: count(Outcome::Stale),
+            misses: count(Outcome::Miss),
+            coalesced: count(Outcome::Coalesced),
+        }
+    }
+}
+
 /// What the cache holds and what it was good for.
 #[derive(Debug, Clone)]
 pub struct CacheReport {
     /// By kind: how answers came about, and how much of it memory holds.
     pub resources: Vec<(Resource, Counts, Usage)>,
-    /// What memory holds in all, and the most that it may.
+    /// What memory holds in all.
     pub memory: Usage,
     /// The most bytes that memory may hold.
     pub memory_limit: u64,
