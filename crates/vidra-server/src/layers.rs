@@ -1,6 +1,8 @@
 //! What every request passes, from the outside in, each with the reason it stands where it does.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::Router;
@@ -9,7 +11,8 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use http_body_util::BodyExt;
+use bytes::Bytes;
+use http_body::Frame;
 use tower_http::catch_panic::CatchPanicLayer;
 use vidra::{Cost, Vidra};
 
@@ -51,25 +54,45 @@ async fn bill(vidra: Vidra, mut request: Request, next: Next) -> Response {
         path: shown_path(request.extensions(), request.uri()),
         cost: vidra.cost().clone(),
         status: None,
+        is_whole: false,
     };
     request.extensions_mut().insert(vidra);
     let mut response = next.run(request).await;
     line.status = Some(response.status());
+    line.is_whole = true;
     let is_stream = response
         .headers()
         .get(header::CONTENT_TYPE)
         .is_some_and(|value| value == "application/x-ndjson" || value == "text/event-stream");
     if is_stream {
         // It has hardly begun: what it costs is not known yet, and its line is written at its end.
-        return response.map(|body| {
-            Body::new(body.map_frame(move |frame| {
-                let _until_the_end = &line;
-                frame
-            }))
-        });
+        line.is_whole = false;
+        return response.map(|body| Body::new(Logged { body, line }));
     }
     response.headers_mut().insert(QUOTA_COST, line.cost.units().into());
     response
+}
+
+/// A stream, and its line of the log.
+struct Logged {
+    body: Body,
+    line: LogLine,
+}
+
+impl http_body::Body for Logged {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(None) = polled {
+            self.line.is_whole = true;
+        }
+        polled
+    }
 }
 
 /// One line of the log, written when the request is over: also when its caller went away and it is
@@ -81,6 +104,8 @@ struct LogLine {
     cost: Cost,
     /// `None` where there was nobody left to answer.
     status: Option<StatusCode>,
+    /// Whether the caller stayed to the end.
+    is_whole: bool,
 }
 
 impl Drop for LogLine {
@@ -88,14 +113,11 @@ impl Drop for LogLine {
         let Self { method, path, .. } = self;
         let elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let cost = self.cost.units();
-        match self.status {
-            Some(status) => {
-                let status = status.as_u16();
-                tracing::info!(%method, path, status, cost, elapsed_ms, "request");
-            }
-            None => {
-                tracing::info!(%method, path, cost, elapsed_ms, "request abandoned by its caller");
-            }
+        let status = self.status.map(|status| status.as_u16());
+        if self.is_whole {
+            tracing::info!(%method, path, status, cost, elapsed_ms, "request");
+        } else {
+            tracing::info!(%method, path, status, cost, elapsed_ms, "request abandoned by its caller");
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::selection::{Selected, Selection};
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
+use crate::upstream::egress::Addresses;
 use crate::upstream::quota::Quota;
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Web;
@@ -102,6 +103,11 @@ impl Vidra {
     /// Whether the store behind memory failed when last tried.
     pub fn is_store_failing(&self) -> bool {
         self.cache.tiers.is_far_left_alone()
+    }
+
+    /// The addresses that transcripts are asked for from, and how the platform treats them.
+    pub fn addresses(&self) -> Addresses {
+        self.web.egresses.report(Instant::now())
     }
 
     /// Notes in the report that an answer was given again by whoever kept it in front of this client.

@@ -83,6 +83,7 @@ pub use transcript::{
     CaptionTrack, Cue, Seconds, Transcript, TranscriptLine, TranscriptQuery, to_srt, to_text,
     to_vtt,
 };
+pub use upstream::egress::Addresses;
 pub use upstream::pace::Pace;
 pub use upstream::quota::{Quota, QuotaLimits, SearchBilling};
 pub use upstream::retry::RetryPolicy;

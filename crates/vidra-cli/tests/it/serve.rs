@@ -122,6 +122,7 @@ fn asked_through_a_proxy_with_a_password(scheme: &str) {
     command
         .env("RUST_LOG", "trace")
         .env("YOUTUBE_API_KEY", CANARY)
+        .env("VIDRA_CACHE", "off")
         .env("VIDRA_WEB_URL", platform.listening.web_url())
         .env("VIDRA_PROXY", with_password)
         .env("VIDRA_POT_PROVIDER", platform.listening.url())
@@ -198,6 +199,77 @@ fn a_request_is_one_line_of_json() {
         assert!(lines[0].contains(part), "{part} in {}", lines[0]);
     }
     assert!(!log.contains("secret"), "queries are not logged");
+}
+
+#[test]
+fn what_becomes_of_an_address_is_in_the_log_by_its_number() {
+    let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
+    let towards = |name| Proxy::listen_towards(name, platform.listening.addr());
+    let proxies = ["a", "b", "c"].map(|name| platform.runtime.block_on(towards(name)).unwrap());
+    let urls = proxies.each_ref().map(|proxy| proxy.url().replace("//", "//user:CANARYPASS@"));
+    let mut command = vidra_at(&platform, folder.path());
+    command
+        .env("VIDRA_WEB_URL", platform.listening.web_url())
+        .env("VIDRA_BLOCK_PAUSE", "60s")
+        .env("VIDRA_PROXY", urls.join(","));
+    let service = Service::start(&mut command);
+    let ask_each = || {
+        for id in ["txOneCue___", "txManualAsr", "txManualOnl"] {
+            assert_eq!(service.get(&format!("/api/transcript/{id}")).0, 200);
+        }
+    };
+    platform.sim.block_egress_after("b", 0);
+    proxies[2].set_mood(Mood::Refusing(407));
+    ask_each();
+    let ready = service.get("/readyz").1;
+    for part in ["1 of 3 addresses is blocked by YouTube", "1 of 3 addresses is out of reach"] {
+        assert!(ready.contains(&format!("\"transcripts: {part}\"")), "{ready}");
+    }
+    let (_, log) = service.stop();
+    for (address, reason, seconds) in
+        [("proxy 2 of 3", "blocked", "60.0"), ("proxy 3 of 3", "unreachable", "5.0")]
+    {
+        let told =
+            format!("\"address\":\"{address}\",\"reason\":\"{reason}\",\"seconds\":{seconds}");
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(&told)).collect();
+        assert!(lines.len() == 1 && lines[0].contains("\"WARN\""), "{told}: {log}");
+    }
+    assert!(!log.contains("CANARYPASS"));
+}
+
+#[test]
+fn an_address_that_is_of_use_again_is_in_the_log() {
+    let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
+    let mut command = vidra_at(&platform, folder.path());
+    command.env("VIDRA_WEB_URL", platform.listening.web_url()).env("VIDRA_BLOCK_PAUSE", "1ms");
+    let service = Service::start(&mut command);
+    assert_eq!(service.get("/api/transcript/plBotWall__").0, 502);
+    // Asked until it is: the pause is shorter than a request takes as a rule.
+    while service.get("/api/transcript/txOneCue___").0 != 200 {}
+    let (_, log) = service.stop();
+    let again = "\"an address is of use again\",\"address\":\"this machine's address\"";
+    assert!(log.lines().any(|line| line.contains(again)), "{log}");
+}
+
+#[test]
+fn a_stream_whose_caller_left_is_in_the_log_as_abandoned() {
+    use std::io::{Read, Write};
+    let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
+    platform.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
+    let mut command = vidra_at(&platform, folder.path());
+    command.env("YOUTUBE_API_KEY", CANARY).env("VIDRA_WEB_URL", platform.listening.web_url());
+    let service = Service::start(&mut command);
+    let mut caller = std::net::TcpStream::connect(service.address).unwrap();
+    let head = "POST /api/playlist/PLsize50/transcript HTTP/1.1\r\nhost: x\r\n\
+                accept: text/event-stream\r\ncontent-length: 0\r\n\r\n";
+    caller.write_all(head.as_bytes()).unwrap();
+    caller.read_exact(&mut [0; 16]).unwrap();
+    drop(caller);
+    assert_eq!(service.batch("PLsize0", "text/event-stream").0, 200);
+    let (_, log) = service.stop();
+    let lines = |text: &str| log.lines().filter(|line| line.contains(text)).count();
+    assert_eq!(lines("\"request abandoned by its caller\""), 1, "{log}");
+    assert_eq!(lines("\"request\""), 1, "the other is whole: {log}");
 }
 
 #[test]

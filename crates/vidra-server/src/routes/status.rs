@@ -4,7 +4,7 @@ use axum::Extension;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vidra::cache::store::Usage;
-use vidra::{Counts, Quota, Resource, Vidra};
+use vidra::{Addresses, Counts, Quota, Resource, Vidra};
 
 use crate::reply::{Answer, Reply};
 
@@ -122,7 +122,7 @@ pub(super) struct Health {
     /// What does not work as it should, by name; absent when all is well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
-    degraded: Vec<&'static str>,
+    degraded: Vec<String>,
 }
 
 /// The process is alive.
@@ -149,6 +149,20 @@ pub(super) async fn get_readiness(Extension(vidra): Extension<Vidra>) -> Reply<H
         (is_spent, "data-api: a bucket of the day's quota is used up"),
         (vidra.is_store_failing(), "cache: the store behind memory does not answer"),
     ];
-    let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what);
+    let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so);
+    let degraded = degraded.map(|(_, what)| what.to_owned()).chain(lost(vidra.addresses()));
     Reply(Health { status: "ready", degraded: degraded.collect() })
+}
+
+/// The addresses that transcripts cannot be asked for from.
+fn lost(Addresses { all, blocked, unreachable }: Addresses) -> impl Iterator<Item = String> {
+    let troubles = [(blocked, "blocked by YouTube"), (unreachable, "out of reach")];
+    let troubles = troubles.into_iter().filter(|(count, _)| *count > 0);
+    troubles.map(move |(count, what)| {
+        let are = if count == 1 { "is" } else { "are" };
+        match all {
+            1 => format!("transcripts: the address is {what}"),
+            _ => format!("transcripts: {count} of {all} addresses {are} {what}"),
+        }
+    })
 }

@@ -1,5 +1,7 @@
 //! Everything that is not a success has one shape, the right status, and says what to do.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::json;
@@ -236,6 +238,16 @@ async fn degraded_parts_are_told_by_name() {
     app.get("/api/video/quirkNoLike").await.problem(429);
     let spent = app.get("/readyz").await.json();
     assert_eq!(spent["degraded"], json!(["data-api: a bucket of the day's quota is used up"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_blocked_address_is_told_until_it_may_be_used_again() {
+    let app = TestApp::new();
+    app.get("/api/transcript/plBotWall__").await.problem(502);
+    let blocked = app.get("/readyz").await.json();
+    assert_eq!(blocked["degraded"], json!(["transcripts: the address is blocked by YouTube"]));
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(app.get("/readyz").await.json(), json!({"status": "ready"}));
 }
 
 #[tokio::test(start_paused = true)]

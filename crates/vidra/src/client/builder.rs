@@ -247,10 +247,15 @@ impl Builder {
         let care = self.care();
         let transport = self.transport.unwrap_or_else(|| Arc::new(Network::new()));
         let now = Instant::now();
-        let mut egresses: Vec<Egress> =
-            self.proxies.into_iter().map(|proxy| Egress::new(Arc::new(proxy), care, now)).collect();
+        let count = self.proxies.len();
+        let proxies = self.proxies.into_iter().enumerate().map(|(index, proxy)| {
+            let name = format!("proxy {} of {count}", index + 1);
+            Egress::new(name, Arc::new(proxy), care, now)
+        });
+        let mut egresses: Vec<Egress> = proxies.collect();
         if egresses.is_empty() {
-            egresses.push(Egress::new(Arc::clone(&transport), care, now));
+            let name = "this machine's address".to_owned();
+            egresses.push(Egress::new(name, Arc::clone(&transport), care, now));
         }
         let pot_transport = || Arc::clone(&transport);
         let web = Web {

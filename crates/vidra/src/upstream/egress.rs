@@ -15,6 +15,8 @@ use crate::transcript::reason::Reason;
 
 /// One address.
 pub(crate) struct Egress {
+    /// What it is called in the log: a proxy by its number, because its URL may hold a password.
+    name: String,
     pub(crate) transport: Arc<dyn Transport>,
     /// Of page and player calls.
     pub(crate) pacer: Pacer,
@@ -62,8 +64,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
 const SESSION_LIFE: Duration = Duration::from_secs(4 * 3600);
 
 impl Egress {
-    pub(crate) fn new(transport: Arc<dyn Transport>, care: Care, now: Instant) -> Self {
+    pub(crate) fn new(
+        name: String,
+        transport: Arc<dyn Transport>,
+        care: Care,
+        now: Instant,
+    ) -> Self {
         Self {
+            name,
             transport,
             pacer: Pacer::new(care.requests, now),
             translations: Pacer::new(care.translations, now),
@@ -132,7 +140,30 @@ impl Egress {
         state.standing = Standing::Closed { why, strikes, until: now + pause };
         // A new start also for what the platform knows us by.
         state.session = None;
+        drop(state);
+        let (address, reason) = (self.name.as_str(), why.code());
+        let seconds = pause.as_secs_f64();
+        // A proxy that stays away is tried again every few seconds, and once is enough to say so.
+        if strikes == 1 || why != Reason::Unreachable {
+            tracing::warn!(
+                address,
+                reason,
+                seconds,
+                "nothing is asked from an address for a while"
+            );
+        } else {
+            tracing::debug!(address, reason, seconds, "an address is still of no use");
+        }
         pause
+    }
+
+    /// Why it is of no use now, where it is.
+    fn trouble(&self, now: Instant) -> Option<Reason> {
+        match self.state().standing {
+            Standing::Closed { why, until, .. } if until > now => Some(why),
+            Standing::Probing { why, .. } => Some(why),
+            Standing::Good | Standing::Closed { .. } => None,
+        }
     }
 
     pub(crate) fn session(&self, now: Instant) -> Option<Session> {
@@ -160,6 +191,17 @@ pub(crate) struct Care {
     pub(crate) pause: Duration,
 }
 
+/// The addresses that transcripts are asked for from, and how many of them are of no use now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addresses {
+    /// How many there are: one for each proxy, or this machine's own.
+    pub all: usize,
+    /// Those that the platform blocks or limits.
+    pub blocked: usize,
+    /// Proxies that cannot be reached.
+    pub unreachable: usize,
+}
+
 /// All addresses, used in turn.
 pub(crate) struct Egresses {
     all: Vec<Egress>,
@@ -174,6 +216,17 @@ impl Egresses {
 
     pub(crate) fn count(&self) -> usize {
         self.all.len()
+    }
+
+    pub(crate) fn report(&self, now: Instant) -> Addresses {
+        let mut report = Addresses { all: self.count(), blocked: 0, unreachable: 0 };
+        for trouble in self.all.iter().filter_map(|egress| egress.trouble(now)) {
+            match trouble {
+                Reason::Unreachable => report.unreachable += 1,
+                _ => report.blocked += 1,
+            }
+        }
+        report
     }
 
     /// The address that the platform has nothing against and that may ask soonest, of equals the next
@@ -208,6 +261,7 @@ impl InUse<'_> {
     pub(crate) fn trusted(&self) {
         if self.probing {
             self.egress.state().standing = Standing::Good;
+            tracing::info!(address = self.egress.name, "an address is of use again");
         }
     }
 
@@ -258,7 +312,7 @@ mod tests {
     fn egresses(count: usize, now: Instant) -> Egresses {
         let requests = Some(Pace { burst: 1, per_hour: 60 });
         let care = Care { requests, translations: None, pause: 10 * MINUTE };
-        let one = || Egress::new(Arc::new(Network::new()), care, now);
+        let one = || Egress::new("one".to_owned(), Arc::new(Network::new()), care, now);
         Egresses::new(std::iter::repeat_with(one).take(count).collect())
     }
 
@@ -289,6 +343,8 @@ mod tests {
         }
         assert_eq!(egress.blocked(Reason::RateLimited, None, now), 10 * MINUTE);
         drop(egress);
+        let blocked = |now| egresses.report(now).blocked;
+        assert_eq!((blocked(now), blocked(now + 11 * MINUTE)), (1, 0));
         let refused = |now| egresses.choose(now).err();
         assert_eq!(refused(now + 9 * MINUTE), Some((Reason::RateLimited, MINUTE)));
         let over = now + 11 * MINUTE;
