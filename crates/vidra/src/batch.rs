@@ -60,7 +60,8 @@ pub struct VideoTranscript {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub lines: Option<Vec<TranscriptLine>>,
-    /// Why there are none, with the machine's word for it in brackets; absent on a successful one.
+    /// Why there are none, what else is known (the languages there are, what the operator can do), and
+    /// at the end the machine's word for it in brackets; absent on a successful one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "openapi",
@@ -286,9 +287,15 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
             let caught = AssertUnwindSafe(asked).catch_unwind().await;
             caught.unwrap_or_else(|_| Err(bug())).and_then(|transcript| transcript.decode())
         }
-        Some(id) if entry.standing == Standing::Private => Err(Reason::Private.error(id)),
-        Some(id) => Err(Reason::VideoUnavailable.error(id)),
-        None => Err(Error::not_found("Video", format!("entry {position} of the playlist"))),
+        id => {
+            let named = id.map(|id| id.to_string());
+            let named = named.unwrap_or_else(|| format!("entry {position} of the playlist"));
+            let reason = match entry.standing {
+                Standing::Private => Reason::Private,
+                Standing::Public | Standing::Deleted => Reason::VideoUnavailable,
+            };
+            Err(reason.error(named))
+        }
     };
     let video_id = entry.video.as_ref().map(VideoId::to_string).unwrap_or_default();
     let (status, lines, error) = match result {
@@ -302,9 +309,15 @@ fn bug() -> Error {
     Error::new(ErrorKind::Internal, "Something went wrong inside the service")
 }
 
+/// All that an answer by itself would say: the message, more where there is more, and the machine's word
+/// in brackets at the end.
 fn told(error: &Error) -> String {
+    let reason = error.reason().map(|reason| format!("reason: {}", reason.code()));
+    let more = error.details().iter().filter(|line| Some(*line) != reason.as_ref());
+    let all: Vec<&str> = std::iter::once(error.message()).chain(more.map(String::as_str)).collect();
+    let all = all.join("; ");
     match error.reason() {
-        Some(reason) => format!("{} ({})", error.message(), reason.code()),
-        None => error.message().to_owned(),
+        Some(reason) => format!("{all} ({})", reason.code()),
+        None => all,
     }
 }

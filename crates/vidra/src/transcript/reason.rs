@@ -1,8 +1,9 @@
 //! Why a transcript could not be had. Told apart, because each asks for something else to be done,
 //! and "no captions" is only one of them.
 
+use std::fmt;
+
 use crate::error::{Error, ErrorKind};
-use crate::ident::VideoId;
 
 /// Why a transcript could not be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -143,12 +144,12 @@ impl Reason {
 
     /// The error of a video that has this reason, in words that say more than its own; what the
     /// operator can do is then not what it usually is.
-    pub(crate) fn error_saying(self, words: &str, id: VideoId) -> Error {
+    pub(crate) fn error_saying(self, words: &str, id: impl fmt::Display) -> Error {
         Error::no_transcript(self, format!("{words}: {id}"))
     }
 
     /// The error of a video that has this reason.
-    pub(crate) fn error(self, id: VideoId) -> Error {
+    pub(crate) fn error(self, id: impl fmt::Display) -> Error {
         let message = match self {
             Self::VideoUnavailable => format!("Video not found: {id}"),
             Self::Private => format!("Video is private: {id}"),

@@ -88,6 +88,27 @@ async fn private_and_deleted_entries_fail_without_a_request() {
     }
 }
 
+#[tokio::test]
+async fn an_entry_says_all_that_an_answer_by_itself_would_say() {
+    let sim = Simulator::new();
+    let french = BatchQuery::from_json(&json!({"lang": "fr", "to": 1})).unwrap();
+    let (results, _) = run(&client(&sim), "PLquirkMixed", &french).await;
+    let id = &results[0].video_id;
+    let error = results[0].error.as_deref().unwrap();
+    let start = format!("Video has no captions in that language: {id}; available: ");
+    assert!(error.starts_with(&start) && error.ends_with(" (language_unavailable)"), "{error}");
+
+    sim.block_after(0);
+    let (results, _) = run(&client(&sim), "PLsize1", &BatchQuery::default()).await;
+    let error = "YouTube blocks requests from this service's address; ask through another address: \
+                 --proxy takes one or several (blocked)";
+    assert_eq!(results[0].error.as_deref(), Some(error));
+
+    let (results, _) = run(&client(&sim), "PLquirkBareItems", &BatchQuery::default()).await;
+    let error = "Video not found: entry 1 of the playlist (video_unavailable)";
+    assert_eq!((&*results[0].video_id, results[0].error.as_deref()), ("", Some(error)));
+}
+
 #[tokio::test(start_paused = true)]
 async fn never_more_at_a_time_than_asked_and_no_place_left_empty() {
     let latency = Duration::from_millis(100);
