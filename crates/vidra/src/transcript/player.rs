@@ -161,6 +161,8 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
     }
     if age_gate
         || status.starts_with("AGE_")
+        // A warning that we said we have seen: what is left of it is the gate.
+        || status == "CONTENT_CHECK_REQUIRED"
         || says(&["confirm your age", "age-restricted", "inappropriate", "please sign in"])
     {
         // An embedded player gets past some gates.
@@ -183,9 +185,7 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
         "UNPLAYABLE" if words.is_empty() || says(&["unavailable", "not available", "removed"]) => {
             Verdict::AskAnother(Reason::VideoUnavailable)
         }
-        "UNPLAYABLE" | "LOGIN_REQUIRED" | "CONTENT_CHECK_REQUIRED" => {
-            Verdict::AskAnother(Reason::Unplayable)
-        }
+        "UNPLAYABLE" | "LOGIN_REQUIRED" => Verdict::AskAnother(Reason::Unplayable),
         _ => Verdict::AskAnother(Reason::PlatformChanged),
     }
 }

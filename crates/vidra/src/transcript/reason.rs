@@ -171,10 +171,10 @@ impl Reason {
             Self::Paced => "Transcripts are asked for slowly, so that YouTube does not block this \
                             service's address"
                 .to_owned(),
-            Self::Unreachable => "YouTube could not be reached".to_owned(),
-            Self::UpstreamFailed => "YouTube answered with an error".to_owned(),
+            Self::Unreachable => format!("YouTube could not be reached: {id}"),
+            Self::UpstreamFailed => format!("YouTube answered with an error: {id}"),
             Self::TimedOut => format!("YouTube did not answer in time: {id}"),
-            Self::NoPoToken => "The provider of proof-of-origin tokens did not give one".to_owned(),
+            Self::NoPoToken => format!("The provider of proof-of-origin tokens gave none: {id}"),
             Self::PlatformChanged => format!("YouTube's answer could not be understood: {id}"),
         };
         let error = Error::no_transcript(self, message);

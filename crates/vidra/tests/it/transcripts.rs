@@ -48,6 +48,7 @@ async fn every_failure_has_its_own_reason() {
         ("plAgeGate__", Reason::AgeRestricted),
         ("plAgeCheck_", Reason::AgeRestricted),
         ("plAgeVerify", Reason::AgeRestricted),
+        ("plContent__", Reason::AgeRestricted),
         ("plPrivate__", Reason::Private),
         ("plGone_____", Reason::VideoUnavailable),
         ("plGeoText__", Reason::RegionBlocked),
@@ -258,6 +259,7 @@ async fn passing_troubles_pass() {
         let error =
             client(&sim).transcript(video(id), &TranscriptQuery::default()).await.unwrap_err();
         assert_eq!(error.reason(), Some(Reason::UpstreamFailed), "{id}: {error:?}");
+        assert_eq!(error.message(), format!("YouTube answered with an error: {id}"));
     }
 }
 
