@@ -154,7 +154,7 @@ impl Query {
     }
 }
 
-/// A JSON body. No body at all, and `null`, is `None`.
+/// A JSON body. No body at all, one of nothing but white space, and `null`, is `None`.
 pub(crate) struct JsonBody(pub(crate) Option<Value>);
 
 /// No body that an endpoint takes comes near it.
@@ -189,7 +189,7 @@ impl<S: Sync> FromRequest<S> for JsonBody {
 }
 
 fn read(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, Problem> {
-    if bytes.is_empty() {
+    if bytes.trim_ascii().is_empty() {
         return Ok(None);
     }
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());

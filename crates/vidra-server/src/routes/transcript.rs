@@ -49,7 +49,8 @@ pub(super) async fn get_transcript(
         [("json", Format::Json), ("srt", Format::Srt), ("vtt", Format::Vtt), ("txt", Format::Txt)];
     let format =
         if query.text("format").is_some() { query.choice("format", &words) } else { by_accept };
-    let download = query.choice("download", &[("0", false), ("1", true)]);
+    let download =
+        query.text("download").is_some() && query.choice("download", &[("0", false), ("1", true)]);
     query.check()?;
     let transcript = kept(&vidra, Ask::Transcript(id, wanted)).await?;
     format.written(id, transcript, download)
@@ -158,6 +159,7 @@ impl Format {
             ("text/srt", Self::Srt),
             ("text/vtt", Self::Vtt),
             ("text/plain", Self::Txt),
+            ("text/*", Self::Txt),
         ];
         accepted(headers, &types).unwrap_or(Self::Json)
     }

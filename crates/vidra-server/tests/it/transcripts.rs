@@ -52,6 +52,10 @@ async fn every_format_by_name_and_by_accept() {
     let liked =
         accepting(&app, "/api/transcript/txManualAsr", "text/plain;q=0.1, TEXT/VTT;q=0.9").await;
     assert_eq!(liked.header("content-type"), Some("text/vtt; charset=utf-8"));
+    let any_text = accepting(&app, "/api/transcript/txManualAsr", "text/*").await;
+    assert_eq!(any_text.header("content-type"), Some("text/plain; charset=utf-8"));
+    let not_given = app.get("/api/transcript/txManualAsr?download=&format=&lang=&translate=").await;
+    assert_eq!((not_given.status.as_u16(), not_given.header("content-disposition")), (200, None));
     let browser = accepting(&app, "/api/transcript/txManualAsr", "text/html,*/*").await;
     assert_eq!(browser.header("content-type"), Some("application/json"));
 }
@@ -159,6 +163,8 @@ async fn a_playlist_as_one_answer() {
         .map(|result| result["position"].as_u64().unwrap())
         .collect();
     assert!(positions.into_iter().eq(1..=12), "in playlist order");
+    let blank = app.post("/api/playlist/PLquirkMixed/transcript", " \r\n").await;
+    assert_eq!(blank.json(), body, "white space is no body");
     app.post("/api/playlist/PLquirkPrivate/transcript", "").await.problem(403);
     let keyless = TestApp::with(|builder| builder.key(None));
     keyless.post("/api/playlist/PLquirkMixed/transcript", "").await.problem(503);
