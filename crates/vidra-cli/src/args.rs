@@ -86,8 +86,9 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) proxy: Vec<String>,
 
-    /// How many transcripts an address may ask for at once [default: 300 where there is a pace]
-    #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT")]
+    /// How many transcripts an address may ask for at once, 1 or more; of no effect with
+    /// --egress-pace off [default: 300 where there is a pace]
+    #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) egress_burst: Option<u32>,
 
     /// How many an hour after that, or off; of translations a tenth, and of the burst too [default:

@@ -325,6 +325,8 @@ fn what_cannot_work_is_said_in_one_line_and_exits_with_2() {
     assert!(code == Some(2) && error.contains("cannot read missing.txt"), "{error}");
     let (code, error) = refused(vidra().args(["serve", "--retry-delay", "soon"]));
     assert!(code == Some(2) && error.contains("300ms"), "{error}");
+    let (code, error) = refused(vidra().args(["serve", "--egress-burst", "0"]));
+    assert!(code == Some(2) && error.contains("0 is not in 1.."), "{error}");
     let (code, error) = refused(vidra().args(["serve", "--proxy", "ftp://user:word@x"]));
     assert!(code == Some(2) && error.contains("proxy 1") && !error.contains("word"), "{error}");
     fs::write(folder.path().join("clients.json"), "[]").unwrap();
