@@ -338,3 +338,18 @@ fn bodies_are_read_and_every_fault_is_named() {
         assert_eq!(BatchQuery::from_json(&body).unwrap_err().details(), faults, "{body}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_video_that_stands_twice_is_asked_for_once() {
+    let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+    let vidra = builder(&sim).cache_bytes(1 << 20).build();
+    let query = BatchQuery { concurrency: 20, ..BatchQuery::default() };
+    let batch = || run(&vidra, "PLquirkDuplicates", &query);
+    // Twice at once, so that each is asked for while it is being asked for.
+    for (results, summary) in <[_; 2]>::from(tokio::join!(batch(), batch())) {
+        assert_eq!((results.len(), summary.succeeded), (60, 60));
+    }
+    let record = sim.record();
+    let calls = [Endpoint::Player, Endpoint::TimedText].map(|endpoint| record.calls_to(endpoint));
+    assert_eq!(calls, [20, 20], "20 different videos");
+}
