@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use vidra_sim::proxy::{Mood, Proxy};
@@ -86,6 +87,8 @@ fn neither_restart_nor_kill_forgets_what_was_spent() {
 fn the_key_appears_in_no_log_answer_or_file() {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let mut command = vidra_at(&platform, folder.path());
+    let cache = folder.path().join("cache");
+    command.env("VIDRA_CACHE", format!("fs:{}", cache.display()));
     let service = Service::start(command.env("YOUTUBE_API_KEY", CANARY).env("RUST_LOG", "trace"));
     let mut answers = String::new();
     platform.sim.inject(Fault::any(Action::status(500)).once());
@@ -98,11 +101,21 @@ fn the_key_appears_in_no_log_answer_or_file() {
     assert!(!log.contains(CANARY) && !answers.contains(CANARY));
     let record = platform.sim.record();
     assert!(record.calls > 3 && record.key_in_url == 0);
-    for file in fs::read_dir(folder.path().join(".local/state/vidra")).unwrap() {
-        let file = file.unwrap().path();
-        assert!(!fs::read_to_string(&file).unwrap().contains(CANARY), "{}", file.display());
+    let state = files_in(&folder.path().join(".local/state/vidra"));
+    let kept = files_in(&cache);
+    assert!(!state.is_empty() && !kept.is_empty(), "something was written");
+    for file in state.iter().chain(&kept) {
+        let text = fs::read(file).unwrap();
+        assert!(!String::from_utf8_lossy(&text).contains(CANARY), "{}", file.display());
         assert!(!file.to_string_lossy().contains(CANARY));
     }
+}
+
+/// All files in a folder and below it.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| if path.is_dir() { files_in(&path) } else { vec![path] };
+    entries.flat_map(below).collect()
 }
 
 #[test]
@@ -126,6 +139,7 @@ fn asked_through_a_proxy_with_a_password(scheme: &str) {
         .env("VIDRA_WEB_URL", platform.listening.web_url())
         .env("VIDRA_PROXY", with_password)
         .env("VIDRA_POT_PROVIDER", platform.listening.url())
+        .env("VIDRA_CACHE", "off")
         .env("VIDRA_RETRY_DELAY", "1ms");
     let service = Service::start(&mut command);
     let ask = |id: &str, expected: &str| {
