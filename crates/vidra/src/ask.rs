@@ -1,5 +1,8 @@
 //! Everything that can be asked for and is worth keeping: its key, and how it is fetched.
 
+#[cfg(test)]
+mod canonical;
+
 use bytes::Bytes;
 use percent_encoding::utf8_percent_encode;
 use serde::Serialize;

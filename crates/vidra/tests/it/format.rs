@@ -1,7 +1,9 @@
 //! The strings people read, value by value against their definition.
 
 use jiff::{SignedDuration, Timestamp};
-use vidra::format::{Moment, age, clock, compact, iso_millis, long_date, parse_duration, span};
+use vidra::format::{
+    Moment, age, age_changes, clock, compact, iso_millis, long_date, parse_duration, span,
+};
 
 /// Written by scripts/compact-steps.mjs: where each text of the reference begins.
 const STEPS: &str = include_str!("../data/compact-steps.tsv");
@@ -207,6 +209,31 @@ fn ages_at_every_border() {
     let almost = at("2026-11-15T11:59:00.9Z");
     assert_eq!(age(almost, now), "just now");
     assert_eq!(age(Timestamp::MIN, Timestamp::MAX), "20012 years ago");
+}
+
+#[test]
+fn ages_are_true_until_they_change() {
+    let now = at("2026-11-15T12:00:00.25Z");
+    let borders = [1_i64, 60, 3_600, 86_400, 7 * 86_400, 14 * 86_400, 30 * 86_400, 365 * 86_400];
+    let mut dice = fastrand::Rng::with_seed(3);
+    let near = borders.iter().flat_map(|border| [1, 2, 3, 11, 12].map(|n| border * n));
+    let near = near.flat_map(|seconds| [-1, 0, 1].map(|off| seconds + off));
+    let far = (0..2_000).map(|_| dice.i64(-100_000..1_000_000_000));
+    let mut ages: Vec<_> = near.chain(far).map(|seconds| seconds * 1_000_000_000).collect();
+    ages.extend((0..2_000).map(|_| dice.i64(-1_000_000_000_000..500 * 86_400_000_000_000)));
+    for nanoseconds in ages {
+        let published = now - SignedDuration::from_nanos(nanoseconds);
+        let (wording, changes) = (age(published, now), age_changes(published, now));
+        assert!(changes > now, "{published}");
+        let instant = SignedDuration::from_nanos(1);
+        assert_eq!(age(published, changes - instant), wording, "{published} until {changes}");
+        assert_ne!(age(published, changes), wording, "{published} from {changes} on");
+        // Nor is it otherwise in between.
+        let (between, passed) = (changes.duration_since(now), dice.f64());
+        let then = now + SignedDuration::from_secs_f64(between.as_secs_f64() * passed * 0.999);
+        assert_eq!(age(published, then), wording, "{published} at {then}");
+    }
+    assert_eq!(age_changes(Timestamp::MIN, Timestamp::MAX), Timestamp::MAX);
 }
 
 #[test]
