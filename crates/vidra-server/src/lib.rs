@@ -20,8 +20,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::uri::PathAndQuery;
-use axum::http::{Request, Response};
+use axum::http::{Request, Response, StatusCode};
 use tower::ServiceExt;
 use vidra::Vidra;
 
@@ -67,6 +68,11 @@ impl App {
             request.extensions_mut().insert(Target(target));
         }
         let answered: Result<_, Infallible> = self.routes.clone().oneshot(request).await;
-        answered.unwrap_or_else(|never| match never {})
+        let mut response = answered.unwrap_or_else(|never| match never {});
+        if response.status() == StatusCode::NOT_MODIFIED {
+            // The router's word, about a body that is not sent: it would be that of the caller's copy.
+            response.headers_mut().remove(CONTENT_LENGTH);
+        }
+        response
     }
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod app;
+mod cache;
 mod errors;
 mod hostile;
 mod openapi;

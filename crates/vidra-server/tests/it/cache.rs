@@ -1,0 +1,99 @@
+//! Answers that are kept: what their headers say, and that nobody notices when the platform is gone.
+
+use std::io::Read;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http_body_util::BodyExt;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tokio::time::{advance, sleep};
+use vidra::upstream::transport::{Answer, BoxFuture, Failure};
+use vidra::{InProcess, Transport};
+use vidra_server::Config;
+use vidra_sim::{Action, Fault, Simulator};
+
+use crate::app::{Got, TestApp};
+
+const VIDEO: &str = "/api/video/quirkNoLike";
+const IN_GRACE: Duration = Duration::from_secs(20 * 60);
+const STALE: Duration = Duration::from_secs(2 * 3600);
+
+async fn get_with(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> Got {
+    let request =
+        headers.iter().fold(Request::get(path), |it, (name, value)| it.header(*name, *value));
+    app.send(request.body(Body::empty()).unwrap()).await
+}
+
+/// The status, the body as it is on the wire, and a look at the headers.
+async fn raw(
+    app: &TestApp,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> (u16, Bytes, impl Fn(&str) -> String + use<>) {
+    let request =
+        headers.iter().fold(Request::get(path), |it, (name, value)| it.header(*name, *value));
+    let (head, body) = app.app.answer(request.body(Body::empty()).unwrap()).await.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let header = move |name: &str| {
+        head.headers.get(name).map_or(String::new(), |value| value.to_str().unwrap().to_owned())
+    };
+    (head.status.as_u16(), body, header)
+}
+
+fn unpacked(body: &[u8]) -> Vec<u8> {
+    let mut plain = vec![];
+    flate2::read::GzDecoder::new(body).read_to_end(&mut plain).unwrap();
+    plain
+}
+
+/// The directives of `Cache-Control` by name, in seconds.
+fn directive(got: &Got, name: &str) -> Option<u64> {
+    let all = got.header("cache-control").unwrap();
+    let values = all.split(", ").filter_map(|directive| directive.split_once('='));
+    values.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value.parse().unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_known_answer_is_not_sent_again_in_any_state() {
+    let etag = TestApp::new().get(VIDEO).await.header("etag").unwrap().to_owned();
+    let app = TestApp::new();
+    let known = [("if-none-match", &*etag)];
+    for (age, x_cache) in [(Duration::ZERO, "miss"), (Duration::ZERO, "hit"), (IN_GRACE, "stale")] {
+        advance(age).await;
+        let got = get_with(&app, VIDEO, &known).await;
+        assert_eq!((got.status.as_u16(), got.header("x-cache")), (304, Some(x_cache)));
+        assert_eq!((got.text.as_str(), got.header("etag")), ("", Some(&*etag)));
+        for name in ["cache-control", "age", "vary", "cache-status"] {
+            assert!(got.header(name).is_some(), "{x_cache}: {name}");
+        }
+        for name in ["content-type", "content-length", "content-encoding"] {
+            assert_eq!(got.header(name), None, "{x_cache}: {name}");
+        }
+    }
+    app.sim.inject(Fault::any(Action::status(503)));
+    advance(STALE).await;
+    let got = get_with(&app, VIDEO, &known).await;
+    assert_eq!((got.status.as_u16(), got.header("x-cache")), (304, Some("stale")));
+}
+
+/// A platform whose videos were all published so long ago.
+#[derive(Clone)]
+struct Recent(Simulator, SignedDuration);
+
+impl Transport for Recent {
+    fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let mut answer = InProcess(self.0.clone()).exchange(request).await?;
+            let mut body: Value = serde_json::from_slice(&answer.body).unwrap();
+            for item in body["items"].as_array_mut().into_iter().flatten() {
+                item["snippet"]["publishedAt"] = json!((Timestamp::now() - self.1).to_string());
+            }
+            answer.body = body.to_string().into();
+            Ok(answer)
+        })
+    }
+}
