@@ -253,16 +253,16 @@ fn compressed(body: &Bytes) -> Option<Bytes> {
     Some(packed.into_boxed_slice().into())
 }
 
-/// Whether `Accept-Encoding` names gzip, and does not rule it out with `q=0`.
+/// Whether `Accept-Encoding` allows gzip: by its name, or else by `*`, and not with `q=0`.
 fn takes_gzip(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let mut codings = values.flat_map(|value| value.split(','));
-    codings.any(|coding| {
-        let (name, params) = coding.split_once(';').unwrap_or((coding, ""));
-        let is_refused = params
-            .trim()
-            .strip_prefix("q=")
-            .is_some_and(|weight| weight.trim().parse::<f32>().is_ok_and(|weight| weight <= 0.0));
-        matches!(name.trim(), "gzip" | "x-gzip" | "*") && !is_refused
-    })
+    let allows = |names: &[&str]| {
+        let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
+        lines.flat_map(|line| line.split(',')).find_map(|coding| {
+            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+            let weight = weight.split_once('=').map(|(_, weight)| weight.trim().parse::<f32>());
+            let is_named = names.iter().any(|known| name.trim().eq_ignore_ascii_case(known));
+            is_named.then_some(!matches!(weight, Some(Ok(weight)) if weight <= 0.0))
+        })
+    };
+    allows(&["gzip", "x-gzip"]).or_else(|| allows(&["*"])).unwrap_or(false)
 }

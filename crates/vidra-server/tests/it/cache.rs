@@ -80,6 +80,48 @@ async fn a_known_answer_is_not_sent_again_in_any_state() {
     assert_eq!((got.status.as_u16(), got.header("x-cache")), (304, Some("stale")));
 }
 
+#[tokio::test]
+async fn compressed_and_plain_are_two_forms_of_one_answer() {
+    let app = TestApp::new();
+    let path = "/api/playlist/PLsize50";
+    let table = [
+        ("", false),
+        ("identity", false),
+        ("br", false),
+        ("gzip;q=0", false),
+        ("gzip; q=0.0", false),
+        ("gzip;q=0, *", false),
+        ("*, gzip;Q=0", false),
+        ("*;q=0", false),
+        ("gzip", true),
+        ("GZIP", true),
+        ("br, gzip;q=0.5", true),
+        ("*", true),
+        ("*;q=0, gzip", true),
+        ("deflate, gzip, br, zstd", true),
+    ];
+    let (_, plain, plain_header) = raw(&app, path, &[]).await;
+    let (_, _, packed_header) = raw(&app, path, &[("accept-encoding", "gzip")]).await;
+    let (plain_tag, packed_tag) = (plain_header("etag"), packed_header("etag"));
+    assert_ne!(plain_tag, packed_tag);
+    for (accepts, is_packed) in table {
+        let (status, body, header) = raw(&app, path, &[("accept-encoding", accepts)]).await;
+        assert_eq!((status, header("vary").as_str()), (200, "accept-encoding"), "{accepts}");
+        assert_eq!(header("content-length"), body.len().to_string(), "{accepts}");
+        let (encoding, tag) = if is_packed { ("gzip", &packed_tag) } else { ("", &plain_tag) };
+        assert_eq!((&*header("content-encoding"), &header("etag")), (encoding, tag), "{accepts}");
+        let body = if is_packed { unpacked(&body) } else { body.to_vec() };
+        assert_eq!(body, plain, "{accepts}");
+    }
+    let (_, small, header) =
+        raw(&app, "/api/video/quirkNoLike/title", &[("accept-encoding", "gzip")]).await;
+    assert_eq!(
+        (header("content-encoding").as_str(), header("vary").as_str()),
+        ("", "accept-encoding")
+    );
+    assert!(small.starts_with(b"{"), "too small to be worth it");
+}
+
 /// A platform whose videos were all published so long ago.
 #[derive(Clone)]
 struct Recent(Simulator, SignedDuration);
