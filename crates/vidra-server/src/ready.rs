@@ -187,19 +187,20 @@ impl Ready {
     fn response(&self, asked: &HeaderMap, outcome: Outcome, now: Instant) -> Response<Body> {
         let gzip = self.gzip.as_ref().filter(|_| takes_gzip(asked));
         let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
-        let is_known = asked.get(IF_NONE_MATCH).is_some_and(|known| {
-            names(known, &self.etag)
-                || self.gzip.as_ref().is_some_and(|(_, etag)| names(known, etag))
+        // A copy in the other form is as good, and is told to be so under the tag that it has.
+        let known = asked.get(IF_NONE_MATCH).and_then(|known| {
+            let other = self.gzip.as_ref().map(|(_, etag)| etag);
+            [etag, &self.etag].into_iter().chain(other).find(|etag| names(known, etag))
         });
         let age = now.saturating_duration_since(self.fetched).as_secs();
         let mut headers = HeaderMap::with_capacity(12);
-        headers.insert(ETAG, etag.clone());
+        headers.insert(ETAG, known.unwrap_or(etag).clone());
         headers.insert(CACHE_CONTROL, self.cache_control.clone());
         headers.insert(AGE, age.into());
         headers.insert(VARY, self.vary.clone());
         headers.insert(X_CACHE, HeaderValue::from_static(outcome.name()));
         headers.insert(CACHE_STATUS, status_of(outcome));
-        let (status, body) = if is_known {
+        let (status, body) = if known.is_some() {
             (StatusCode::NOT_MODIFIED, Body::empty())
         } else {
             headers.insert(CONTENT_TYPE, self.content_type.clone());

@@ -113,6 +113,14 @@ async fn compressed_and_plain_are_two_forms_of_one_answer() {
         let body = if is_packed { unpacked(&body) } else { body.to_vec() };
         assert_eq!(body, plain, "{accepts}");
     }
+    // Whoever has one form has the answer, and is told so under the tag that it has.
+    for tag in [&plain_tag, &packed_tag] {
+        for accepts in ["gzip", "identity"] {
+            let headers = [("accept-encoding", accepts), ("if-none-match", &**tag)];
+            let (status, body, header) = raw(&app, path, &headers).await;
+            assert_eq!((status, body.len(), &header("etag")), (304, 0, tag), "{accepts} {tag}");
+        }
+    }
     let (_, small, header) =
         raw(&app, "/api/video/quirkNoLike/title", &[("accept-encoding", "gzip")]).await;
     assert_eq!(
