@@ -77,8 +77,8 @@ struct Ready {
     cache_control: HeaderValue,
     vary: HeaderValue,
     disposition: Option<HeaderValue>,
-    /// The `Accept` that it answers; `None` where any would be answered so.
-    accept: Option<Option<HeaderValue>>,
+    /// The `Accept` that it answers, line by line; `None` where any would be answered so.
+    accept: Option<Vec<HeaderValue>>,
     resource: Resource,
     /// When what it tells was fetched.
     fetched: Instant,
@@ -173,7 +173,7 @@ impl Ready {
             cache_control: cache_control(kept, fresh_for),
             vary: HeaderValue::from_static(vary),
             disposition: kept.disposition.clone(),
-            accept: kept.varies.then(|| headers.get(ACCEPT).cloned()),
+            accept: kept.varies.then(|| headers.get_all(ACCEPT).iter().cloned().collect()),
             resource: kept.resource,
             fetched: now.checked_sub(kept.age).unwrap_or(now),
             fresh_until: now + fresh_for,
@@ -181,7 +181,7 @@ impl Ready {
     }
 
     fn answers(&self, headers: &HeaderMap) -> bool {
-        self.accept.as_ref().is_none_or(|accept| accept.as_ref() == headers.get(ACCEPT))
+        self.accept.as_ref().is_none_or(|accept| headers.get_all(ACCEPT).iter().eq(accept))
     }
 
     fn response(&self, asked: &HeaderMap, outcome: Outcome, now: Instant) -> Response<Body> {

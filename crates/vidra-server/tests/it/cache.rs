@@ -130,6 +130,29 @@ async fn compressed_and_plain_are_two_forms_of_one_answer() {
     assert!(small.starts_with(b"{"), "too small to be worth it");
 }
 
+#[tokio::test]
+async fn a_transcript_is_ready_for_those_who_accept_the_same() {
+    let app = TestApp::new();
+    let path = "/api/transcript/txManualAsr";
+    let table: [(&[&str], &str); 6] = [
+        (&["text/vtt"], "text/vtt; charset=utf-8"),
+        (&["text/plain"], "text/plain; charset=utf-8"),
+        (&["text/html", "text/vtt"], "text/vtt; charset=utf-8"),
+        (&["text/html", "text/plain"], "text/plain; charset=utf-8"),
+        (&["text/html"], "application/json"),
+        (&[], "application/json"),
+    ];
+    for _ in 0..2 {
+        for (accepted, content_type) in table {
+            let headers: Vec<_> = accepted.iter().map(|accept| ("accept", *accept)).collect();
+            let got = get_with(&app, path, &headers).await;
+            assert_eq!(got.header("content-type"), Some(content_type), "{accepted:?}");
+            assert_eq!(got.header("vary"), Some("accept, accept-encoding"));
+        }
+    }
+    assert_eq!(app.sim.record().calls, 2, "one player, one track");
+}
+
 /// A platform whose videos were all published so long ago.
 #[derive(Clone)]
 struct Recent(Simulator, SignedDuration);
