@@ -82,6 +82,7 @@ struct Ready {
     resource: Resource,
     /// When what it tells was fetched.
     fetched: Instant,
+    ttl: Duration,
     fresh_until: Instant,
 }
 
@@ -176,6 +177,7 @@ impl Ready {
             accept: kept.varies.then(|| headers.get_all(ACCEPT).iter().cloned().collect()),
             resource: kept.resource,
             fetched: now.checked_sub(kept.age).unwrap_or(now),
+            ttl: kept.life.ttl,
             fresh_until: now + fresh_for,
         }
     }
@@ -192,14 +194,14 @@ impl Ready {
             let other = self.gzip.as_ref().map(|(_, etag)| etag);
             [etag, &self.etag].into_iter().chain(other).find(|etag| names(known, etag))
         });
-        let age = now.saturating_duration_since(self.fetched).as_secs();
+        let age = now.saturating_duration_since(self.fetched);
         let mut headers = HeaderMap::with_capacity(12);
         headers.insert(ETAG, known.unwrap_or(etag).clone());
         headers.insert(CACHE_CONTROL, self.cache_control.clone());
-        headers.insert(AGE, age.into());
+        headers.insert(AGE, age.as_secs().into());
         headers.insert(VARY, self.vary.clone());
         headers.insert(X_CACHE, HeaderValue::from_static(outcome.name()));
-        headers.insert(CACHE_STATUS, status_of(outcome));
+        headers.insert(CACHE_STATUS, status_of(outcome, age.saturating_sub(self.ttl)));
         let (status, body) = if known.is_some() {
             (StatusCode::NOT_MODIFIED, Body::empty())
         } else {
@@ -218,11 +220,14 @@ impl Ready {
     }
 }
 
-/// What RFC 9211 calls it.
-fn status_of(outcome: Outcome) -> HeaderValue {
+/// What RFC 9211 calls it. `late` is for how long it has not been fresh any more.
+fn status_of(outcome: Outcome, late: Duration) -> HeaderValue {
     HeaderValue::from_static(match outcome {
         Outcome::Hit => "vidra; hit",
-        Outcome::Stale => "vidra; hit; fwd=stale",
+        Outcome::Stale => {
+            let value = format!("vidra; hit; ttl=-{}", late.as_secs());
+            return HeaderValue::try_from(value).expect("words and a number");
+        }
         Outcome::Miss => "vidra; fwd=miss; stored",
         Outcome::Coalesced => "vidra; fwd=miss; collapsed",
     })

@@ -58,6 +58,39 @@ fn directive(got: &Got, name: &str) -> Option<u64> {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_answer_says_how_it_came_about_and_how_old_it_is() {
+    let app = TestApp::new();
+    let told = |got: &Got| {
+        let [x_cache, age] = ["x-cache", "age"].map(|name| got.header(name).unwrap().to_owned());
+        (x_cache, age.parse::<u64>().unwrap(), got.cost())
+    };
+    let miss = app.get(VIDEO).await;
+    assert_eq!(told(&miss), ("miss".to_owned(), 0, 1));
+    assert_eq!(miss.header("cache-status"), Some("vidra; fwd=miss; stored"));
+    let mut age = 0;
+    for seconds in [0, 1, 99, 400] {
+        advance(Duration::from_secs(seconds)).await;
+        age += seconds;
+        let hit = app.get(VIDEO).await;
+        assert_eq!((told(&hit), &hit.text), (("hit".to_owned(), age, 0), &miss.text));
+        assert_eq!(hit.header("cache-status"), Some("vidra; hit"));
+    }
+    let ttl = directive(&miss, "max-age").unwrap();
+    advance(IN_GRACE).await;
+    age += IN_GRACE.as_secs();
+    let stale = app.get(VIDEO).await;
+    assert_eq!((told(&stale), &stale.text), (("stale".to_owned(), age, 0), &miss.text));
+    // A negative time to live is RFC 9211's way to say stale; `hit` and `fwd` exclude each other.
+    let status = stale.header("cache-status").unwrap();
+    let left: i64 = status.strip_prefix("vidra; hit; ttl=").unwrap().parse().unwrap();
+    assert!((left + (age - ttl) as i64).abs() <= 1, "{status} of {ttl} at {age}");
+    sleep(Duration::from_millis(1)).await;
+    let renewed = app.get(VIDEO).await;
+    assert_eq!(told(&renewed), ("hit".to_owned(), 0, 0));
+    assert_eq!(renewed.header("etag"), miss.header("etag"), "the same answer has the same tag");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_known_answer_is_not_sent_again_in_any_state() {
     let etag = TestApp::new().get(VIDEO).await.header("etag").unwrap().to_owned();
     let app = TestApp::new();
