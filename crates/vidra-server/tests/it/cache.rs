@@ -1,5 +1,7 @@
 //! Answers that are kept: what their headers say, and that nobody notices when the platform is gone.
 
+mod outage;
+
 use std::io::Read;
 use std::time::Duration;
 
@@ -88,6 +90,52 @@ async fn every_answer_says_how_it_came_about_and_how_old_it_is() {
     let renewed = app.get(VIDEO).await;
     assert_eq!(told(&renewed), ("hit".to_owned(), 0, 0));
     assert_eq!(renewed.header("etag"), miss.header("etag"), "the same answer has the same tag");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_callers_get_one_answer() {
+    let app = TestApp::new();
+    app.sim.set_latency(Duration::from_millis(500));
+    let answers = join_all((0..1_000).map(|_| app.get(VIDEO))).await;
+    assert_eq!(app.sim.record().calls, 1);
+    let same = |got: &Got| (got.text.clone(), got.header("etag").map(str::to_owned));
+    assert!(answers.iter().all(|got| same(got) == same(&answers[0])));
+    let is_collapsed = |got: &&Got| {
+        got.header("cache-status") == Some("vidra; fwd=miss; collapsed")
+            && got.header("x-cache") == Some("coalesced")
+    };
+    assert_eq!(answers.iter().filter(is_collapsed).count(), 999);
+    assert_eq!(answers.iter().map(Got::cost).sum::<u32>(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_long_others_may_keep_an_answer() {
+    let app = TestApp::new();
+    // Path, freshness, grace, use in trouble, in seconds.
+    let table = [
+        (VIDEO, 900, 3_600, 7 * 86_400),
+        ("/api/videos?ids=quirkNoLike,quirkNoComm", 900, 3_600, 7 * 86_400),
+        ("/api/channel/@fermata", 3_600, 6 * 3_600, 7 * 86_400),
+        ("/api/playlist/PLsize1", 900, 3_600, 7 * 86_400),
+        ("/api/playlist/PLsize1/ids", 900, 3_600, 7 * 86_400),
+        ("/api/comments/quirkHtmlCm", 600, 3_600, 86_400),
+        ("/api/i18n/regions", 7 * 86_400, 7 * 86_400, 16 * 86_400),
+        ("/api/transcript/txManualAsr", 7 * 86_400, 86_400, 30 * 86_400),
+        ("/api/transcript/txManualAsr/tracks", 86_400, 6 * 3_600, 30 * 86_400),
+    ];
+    for (path, ttl, grace, in_trouble) in table {
+        let got = app.get(path).await;
+        let max_age = directive(&got, "max-age").unwrap();
+        assert!((ttl * 9 / 10..=ttl * 11 / 10).contains(&max_age), "{path}: {max_age}");
+        assert_eq!(directive(&got, "stale-while-revalidate"), Some(grace), "{path}");
+        let sie = directive(&got, "stale-if-error").unwrap();
+        assert!(sie <= in_trouble && sie >= in_trouble * 9 / 10, "{path}: {sie}");
+        // As old answers are counted from when they were fetched, this does not change.
+        advance(Duration::from_secs(60)).await;
+        assert_eq!(directive(&app.get(path).await, "max-age"), Some(max_age), "{path}");
+    }
+    // What is made anew at each request may be kept by nobody.
+    assert_eq!(app.get("/api/quota").await.header("cache-control"), Some("no-cache"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -186,6 +234,108 @@ async fn a_transcript_is_ready_for_those_who_accept_the_same() {
     assert_eq!(app.sim.record().calls, 2, "one player, one track");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_caller_may_ask_for_the_newest_where_the_server_lets_him() {
+    for (may, x_cache, cost, age) in [(true, "miss", 1, "0"), (false, "hit", 0, "60")] {
+        let config = Config { callers_may_refresh: may, ..Config::default() };
+        let app = TestApp::configured(|builder| builder, config);
+        app.get(VIDEO).await;
+        advance(Duration::from_secs(60)).await;
+        for directives in ["no-cache", "max-stale, No-Cache"] {
+            let got = get_with(&app, VIDEO, &[("cache-control", directives)]).await;
+            assert_eq!((got.header("x-cache"), got.cost()), (Some(x_cache), cost), "{may}");
+            assert_eq!(got.header("age"), Some(age), "{may}");
+        }
+        let next = app.get(VIDEO).await;
+        assert_eq!((next.header("x-cache"), next.header("age")), (Some("hit"), Some(age)));
+        let other = get_with(&app, VIDEO, &[("cache-control", "max-age=0")]).await;
+        assert_eq!(
+            (other.header("x-cache"), other.cost()),
+            (Some("hit"), 0),
+            "other words are not heard"
+        );
+    }
+    let app = TestApp::new();
+    let playlist = "/api/playlist/PLsize51";
+    let newest = [("cache-control", "no-cache")];
+    assert_eq!(app.get(playlist).await.cost(), 5);
+    assert_eq!(get_with(&app, playlist, &newest).await.cost(), 5, "with all that is in it");
+    app.sim.inject(Fault::any(Action::status(503)));
+    let got = get_with(&app, playlist, &newest).await;
+    assert_eq!((got.status.as_u16(), got.header("x-cache")), (200, Some("stale")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn head_is_get_without_the_body() {
+    let app = TestApp::new();
+    for path in [VIDEO, "/api/playlist/PLsize50", "/api/channel/@fermata/videos"] {
+        let got = app.get(path).await;
+        let head = app.method(Method::HEAD, path).await;
+        assert_eq!((head.status.as_u16(), head.text.as_str(), head.cost()), (200, "", 0), "{path}");
+        for name in ["etag", "content-length", "content-type", "vary"] {
+            assert_eq!(head.header(name), got.header(name), "{path}: {name}");
+        }
+        assert_eq!(head.header("x-cache"), Some("hit"), "{path}");
+    }
+    let first = app.method(Method::HEAD, "/api/video/quirkNoComm").await;
+    assert_eq!((first.cost(), app.get("/api/video/quirkNoComm").await.cost()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_are_not_kept_ready() {
+    let app = TestApp::new();
+    app.sim.inject(Fault::any(Action::status(503)));
+    for _ in 0..2 {
+        let got = app.get(VIDEO).await;
+        got.problem(502);
+        assert_eq!(got.header("cache-control"), Some("no-store"));
+        assert_eq!((got.header("etag"), got.header("age")), (None, None));
+    }
+    assert_eq!(app.sim.record().calls, 1, "within a second nobody is asked again");
+    app.sim.clear_faults();
+    advance(Duration::from_secs(1)).await;
+    assert_eq!(app.get(VIDEO).await.status, 200);
+    for cost in [1, 0] {
+        let got = app.get("/api/video/quirkAbsent").await;
+        got.problem(404);
+        assert_eq!((got.cost(), got.header("cache-control")), (cost, Some("no-store")));
+    }
+}
+
+#[tokio::test]
+async fn nothing_but_the_question_changes_the_answer() {
+    let app = TestApp::new();
+    for path in [VIDEO, "/api/playlist/PLsize1", "/api/i18n/regions"] {
+        let plain = TestApp::new().get(path).await;
+        let odd = [
+            ("host", "evil.example"),
+            ("x-forwarded-host", "evil.example"),
+            ("x-forwarded-proto", "gopher"),
+            ("x-original-url", "/api/quota"),
+            ("x-rewrite-url", "/api/quota"),
+            ("x-http-method-override", "DELETE"),
+            ("accept-language", "de"),
+            ("accept", "text/html"),
+            ("cookie", "a=b"),
+            ("authorization", "Bearer x"),
+            ("range", "bytes=0-1"),
+        ];
+        for (name, value) in odd {
+            // Neither for him who sends it nor for those after him.
+            for headers in [&[(name, value)][..], &[]] {
+                let got = get_with(&app, path, headers).await;
+                assert_eq!((got.status.as_u16(), &got.text), (200, &plain.text), "{name}");
+                for kept in ["etag", "content-type", "content-length", "vary"] {
+                    assert_eq!(got.header(kept), plain.header(kept), "{name}: {kept}");
+                }
+                assert!(!format!("{:?}", got.headers).contains("evil"), "{name}");
+            }
+        }
+        let request = Request::get(path).body(Body::from("id=quirkNoComm")).unwrap();
+        assert_eq!(app.send(request).await.text, plain.text, "a body of a GET");
+    }
+}
+
 /// A platform whose videos were all published so long ago.
 #[derive(Clone)]
 struct Recent(Simulator, SignedDuration);
@@ -201,5 +351,39 @@ impl Transport for Recent {
             answer.body = body.to_string().into();
             Ok(answer)
         })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_long_ago_is_never_told_longer_than_it_is_true() {
+    // How old the youngest is, what that is called, and when it is called something else.
+    let table = [
+        (SignedDuration::from_secs(2 * 3_600 - 100), "1 hour ago", 100),
+        (SignedDuration::from_secs(30), "just now", 30),
+        (SignedDuration::from_secs(61), "1 minute ago", 59),
+        (SignedDuration::from_secs(86_400 - 7), "23 hours ago", 7),
+        (SignedDuration::from_hours(3 * 24 + 1), "3 days ago", 660),
+    ];
+    for (age, wording, changes_in) in table {
+        let sim = Simulator::new();
+        let app = TestApp::with(|builder| builder.transport(Recent(sim, age)));
+        let path = "/api/channel/@fermata/videos";
+        let got = app.get(path).await;
+        assert_eq!(got.json()[0]["uploadAge"], wording);
+        let max_age = directive(&got, "max-age").unwrap();
+        assert!(
+            max_age <= changes_in && max_age + 2 >= changes_in.min(540),
+            "{wording}: {max_age}"
+        );
+        for name in ["stale-while-revalidate", "stale-if-error"] {
+            assert_eq!(directive(&got, name), None, "{wording}: it would be wrong by then");
+        }
+        // Past that it is worded anew, from what is known.
+        advance(Duration::from_secs(max_age + 1)).await;
+        let again = app.get(path).await;
+        let age: u64 = again.header("age").unwrap().parse().unwrap();
+        assert_eq!((age, again.cost()), (max_age + 1, 0), "{wording}");
+        let then = directive(&again, "max-age").unwrap();
+        assert!(then >= age && then <= age + changes_in, "{wording}: {then} at {age}");
     }
 }
