@@ -150,3 +150,53 @@ pub(crate) enum BodyErrors {
     #[response(status = 415, example = json!({"error": {"code": 415, "message": "The body has to be application/json", "details": []}}))]
     NotJson(ErrorBody),
 }
+
+/// The errors of an operation that asks for the captions of a video, for the OpenAPI document. The first
+/// of the details is the machine's word for why.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "documentation: only its derive is used")]
+pub(crate) enum TranscriptErrors {
+    /// Not a valid identifier or query. Nothing was sent upstream.
+    #[response(status = 400, example = json!({"error": {"code": 400, "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
+    BadRequest(ErrorBody),
+    /// The platform does not show the video: `video_private`, `age_restricted`, `region_blocked`, `members_only`, `unplayable`.
+    #[response(status = 403, example = json!({"error": {"code": 403, "message": "Video is private: dQw4w9WgXcQ", "details": ["reason: video_private"]}}))]
+    Forbidden(ErrorBody),
+    /// There is none: `video_unavailable`, `not_started`, `captions_disabled`, `language_unavailable`.
+    #[response(status = 404, example = json!({"error": {"code": 404, "message": "Video has no captions in that language: dQw4w9WgXcQ", "details": ["reason: language_unavailable", "available: de, en"]}}))]
+    NotFound(ErrorBody),
+    /// Not now: `rate_limited`, `translation_rate_limited`, `paced`; see `Retry-After`.
+    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 429, "message": "YouTube limits translations for this service's address", "details": ["reason: translation_rate_limited", "the captions themselves may still be had"]}}))]
+    RateLimited(ErrorBody),
+    /// A bug of the service.
+    #[response(status = 500, example = json!({"error": {"code": 500, "message": "Something went wrong inside the service", "details": []}}))]
+    Internal(ErrorBody),
+    /// The platform does not serve us: `blocked` (with `Retry-After`), `po_token_required`, `no_po_token`, `unreachable`, `upstream_failed`, `platform_changed`.
+    #[response(status = 502, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 502, "message": "YouTube blocks requests from this service's address", "details": ["reason: blocked", "ask through another address: --proxy takes one or several"]}}))]
+    Upstream(ErrorBody),
+    /// The platform did not answer in time: `timed_out`.
+    #[response(status = 504, example = json!({"error": {"code": 504, "message": "YouTube did not answer in time: dQw4w9WgXcQ", "details": ["reason: timed_out"]}}))]
+    Timeout(ErrorBody),
+}
+
+/// The errors of the transcripts of a playlist that are not those of others, for the OpenAPI document.
+/// Those of single videos are in the results.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "documentation: only its derive is used")]
+pub(crate) enum BatchErrors {
+    /// Not a valid identifier or body. Nothing was sent upstream.
+    #[response(status = 400, example = json!({"error": {"code": 400, "message": "The request is not valid", "details": ["concurrency: must be a whole number from 1 to 20", "from: is greater than to"]}}))]
+    BadRequest(ErrorBody),
+    /// The playlist is private.
+    #[response(status = 403, example = json!({"error": {"code": 403, "message": "Playlist is not accessible: PLquirkPrivate", "details": []}}))]
+    Forbidden(ErrorBody),
+    /// There is no such playlist.
+    #[response(status = 404, example = json!({"error": {"code": 404, "message": "Playlist not found: PLquirkUnknown", "details": []}}))]
+    NotFound(ErrorBody),
+    /// The playlist could not be read, after retries.
+    #[response(status = 502, example = json!({"error": {"code": 502, "message": "YouTube answered with an error", "details": []}}))]
+    Upstream(ErrorBody),
+    /// The playlist did not come in time.
+    #[response(status = 504, example = json!({"error": {"code": 504, "message": "YouTube did not answer in time (playlistItems)", "details": []}}))]
+    Timeout(ErrorBody),
+}

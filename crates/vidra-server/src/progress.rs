@@ -9,7 +9,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use serde::Serialize;
-use serde_json::json;
+use utoipa::ToSchema;
 use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
 
 use crate::extract::accepted;
@@ -92,6 +92,30 @@ pub(crate) async fn streamed(
     Ok(response)
 }
 
+/// What a stream says while entries wait for their turn.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Waiting {
+    /// For how many seconds the first of them has to wait yet.
+    #[schema(example = 3.6)]
+    waiting: f64,
+}
+
+/// A line of a stream, or the `data` of an event.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[serde(untagged)]
+#[expect(dead_code, reason = "documentation: `Message` writes them")]
+pub(crate) enum BatchLine {
+    /// Event `result`: what became of an entry, in whatever order.
+    Result(VideoTranscript),
+    /// Event `waiting`: entries wait for their turn. At once, and then at most every 15 seconds.
+    Waiting(Waiting),
+    /// Event `summary`: all is done. The last.
+    Summary(BatchSummary),
+    /// Event `error`: the playlist could not be read to its end. The last, in place of the summary.
+    Error(ErrorBody),
+}
+
 /// Something to be sent: its name, and its JSON.
 struct Message {
     name: &'static str,
@@ -106,7 +130,9 @@ impl Message {
             Ok(BatchEvent::Started) => return None,
             Ok(BatchEvent::Result(result)) => Self::new("result", &result),
             Ok(BatchEvent::Waiting(wait)) => {
-                Self::new("waiting", &json!({"waiting": wait.as_secs_f64()}))
+                // To the millisecond, as all our times are.
+                let waiting = wait.as_millis() as f64 / 1000.0;
+                Self::new("waiting", &Waiting { waiting })
             }
             Ok(BatchEvent::Done(summary)) => Self::new("summary", &summary),
             // The status has been sent; this is what the error's answer would have held.

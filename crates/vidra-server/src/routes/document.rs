@@ -36,9 +36,9 @@ fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
     }
     let responses = &mut operation.responses.responses;
     if let Some(RefOr::T(success)) = responses.get_mut("200") {
-        success
-            .headers
-            .insert("ETag".to_owned(), header("Changes only when the answer does", Type::String));
+        let but = but_streams(success);
+        let etag = header(&format!("Changes only when the answer does{but}"), Type::String);
+        success.headers.insert("ETag".to_owned(), etag);
         if let Some(RefOr::T(content)) = success.content.get_mut("application/json") {
             content.example = example;
         }
@@ -50,8 +50,17 @@ fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
     responses.insert("405".to_owned(), wrong_method().into());
     for response in responses.values_mut() {
         let RefOr::T(response) = response else { continue };
-        let cost = header("Upstream units that this answer cost", Type::Integer);
+        let but = but_streams(response);
+        let cost = header(&format!("Upstream units that this answer cost{but}"), Type::Integer);
         response.headers.insert("X-Quota-Cost".to_owned(), cost);
+    }
+}
+
+/// What is to be said of headers that streams do not have.
+fn but_streams(response: &Response) -> &'static str {
+    match response.content.contains_key("text/event-stream") {
+        true => "; not sent with streams, at whose beginning it is not known",
+        false => "",
     }
 }
 

@@ -11,8 +11,8 @@ use vidra::{
 };
 
 use crate::extract::{Id, JsonBody, Query, accepted};
-use crate::problem::{AskErrors, BodyErrors, Problem};
-use crate::progress::{self, Form};
+use crate::problem::{AskErrors, BatchErrors, BodyErrors, Problem, TranscriptErrors};
+use crate::progress::{self, BatchLine, Form};
 use crate::ready::Kept;
 use crate::reply::{KeptAnswer, Reply, kept};
 
@@ -33,7 +33,7 @@ use crate::reply::{KeptAnswer, Reply, kept};
             (String = "text/vtt"),
             (String = "text/plain")
         )),
-        AskErrors
+        TranscriptErrors
     )
 )]
 pub(super) async fn get_transcript(
@@ -60,7 +60,7 @@ pub(super) async fn get_transcript(
 #[utoipa::path(
     get, path = "/api/transcript/{id}/tracks", tag = "Transcripts",
     params(("id" = String, Path, description = "Video id or encoded URL", example = "txManualAsr")),
-    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), AskErrors)
+    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), TranscriptErrors)
 )]
 pub(super) async fn get_tracks(
     Extension(vidra): Extension<Vidra>,
@@ -98,8 +98,11 @@ pub(super) struct PlaylistTranscripts {
 
 /// The transcripts of all videos of a playlist. A video that has none fails alone.
 ///
-/// With `Accept: application/x-ndjson` or `text/event-stream` each result is sent as soon as it is
-/// ready, and a summary at the end.
+/// With `Accept: application/x-ndjson` or `text/event-stream` the answer begins as soon as the first
+/// page of the playlist has come, each result is sent as soon as it is ready, and a summary at the end.
+/// A line of NDJSON, or the `data` of an event, is a `BatchLine`; events are named `result`, `waiting`,
+/// `summary` and `error` and numbered by their `id`, and a silent event stream sends a comment every 15
+/// seconds. Streams have neither `ETag` nor `X-Quota-Cost`: both are not known when they begin.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/transcript", tag = "Transcripts",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLquirkMixed")),
@@ -107,10 +110,10 @@ pub(super) struct PlaylistTranscripts {
     responses(
         (status = 200, description = "The results", content(
             (PlaylistTranscripts = "application/json"),
-            (String = "application/x-ndjson"),
-            (String = "text/event-stream")
+            (BatchLine = "application/x-ndjson"),
+            (BatchLine = "text/event-stream")
         )),
-        AskErrors, BodyErrors
+        AskErrors, BodyErrors, BatchErrors
     )
 )]
 pub(super) async fn get_playlist_transcripts(

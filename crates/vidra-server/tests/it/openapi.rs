@@ -51,6 +51,8 @@ fn every_operation_is_complete() {
             for status in ["405", "500", "502", "503", "504"] {
                 let asks = path.starts_with("/api/")
                     && !matches!(path.as_str(), "/api/quota" | "/api/url/parse");
+                // Captions need no key.
+                let asks = asks && (status != "503" || !path.starts_with("/api/transcript/"));
                 assert_eq!(
                     responses.contains_key(status),
                     asks || status == "405",
@@ -220,5 +222,61 @@ fn the_readme_tells_of_every_endpoint() {
             let endpoint = format!("`{} {path}", method.to_uppercase());
             assert!(readme.contains(&endpoint), "{endpoint} is not in the README");
         }
+    }
+}
+
+#[test]
+fn descriptions_are_for_callers() {
+    assert!(!document().to_string().contains("```"), "no examples in Rust");
+}
+
+#[tokio::test]
+async fn errors_of_transcripts_are_told_in_their_own_words() {
+    let batch = "/paths/~1api~1playlist~1{id}~1transcript/post/responses";
+    let single = "/paths/~1api~1transcript~1{id}/get/responses";
+    let (app, document) = (TestApp::new(), document());
+    let got = [
+        (batch, 403, app.post("/api/playlist/PLquirkPrivate/transcript", "").await),
+        (batch, 404, app.post("/api/playlist/PLquirkUnknown/transcript", "").await),
+        (
+            batch,
+            400,
+            app.post(
+                "/api/playlist/PLsize1/transcript",
+                json!({"concurrency": 0, "from": 2, "to": 1}),
+            )
+            .await,
+        ),
+        (single, 400, app.get("/api/transcript/nope").await),
+        (single, 502, app.get("/api/transcript/plBotWall__").await),
+    ];
+    for (responses, status, got) in got {
+        let documented = document.pointer(&format!("{responses}/{status}")).unwrap();
+        assert_eq!(documented["content"]["application/json"]["example"], got.json());
+        let waits = documented["headers"].get("Retry-After").is_some();
+        assert_eq!(waits, got.header("retry-after").is_some(), "{responses} {status}");
+    }
+    for status in ["403", "404", "429", "502", "504"] {
+        let documented = document.pointer(&format!("{single}/{status}")).unwrap();
+        let details = &documented["content"]["application/json"]["example"]["error"]["details"];
+        let reason = details[0].as_str().unwrap().strip_prefix("reason: ").unwrap();
+        let told = documented["description"].as_str().unwrap();
+        assert!(told.contains(&format!("`{reason}`")), "{status}: {told}");
+    }
+}
+
+#[test]
+fn the_lines_of_a_stream_have_a_shape() {
+    let document = document();
+    let success = document.pointer("/paths/~1api~1playlist~1{id}~1transcript/post/responses/200");
+    for form in ["application/x-ndjson", "text/event-stream"] {
+        let schema = &success.unwrap()["content"][form]["schema"]["$ref"];
+        assert_eq!(schema, "#/components/schemas/BatchLine", "{form}");
+    }
+    let line = &document["components"]["schemas"]["BatchLine"];
+    assert_eq!(line["oneOf"].as_array().map(Vec::len), Some(4), "{line}");
+    for name in ["ETag", "X-Quota-Cost"] {
+        let told = success.unwrap()["headers"][name]["description"].as_str().unwrap();
+        assert!(told.contains("not sent with streams"), "{name}: {told}");
     }
 }

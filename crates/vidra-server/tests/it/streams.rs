@@ -66,6 +66,14 @@ async fn the_head_is_sent_when_the_playlist_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wait_is_told_to_the_millisecond() {
+    let pace = vidra::Pace { burst: 1, per_hour: 1300 };
+    let app = TestApp::with(|builder| builder.pacing(vidra::Pacing::At(pace)));
+    let got = batch(&app, "PLsize50", NDJSON, &json!({"concurrency": 2, "to": 2})).await;
+    assert!(got.text.contains("{\"waiting\":2.769}\n"), "{}", got.text);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_says_that_entries_wait_for_their_turn() {
     let pace = vidra::Pace { burst: 1, per_hour: 1800 };
     let app = TestApp::uncached_with(|builder| builder.pacing(vidra::Pacing::At(pace)));

@@ -19,19 +19,6 @@ pub struct Cue {
 }
 
 /// One line of a transcript, in seconds.
-///
-/// ```
-/// use vidra::{Seconds, TranscriptLine};
-/// let line = TranscriptLine {
-///     text: "Hello".to_owned(),
-///     duration: Seconds::from_millis(3_360),
-///     offset: Seconds::from_millis(0),
-///     lang: "en".into(),
-/// };
-/// let json = serde_json::to_string(&line)?;
-/// assert_eq!(json, r#"{"text":"Hello","duration":3.36,"offset":0,"lang":"en"}"#);
-/// # Ok::<_, serde_json::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TranscriptLine {
@@ -62,6 +49,19 @@ impl TranscriptLine {
 }
 
 /// A time, kept in milliseconds and written in seconds: `3.36`, `43`, `0`.
+///
+/// ```
+/// use vidra::{Seconds, TranscriptLine};
+/// let line = TranscriptLine {
+///     text: "Hello".to_owned(),
+///     duration: Seconds::from_millis(3_360),
+///     offset: Seconds::from_millis(0),
+///     lang: "en".into(),
+/// };
+/// let json = serde_json::to_string(&line)?;
+/// assert_eq!(json, r#"{"text":"Hello","duration":3.36,"offset":0,"lang":"en"}"#);
+/// # Ok::<_, serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seconds(u64);
 
