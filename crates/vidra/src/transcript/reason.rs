@@ -150,7 +150,16 @@ impl Reason {
 
     /// The error of a video that has this reason.
     pub(crate) fn error(self, id: impl fmt::Display) -> Error {
-        let message = match self {
+        let error = Error::no_transcript(self, self.message(id));
+        match self.hint() {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+
+    /// What people are told as a rule, about the video `id`.
+    pub fn message(self, id: impl fmt::Display) -> String {
+        match self {
             Self::VideoUnavailable => format!("Video not found: {id}"),
             Self::Private => format!("Video is private: {id}"),
             Self::AgeRestricted => format!("Video is age-restricted: {id}"),
@@ -176,11 +185,6 @@ impl Reason {
             Self::TimedOut => format!("YouTube did not answer in time: {id}"),
             Self::NoPoToken => format!("The provider of proof-of-origin tokens gave none: {id}"),
             Self::PlatformChanged => format!("YouTube's answer could not be understood: {id}"),
-        };
-        let error = Error::no_transcript(self, message);
-        match self.hint() {
-            Some(hint) => error.hint(hint),
-            None => error,
         }
     }
 }

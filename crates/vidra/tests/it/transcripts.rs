@@ -509,6 +509,8 @@ fn the_readme_tells_of_every_reason() {
         Reason::PlatformChanged,
     ];
     for reason in all {
-        assert!(readme.contains(&format!("| `{}` |", reason.code())), "{}", reason.code());
+        let row = readme.lines().find(|line| line.starts_with(&format!("| `{}` |", reason.code())));
+        let message = format!(" | {} | ", reason.message("ID"));
+        assert!(row.is_some_and(|row| row.contains(&message)), "{}{message}", reason.code());
     }
 }
