@@ -1,7 +1,7 @@
 //! Asks as little as possible: what is known is given out, what is being asked for is waited for,
 //! and only the rest is asked for.
 //!
-//! [`Cache::get_or_fetch`] is the one way through. What an entry is good for at its age is decided in
+//! `Cache::get_or_fetch` is the one way through. What an entry is good for at its age is decided in
 //! [`freshness`], who asks and who waits in `asking`, and where entries are kept in [`store`].
 
 mod answer;

@@ -34,11 +34,16 @@ fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
             with_default(parameter, &name);
         }
     }
+    let is_service = operation.tags.iter().flatten().any(|tag| tag == "Service");
+    let is_kept = method == "GET" && !is_service;
     let responses = &mut operation.responses.responses;
     if let Some(RefOr::T(success)) = responses.get_mut("200") {
         let but = but_streams(success);
         let etag = header(&format!("Changes only when the answer does{but}"), Type::String);
         success.headers.insert("ETag".to_owned(), etag);
+        if is_kept {
+            success.headers.extend(headers_of_kept());
+        }
         if let Some(RefOr::T(content)) = success.content.get_mut("application/json") {
             content.example = example;
         }
@@ -54,6 +59,18 @@ fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
         let cost = header(&format!("Upstream units that this answer cost{but}"), Type::Integer);
         response.headers.insert("X-Quota-Cost".to_owned(), cost);
     }
+}
+
+/// What tells where an answer comes from that is kept.
+fn headers_of_kept() -> impl Iterator<Item = (String, RefOr<Header>)> {
+    let headers = [
+        ("X-Cache", "`hit`, `stale`, `miss` or `coalesced`", Type::String),
+        ("Cache-Status", "The same in the words of RFC 9211", Type::String),
+        ("Age", "Seconds since it was fetched", Type::Integer),
+        ("Cache-Control", "How long it may be kept, counted as `Age` is", Type::String),
+        ("Vary", "The request headers that another answer may hang on", Type::String),
+    ];
+    headers.into_iter().map(|(name, what, kind)| (name.to_owned(), header(what, kind)))
 }
 
 /// What is to be said of headers that streams do not have.
