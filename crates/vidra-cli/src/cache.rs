@@ -27,7 +27,7 @@ pub(crate) struct CacheArgs {
     pub(crate) cache: Place,
 
     /// How much memory answers may take up, with KB, MB or GB
-    #[arg(long, env = "VIDRA_CACHE_SIZE", value_name = "BYTES", default_value = "128MB", value_parser = bytes)]
+    #[arg(long, env = "VIDRA_CACHE_SIZE", value_name = "BYTES", default_value = "64MB", value_parser = bytes)]
     pub(crate) cache_size: u64,
 
     /// How much a folder of answers may take up, with KB, MB or GB
@@ -47,19 +47,27 @@ pub(crate) struct CacheArgs {
 }
 
 impl CacheArgs {
-    /// Puts the cache behind a client. Half of the memory is the client's; the other half is for the
-    /// answers that the service has ready.
+    /// Puts the cache behind a client.
     pub(crate) fn behind(&self, builder: Builder) -> Result<Builder, String> {
-        let builder = builder.lifetimes(self.cache_ttl.0.clone()).cache_bytes(self.half());
+        let builder = builder.lifetimes(self.cache_ttl.0.clone()).cache_bytes(self.fetched_bytes());
         match self.cache.store(self.cache_disk_size)? {
             Some(store) => Ok(builder.store(store)),
             None => Ok(builder),
         }
     }
 
-    /// How much memory is for answers that are ready to be sent.
-    pub(crate) fn half(&self) -> u64 {
-        if self.cache == Place::Off { 0 } else { self.cache_size / 2 }
+    /// How much memory is for answers that are ready to be sent, compressed ones beside plain ones.
+    pub(crate) fn ready_bytes(&self) -> u64 {
+        self.memory() - self.fetched_bytes()
+    }
+
+    /// How much is for what was fetched.
+    fn fetched_bytes(&self) -> u64 {
+        self.memory() / 8 * 3
+    }
+
+    fn memory(&self) -> u64 {
+        if self.cache == Place::Off { 0 } else { self.cache_size }
     }
 }
 

@@ -41,8 +41,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             tracing::warn!("no upstream key: set YOUTUBE_API_KEY or --api-key-file");
         }
         let (stop, give_up) = signals::stop_and_give_up()?;
-        let config =
-            Config { callers_may_refresh: !args.no_caller_refresh, ready_bytes: args.cache.half() };
+        let config = Config {
+            callers_may_refresh: !args.no_caller_refresh,
+            ready_bytes: args.cache.ready_bytes(),
+        };
         let app = App::new(vidra.clone(), config);
         let served = vidra_server::serve(listener, app, stop, give_up).await;
         // What was fetched last should be there after a restart.

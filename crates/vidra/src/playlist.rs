@@ -1,16 +1,17 @@
 //! Playlists: the models, and the walk through all entries with details under way beside it.
 
+mod entries;
+
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::pin::pin;
 
 use futures_channel::mpsc;
-use futures_util::{FutureExt, Stream, StreamExt, TryStreamExt, future, stream};
+use futures_util::{TryStreamExt, future};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::{self, Ask};
 use crate::cache::gather::MOST_IDS;
-use crate::cache::{Cached, Key, Known};
+use crate::cache::{Cached, Known};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Moment};
 use crate::ident::{PlaylistId, VideoId};
@@ -18,6 +19,8 @@ use crate::thumbnail::Thumbnails;
 use crate::upstream::call::{Call, Endpoint};
 use crate::upstream::{Scope, the_one, wire};
 use crate::video::{self, Video, Withheld, without_comments};
+
+pub(crate) use entries::{Entry, Standing, all_entries, entries, pages};
 
 /// A playlist with all its videos.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -180,11 +183,6 @@ pub(crate) async fn info(scope: &Scope, id: &PlaylistId) -> Result<PlaylistInfo>
     Ok(PlaylistInfo::from_wire(id.clone(), playlist))
 }
 
-/// All entries, without details.
-pub(crate) async fn all_entries(scope: &Scope, id: &PlaylistId) -> Result<Vec<Entry>> {
-    pages(scope, id, "Playlist", id).try_concat().await
-}
-
 impl PlaylistIds {
     /// The ids of entries as [`Ask::PlaylistEntries`] gives them.
     pub fn from_entries(id: PlaylistId, entries: &Cached) -> Result<Self> {
@@ -301,102 +299,4 @@ impl Wanted {
             let _ = self.chunks.unbounded_send(std::mem::take(&mut self.waiting));
         }
     }
-}
-
-/// An entry as it is listed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Entry {
-    /// `None` where the platform does not tell which video it is.
-    pub(crate) video: Option<VideoId>,
-    /// Empty where the video is private or deleted.
-    pub(crate) title: String,
-    pub(crate) standing: Standing,
-}
-
-/// Whether there is a video behind an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Standing {
-    Public,
-    Private,
-    Deleted,
-}
-
-impl Entry {
-    /// Private and deleted videos are listed under a title of the platform's, without an owner and
-    /// without a date. In old answers no entry has those, so all three have to agree.
-    fn from_wire(item: wire::PlaylistItem) -> Self {
-        let dated = item
-            .content_details
-            .as_ref()
-            .is_some_and(|content| content.video_published_at.is_some());
-        let snippet = item.snippet.as_ref();
-        let owned = snippet.is_some_and(|snippet| snippet.video_owner_channel_id.is_some());
-        let title = snippet.and_then(|snippet| snippet.title.clone()).unwrap_or_default();
-        let (title, standing) = match title.as_str() {
-            "Private video" if !dated && !owned => (String::new(), Standing::Private),
-            "Deleted video" if !dated && !owned => (String::new(), Standing::Deleted),
-            _ => (title, Standing::Public),
-        };
-        Self { video: item.video_id(), title, standing }
-    }
-}
-
-/// The entries of a playlist, page by page: those that are known, or else asked for and kept once
-/// the last has come.
-pub(crate) fn entries(
-    scope: &Scope,
-    id: &PlaylistId,
-) -> impl Stream<Item = Result<Vec<Entry>>> + use<> {
-    let (scope, id) = (scope.clone(), id.clone());
-    let known = async move {
-        let key = Ask::PlaylistEntries(id.clone()).key();
-        let entries = match scope.known_one(&key).await {
-            Some(Known::Body(entries)) => entries.decode::<Vec<Entry>>().ok(),
-            _ => None,
-        };
-        match entries {
-            Some(entries) => stream::iter([Ok(entries)]).left_stream(),
-            None => asked_and_kept(scope, &id, key).right_stream(),
-        }
-    };
-    known.flatten_stream()
-}
-
-fn asked_and_kept(
-    scope: Scope,
-    id: &PlaylistId,
-    key: Key,
-) -> impl Stream<Item = Result<Vec<Entry>>> + use<> {
-    let pages = Box::pin(pages(&scope, id, "Playlist", id));
-    stream::try_unfold((pages, vec![]), move |(mut pages, mut all)| {
-        let (scope, key) = (scope.clone(), key.clone());
-        async move {
-            let Some(page) = pages.try_next().await? else {
-                // Kept or not: this is for others.
-                let _ = scope.cache.keep(&key, ask::json(&all));
-                return Ok(None);
-            };
-            all.extend(page.iter().cloned());
-            Ok(Some((page, (pages, all))))
-        }
-    })
-}
-
-/// The entries of a playlist as the platform sends them. `what` and `subject` name it in errors: a
-/// channel's uploads are a playlist that the caller never heard of.
-pub(crate) fn pages<S: fmt::Display>(
-    scope: &Scope,
-    id: &PlaylistId,
-    what: &'static str,
-    subject: &S,
-) -> impl Stream<Item = Result<Vec<Entry>>> + use<S> {
-    let call = Call::new(Endpoint::PlaylistItems, what, subject)
-        // All parts that we ever serve: they do not change the cost.
-        .with("part", "snippet,contentDetails")
-        .with("playlistId", id.as_str())
-        .with("maxResults", "50");
-    scope
-        .pages(call)
-        .map_ok(|page: Vec<wire::PlaylistItem>| page.into_iter().map(Entry::from_wire).collect())
 }
