@@ -1,6 +1,5 @@
 //! What is measured, and what it is measured against.
 
-use std::fmt::Write;
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -8,32 +7,45 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use vidra_sim::{Endpoint, Simulator};
 
+use crate::report::{Report, expect};
 use crate::service::Service;
+use crate::upstream::Upstream;
+use crate::{Part, hot, kept};
 
 const LATENCY: Duration = Duration::from_millis(50);
 const ENTRIES: u64 = 5_000;
 
-/// Runs every case and gives the table of results.
-pub(crate) fn run_all(runs: usize) -> io::Result<String> {
+/// Runs the cases that are wanted and gives the table of results.
+pub(crate) fn run_all(runs: usize, wanted: impl Fn(Part) -> bool) -> io::Result<Report> {
     let runtime = Runtime::new()?;
-    let sim = Simulator::builder().latency(LATENCY).build();
+    let sim = Simulator::builder().latency(LATENCY).limits(u64::MAX, u64::MAX).build();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let listening = runtime.block_on(sim.listen(loopback))?;
     let urls = (listening.data_api_url(), listening.web_url());
     let urls = (urls.0.as_str(), urls.1.as_str());
 
-    let mut report = String::from("| case | goal | measured (median, range) |\n|---|---|---|\n");
-    startup(urls, runs, &mut report)?;
-    playlist(&sim, urls, runs, &mut report)?;
-    sim.set_latency(TRANSCRIPT_LATENCY);
-    transcripts(&sim, urls, runs, &mut report)?;
+    let mut report = Report::new();
+    if wanted(Part::Service) {
+        startup(urls, runs, &mut report)?;
+        playlist(&sim, urls, runs, &mut report)?;
+        sim.set_latency(TRANSCRIPT_LATENCY);
+        transcripts(&sim, urls, runs, &mut report)?;
+        sim.set_latency(Duration::ZERO);
+        long_stream(&sim, urls, &mut report)?;
+    }
     sim.set_latency(Duration::ZERO);
-    long_stream(&sim, urls, &mut report)?;
+    let upstream = Upstream { sim: &sim, runtime: &runtime, address: listening.addr(), urls };
+    if wanted(Part::Hot) {
+        hot::measure(&upstream, runs, &mut report)?;
+    }
+    if wanted(Part::Kept) {
+        kept::measure(&upstream, runs, &mut report)?;
+    }
     Ok(report)
 }
 
 /// From starting the process to its first answer, without a persisted cache.
-fn startup((data, web): (&str, &str), runs: usize, report: &mut String) -> io::Result<()> {
+fn startup((data, web): (&str, &str), runs: usize, report: &mut Report) -> io::Result<()> {
     let mut times = vec![];
     for _ in 0..runs {
         let started = Instant::now();
@@ -42,7 +54,7 @@ fn startup((data, web): (&str, &str), runs: usize, report: &mut String) -> io::R
         times.push(started.elapsed().as_secs_f64() * 1e3);
         expect(status == 200, "healthz did not answer 200")?;
     }
-    row(report, "process start to first answer", "< 100 ms", &times, "ms");
+    report.row("process start to first answer", "< 100 ms", &times, "ms");
     Ok(())
 }
 
@@ -52,7 +64,7 @@ fn playlist(
     sim: &Simulator,
     (data, web): (&str, &str),
     runs: usize,
-    report: &mut String,
+    report: &mut Report,
 ) -> io::Result<()> {
     let pages = ENTRIES.div_ceil(50);
     let bound = LATENCY.as_secs_f64() * (pages + 2) as f64;
@@ -72,10 +84,10 @@ fn playlist(
         expect(calls == [pages, pages, 1], &format!("pages, details, playlist: {calls:?}"))?;
     }
     let case = format!("playlist of {ENTRIES}, upstream 50 ms: time over (pages + 2) × 50 ms");
-    row(report, &case, "≤ 1.15", &times, "");
-    row(report, "the same: peak resident memory", "< 120 MB", &memory, "MB");
+    report.row(&case, "≤ 1.15", &times, "");
+    report.row("the same: peak resident memory", "< 120 MB", &memory, "MB");
     let (goal, billed) = (2 * pages + 1, sim.record().units.default);
-    let _ = writeln!(report, "| the same: upstream units | {goal} | {billed} |");
+    report.word("the same: upstream units", &goal.to_string(), &billed.to_string());
     Ok(())
 }
 
@@ -87,7 +99,7 @@ fn transcripts(
     sim: &Simulator,
     (data, web): (&str, &str),
     runs: usize,
-    report: &mut String,
+    report: &mut Report,
 ) -> io::Result<()> {
     let (entries, concurrency) = (200_u32, 16_u32);
     let bound = TRANSCRIPT_LATENCY * (1 + 2 * entries.div_ceil(concurrency));
@@ -111,13 +123,13 @@ fn transcripts(
         expect(calls == [200, 200, 0], &format!("players, captions, pages: {calls:?}"))?;
     }
     let case = "200 transcripts, 16 at a time, 100 ms an exchange: time over the least possible";
-    row(report, case, "≤ 1.05", &times, "");
-    row(report, "the same: exchanges until the first result", "3", &firsts, "");
+    report.row(case, "≤ 1.05", &times, "");
+    report.row("the same: exchanges until the first result", "3", &firsts, "");
     Ok(())
 }
 
 /// A playlist of 20,000 streamed out: what it takes beyond a service that has just answered.
-fn long_stream(sim: &Simulator, (data, web): (&str, &str), report: &mut String) -> io::Result<()> {
+fn long_stream(sim: &Simulator, (data, web): (&str, &str), report: &mut Report) -> io::Result<()> {
     sim.reset_record();
     let service = Service::start(data, web)?;
     service.get("/api/transcript/txOneCue___")?;
@@ -126,19 +138,8 @@ fn long_stream(sim: &Simulator, (data, web): (&str, &str), report: &mut String) 
     service.transcripts("PLsize20000", 20, |_| lines += 1)?;
     expect(lines == 20_001, &format!("{lines} lines"))?;
     let over = service.peak_memory_mb()? - idle;
-    row(report, "20,000 transcripts streamed: memory over idle", "< 60 MB", &[over], "MB");
+    report.row("20,000 transcripts streamed: memory over idle", "< 60 MB", &[over], "MB");
     let rate = f64::from(lines) / started.elapsed().as_secs_f64();
-    row(report, "the same: transcripts a second, simulator included", "", &[rate], "/s");
+    report.row("the same: transcripts a second, simulator included", "", &[rate], "/s");
     Ok(())
-}
-
-fn expect(holds: bool, otherwise: &str) -> io::Result<()> {
-    if holds { Ok(()) } else { Err(io::Error::other(otherwise.to_owned())) }
-}
-
-fn row(report: &mut String, case: &str, goal: &str, values: &[f64], unit: &str) {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (least, median, most) = (sorted[0], sorted[sorted.len() / 2], sorted[sorted.len() - 1]);
-    let _ = writeln!(report, "| {case} | {goal} | {median:.3} {unit} ({least:.3} to {most:.3}) |");
 }

@@ -4,32 +4,56 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+
+use crate::process::{Process, pinned};
 
 /// The process; killed when dropped.
 pub(crate) struct Service {
-    child: Child,
-    address: SocketAddr,
+    pub(crate) process: Process,
+    pub(crate) address: SocketAddr,
     /// Where the ledger is kept, as it would be in earnest; removed when dropped.
     folder: PathBuf,
+}
+
+/// How it is run.
+#[derive(Default)]
+pub(crate) struct Setup<'a> {
+    /// On this core alone.
+    pub(crate) core: Option<usize>,
+    /// Without a line in the log for each request.
+    pub(crate) is_quiet: bool,
+    /// More flags.
+    pub(crate) flags: &'a [&'a str],
 }
 
 impl Service {
     /// Starts the binary beside this one and waits until it says where it listens.
     pub(crate) fn start(data_api_url: &str, web_url: &str) -> io::Result<Self> {
+        Self::start_as(data_api_url, web_url, &Setup::default())
+    }
+
+    pub(crate) fn start_as(data_api_url: &str, web_url: &str, setup: &Setup) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("vidra-bench-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
-        let mut child = Command::new(binary()?)
+        let mut command = match setup.core {
+            Some(core) => pinned(core, binary()?),
+            None => Command::new(binary()?),
+        };
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
             .args(["--data-api-url", data_api_url, "--web-url", web_url, "--state-dir"])
             .arg(&folder)
+            .args(setup.flags)
             .env_clear()
             .env("YOUTUBE_API_KEY", "demo-key")
+            .env("RUST_LOG", if setup.is_quiet { "info,vidra_server=warn" } else { "info" })
             .current_dir(&folder)
             .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()?;
         let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let process = Process(child);
         let mut line = String::new();
         log.read_line(&mut line)?;
         let address =
@@ -39,16 +63,22 @@ impl Service {
             address.ok_or_else(|| io::Error::other(format!("it did not start: {line}")))?;
         // The log goes on; nobody reads it, and it must not fill up.
         std::thread::spawn(move || io::copy(&mut log, &mut io::sink()));
-        Ok(Self { child, address, folder })
+        Ok(Self { process, address, folder })
     }
 
-    /// One request; gives the status and the body.
-    pub(crate) fn get(&self, path: &str) -> io::Result<(u16, Vec<u8>)> {
+    /// One request on a connection of its own; gives the answer as it came over the wire.
+    pub(crate) fn answer(&self, path: &str) -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(self.address)?;
         let host = self.address;
         write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
+        Ok(answer)
+    }
+
+    /// One request; gives the status and the body.
+    pub(crate) fn get(&self, path: &str) -> io::Result<(u16, Vec<u8>)> {
+        let mut answer = self.answer(path)?;
         let head = answer.windows(4).position(|window| window == b"\r\n\r\n");
         let head = head.ok_or_else(|| io::Error::other("no answer"))?;
         let status = std::str::from_utf8(&answer[9..12]).ok().and_then(|text| text.parse().ok());
@@ -84,26 +114,17 @@ impl Service {
 
     /// The memory that is resident now, in MB.
     pub(crate) fn memory_mb(&self) -> io::Result<f64> {
-        self.status_mb("VmRSS:")
+        self.process.status_mb("VmRSS:")
     }
 
     /// The most memory that was resident at any time, in MB.
     pub(crate) fn peak_memory_mb(&self) -> io::Result<f64> {
-        self.status_mb("VmHWM:")
-    }
-
-    fn status_mb(&self, name: &str) -> io::Result<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let value = status.lines().find_map(|line| line.strip_prefix(name));
-        let kilobytes = value.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-        kilobytes.map(|kb| kb / 1024.0).ok_or_else(|| io::Error::other("not told in /proc"))
+        self.process.status_mb("VmHWM:")
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
