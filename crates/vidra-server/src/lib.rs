@@ -23,6 +23,9 @@ use axum::body::Body;
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::uri::PathAndQuery;
 use axum::http::{Request, Response, StatusCode};
+use bytes::Bytes;
+use futures_util::future::{self, Either};
+use http_body_util::Full;
 use tower::ServiceExt;
 use vidra::Vidra;
 
@@ -33,11 +36,16 @@ use ready::Shelf;
 
 /// The whole service. Cheap to clone.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<Parts>);
+
+struct Parts {
     vidra: Vidra,
     shelf: Arc<Shelf>,
     routes: Router,
 }
+
+/// What is sent: bytes that were ready, or what a route makes.
+pub type Sent = http_body_util::Either<Full<Bytes>, Body>;
 
 /// What a request asked for, as it was written.
 #[derive(Clone)]
@@ -50,29 +58,37 @@ impl App {
         let (routes, document) = routes::routes();
         let routes = routes.with_state(document.into());
         let routes = layers::around(routes, vidra.clone(), Arc::clone(&shelf), config);
-        Self { vidra, shelf, routes: typed_url::before_routing(routes) }
+        Self(Arc::new(Parts { vidra, shelf, routes: typed_url::before_routing(routes) }))
     }
 
-    /// Answers a request: at once where the answer is ready, and else by way of the routes.
-    pub async fn answer<B>(&self, request: Request<B>) -> Response<Body>
+    /// Answers a request: at once where the answer is ready, and else by way of the routes. Only the
+    /// latter is worth a future of its own.
+    pub fn answer<B>(
+        &self,
+        request: Request<B>,
+    ) -> impl Future<Output = Response<Sent>> + Send + use<B>
     where
-        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
+        let Parts { vidra, shelf, routes } = &*self.0;
         let (method, uri, headers) = (request.method(), request.uri(), request.headers());
-        if let Some(ready) = self.shelf.answer(&self.vidra, method, uri, headers) {
-            return ready;
+        if let Some(ready) = shelf.answer(vidra, method, uri, headers) {
+            return Either::Left(future::ready(ready.map(Sent::Left)));
         }
-        let mut request = request.map(Body::new);
-        if let Some(target) = request.uri().path_and_query().cloned() {
-            request.extensions_mut().insert(Target(target));
-        }
-        let answered: Result<_, Infallible> = self.routes.clone().oneshot(request).await;
-        let mut response = answered.unwrap_or_else(|never| match never {});
-        if response.status() == StatusCode::NOT_MODIFIED {
-            // The router's word, about a body that is not sent: it would be that of the caller's copy.
-            response.headers_mut().remove(CONTENT_LENGTH);
-        }
-        response
+        let routes = routes.clone();
+        Either::Right(Box::pin(async move {
+            let mut request = request.map(Body::new);
+            if let Some(target) = request.uri().path_and_query().cloned() {
+                request.extensions_mut().insert(Target(target));
+            }
+            let answered: Result<Response<Body>, Infallible> = routes.oneshot(request).await;
+            let mut response = answered.unwrap_or_else(|never| match never {});
+            if response.status() == StatusCode::NOT_MODIFIED {
+                // The router's word, about a body that is not sent: it would be that of the caller's copy.
+                response.headers_mut().remove(CONTENT_LENGTH);
+            }
+            response.map(Sent::Right)
+        }))
     }
 }

@@ -4,18 +4,19 @@
 //! JSON; everything else passes the routes and leaves its answer here.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{
     ACCEPT, ACCEPT_ENCODING, AGE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING,
-    CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+    CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use http_body_util::Full;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
@@ -26,6 +27,38 @@ use crate::reply::{etag, names};
 
 pub(crate) const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+const JSON: &str = "application/json";
+
+/// The heads of most answers. One is copied as a whole and changed where an answer differs, which
+/// takes less than putting it together each time.
+struct Heads {
+    plain: HeaderMap,
+    gzip: HeaderMap,
+    /// Of a 304.
+    known: HeaderMap,
+}
+
+static HEADS: LazyLock<Heads> = LazyLock::new(|| {
+    let usual = [
+        (ETAG, ""),
+        (CACHE_CONTROL, ""),
+        (AGE, "0"),
+        (VARY, "accept-encoding"),
+        (X_CACHE, Outcome::Hit.name()),
+        (CACHE_STATUS, STATUS_OF_HIT),
+        (QUOTA_COST, "0"),
+    ];
+    let with = |more: &[(HeaderName, &'static str)]| -> HeaderMap {
+        let all = usual.iter().chain(more);
+        all.map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+    };
+    Heads {
+        plain: with(&[(CONTENT_TYPE, JSON)]),
+        gzip: with(&[(CONTENT_TYPE, JSON), (CONTENT_ENCODING, "gzip")]),
+        known: with(&[]),
+    }
+});
 
 /// Smaller bodies fit into a packet either way.
 const WORTH_COMPRESSING: usize = 1024;
@@ -54,7 +87,7 @@ impl Kept {
     pub(crate) fn new(resource: Resource, cached: Cached) -> Self {
         let Cached { body, outcome, age, life } = cached;
         Self {
-            content_type: "application/json",
+            content_type: JSON,
             body,
             resource,
             outcome,
@@ -73,9 +106,8 @@ struct Ready {
     etag: HeaderValue,
     /// The same compressed, under a tag of its own, where that is worth it.
     gzip: Option<(Bytes, HeaderValue)>,
-    content_type: HeaderValue,
+    content_type: &'static str,
     cache_control: HeaderValue,
-    vary: HeaderValue,
     disposition: Option<HeaderValue>,
     /// The `Accept` that it answers, line by line; `None` where any would be answered so.
     accept: Option<Vec<HeaderValue>>,
@@ -113,7 +145,7 @@ impl Shelf {
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
-    ) -> Option<Response<Body>> {
+    ) -> Option<Response<Full<Bytes>>> {
         if *method != Method::GET || headers.contains_key(CACHE_CONTROL) {
             return None;
         }
@@ -124,8 +156,7 @@ impl Shelf {
             return None;
         }
         vidra.note_hit(ready.resource);
-        let mut response = ready.response(headers, Outcome::Hit, now);
-        response.headers_mut().insert(QUOTA_COST, HeaderValue::from_static("0"));
+        let response = ready.response(headers, Outcome::Hit, now);
         tracing::info!(
             method = "GET",
             path = uri.path(),
@@ -151,7 +182,7 @@ impl Shelf {
             ready
         });
         // To a HEAD as well: the connection tells the length of the body and does not send it.
-        ready.response(headers, kept.outcome, now)
+        ready.response(headers, kept.outcome, now).map(Body::new)
     }
 }
 
@@ -165,14 +196,12 @@ impl Ready {
             let tag = HeaderValue::try_from(format!("{tag}-gzip\"")).expect("a tag and a word");
             (body, tag)
         });
-        let vary = if kept.varies { "accept, accept-encoding" } else { "accept-encoding" };
         Self {
             plain,
             etag,
             gzip,
-            content_type: HeaderValue::from_static(kept.content_type),
+            content_type: kept.content_type,
             cache_control: cache_control(kept, fresh_for),
-            vary: HeaderValue::from_static(vary),
             disposition: kept.disposition.clone(),
             accept: kept.varies.then(|| headers.get_all(ACCEPT).iter().cloned().collect()),
             resource: kept.resource,
@@ -186,7 +215,7 @@ impl Ready {
         self.accept.as_ref().is_none_or(|accept| headers.get_all(ACCEPT).iter().eq(accept))
     }
 
-    fn response(&self, asked: &HeaderMap, outcome: Outcome, now: Instant) -> Response<Body> {
+    fn response(&self, asked: &HeaderMap, outcome: Outcome, now: Instant) -> Response<Full<Bytes>> {
         let gzip = self.gzip.as_ref().filter(|_| takes_gzip(asked));
         let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
         // A copy in the other form is as good, and is told to be so under the tag that it has.
@@ -194,36 +223,46 @@ impl Ready {
             let other = self.gzip.as_ref().map(|(_, etag)| etag);
             [etag, &self.etag].into_iter().chain(other).find(|etag| names(known, etag))
         });
-        let age = now.saturating_duration_since(self.fetched);
-        let mut headers = HeaderMap::with_capacity(12);
+        let mut headers = match gzip {
+            _ if known.is_some() => HEADS.known.clone(),
+            Some(_) => HEADS.gzip.clone(),
+            None => HEADS.plain.clone(),
+        };
         headers.insert(ETAG, known.unwrap_or(etag).clone());
         headers.insert(CACHE_CONTROL, self.cache_control.clone());
-        headers.insert(AGE, age.as_secs().into());
-        headers.insert(VARY, self.vary.clone());
-        headers.insert(X_CACHE, HeaderValue::from_static(outcome.name()));
-        headers.insert(CACHE_STATUS, status_of(outcome, age.saturating_sub(self.ttl)));
-        let (status, body) = if known.is_some() {
-            (StatusCode::NOT_MODIFIED, Body::empty())
+        let age = now.saturating_duration_since(self.fetched);
+        if age.as_secs() > 0 {
+            headers.insert(AGE, age.as_secs().into());
+        }
+        if self.accept.is_some() {
+            headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
+        }
+        if outcome != Outcome::Hit {
+            headers.insert(X_CACHE, HeaderValue::from_static(outcome.name()));
+            headers.insert(CACHE_STATUS, status_of(outcome, age.saturating_sub(self.ttl)));
+        }
+        let mut response = Response::default();
+        if known.is_some() {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
         } else {
-            headers.insert(CONTENT_TYPE, self.content_type.clone());
-            headers.extend(self.disposition.clone().map(|value| (CONTENT_DISPOSITION, value)));
-            if gzip.is_some() {
-                headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            // Its length is told by whoever sends it.
+            *response.body_mut() = Full::new(body.clone());
+            if self.content_type != JSON {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
             }
-            headers.insert(CONTENT_LENGTH, body.len().into());
-            (StatusCode::OK, Body::from(body.clone()))
-        };
-        let mut response = Response::new(body);
-        *response.status_mut() = status;
+            headers.extend(self.disposition.clone().map(|value| (CONTENT_DISPOSITION, value)));
+        }
         *response.headers_mut() = headers;
         response
     }
 }
 
+const STATUS_OF_HIT: &str = "vidra; hit";
+
 /// What RFC 9211 calls it. `late` is for how long it has not been fresh any more.
 fn status_of(outcome: Outcome, late: Duration) -> HeaderValue {
     HeaderValue::from_static(match outcome {
-        Outcome::Hit => "vidra; hit",
+        Outcome::Hit => STATUS_OF_HIT,
         Outcome::Stale => {
             let value = format!("vidra; hit; ttl=-{}", late.as_secs());
             return HeaderValue::try_from(value).expect("words and a number");

@@ -6,6 +6,7 @@ use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -46,10 +47,7 @@ pub async fn serve(
         // Answers are written whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
         let app = app.clone();
-        let service = service_fn(move |request| {
-            let app = app.clone();
-            async move { Ok::<_, Infallible>(app.answer(request).await) }
-        });
+        let service = service_fn(move |request| app.answer(request).map(Ok::<_, Infallible>));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)

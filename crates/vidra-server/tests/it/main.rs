@@ -1,5 +1,6 @@
 //! The service from outside. One binary, so that it links once.
 
+mod allocations;
 mod answers;
 mod app;
 mod cache;
