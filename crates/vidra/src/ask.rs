@@ -53,6 +53,10 @@ pub enum Ask {
     Transcript(VideoId, TranscriptQuery),
 }
 
+/// The number of the shapes in which answers are kept. To be raised with any change of a model that
+/// is kept: what an older release has left in a store is then not found.
+const SHAPE: u32 = 1;
+
 /// What it takes to ask.
 pub(crate) struct Means {
     pub(crate) scope: Scope,
@@ -79,7 +83,7 @@ impl Ask {
 
     /// The kind of what is kept under a key.
     pub(crate) fn resource_of(key: &str) -> Option<Resource> {
-        match key.split('/').next()? {
+        match key.split('/').nth(1)? {
             "video" => Some(Resource::Video),
             "channel" => Some(Resource::Channel),
             "uploads" => Some(Resource::Uploads),
@@ -98,6 +102,10 @@ impl Ask {
 
     /// The canonical form. Parts are set apart by slashes; text that may hold one is escaped.
     fn text(&self) -> String {
+        format!("{SHAPE}/{}", self.question())
+    }
+
+    fn question(&self) -> String {
         let hl =
             |hl: &Option<String>| escaped(&hl.as_deref().unwrap_or_default().to_ascii_lowercase());
         match self {
@@ -182,7 +190,8 @@ fn by_handle(handle: &str) -> String {
 pub(crate) fn channel_keys(id: &str, handle: Option<&str>) -> Vec<Key> {
     let id = ChannelId::bare(id).map(|id| by_id(&id));
     let handle = handle.map(by_handle);
-    let key = |name| Key { resource: Resource::Channel, text: format!("channel/{name}") };
+    let text = |name| format!("{SHAPE}/channel/{name}");
+    let key = |name| Key { resource: Resource::Channel, text: text(name) };
     id.into_iter().chain(handle).map(key).collect()
 }
 
@@ -191,7 +200,9 @@ fn escaped(text: &str) -> String {
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<Bytes> {
-    serde_json::to_vec(value).map(Bytes::from).map_err(|error| {
+    // Boxed, because a grown vector has room to spare, which would be kept with it.
+    let exact = |body: Vec<u8>| Bytes::from(body.into_boxed_slice());
+    serde_json::to_vec(value).map(exact).map_err(|error| {
         let message = "Something went wrong inside the service";
         Error::new(ErrorKind::Internal, message).because(error.to_string())
     })

@@ -283,7 +283,7 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
             let key = Ask::Transcript(id, wanted.clone()).key();
             let Scope { cache, want, .. } = &batch.scope;
             let work = async || ask::json(&transcript::one(&errand, &wanted).await?);
-            let asked = cache.get_or_do(key, *want, work);
+            let asked = cache.get_or_do(key, *want, batch.deadline, place, work);
             let caught = AssertUnwindSafe(asked).catch_unwind().await;
             caught.unwrap_or_else(|_| Err(bug())).and_then(|transcript| transcript.decode())
         }

@@ -10,6 +10,7 @@ mod clock;
 mod flight;
 pub mod freshness;
 pub(crate) mod gather;
+mod many;
 mod refusal;
 mod renewal;
 pub mod store;
@@ -25,8 +26,8 @@ use crate::ask::Ask;
 use crate::error::{Error, ErrorKind, Result};
 use crate::upstream::Cost;
 use crate::upstream::transport::BoxFuture;
+use crate::upstream::web::Place;
 use answer::Tally;
-use asking::FOREVER;
 use clock::Clock;
 use flight::Flights;
 use freshness::{Life, Lifetimes, Resource, State};
@@ -58,7 +59,8 @@ const STALE_PATIENCE: Duration = Duration::from_millis(250);
 pub(crate) struct Cache {
     pub(crate) tiers: Tiers,
     flights: Arc<Flights>,
-    renewals: Arc<Renewals>,
+    /// Of what comes from the Data API, and of what comes without a key: one may fail without the other.
+    renewals: [Arc<Renewals>; 2],
     lifetimes: Lifetimes,
     clock: Clock,
     tally: Tally,
@@ -80,8 +82,8 @@ impl Found {
 /// Something known that is good to use without asking.
 pub(crate) enum Known {
     Body(Cached),
-    /// It is known that there is none.
-    Nothing,
+    /// It is known that there is none, and why.
+    Nothing(Error),
 }
 
 impl Cache {
@@ -90,7 +92,7 @@ impl Cache {
         Self {
             tiers,
             flights: Arc::new(Flights::new(failures_last)),
-            renewals: Arc::new(Renewals::new()),
+            renewals: Default::default(),
             lifetimes,
             clock: Clock::new(),
             tally: Tally::default(),
@@ -119,7 +121,9 @@ impl Cache {
                     return self.serve(&key, found, Outcome::Stale);
                 }
                 _ => {
-                    let Some(renewal) = self.renewals.begin(Instant::now()) else {
+                    let Some(renewal) =
+                        self.renewals(key.resource).begin_waited_for(Instant::now())
+                    else {
                         return self.serve(&key, found, Outcome::Stale);
                     };
                     let flying = self.fly(&key, want, deadline, cost, &fetch, Some(renewal));
@@ -132,11 +136,13 @@ impl Cache {
     }
 
     /// The same where the caller asks itself and takes its time about it. If it leaves, the next of
-    /// those who wait asks.
+    /// those who wait asks. Who waits gives its place back meanwhile: the one who asks may need it.
     pub(crate) async fn get_or_do<F>(
         &self,
         key: Key,
         want: Want,
+        deadline: Instant,
+        place: &Place,
         work: impl Fn() -> F,
     ) -> Result<Cached>
     where
@@ -149,7 +155,7 @@ impl Cache {
         {
             return self.serve(&key, found, Outcome::Hit);
         }
-        let asked = self.do_once(&key, want, work).await;
+        let asked = self.do_once(&key, want, deadline, place, work).await;
         self.unless_trouble(&key, asked, found)
     }
 
@@ -173,6 +179,23 @@ impl Cache {
         Some(self.judged(key, record)).filter(|found| found.state() != State::Gone)
     }
 
+    async fn find_all(&self, keys: &[Key]) -> Vec<Option<Found>> {
+        let texts: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
+        let records = self.tiers.get_many(&texts, self.clock.now()).await;
+        let judged = |(key, record): (&Key, Option<Record>)| {
+            Some(self.judged(key, record?)).filter(|found| found.state() != State::Gone)
+        };
+        keys.iter().zip(records).map(judged).collect()
+    }
+
+    pub(crate) fn is_platform_failing(&self) -> bool {
+        self.renewals.iter().any(|renewals| renewals.are_paused())
+    }
+
+    fn renewals(&self, resource: Resource) -> &Arc<Renewals> {
+        &self.renewals[usize::from(resource.is_from_data_api())]
+    }
+
     fn judged(&self, key: &Key, record: Record) -> Found {
         let mut hasher = DefaultHasher::new();
         (&key.text, record.stored_at).hash(&mut hasher);
@@ -182,56 +205,25 @@ impl Cache {
         Found { record, age, life }
     }
 
-    /// Something of this kind that has just been fetched, without a body.
-    pub(crate) fn new_of(&self, resource: Resource) -> Cached {
-        let life = self.lifetimes.of(resource, false, 0);
-        Cached { body: Bytes::new(), outcome: Outcome::Miss, age: Duration::ZERO, life }
+    /// An empty list, as if it had just been fetched.
+    pub(crate) fn nothing(&self, resource: Resource) -> Cached {
+        let life = self.lifetimes.of(resource, true, 0);
+        let body = Bytes::from_static(b"[]");
+        Cached { body, outcome: Outcome::Miss, age: Duration::ZERO, life }
     }
 
     /// Which of these are known, fresh enough to need no asking.
     pub(crate) async fn known(&self, keys: &[Key]) -> Vec<Option<Known>> {
-        let texts: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
-        let records = self.tiers.get_many(&texts, self.clock.now()).await;
-        let known = |(key, record): (&Key, Option<Record>)| {
-            let found = self.judged(key, record?);
-            let Found { record, age, life } = found;
+        let known = |found: Option<Found>| {
+            let Found { record, age, life } = found?;
             (life.state(age) == State::Fresh).then_some(match record.is_refusal {
-                true => Known::Nothing,
+                true => Known::Nothing(refusal::decode(&record.body)),
                 false => {
                     Known::Body(Cached { body: record.body, outcome: Outcome::Hit, age, life })
                 }
             })
         };
-        keys.iter().zip(records).map(known).collect()
-    }
-
-    /// What comes of `asking` for all of `keys`. `Ok(Err)` is what was known of them before: of all of
-    /// them, where asking fails or takes too long, which does not end it.
-    pub(crate) async fn asked_or_old<T: Send + 'static>(
-        &self,
-        keys: &[Key],
-        want: Want,
-        asking: impl Future<Output = Result<T>> + Send + 'static,
-    ) -> Result<Result<T, Vec<Cached>>> {
-        let texts: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
-        let records = self.tiers.get_many(&texts, self.clock.now()).await;
-        let old = |(key, record): (&Key, Option<Record>)| {
-            let found = self.judged(key, record?);
-            let is_of_use = found.state() != State::Gone && !found.record.is_refusal;
-            let Found { record, age, life } = found;
-            is_of_use.then_some(Cached { body: record.body, outcome: Outcome::Stale, age, life })
-        };
-        let old: Option<Vec<Cached>> = keys.iter().zip(records).map(old).collect();
-        let Some(old) = old else { return asking.await.map(Ok) };
-        let patience = match want {
-            Want::Usual => STALE_PATIENCE,
-            Want::Newest => FOREVER,
-        };
-        match timeout(patience, tokio::spawn(asking)).await {
-            Ok(Ok(Err(error))) if !is_trouble(&error) => Err(error),
-            Ok(Ok(Ok(asked))) => Ok(Ok(asked)),
-            _ => Ok(Err(old)),
-        }
+        self.find_all(keys).await.into_iter().map(known).collect()
     }
 
     /// Keeps what came, and also that there is nothing. What went wrong is not kept: it must not

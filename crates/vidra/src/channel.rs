@@ -215,10 +215,10 @@ fn found<T>(items: Result<Vec<T>>) -> Result<Vec<T>> {
 /// The same from memory, where it is there.
 async fn known(scope: &Scope, channel: &ChannelRef, search: bool) -> Result<Channel> {
     let key = Ask::Channel(channel.clone()).key();
-    if let Some(Known::Body(channel)) = scope.known_one(&key).await
-        && let Ok(known) = channel.decode()
-    {
-        return Ok(known);
+    match scope.known_one(&key).await {
+        Some(Known::Nothing(error)) => return Err(error),
+        Some(Known::Body(channel)) => return channel.decode(),
+        None => {}
     }
     let found = one(scope, channel, search).await;
     // Kept or not: this is for others.

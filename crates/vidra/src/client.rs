@@ -110,6 +110,12 @@ impl Vidra {
         self.web.egresses.report(Instant::now())
     }
 
+    /// Whether the platform has failed so often in a row that answers which are not fresh any more are
+    /// sent without asking.
+    pub fn is_platform_failing(&self) -> bool {
+        self.cache.is_platform_failing()
+    }
+
     /// Notes in the report that an answer was given again by whoever kept it in front of this client.
     pub fn note_hit(&self, resource: Resource) {
         self.cache.count(resource, Outcome::Hit);

@@ -232,10 +232,10 @@ pub(crate) async fn complete(scope: &Scope, id: &PlaylistId) -> Result<Playlist>
 /// The playlist's own data, from memory where it is there.
 async fn known_info(scope: &Scope, id: &PlaylistId) -> Result<PlaylistInfo> {
     let key = Ask::PlaylistInfo(id.clone()).key();
-    if let Some(Known::Body(info)) = scope.known_one(&key).await
-        && let Ok(known) = info.decode()
-    {
-        return Ok(known);
+    match scope.known_one(&key).await {
+        Some(Known::Nothing(error)) => return Err(error),
+        Some(Known::Body(info)) => return info.decode(),
+        None => {}
     }
     let found = info(scope, id).await;
     // Kept or not: this is for others.

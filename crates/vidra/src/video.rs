@@ -7,14 +7,15 @@ use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::{self, Ask};
-use crate::cache::freshness::Resource;
+use crate::cache::freshness::{Life, Resource};
 use crate::cache::gather::MOST_IDS;
 use crate::cache::{Cached, Key, Known, Outcome};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Moment};
 use crate::ident::VideoId;
 use crate::thumbnail::Thumbnails;
 use crate::upstream::call::{Call, Endpoint};
+use crate::upstream::transport::BoxFuture;
 use crate::upstream::{Scope, another, wire};
 
 /// A video with everything the platform tells about it.
@@ -155,77 +156,61 @@ pub(crate) async fn one(scope: &Scope, id: VideoId) -> Result<Video> {
     found.ok_or_else(|| Error::not_found("Video", id))
 }
 
-/// Videos in the order asked; unknown ones are left out. What is known is not asked for again.
+/// Videos in the order asked; unknown ones are left out.
 pub(crate) async fn many(scope: &Scope, ids: &[VideoId]) -> Result<Vec<Video>> {
-    let mut seen = HashSet::new();
-    let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
-    let (mut found, unknown) = known(scope, &distinct).await;
-    let chunks: Vec<Vec<VideoId>> = unknown.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
-    found.extend(gather(scope, stream::iter(chunks)).await?);
-    Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+    list_json(scope, ids).await?.decode()
 }
 
-/// Videos in the order asked, as one JSON list: as old as the oldest of them.
+/// Videos in the order asked, as one JSON list: as old as the oldest of them, and asked for if one of
+/// them was.
 pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId]) -> Result<Cached> {
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
     let keys: Vec<Key> = distinct.iter().map(|id| Ask::Video(*id).key()).collect();
-    let known = scope.known(&keys).await;
-    let mut list = List { oldest: scope.cache.new_of(Resource::Video), bodies: HashMap::new() };
-    let mut unknown = vec![];
-    for (id, known) in distinct.into_iter().zip(known) {
-        match known {
-            Some(Known::Body(video)) => list.add(id, video),
-            Some(Known::Nothing) => {}
-            None => unknown.push(id),
-        }
-    }
-    let outcome = match unknown.is_empty() {
-        true => Outcome::Hit,
-        false => list.ask_for(scope, unknown).await?,
+    let fetch = |indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
+        let ids = indices.into_iter().map(|index| distinct[index]).collect();
+        Box::pin(bodies(scope.clone(), ids))
     };
-    let listed: Vec<&[u8]> =
-        ids.iter().filter_map(|id| list.bodies.get(id)).map(|body| &body[..]).collect();
-    let body = [&b"["[..], &listed.join(&b','), b"]"].concat();
-    scope.cache.count(Resource::Video, outcome);
-    Ok(Cached { body: body.into(), outcome, ..list.oldest })
-}
-
-/// A list in the making.
-struct List {
-    oldest: Cached,
-    bodies: HashMap<VideoId, Bytes>,
-}
-
-impl List {
-    fn add(&mut self, id: VideoId, video: Cached) {
-        if (video.fresh_for(), self.oldest.age) < (self.oldest.fresh_for(), video.age) {
-            self.oldest = video.clone();
+    let asked = scope.cache.get_or_fetch_all(&keys, scope.want, scope.deadline, fetch).await;
+    let mut found = HashMap::with_capacity(distinct.len());
+    for (id, video) in distinct.iter().zip(asked) {
+        match video {
+            Ok(video) => drop(found.insert(*id, video)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
-        self.bodies.insert(id, video.body);
     }
+    Ok(listed(ids, &found).unwrap_or_else(|| scope.cache.nothing(Resource::Video)))
+}
 
-    /// Asks for the rest; an old list is better than none.
-    async fn ask_for(&mut self, scope: &Scope, ids: Vec<VideoId>) -> Result<Outcome> {
-        let keys: Vec<Key> = ids.iter().map(|id| Ask::Video(*id).key()).collect();
-        let chunks: Vec<Vec<VideoId>> = ids.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
-        let asking = {
-            let scope = scope.clone();
-            async move { gather(&scope, stream::iter(chunks)).await }
-        };
-        match scope.cache.asked_or_old(&keys, scope.want, asking).await? {
+/// One list of those that were found. `None` where there are none.
+fn listed(ids: &[VideoId], found: &HashMap<VideoId, Cached>) -> Option<Cached> {
+    let oldest = found.values().max_by_key(|video| video.age)?;
+    let soonest = found.values().min_by_key(|video| video.fresh_for())?;
+    let by_effort = [Outcome::Miss, Outcome::Coalesced, Outcome::Stale];
+    let took = |outcome: &Outcome| found.values().any(|video| video.outcome == *outcome);
+    let outcome = by_effort.into_iter().find(took).unwrap_or(Outcome::Hit);
+    let bodies: Vec<&[u8]> = ids.iter().filter_map(|id| Some(&found.get(id)?.body[..])).collect();
+    let body = [&b"["[..], &bodies.join(&b','), b"]"].concat().into_boxed_slice().into();
+    let ttl = oldest.age + soonest.fresh_for();
+    Some(Cached { body, outcome, age: oldest.age, life: Life { ttl, ..oldest.life } })
+}
+
+/// Asks for all of these, in full calls: an outcome for each.
+async fn bodies(scope: Scope, ids: Vec<VideoId>) -> Vec<Result<Bytes>> {
+    let scope = &scope;
+    let chunks: Vec<Vec<VideoId>> = ids.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
+    let call = |chunk: Vec<VideoId>| async move {
+        let found = details(scope, &chunk).await;
+        let outcome = |id: &VideoId| match &found {
             Ok(found) => {
-                for (id, video) in found {
-                    self.bodies.insert(id, ask::json(&video)?);
-                }
-                Ok(Outcome::Miss)
+                found.get(id).map_or_else(|| Err(Error::not_found("Video", id)), ask::json)
             }
-            Err(old) => {
-                ids.into_iter().zip(old).for_each(|(id, video)| self.add(id, video));
-                Ok(Outcome::Stale)
-            }
-        }
-    }
+            Err(error) => Err(error.clone()),
+        };
+        chunk.iter().map(outcome).collect::<Vec<_>>()
+    };
+    stream::iter(chunks).map(call).buffered(CALLS_AT_ONCE).concat().await
 }
 
 /// What is known of these, and which of them would have to be asked for.
@@ -237,7 +222,7 @@ pub(crate) async fn known(
     let (mut found, mut unknown) = (HashMap::new(), vec![]);
     for (id, known) in ids.iter().zip(scope.known(&keys).await) {
         match known {
-            Some(Known::Nothing) => {}
+            Some(Known::Nothing(_)) => {}
             Some(Known::Body(video)) => match video.decode() {
                 Ok(video) => drop(found.insert(*id, video)),
                 Err(_) => unknown.push(*id),
@@ -266,14 +251,20 @@ pub(crate) async fn gather(
         .await
 }
 
-/// Up to fifty videos in one call, kept for whoever asks for one of them. Where something came that
-/// nobody asked for, what did not come may have been meant, and must not pass for unknown.
-async fn fetch(scope: &Scope, ids: Vec<VideoId>) -> Result<HashMap<VideoId, Video>> {
-    let found = list(scope, &ids).await?;
+/// Up to fifty videos in one call. Where something came that nobody asked for, what did not come may
+/// have been meant, and must not pass for unknown.
+async fn details(scope: &Scope, ids: &[VideoId]) -> Result<HashMap<VideoId, Video>> {
+    let found = list(scope, ids).await?;
     let has_strangers = found.keys().any(|id| !ids.contains(id));
     if has_strangers && !ids.iter().all(|id| found.contains_key(id)) {
         return Err(another("video"));
     }
+    Ok(found)
+}
+
+/// The same, kept for whoever asks for one of them.
+async fn fetch(scope: &Scope, ids: Vec<VideoId>) -> Result<HashMap<VideoId, Video>> {
+    let found = details(scope, &ids).await?;
     for id in ids {
         let key = Ask::Video(id).key();
         let outcome = match found.get(&id) {

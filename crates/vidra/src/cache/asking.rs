@@ -10,9 +10,11 @@ use super::flight::{self, Boarding, Deserted, Joined, Lead};
 use super::freshness::{Resource, State};
 use super::renewal::Renewal;
 use super::{Cache, Cached, Found, Key, Outcome, Want, bug, is_trouble, too_late};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::transcript::reason::Reason;
 use crate::upstream::Cost;
 use crate::upstream::transport::BoxFuture;
+use crate::upstream::web::Place;
 
 /// How long one who asks may take before another asks in its place, where a single exchange will do.
 const FLIGHT_PATIENCE: Duration = Duration::from_secs(10);
@@ -23,6 +25,8 @@ impl Cache {
         &self,
         key: &Key,
         want: Want,
+        deadline: Instant,
+        place: &Place,
         work: impl Fn() -> F,
     ) -> Result<Cached>
     where
@@ -34,12 +38,16 @@ impl Cache {
                 Ok(Boarding::Failed(error)) => return Err(error),
                 Ok(Boarding::Lead(lead, _)) => {
                     let outcome = self.keep(key, work().await);
-                    lead.land(outcome.clone());
+                    if !outcome.as_ref().is_err_and(is_out_of_time) {
+                        lead.land(outcome.clone());
+                    }
                     return self.landed(key, outcome, Outcome::Miss);
                 }
                 Ok(Boarding::Join(joined)) => {
-                    if let Ok(outcome) = joined.landed().await {
-                        return self.landed(key, outcome, Outcome::Coalesced);
+                    match timeout_at(deadline, place.aside(joined.landed())).await {
+                        Ok(Ok(outcome)) => return self.landed(key, outcome, Outcome::Coalesced),
+                        Ok(Err(_)) => {}
+                        Err(_) => return Err(too_late()),
                     }
                 }
             }
@@ -116,7 +124,7 @@ impl Cache {
         key: &Key,
         fetch: impl Fn(Cost) -> BoxFuture<'static, Result<Bytes>>,
     ) {
-        let Some(renewal) = self.renewals.begin(Instant::now()) else { return };
+        let Some(renewal) = self.renewals(key.resource).begin(Instant::now()) else { return };
         if let Ok(Boarding::Lead(lead, _)) = self.board(key, Want::Usual, patience(key.resource)) {
             self.depart(lead, key, Some(renewal), fetch(Cost::default()));
         }
@@ -139,7 +147,12 @@ impl Cache {
         });
     }
 
-    fn board(&self, key: &Key, want: Want, patience: Duration) -> Result<Boarding, Found> {
+    pub(super) fn board(
+        &self,
+        key: &Key,
+        want: Want,
+        patience: Duration,
+    ) -> Result<Boarding, Found> {
         let came_meanwhile = || {
             let record = self.tiers.peek(&key.text, self.clock.now())?;
             let found = self.judged(key, record);
@@ -150,11 +163,11 @@ impl Cache {
 }
 
 /// Longer than anything takes.
-pub(super) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How long those who wait for one who asks do so. Where many exchanges follow each other, it has a
 /// deadline of its own and is left to it.
-fn patience(resource: Resource) -> Duration {
+pub(super) fn patience(resource: Resource) -> Duration {
     match resource {
         Resource::Video | Resource::Channel | Resource::Regions => FLIGHT_PATIENCE,
         Resource::Uploads
@@ -163,4 +176,9 @@ fn patience(resource: Resource) -> Duration {
         | Resource::Tracks
         | Resource::Transcript => FOREVER,
     }
+}
+
+/// Whether it failed for want of the asker's own time, of which others may have more.
+fn is_out_of_time(error: &Error) -> bool {
+    error.kind() == ErrorKind::Timeout || error.reason() == Some(Reason::Paced)
 }

@@ -47,8 +47,10 @@ const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The platform's terms: nothing from the Data API is kept longer.
-const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+/// The platform's terms: nothing from the Data API is kept over 30 days. A playlist may be made of
+/// videos that are as old as a fresh one can be, so both together are 30 days.
+const LONGEST_FRESH: Duration = Duration::from_secs(10 * 24 * 3600);
+const LONGEST: Duration = Duration::from_secs(20 * 24 * 3600);
 
 /// "There is no such thing" is soon not true any more, and costs little to ask again.
 const REFUSAL: Life =
@@ -89,13 +91,13 @@ impl Resource {
             Self::Video | Self::Playlist => life(15 * MINUTE, HOUR, 7 * DAY),
             Self::Channel => life(HOUR, 6 * HOUR, 7 * DAY),
             Self::Uploads | Self::Comments => life(10 * MINUTE, HOUR, DAY),
-            Self::Regions => life(7 * DAY, 7 * DAY, 16 * DAY),
+            Self::Regions => life(7 * DAY, 3 * DAY, 10 * DAY),
             Self::Tracks => life(DAY, 6 * HOUR, 30 * DAY),
             Self::Transcript => life(7 * DAY, DAY, 30 * DAY),
         }
     }
 
-    fn is_from_data_api(self) -> bool {
+    pub(super) fn is_from_data_api(self) -> bool {
         !matches!(self, Self::Tracks | Self::Transcript)
     }
 
@@ -135,7 +137,7 @@ impl Lifetimes {
         let millionths = 900_000 + u32::try_from(spread % 200_001).unwrap_or_default();
         life.ttl = life.ttl.saturating_mul(millionths) / 1_000_000;
         if resource.is_from_data_api() {
-            life.ttl = life.ttl.min(LONGEST);
+            life.ttl = life.ttl.min(LONGEST_FRESH);
             life.grace = life.grace.min(LONGEST - life.ttl);
             life.stale_if_error = life.stale_if_error.min(LONGEST - life.ttl - life.grace);
         }
@@ -184,7 +186,8 @@ mod tests {
         for resource in Resource::ALL {
             let lifetimes = Lifetimes::default().with_life(resource, forever);
             let whole = (0..400).map(|spread| lifetimes.of(resource, false, spread).whole()).max();
-            let is_limited = whole <= Some(LONGEST);
+            let is_limited =
+                whole.map(|whole| whole.saturating_add(LONGEST_FRESH)) <= Some(30 * DAY);
             assert_eq!(is_limited, resource.is_from_data_api(), "{resource:?}");
             assert!(Lifetimes::default().of(resource, false, 200).whole() <= 41 * DAY);
         }

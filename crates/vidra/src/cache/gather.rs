@@ -57,27 +57,29 @@ where
     /// who waited for it. Panics where the call does.
     pub(crate) async fn ask(self: &Arc<Self>, scope: &Scope, id: Id) -> Result<Option<T>> {
         let (tell, told) = oneshot::channel();
-        {
+        let (leaving, first_of) = {
             let mut state = self.lock();
             state.waiting.push(Waiting { id, scope: scope.clone(), tell });
-            if state.calls == 0 || state.waiting.len() == MOST_IDS {
-                self.depart(&mut state);
-            } else if state.waiting.len() == 1 {
-                self.depart_in_time(state.departures);
-            }
+            let is_time = state.calls == 0 || state.waiting.len() == MOST_IDS;
+            let is_first = !is_time && state.waiting.len() == 1;
+            let departures = state.departures;
+            (is_time.then(|| state.leave()).flatten(), is_first.then_some(departures))
+        };
+        self.depart(leaving);
+        if let Some(departures) = first_of {
+            self.depart_in_time(departures);
         }
         // Passed on, so that whoever waits for this one asks again instead of being told of a bug.
         told.await.expect("a gathered call panicked")
     }
 
-    fn depart(self: &Arc<Self>, state: &mut State<Id, T>) {
-        let batch = std::mem::take(&mut state.waiting);
-        let Some(first) = batch.first() else { return };
-        let mut scope = first.scope.clone();
+    /// Sends those who leave. Not under the lock: a runtime that ends drops what is spawned at once,
+    /// and with it comes the return.
+    fn depart(self: &Arc<Self>, leaving: Option<Vec<Waiting<Id, T>>>) {
+        let Some(batch) = leaving else { return };
+        let mut scope = batch[0].scope.clone();
         scope.deadline =
             batch.iter().map(|waiting| waiting.scope.deadline).max().expect("not empty");
-        state.calls += 1;
-        state.departures += 1;
         let returned = Returned(Arc::clone(self));
         tokio::spawn(async move {
             let ids: Vec<Id> = batch.iter().map(|waiting| waiting.id.clone()).collect();
@@ -90,11 +92,25 @@ where
         let gather = Arc::clone(self);
         tokio::spawn(async move {
             sleep(WINDOW).await;
-            let mut state = gather.lock();
-            if state.departures == departures {
-                gather.depart(&mut state);
-            }
+            let leaving = {
+                let mut state = gather.lock();
+                if state.departures == departures { state.leave() } else { None }
+            };
+            gather.depart(leaving);
         });
+    }
+}
+
+impl<Id, T> State<Id, T> {
+    /// Takes those who wait, as one call. `None` where nobody does.
+    fn leave(&mut self) -> Option<Vec<Waiting<Id, T>>> {
+        let batch = std::mem::take(&mut self.waiting);
+        if batch.is_empty() {
+            return None;
+        }
+        self.calls += 1;
+        self.departures += 1;
+        Some(batch)
     }
 }
 
@@ -116,13 +132,14 @@ where
     T: Clone + Send + 'static,
 {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.calls -= 1;
-        // With others still under way, more can gather until the last of them returns: else the more
-        // calls there are, the sooner one returns, and the fewer each of them carries.
-        if state.calls == 0 {
-            self.0.depart(&mut state);
-        }
+        let leaving = {
+            let mut state = self.0.lock();
+            state.calls -= 1;
+            // With others still under way, more can gather until the last of them returns: else the
+            // more calls there are, the sooner one returns, and the fewer each of them carries.
+            if state.calls == 0 { state.leave() } else { None }
+        };
+        self.0.depart(leaving);
     }
 }
 

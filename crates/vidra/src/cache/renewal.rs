@@ -33,26 +33,44 @@ struct Trouble {
 /// A renewal that is under way.
 pub(crate) struct Renewal {
     of: Arc<Renewals>,
-    _place: OwnedSemaphorePermit,
+    /// Whether it finds out if the trouble is over.
+    is_probe: bool,
+    /// `None` where somebody waits for it, who is not to be turned away because others do not.
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Default for Renewals {
+    fn default() -> Self {
+        Self { places: Arc::new(Semaphore::new(MOST)), trouble: Mutex::default() }
+    }
 }
 
 impl Renewals {
-    pub(crate) fn new() -> Self {
-        Self { places: Arc::new(Semaphore::new(MOST)), trouble: Mutex::default() }
-    }
-
-    /// `None` where it has to wait for another occasion. After a pause one at a time finds out whether
-    /// the trouble is over.
+    /// Begins one in the background. `None` where it has to wait for another occasion.
     pub(crate) fn begin(self: &Arc<Self>, now: Instant) -> Option<Renewal> {
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let mut renewal = self.begin_waited_for(now)?;
+        renewal._place = Some(place);
+        Some(renewal)
+    }
+
+    /// Begins one that somebody waits for. After a pause one at a time finds out whether the trouble
+    /// is over.
+    pub(crate) fn begin_waited_for(self: &Arc<Self>, now: Instant) -> Option<Renewal> {
         let mut trouble = self.lock();
         if trouble.not_before.is_some_and(|not_before| now < not_before) {
             return None;
         }
-        if trouble.in_a_row >= TOLERATED {
+        let is_probe = trouble.in_a_row >= TOLERATED;
+        if is_probe {
             trouble.not_before = Some(now + trouble.pause());
         }
-        Some(Renewal { of: Arc::clone(self), _place: place })
+        Some(Renewal { of: Arc::clone(self), is_probe, _place: None })
+    }
+
+    /// Whether nothing is renewed now, because too much has failed.
+    pub(crate) fn are_paused(&self) -> bool {
+        self.lock().in_a_row >= TOLERATED
     }
 
     fn lock(&self) -> MutexGuard<'_, Trouble> {
@@ -62,7 +80,8 @@ impl Renewals {
 
 impl Renewal {
     /// What came of it, as far as it tells about the platform.
-    pub(crate) fn end(self, is_trouble: bool) {
+    pub(crate) fn end(mut self, is_trouble: bool) {
+        self.is_probe = false;
         let mut trouble = self.of.lock();
         if is_trouble {
             trouble.in_a_row = trouble.in_a_row.saturating_add(1);
@@ -71,6 +90,15 @@ impl Renewal {
             }
         } else {
             *trouble = Trouble::default();
+        }
+    }
+}
+
+impl Drop for Renewal {
+    /// One that was finding out and found nothing leaves that to the next.
+    fn drop(&mut self) {
+        if self.is_probe {
+            self.of.lock().not_before = None;
         }
     }
 }
@@ -88,7 +116,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn after_five_failures_one_at_a_time_finds_out() {
-        let renewals = Arc::new(Renewals::new());
+        let renewals = Arc::new(Renewals::default());
         let begin = || renewals.begin(Instant::now());
         for _ in 0..5 {
             begin().unwrap().end(true);

@@ -65,12 +65,9 @@ pub(crate) fn entries(
     let (scope, id) = (scope.clone(), id.clone());
     let known = async move {
         let key = Ask::PlaylistEntries(id.clone()).key();
-        let entries = match scope.known_one(&key).await {
-            Some(Known::Body(entries)) => entries.decode::<Vec<Entry>>().ok(),
-            _ => None,
-        };
-        match entries {
-            Some(entries) => stream::iter([Ok(entries)]).left_stream(),
+        match scope.known_one(&key).await {
+            Some(Known::Body(entries)) => stream::iter([entries.decode()]).left_stream(),
+            Some(Known::Nothing(error)) => stream::iter([Err(error)]).left_stream(),
             None => asked_and_kept(scope, &id, key).right_stream(),
         }
     };
@@ -86,10 +83,20 @@ fn asked_and_kept(
     stream::try_unfold((pages, vec![]), move |(mut pages, mut all)| {
         let (scope, key) = (scope.clone(), key.clone());
         async move {
-            let Some(page) = pages.try_next().await? else {
-                // Kept or not: this is for others.
-                let _ = scope.cache.keep(&key, ask::json(&all));
-                return Ok(None);
+            // Kept or not: this is for others.
+            let keep = |outcome| drop(scope.cache.keep(&key, outcome));
+            let page = match pages.try_next().await {
+                Ok(Some(page)) => page,
+                Ok(None) => {
+                    keep(ask::json(&all));
+                    return Ok(None);
+                }
+                Err(error) => {
+                    if all.is_empty() {
+                        keep(Err(error.clone()));
+                    }
+                    return Err(error);
+                }
             };
             all.extend(page.iter().cloned());
             Ok(Some((page, (pages, all))))

@@ -80,11 +80,17 @@ impl Place {
         if time.is_zero() {
             return;
         }
-        let Some(taken) = &self.0 else { return sleep(time).await };
+        self.aside(sleep(time)).await;
+    }
+
+    /// The same for whatever is waited for.
+    pub(crate) async fn aside<T>(&self, waiting: impl Future<Output = T>) -> T {
+        let Some(taken) = &self.0 else { return waiting.await };
         taken.hold(None);
-        sleep(time).await;
+        let waited = waiting.await;
         // The semaphore is never closed.
         taken.hold(Arc::clone(&taken.among).acquire_owned().await.ok());
+        waited
     }
 
     fn announce(&self, wait: Duration) {

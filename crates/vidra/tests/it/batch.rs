@@ -6,8 +6,8 @@ use futures_util::{StreamExt, TryStreamExt};
 use serde_json::json;
 use tokio::time::Instant;
 use vidra::{
-    BatchEvent, BatchQuery, BatchStatus, BatchSummary, Pace, Pacing, PlaylistId, VideoTranscript,
-    Vidra,
+    BatchEvent, BatchQuery, BatchStatus, BatchSummary, Pace, Pacing, PlaylistId, RetryPolicy,
+    VideoTranscript, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
@@ -352,4 +352,20 @@ async fn a_video_that_stands_twice_is_asked_for_once() {
     let record = sim.record();
     let calls = [Endpoint::Player, Endpoint::TimedText].map(|endpoint| record.calls_to(endpoint));
     assert_eq!(calls, [20, 20], "20 different videos");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_the_same_video_is_not_in_the_way_of_its_retry() {
+    let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+    for concurrency in [1, 3] {
+        // The first call of a video fails, and another entry of it takes the place meanwhile.
+        sim.inject(Fault::on(Endpoint::Player, Action::status(503)).times(concurrency as u64));
+        // It waits so long that its other entries have their turn.
+        let patient = RetryPolicy { retries: 2, delay: Duration::from_secs(600) };
+        let vidra = builder(&sim).cache_bytes(1 << 20).retry(patient).build();
+        let query = BatchQuery { concurrency, ..BatchQuery::default() };
+        let batch = run(&vidra, "PLquirkDuplicates", &query);
+        let (results, _) = tokio::time::timeout(Duration::from_secs(1200), batch).await.unwrap();
+        assert_eq!(results.len(), 60);
+    }
 }

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 use tokio::time::Instant;
-use vidra::ErrorKind;
+use vidra::{ErrorKind, Outcome};
 use vidra_sim::{Action, Endpoint, Fault, Record};
 
 use super::*;
@@ -189,4 +189,67 @@ async fn anothers_data_is_nobodys_answer() {
     sleep(2 * SECOND).await;
     assert_eq!(vidra.videos(&ids).await.unwrap().len(), 20);
     assert_eq!(vidra.playlist(&list).await.unwrap().video_count, 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_are_asked_for_in_full_calls_and_once_for_all() {
+    let sim = Simulator::new();
+    let ids = videos(&sim, 1_000).await;
+    sim.set_latency(TRIP);
+    for count in [1, 49, 50, 51, 120, 1_000] {
+        sim.reset_record();
+        let vidra = client(&sim);
+        let lists = join_all((0..20).map(|_| vidra.videos(&ids[..count]))).await;
+        assert!(lists.iter().all(|list| list.as_ref().unwrap().len() == count));
+        assert_eq!(sim.record().units.default, count.div_ceil(50) as u64, "{count} videos");
+        // A single one of them joins, too.
+        let single = client(&sim);
+        sim.reset_record();
+        let (list, one) = tokio::join!(single.videos(&ids[..count]), single.video(ids[0]));
+        assert_eq!((list.unwrap().len(), one.unwrap().id), (count, ids[0]));
+        assert_eq!(sim.record().units.default, count.div_ceil(50) as u64, "{count} videos");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_in_grace_is_given_at_once_and_renewed_once() {
+    let world = Changing::new();
+    let (vidra, ids) = (world.builder().build(), videos(&world.sim, 60).await);
+    vidra.videos(&ids).await.unwrap();
+    tokio::time::advance(IN_GRACE).await;
+    world.sim.reset_record();
+    world.sim.set_latency(SECOND);
+    let started = Instant::now();
+    let old = vidra.videos_json(&ids).await.unwrap();
+    assert_eq!((old.outcome, started.elapsed()), (Outcome::Stale, Duration::ZERO));
+    vidra.videos_json(&ids).await.unwrap();
+    sleep(2 * SECOND).await;
+    assert_eq!(world.sim.record().units.default, 2, "two calls for sixty");
+    assert_eq!(vidra.videos_json(&ids).await.unwrap().outcome, Outcome::Hit);
+    // One that is gone does not take the others with it, also when nothing can be asked any more.
+    tokio::time::advance(STALE).await;
+    world.sim.inject(Fault::any(Action::Hang));
+    let started = Instant::now();
+    let stale = vidra.videos_json(&ids).await.unwrap();
+    assert_eq!((stale.outcome, started.elapsed()), (Outcome::Stale, Duration::from_millis(250)));
+}
+
+#[test]
+fn a_runtime_that_ends_in_the_middle_ends() {
+    let (ended, is_ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let sim = Simulator::builder().latency(10 * SECOND).build();
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let vidra = client(&sim);
+            for id in ["quirkNoLike", "quirkDurDay", "fda4eREcaTQ"] {
+                let vidra = vidra.clone();
+                tokio::spawn(async move { vidra.video(video(id)).await });
+            }
+            sim.until(|record| record.calls >= 1).await;
+        });
+        drop(runtime);
+        let _ = ended.send(());
+    });
+    is_ended.recv_timeout(5 * SECOND).expect("it does not hang");
 }

@@ -266,13 +266,18 @@ async fn nothing_from_the_data_api_is_older_than_thirty_days() {
     for ask in &asks {
         vidra.ask(ask).await.unwrap();
     }
-    sim.inject(Fault::any(Action::status(503)));
+    // Fresh for ten days, so that what is made of it after that and kept for twenty is not too old.
     sim.reset_record();
-    advance(30 * DAY - SECOND).await;
+    advance(10 * DAY - SECOND).await;
     for ask in &asks {
         assert_eq!(vidra.ask(ask).await.unwrap().outcome, Outcome::Hit, "{ask:?}");
     }
     assert_eq!(sim.record().calls, 0);
+    sim.inject(Fault::any(Action::status(503)));
+    advance(10 * DAY).await;
+    for ask in &asks {
+        assert_eq!(vidra.ask(ask).await.unwrap().outcome, Outcome::Stale, "{ask:?}");
+    }
     advance(SECOND).await;
     for ask in &asks {
         assert_eq!(vidra.ask(ask).await.unwrap_err().kind(), ErrorKind::Upstream, "{ask:?}");
@@ -284,7 +289,7 @@ async fn what_was_kept_in_the_future_is_new_and_still_grows_old() {
     let sim = Simulator::new();
     let store = Arc::new(Memory::new(1 << 20));
     let kept_by = |store: &Arc<Memory>| builder(&sim).store(store.clone()).build();
-    let (id, key) = (video("quirkNoLike"), "video/quirkNoLike");
+    let (id, key) = (video("quirkNoLike"), "1/video/quirkNoLike");
     let vidra = kept_by(&store);
     vidra.video(id).await.unwrap();
     vidra.settled().await;
