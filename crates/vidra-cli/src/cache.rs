@@ -1,5 +1,6 @@
 //! Where answers are kept: the flags, and `vidra cache`.
 
+use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -72,12 +73,25 @@ impl CacheArgs {
 }
 
 /// A place for answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     Off,
     Memory,
     Folder(PathBuf),
+    /// Its URL, which may hold a password and is therefore never shown. Whether it is one is looked at
+    /// when it is used: what is refused as an argument is quoted.
     Redis(String),
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Memory => f.write_str("memory"),
+            Self::Folder(folder) => write!(f, "fs:{}", folder.display()),
+            Self::Redis(_) => f.write_str("redis"),
+        }
+    }
 }
 
 impl FromStr for Place {
@@ -89,7 +103,7 @@ impl FromStr for Place {
             None if text == "memory" => Ok(Self::Memory),
             Some(("fs", folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
             Some(("redis" | "rediss" | "valkey" | "valkeys" | "unix", _)) => {
-                Redis::new(text).map(|_| Self::Redis(text.to_owned()))
+                Ok(Self::Redis(text.to_owned()))
             }
             _ => Err("expected memory, fs:DIR, redis://HOST, or off"),
         }
@@ -107,7 +121,7 @@ impl Place {
             },
             Self::Redis(url) => match Redis::new(url) {
                 Ok(store) => Ok(Some(Arc::new(store))),
-                Err(why) => Err(why.to_owned()),
+                Err(why) => Err(format!("--cache: {why}")),
             },
         }
     }
@@ -244,7 +258,9 @@ mod tests {
         assert_eq!("fs:/a:b".parse(), Ok(Place::Folder("/a:b".into())));
         let redis = "redis://user:pass@host:1234/2";
         assert_eq!(redis.parse(), Ok(Place::Redis(redis.to_owned())));
-        for text in ["", "fs:", "fs", "disk:/a", "redis", "http://host", "redis://"] {
+        assert!(!format!("{:?}", redis.parse::<Place>()).contains("pass"));
+        assert!("redis:no url".parse::<Place>().unwrap().store(0).is_err());
+        for text in ["", "fs:", "fs", "disk:/a", "redis", "http://host"] {
             assert!(text.parse::<Place>().is_err(), "{text}");
         }
     }

@@ -17,8 +17,8 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_body_util::Full;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{OptionsBuilder, Weighter};
 use tokio::time::Instant;
 use vidra::{Cached, Life, Outcome, Resource, Vidra};
 
@@ -62,6 +62,9 @@ static HEADS: LazyLock<Heads> = LazyLock::new(|| {
 
 /// Smaller bodies fit into a packet either way.
 const WORTH_COMPRESSING: usize = 1024;
+
+/// Larger ones are compressed quickly rather than well: others wait for the thread.
+const LARGE: usize = 256 * 1024;
 
 /// What a finished answer takes up beyond its bodies and its target.
 const OVERHEAD: u64 = 600;
@@ -118,6 +121,10 @@ struct Ready {
     fresh_until: Instant,
 }
 
+/// The shelf is cut into so many parts with a lock each. An answer has to fit into one of them, and a
+/// playlist of thousands is megabytes.
+const SHARDS: usize = 4;
+
 /// All of them, by the target of the request.
 pub(crate) struct Shelf(Cache<Box<str>, Arc<Ready>, Bytewise>);
 
@@ -135,7 +142,14 @@ impl Shelf {
     pub(crate) fn new(limit_bytes: u64) -> Self {
         // 4 KB is a video with its compressed form.
         let items = usize::try_from(limit_bytes / 4096).unwrap_or(usize::MAX);
-        Self(Cache::with_weighter(items, limit_bytes, Bytewise))
+        let options = OptionsBuilder::new()
+            .shards(SHARDS)
+            .estimated_items_capacity(items)
+            .weight_capacity(limit_bytes)
+            .build()
+            .expect("both capacities are given");
+        let hasher = quick_cache::DefaultHashBuilder::default();
+        Self(Cache::with_options(options, Bytewise, hasher, DefaultLifecycle::default()))
     }
 
     /// The answer to a request that can be given at once.
@@ -171,13 +185,13 @@ impl Shelf {
     /// Finishes an answer, and keeps it for the next who asks for `target`.
     pub(crate) fn finish(&self, target: &str, headers: &HeaderMap, kept: &Kept) -> Response<Body> {
         let now = Instant::now();
-        // The very bytes that were finished before need no finishing.
-        let known = self
-            .0
-            .get(target)
+        let before = self.0.get(target);
+        let same = before
+            .as_ref()
             .filter(|ready| ready.plain.as_ptr() == kept.body.as_ptr() && ready.answers(headers));
-        let ready = known.unwrap_or_else(|| {
-            let ready = Arc::new(Ready::new(kept, headers, now));
+        // The very bytes that were finished before need no finishing.
+        let ready = same.cloned().unwrap_or_else(|| {
+            let ready = Arc::new(Ready::new(kept, headers, now, before.as_deref()));
             self.0.insert(target.into(), Arc::clone(&ready));
             ready
         });
@@ -187,17 +201,20 @@ impl Shelf {
 }
 
 impl Ready {
-    fn new(kept: &Kept, headers: &HeaderMap, now: Instant) -> Self {
+    /// Equal words as `before` are not compressed again.
+    fn new(kept: &Kept, headers: &HeaderMap, now: Instant, before: Option<&Self>) -> Self {
         let fresh_for = kept.life.ttl.saturating_sub(kept.age);
         let fresh_for = kept.true_for.map_or(fresh_for, |true_for| fresh_for.min(true_for));
-        let (plain, etag) = (kept.body.clone(), etag(&kept.body));
-        let gzip = compressed(&plain).map(|body| {
-            let tag = etag.to_str().unwrap_or_default().trim_end_matches('"');
-            let tag = HeaderValue::try_from(format!("{tag}-gzip\"")).expect("a tag and a word");
-            (body, tag)
-        });
+        let (etag, gzip) = match before.filter(|before| before.plain == kept.body) {
+            Some(before) => (before.etag.clone(), before.gzip.clone()),
+            None => {
+                let etag = etag(&kept.body);
+                let gzip = compressed(&kept.body).map(|body| (body, tag_of_gzip(&etag)));
+                (etag, gzip)
+            }
+        };
         Self {
-            plain,
+            plain: kept.body.clone(),
             etag,
             gzip,
             content_type: kept.content_type,
@@ -218,11 +235,11 @@ impl Ready {
     fn response(&self, asked: &HeaderMap, outcome: Outcome, now: Instant) -> Response<Full<Bytes>> {
         let gzip = self.gzip.as_ref().filter(|_| takes_gzip(asked));
         let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
-        // A copy in the other form is as good, and is told to be so under the tag that it has.
-        let known = asked.get(IF_NONE_MATCH).and_then(|known| {
-            let other = self.gzip.as_ref().map(|(_, etag)| etag);
-            [etag, &self.etag].into_iter().chain(other).find(|etag| names(known, etag))
-        });
+        // A plain copy is as good as a compressed one, and is told to be so under the tag that it has.
+        // Not the other way round: who asks for the plain form may stand for one who can read no other.
+        let known = asked
+            .get(IF_NONE_MATCH)
+            .and_then(|known| [etag, &self.etag].into_iter().find(|etag| names(known, etag)));
         let mut headers = match gzip {
             _ if known.is_some() => HEADS.known.clone(),
             Some(_) => HEADS.gzip.clone(),
@@ -274,12 +291,12 @@ fn status_of(outcome: Outcome, late: Duration) -> HeaderValue {
 
 /// For how long others may keep it, counted from when it was fetched as `Age` is.
 fn cache_control(kept: &Kept, fresh_for: Duration) -> HeaderValue {
-    let max_age = (kept.age + fresh_for).as_secs();
     let value = match kept.true_for {
         // Its words would be wrong, whatever the state of the platform.
-        Some(_) => format!("max-age={max_age}"),
+        Some(_) => format!("max-age={}", kept.age.as_secs() + fresh_for.as_secs()),
         None => format!(
-            "max-age={max_age}, stale-while-revalidate={}, stale-if-error={}",
+            "max-age={}, stale-while-revalidate={}, stale-if-error={}",
+            kept.life.ttl.as_secs(),
             kept.life.grace.as_secs(),
             kept.life.stale_if_error.as_secs()
         ),
@@ -287,12 +304,19 @@ fn cache_control(kept: &Kept, fresh_for: Duration) -> HeaderValue {
     HeaderValue::try_from(value).expect("words and numbers")
 }
 
+/// A form of its own has a tag of its own.
+fn tag_of_gzip(etag: &HeaderValue) -> HeaderValue {
+    let tag = etag.to_str().unwrap_or_default().trim_end_matches('"');
+    HeaderValue::try_from(format!("{tag}-gzip\"")).expect("a tag and a word")
+}
+
 /// `None` where it is not worth it.
 fn compressed(body: &Bytes) -> Option<Bytes> {
     if body.len() < WORTH_COMPRESSING {
         return None;
     }
-    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), Compression::new(6));
+    let level = if body.len() < LARGE { Compression::new(6) } else { Compression::fast() };
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), level);
     encoder.write_all(body).ok()?;
     let packed = encoder.finish().ok().filter(|packed| packed.len() < body.len())?;
     Some(packed.into_boxed_slice().into())

@@ -46,7 +46,8 @@ impl Kept {
 
     /// The same with another body.
     pub(crate) fn with(mut self, value: &impl Serialize) -> KeptAnswer {
-        self.body = serde_json::to_vec(value).map_err(Problem::after_bug)?.into();
+        let body = serde_json::to_vec(value).map_err(Problem::after_bug)?;
+        self.body = body.into_boxed_slice().into();
         Ok(self)
     }
 }

@@ -147,6 +147,7 @@ pub(super) async fn get_readiness(Extension(vidra): Extension<Vidra>) -> Reply<H
         (!vidra.has_key(), "data-api: no key is configured"),
         (vidra.key_was_rejected(), "data-api: the key was rejected"),
         (is_spent, "data-api: a bucket of the day's quota is used up"),
+        (vidra.is_platform_failing(), "youtube: fails; what is known is sent without asking"),
         (vidra.is_store_failing(), "cache: the store behind memory does not answer"),
     ];
     let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so);

@@ -47,12 +47,13 @@ pub(super) async fn get_transcript(
     let by_accept = Format::accepted(&headers);
     let words =
         [("json", Format::Json), ("srt", Format::Srt), ("vtt", Format::Vtt), ("txt", Format::Txt)];
-    let format =
-        if query.text("format").is_some() { query.choice("format", &words) } else { by_accept };
+    let is_named = query.text("format").is_some();
+    let format = if is_named { query.choice("format", &words) } else { by_accept };
     let download =
         query.text("download").is_some() && query.choice("download", &[("0", false), ("1", true)]);
     query.check()?;
-    let transcript = kept(&vidra, Ask::Transcript(id, wanted)).await?;
+    let mut transcript = kept(&vidra, Ask::Transcript(id, wanted)).await?;
+    transcript.varies = !is_named;
     format.written(id, transcript, download)
 }
 
@@ -168,7 +169,6 @@ impl Format {
     }
 
     fn written(self, id: VideoId, mut kept: Kept, download: bool) -> KeptAnswer {
-        kept.varies = true;
         if self == Self::Json && !download {
             return Ok(kept);
         }

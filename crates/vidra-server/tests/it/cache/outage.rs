@@ -156,14 +156,14 @@ async fn everything_that_is_kept_outlives_the_platform() {
         let fresh: Vec<Got> = join_all(paths.iter().map(|path| app.get(path))).await;
         app.sim.inject(Fault::any(trouble.clone()));
         // Within the trouble that comments are good for, and past the grace of all that is short-lived.
-        for days in [0, 1, 20] {
+        for days in [0, 1, 15] {
             advance(Duration::from_secs(days * 86_400 + 7_200)).await;
             for (path, fresh) in paths.iter().zip(&fresh) {
                 let outlived = match *path {
                     path if path.starts_with("/api/comments") => days < 1,
                     path if path.ends_with("/videos") => days < 1,
                     path if path.contains("i18n") || path.contains("categor") => true,
-                    path => days < 20 || path.contains("transcript"),
+                    path => days < 15 || path.contains("transcript"),
                 };
                 let got = app.get(path).await;
                 if outlived {
