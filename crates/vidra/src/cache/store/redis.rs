@@ -36,8 +36,9 @@ pub struct Redis {
 
 impl Redis {
     /// A server by its URL: `redis://[user:password@]host[:port][/database]`, the same with `rediss`
-    /// for TLS (by the certificates that the machine trusts), or `unix:///path/of/socket`; `valkey` and `valkeys` will do, too. `Err` says
-    /// what is wrong with the URL, without it; whether anybody is there is not looked at.
+    /// for TLS (by the certificates that the machine trusts), or `unix:///path/of/socket`; `valkey` and
+    /// `valkeys` will do, too. `Err` says what is wrong with the URL, without it; whether anybody is
+    /// there is not looked at.
     pub fn new(url: &str) -> Result<Self, &'static str> {
         const NO_URL: &str = "a Redis server is given as a redis, rediss or unix URL";
         let server = url.into_connection_info().map_err(|_| NO_URL)?;

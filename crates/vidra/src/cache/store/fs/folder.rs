@@ -151,9 +151,11 @@ impl Folder {
             }
             // It may be gone by now.
             let Ok(about) = statat(&self.0, file, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-            let used = used(&about);
             if !is_file(&about) {
-            } else if is_record {
+                continue;
+            }
+            let used = used(&about);
+            if is_record {
                 let (file, size, used) = (file.to_owned(), size(&about), past(used, now));
                 each(Listed { file, size, used });
             } else if used.abs_diff(now) > LEFTOVER_AFTER.as_nanos() as u64 {
