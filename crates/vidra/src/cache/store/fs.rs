@@ -167,7 +167,8 @@ impl Shared {
         let size = size_of(encoded_len(key, record) as u64);
         let written = self.written.fetch_add(size, Ordering::Relaxed) + size;
         // While eviction is behind, it is better to keep nothing more than to fill the disk.
-        let is_overfull = self.bytes.load(Ordering::Relaxed) > self.limit + self.limit / 20;
+        let is_overfull =
+            self.bytes.load(Ordering::Relaxed) > self.limit.saturating_add(self.limit / 20);
         if size > self.largest() || is_overfull {
             self.remove(key)?;
         } else {

@@ -122,6 +122,15 @@ async fn the_limit_holds_while_it_is_written_to() {
 }
 
 #[tokio::test]
+async fn a_limit_may_be_no_limit() {
+    let folder = folder();
+    let store = Fs::open(folder.path(), u64::MAX).unwrap();
+    store.put("key", &record("here")).await.unwrap();
+    store.tend().await.unwrap();
+    assert_eq!(store.get("key").await, Ok(Some(record("here"))));
+}
+
+#[tokio::test]
 async fn what_was_not_used_for_longest_goes_first() {
     let folder = folder();
     let roomy = Fs::open(folder.path(), 1000 * MIB).unwrap();
