@@ -173,7 +173,7 @@ impl Shared {
             self.remove(key)?;
         } else {
             let place = Place::of(key);
-            let folder = Folder::make(&self.root, place.folder)?;
+            let Some(folder) = Folder::make(&self.root, place.folder)? else { return Ok(()) };
             let unfinished = folder.write(&record.encode(key))?;
             let mut tally = self.tally(place.folder);
             let before = folder.size(&place.file);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
-use vidra::cache::store::{Fs, Memory, Record, Store, StoreError, Tiers, conformance};
+use vidra::cache::store::{Failures, Fs, Guarded, Memory, Record, Store, Tiers, conformance};
 
 use super::{NOW, record};
 
@@ -246,12 +246,50 @@ async fn planted_links_and_pipes_lead_nowhere() {
     fs::rename(&treasure, &same).unwrap();
     fs::remove_dir_all(place).unwrap();
     symlink(outside.path(), place).unwrap();
-    assert!(matches!(store.get("key").await, Err(StoreError::Unavailable(_))));
-    assert!(matches!(store.put("key", &record("here")).await, Err(StoreError::Unavailable(_))));
-    assert!(store.remove("key").await.is_err());
-    assert!(store.clear().await.is_err());
+    assert_eq!(store.put("key", &record("here")).await, Ok(()));
+    assert_eq!(store.get("key").await, Ok(None));
+    assert_eq!(store.remove("key").await, Ok(()));
+    assert_eq!(store.clear().await, Ok(()));
+    assert_eq!(store.tend().await, Ok(()));
     assert_eq!(files(outside.path()), std::slice::from_ref(&same));
     assert_eq!(fs::read(same).unwrap(), content);
+}
+
+/// The keys of one folder go without; the store goes on for all the others.
+#[tokio::test(start_paused = true)]
+async fn a_file_or_a_link_in_the_place_of_a_folder_concerns_its_keys_alone() {
+    let outside = folder();
+    type Plant<'a> = &'a dyn Fn(&Path);
+    let plants: [Plant<'_>; 3] = [
+        &|place| fs::write(place, "not a folder").unwrap(),
+        &|place| symlink(outside.path(), place).unwrap(),
+        &|place| symlink(place, place).unwrap(),
+    ];
+    for plant in plants {
+        let folder = folder();
+        let store = Arc::new(Fs::open(folder.path(), 64 * MIB).unwrap());
+        store.put("key", &record("here")).await.unwrap();
+        let [file] = &files(folder.path())[..] else { panic!("one file") };
+        let place = file.parent().unwrap();
+        fs::remove_dir_all(place).unwrap();
+        plant(place);
+        let planted = fs::symlink_metadata(place).unwrap().file_type();
+
+        let guarded = Guarded::new(Arc::clone(&store) as Arc<dyn Store>);
+        for _ in 0..3 {
+            guarded.put("key", &record("here")).await;
+            assert_eq!(guarded.get("key").await, None);
+            assert_eq!(guarded.remove("key").await, Ok(()));
+            guarded.put("other", &record("other")).await;
+            assert_eq!(guarded.get("other").await, Some(record("other")));
+        }
+        assert_eq!(guarded.failures(), Failures::default());
+        store.tend().await.unwrap();
+        assert_eq!(store.usage().await.unwrap().entries, 1);
+        store.clear().await.unwrap();
+        assert_eq!(fs::symlink_metadata(place).unwrap().file_type(), planted, "it is not ours");
+        assert!(files(outside.path()).is_empty());
+    }
 }
 
 #[tokio::test]

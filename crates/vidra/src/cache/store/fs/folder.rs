@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{
@@ -57,28 +57,36 @@ pub(super) struct Listed {
 pub(super) struct Folder(OwnedFd);
 
 impl Folder {
-    /// `None` where there is no such folder.
+    /// `None` where there is no such folder, or something else in its place: that is not ours, and
+    /// only the keys that belong there go without.
     pub(super) fn open(root: &Path, index: usize) -> io::Result<Option<Self>> {
         // Of the path only the last part is ours; the operator may have linked the rest.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat(CWD, root.join(format!("{index:02x}")), flags, Mode::empty()) {
+        let path = path(root, index);
+        match openat(CWD, &path, flags, Mode::empty()) {
             Ok(folder) => Ok(Some(Self(folder))),
             Err(Errno::NOENT) => Ok(None),
+            // Or it is the cache's folder itself that is none; then this does not find anything.
+            Err(Errno::NOTDIR | Errno::LOOP)
+                if statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW).is_ok() =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Opens it, and makes it where it is missing, also when somebody removed the whole cache.
-    pub(super) fn make(root: &Path, index: usize) -> io::Result<Self> {
+    /// Opens it, and makes it where it is missing, also when somebody removed the whole cache. `None`
+    /// where something else is in its place.
+    pub(super) fn make(root: &Path, index: usize) -> io::Result<Option<Self>> {
         if let Some(folder) = Self::open(root, index)? {
-            return Ok(folder);
+            return Ok(Some(folder));
         }
         make_root(root)?;
-        match mkdirat(CWD, root.join(format!("{index:02x}")), Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
+        match mkdirat(CWD, path(root, index), Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => Self::open(root, index),
+            Err(error) => Err(error.into()),
         }
-        Self::open(root, index)?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// A file's content, and marks it as used. `None` where there is no file of ours, as one of more
@@ -194,6 +202,10 @@ impl Drop for Unfinished<'_> {
 pub(super) fn make_root(root: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(root)
+}
+
+fn path(root: &Path, index: usize) -> PathBuf {
+    root.join(format!("{index:02x}"))
 }
 
 fn is_record(file: &str) -> bool {
