@@ -78,9 +78,9 @@ impl std::error::Error for StoreError {}
 ///
 /// - A key is any string, also one that looks like a path, holds NUL or is very long.
 /// - What `get` gives is exactly what was last put, or nothing. Never a part, never another key's.
-/// - No store looks at a clock. Past `keep_until` a record is of no use to anybody, so a store should
-///   throw it away some time after; it may still give it back, and the caller judges by its own clock
-///   (clocks jump, and those of two machines differ).
+/// - No store looks at a clock to answer. Past `keep_until` a record is of no use to anybody, so a store
+///   should throw it away some time after; it may still give it back, and the caller judges by its own
+///   clock (clocks jump, and those of two machines differ).
 /// - A call may be given up at any moment by dropping its future, and is done then or not. It must not
 ///   block its thread.
 /// - Several processes may share one store.

@@ -21,7 +21,7 @@ use super::{Record, StoreError};
 
 const MAGIC: &[u8; 4] = b"vdra";
 const VERSION: u8 = 1;
-const HEADER: usize = 36;
+pub(super) const HEADER: usize = 36;
 const CHECKSUM: usize = 4;
 const REFUSAL: u8 = 1;
 
@@ -53,6 +53,15 @@ impl Record {
 /// How long [`Record::encode`] will make it.
 pub(super) fn encoded_len(key: &str, record: &Record) -> usize {
     HEADER + key.len() + record.body.len() + CHECKSUM
+}
+
+/// Until when a record is of use, by the beginning of what [`Record::encode`] wrote. Nothing vouches for
+/// it but the checksum at the end; what goes by mistake is fetched again.
+#[cfg(unix)]
+pub(super) fn keep_until(kept: &[u8]) -> Option<u64> {
+    let header = kept.get(..HEADER)?;
+    let is_ours = header.starts_with(MAGIC) && header[4] == VERSION;
+    is_ours.then(|| (&header[28..]).get_u64_le())
 }
 
 fn decode(kept: &Bytes, key: &str) -> Option<Option<Record>> {

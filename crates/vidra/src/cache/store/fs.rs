@@ -3,15 +3,17 @@
 //! A file is written under another name and renamed, so that at every moment, also that of a kill -9,
 //! each record is whole or not there. There is no index that could be wrong: the folder is the truth.
 //! How much it holds is counted in the background, and when that is more than the limit the files go
-//! that were not used for longest.
+//! that were not used for longest. What is past its time goes within a day.
 
 mod folder;
 mod oldest;
+mod tend;
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,7 +24,6 @@ use tokio::task::spawn_blocking;
 use super::codec::encoded_len;
 use super::{BoxFuture, Record, Store, StoreError, Usage};
 use folder::{FOLDERS, Folder, Place, make_root, size_of};
-use oldest::{Aged, Oldest};
 
 /// How many threads work on files at once. Should the disk hang, no more than these hang with it.
 const THREADS: usize = 16;
@@ -44,6 +45,8 @@ struct Shared {
     written: AtomicU64,
     /// Held while files are counted and evicted; when that may be done again.
     tending: Mutex<Option<Instant>>,
+    /// Wakes the thread that tends, where there is one; with it goes the thread.
+    wake: Option<SyncSender<()>>,
 }
 
 /// What a folder holds.
@@ -62,16 +65,29 @@ impl Fs {
     pub fn open(folder: impl Into<PathBuf>, limit_bytes: u64) -> io::Result<Self> {
         let root = folder.into();
         make_root(&root)?;
-        let shared = Arc::new(Shared {
-            root,
-            limit: limit_bytes,
-            tallies: (0..FOLDERS).map(|_| Mutex::default()).collect(),
-            bytes: AtomicU64::new(0),
-            written: AtomicU64::new(0),
-            tending: Mutex::new(None),
-        });
+        Self::tended(root, limit_bytes, tend::SWEEP_EVERY)
+    }
+
+    /// A folder that is there, to look at or to clear. It has no limit, and nothing is done in it
+    /// unasked.
+    pub fn open_existing(folder: impl Into<PathBuf>) -> io::Result<Self> {
+        let root = folder.into();
+        match std::fs::metadata(&root)?.is_dir() {
+            true => Ok(Self::new(Arc::new(Shared::new(root, u64::MAX, None)))),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    fn tended(root: PathBuf, limit: u64, sweep_every: Duration) -> io::Result<Self> {
+        let (wake, woken) = sync_channel(1);
+        let shared = Arc::new(Shared::new(root, limit, Some(wake)));
+        tend::start(Arc::downgrade(&shared), woken, sweep_every)?;
         shared.tend_soon();
-        Ok(Self { shared, threads: Arc::new(Semaphore::new(THREADS)) })
+        Ok(Self::new(shared))
+    }
+
+    fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, threads: Arc::new(Semaphore::new(THREADS)) }
     }
 
     /// Where the files are.
@@ -79,11 +95,12 @@ impl Fs {
         &self.shared.root
     }
 
-    /// Counts all files, removes what killed processes left behind and, where the limit is passed,
-    /// evicts. It happens by itself; this is for those who want it now.
+    /// Counts all files, removes what killed processes left behind and what is past its time and,
+    /// where the limit is passed, evicts. It happens by itself; this is for those who want it now.
     pub async fn tend(&self) -> Result<(), StoreError> {
         self.on_a_thread(|shared| {
             let mut due = lock(&shared.tending);
+            (0..FOLDERS).try_for_each(|index| shared.sweep(index))?;
             shared.tend(&mut due)
         })
         .await
@@ -153,6 +170,18 @@ impl Store for Fs {
 }
 
 impl Shared {
+    fn new(root: PathBuf, limit: u64, wake: Option<SyncSender<()>>) -> Self {
+        Self {
+            root,
+            limit,
+            tallies: (0..FOLDERS).map(|_| Mutex::default()).collect(),
+            bytes: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            tending: Mutex::new(None),
+            wake,
+        }
+    }
+
     /// The outer error is the disk's, the inner one the record's.
     fn get(&self, key: &str) -> io::Result<Result<Option<Record>, StoreError>> {
         let place = Place::of(key);
@@ -194,16 +223,15 @@ impl Shared {
     fn remove(&self, key: &str) -> io::Result<()> {
         let place = Place::of(key);
         match Folder::open(&self.root, place.folder)? {
-            Some(folder) => self.remove_file(&folder, &place),
+            Some(folder) => self.unlink(&mut self.tally(place.folder), &folder, &place.file),
             None => Ok(()),
         }
     }
 
-    fn remove_file(&self, folder: &Folder, place: &Place) -> io::Result<()> {
-        let mut tally = self.tally(place.folder);
-        let before = folder.size(&place.file);
-        folder.remove(&place.file)?;
-        self.change(&mut tally, before, None);
+    fn unlink(&self, tally: &mut Tally, folder: &Folder, file: &str) -> io::Result<()> {
+        let before = folder.size(file);
+        folder.remove(file)?;
+        self.change(tally, before, None);
         Ok(())
     }
 
@@ -213,7 +241,7 @@ impl Shared {
             let mut files = vec![];
             folder.list(|listed| files.push(listed.file))?;
             for file in files {
-                self.remove_file(&folder, &Place { folder: index, file })?;
+                self.unlink(&mut self.tally(index), &folder, &file)?;
             }
         }
         Ok(())
@@ -231,88 +259,6 @@ impl Shared {
             all.bytes += usage.bytes;
         }
         Ok(all)
-    }
-
-    /// Counts a folder, once more where this process changed it meanwhile. After the third time the
-    /// number may be off by what was changed; the next count will be better.
-    fn count(&self, index: usize, mut each: impl FnMut(Aged)) -> io::Result<Usage> {
-        for is_last in [false, false, true] {
-            let changes = self.tally(index).changes;
-            let mut usage = Usage::default();
-            let mut files = vec![];
-            if let Some(folder) = Folder::open(&self.root, index)? {
-                folder.list(|listed| {
-                    usage.entries += 1;
-                    usage.bytes += listed.size;
-                    files.push(listed);
-                })?;
-            }
-            let mut tally = self.tally(index);
-            if tally.changes == changes || is_last {
-                let before = tally.usage.replace(usage).unwrap_or_default();
-                self.shift(before.bytes, usage.bytes);
-                drop(tally);
-                for listed in files {
-                    let place = Place { folder: index, file: listed.file };
-                    each(Aged { used: listed.used, size: listed.size, place });
-                }
-                return Ok(usage);
-            }
-        }
-        unreachable!("the last time decides")
-    }
-
-    /// Starts a thread that tends, unless one does or did so a moment ago. A thread of its own, because
-    /// a runtime would wait for it before it ends.
-    fn tend_soon(self: &Arc<Self>) {
-        let is_due = |due: &Option<Instant>| due.is_none_or(|due| Instant::now() >= due);
-        if !self.tending.try_lock().is_ok_and(|due| is_due(&due)) {
-            return;
-        }
-        let shared = Arc::clone(self);
-        let tend = move || {
-            let Ok(mut due) = shared.tending.try_lock() else { return };
-            if let Err(error) = shared.tend(&mut due) {
-                tracing::debug!(%error, "the cache's folder could not be counted");
-            }
-        };
-        // Where there is no thread to be had, the next write tries again.
-        let _ = std::thread::Builder::new().name("vidra-cache".to_owned()).spawn(tend);
-    }
-
-    /// Counts everything and evicts down to nine tenths of the limit where it is passed. `due` makes
-    /// sure that it takes a tenth of the time at most.
-    fn tend(&self, due: &mut Option<Instant>) -> io::Result<()> {
-        let begun = Instant::now();
-        let outcome = self.count_and_evict();
-        *due = Some(Instant::now() + begun.elapsed() * 9 + Duration::from_millis(1));
-        outcome
-    }
-
-    fn count_and_evict(&self) -> io::Result<()> {
-        let goal = self.limit - self.limit / 10;
-        // Before the first count it is not known how much is too much, and others may be writing.
-        for _ in 0..4 {
-            self.written.store(0, Ordering::Relaxed);
-            let mut oldest = Oldest::new(self.bytes.load(Ordering::Relaxed).saturating_sub(goal));
-            for index in 0..FOLDERS {
-                self.count(index, |file| oldest.add(file))?;
-            }
-            if self.bytes.load(Ordering::Relaxed) <= self.limit {
-                break;
-            }
-            for file in oldest.into_files() {
-                if self.bytes.load(Ordering::Relaxed) <= goal {
-                    break;
-                }
-                let Some(folder) = Folder::open(&self.root, file.place.folder)? else { continue };
-                // Not if it was replaced or used since it was listed.
-                if folder.used(&file.place.file) == Some(file.used) {
-                    self.remove_file(&folder, &file.place)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn tally(&self, index: usize) -> MutexGuard<'_, Tally> {
@@ -338,4 +284,30 @@ impl Shared {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_past_its_time_goes_by_itself() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || Fs::tended(folder.path().to_owned(), 1 << 20, Duration::from_millis(1));
+        let store = open().expect("a store");
+        let over = Record { stored_at: 1, keep_until: 2, is_refusal: false, body: "over".into() };
+        store.put("key", &over).await.expect("it is kept");
+        let place = Place::of("key");
+        let path = folder.path().join(format!("{:02x}", place.folder)).join(&place.file);
+        let file = std::fs::File::options().write(true).open(&path).expect("its file");
+        file.set_modified(std::time::UNIX_EPOCH).expect("it is old");
+        let begun = Instant::now();
+        while path.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nobody removes it");
+            tokio::task::yield_now().await;
+        }
+        // It may have been counted before it was removed, and is taken off after.
+        store.tend().await.expect("it can be tended");
+        assert_eq!(store.usage().await, Ok(Usage::default()));
+    }
 }

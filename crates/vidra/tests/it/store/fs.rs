@@ -159,6 +159,59 @@ async fn what_was_not_used_for_longest_goes_first() {
     assert_eq!(left, [vec![15], (56..100).collect()].concat());
 }
 
+/// An hour later, because clocks differ.
+#[tokio::test]
+async fn what_is_past_its_time_goes_and_is_not_marked_as_used() {
+    let folder = folder();
+    let store = Fs::open(folder.path(), MIB).unwrap();
+    let now = SystemTime::now();
+    let unix = now.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() as u64;
+    let minute = 60_000;
+    let mut known: Vec<PathBuf> = vec![];
+    for (key, keep_until, is_old) in [
+        ("over", unix - 61 * minute, true),
+        ("hardly over", unix - 59 * minute, true),
+        ("of use", unix + minute, true),
+        ("written lately", unix - 61 * minute, false),
+    ] {
+        store.put(key, &Record { stored_at: 0, keep_until, ..record(key) }).await.unwrap();
+        let new = files(folder.path()).into_iter().find(|file| !known.contains(file)).unwrap();
+        if is_old {
+            let used = now - Duration::from_secs(86_400);
+            File::options().write(true).open(&new).unwrap().set_modified(used).unwrap();
+        }
+        known.push(new);
+    }
+    let used = |file: &PathBuf| fs::metadata(file).unwrap().modified().unwrap();
+    let before = known.iter().map(used).collect::<Vec<_>>();
+    for (at, key) in ["over", "hardly over", "of use"].into_iter().enumerate() {
+        assert!(store.get(key).await.unwrap().is_some(), "who asks judges by a clock of their own");
+        assert_eq!(used(&known[at]) == before[at], key != "of use", "{key}");
+    }
+    store.tend().await.unwrap();
+    let left: Vec<bool> = known.iter().map(|file| file.exists()).collect();
+    assert_eq!(left, [false, true, true, true]);
+    assert_eq!(store.usage().await.unwrap().entries, 3);
+}
+
+#[tokio::test]
+async fn a_folder_is_looked_at_without_being_made() {
+    let parent = folder();
+    let folder = parent.path().join("cache");
+    assert!(Fs::open_existing(&folder).is_err());
+    assert!(!folder.exists());
+    fs::write(&folder, "").unwrap();
+    assert!(Fs::open_existing(&folder).is_err());
+    fs::remove_file(&folder).unwrap();
+
+    Fs::open(&folder, MIB).unwrap().put("key", &record("here")).await.unwrap();
+    let looked_at = Fs::open_existing(&folder).unwrap();
+    assert_eq!(looked_at.usage().await.unwrap().entries, 1);
+    assert_eq!(looked_at.get("key").await, Ok(Some(record("here"))));
+    looked_at.clear().await.unwrap();
+    assert_eq!(looked_at.usage().await.unwrap().entries, 0);
+}
+
 #[tokio::test]
 async fn what_a_killed_process_left_unfinished_goes_after_a_while() {
     let folder = folder();

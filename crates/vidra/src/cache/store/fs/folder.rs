@@ -16,6 +16,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
+use super::super::codec::{HEADER, keep_until};
+
 /// How many folders there are. With a million records each holds four thousand, which file systems
 /// find quickly; a second level of folders would weigh more than many a cache.
 pub(super) const FOLDERS: usize = 256;
@@ -89,13 +91,11 @@ impl Folder {
         }
     }
 
-    /// A file's content, and marks it as used. `None` where there is no file of ours, as one of more
-    /// than `most` bytes is not.
+    /// A file's content, and marks it as used unless it is past its time. `None` where there is no
+    /// file of ours, as one of more than `most` bytes is not.
     pub(super) fn read(&self, file: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-        // Opening a pipe would wait for its other end.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match openat(&self.0, file, flags, Mode::empty()) {
-            Ok(file) => File::from(file),
+        let file = match self.open_file(file) {
+            Ok(file) => file,
             // A link, a socket or somebody else's file is none of ours.
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ACCESS) => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -108,11 +108,25 @@ impl Folder {
         (&file).take(most).read_to_end(&mut content)?;
         let now = SystemTime::now();
         let is_recent = |used| now.duration_since(used).is_ok_and(|since| since < MARK_AFTER);
-        if !about.modified().is_ok_and(is_recent) {
+        let is_over = keep_until(&content).is_some_and(|until| until <= millis(now));
+        if !is_over && !about.modified().is_ok_and(is_recent) {
             // Where that is not allowed the file looks older than it is.
             let _ = file.set_modified(now);
         }
         Ok(Some(content))
+    }
+
+    /// Until when a file's record is of use; `None` where that cannot be told.
+    pub(super) fn keep_until(&self, file: &str) -> Option<u64> {
+        let mut header = [0; HEADER];
+        self.open_file(file).ok()?.read_exact(&mut header).ok()?;
+        keep_until(&header)
+    }
+
+    fn open_file(&self, file: &str) -> Result<File, Errno> {
+        // Opening a pipe would wait for its other end.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        openat(&self.0, file, flags, Mode::empty()).map(File::from)
     }
 
     /// Writes `content` to a file that has no name of ours yet. It is not forced to the disk: what a
@@ -244,7 +258,11 @@ fn past(used: i64, now: i64) -> i64 {
     if used > now { 0 } else { used }
 }
 
-fn nanos(time: SystemTime) -> i64 {
+pub(super) fn nanos(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn millis(time: SystemTime) -> u64 {
+    u64::try_from(nanos(time) / 1_000_000).unwrap_or(0)
 }

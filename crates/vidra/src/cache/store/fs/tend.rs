@@ -1,0 +1,164 @@
+//! Keeps the folder in order: counts, evicts, and throws away what is of no use to anybody any more.
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::folder::{FOLDERS, Folder, Place, nanos};
+use super::oldest::{Aged, Oldest};
+use super::{Shared, Usage};
+
+/// After so long the next folder is looked through for what is too old: each of them once a day. It
+/// opens files, and all of them at once would keep a disk busy.
+pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(86_400 / FOLDERS as u64);
+/// So long after its `keep_until` a record goes. Clocks differ, and what goes too early is fetched again.
+const SKEW: Duration = Duration::from_secs(3600);
+
+/// Tends whenever `wake` says so and sweeps from time to time, as long as there is the store. A thread
+/// of its own, because a runtime would wait for it before it ends.
+pub(super) fn start(
+    shared: Weak<Shared>,
+    wake: Receiver<()>,
+    sweep_every: Duration,
+) -> io::Result<()> {
+    let work = move || {
+        // Processes that are soon over sweep one folder each, and not all of them the same.
+        let mut folder = fastrand::usize(..FOLDERS);
+        let mut sweep_at = Instant::now();
+        loop {
+            let woken = wake.recv_timeout(sweep_at.saturating_duration_since(Instant::now()));
+            let Some(shared) = shared.upgrade() else { return };
+            let outcome = match woken {
+                Ok(()) => shared.tend_if_due(),
+                Err(RecvTimeoutError::Timeout) => {
+                    let outcome = shared.sweep(folder);
+                    folder = (folder + 1) % FOLDERS;
+                    sweep_at = Instant::now() + sweep_every;
+                    outcome
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if let Err(error) = outcome {
+                tracing::debug!(%error, "the cache's folder could not be tended");
+            }
+        }
+    };
+    std::thread::Builder::new().name("vidra-cache".to_owned()).spawn(work).map(drop)
+}
+
+fn is_due(due: Option<Instant>) -> bool {
+    due.is_none_or(|due| Instant::now() >= due)
+}
+
+impl Shared {
+    /// Has the thread tend, unless it does or did so a moment ago.
+    pub(super) fn tend_soon(self: &Arc<Self>) {
+        if let Some(wake) = &self.wake
+            && self.tending.try_lock().is_ok_and(|due| is_due(*due))
+        {
+            // Where that is full, it will.
+            let _ = wake.try_send(());
+        }
+    }
+
+    fn tend_if_due(&self) -> io::Result<()> {
+        match self.tending.try_lock() {
+            Ok(mut due) if is_due(*due) => self.tend(&mut due),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts everything and evicts down to nine tenths of the limit where it is passed. `due` makes
+    /// sure that it takes a tenth of the time at most.
+    pub(super) fn tend(&self, due: &mut Option<Instant>) -> io::Result<()> {
+        let begun = Instant::now();
+        let outcome = self.count_and_evict();
+        *due = Some(Instant::now() + begun.elapsed() * 9 + Duration::from_millis(1));
+        outcome
+    }
+
+    fn count_and_evict(&self) -> io::Result<()> {
+        let goal = self.limit - self.limit / 10;
+        // Before the first count it is not known how much is too much, and others may be writing.
+        for _ in 0..4 {
+            self.written.store(0, Ordering::Relaxed);
+            let mut oldest = Oldest::new(self.bytes.load(Ordering::Relaxed).saturating_sub(goal));
+            for index in 0..FOLDERS {
+                self.count(index, |file| oldest.add(file))?;
+            }
+            if self.bytes.load(Ordering::Relaxed) <= self.limit {
+                break;
+            }
+            for file in oldest.into_files() {
+                if self.bytes.load(Ordering::Relaxed) <= goal {
+                    break;
+                }
+                if let Some(folder) = Folder::open(&self.root, file.place.folder)? {
+                    self.remove_unused(&folder, &file.place, file.used)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a folder, once more where this process changed it meanwhile. After the third time the
+    /// number may be off by what was changed; the next count will be better.
+    pub(super) fn count(&self, index: usize, mut each: impl FnMut(Aged)) -> io::Result<Usage> {
+        for is_last in [false, false, true] {
+            let changes = self.tally(index).changes;
+            let mut usage = Usage::default();
+            let mut files = vec![];
+            if let Some(folder) = Folder::open(&self.root, index)? {
+                folder.list(|listed| {
+                    usage.entries += 1;
+                    usage.bytes += listed.size;
+                    files.push(listed);
+                })?;
+            }
+            let mut tally = self.tally(index);
+            if tally.changes == changes || is_last {
+                let before = tally.usage.replace(usage).unwrap_or_default();
+                self.shift(before.bytes, usage.bytes);
+                drop(tally);
+                for listed in files {
+                    let place = Place { folder: index, file: listed.file };
+                    each(Aged { used: listed.used, size: listed.size, place });
+                }
+                return Ok(usage);
+            }
+        }
+        unreachable!("the last time decides")
+    }
+
+    /// Removes what a folder holds that is past its time.
+    pub(super) fn sweep(&self, index: usize) -> io::Result<()> {
+        let Some(folder) = Folder::open(&self.root, index)? else { return Ok(()) };
+        let over = nanos(SystemTime::now()) - SKEW.as_nanos() as i64;
+        let mut old = vec![];
+        folder.list(|listed| {
+            // What was written or used since was not over then: what is over is not marked as used.
+            if listed.used < over {
+                old.push(listed);
+            }
+        })?;
+        for listed in old {
+            let is_over = |keep_until: u64| keep_until < (over / 1_000_000) as u64;
+            if folder.keep_until(&listed.file).is_some_and(is_over) {
+                let place = Place { folder: index, file: listed.file };
+                self.remove_unused(&folder, &place, listed.used)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a file, unless it was replaced or used since it was listed.
+    fn remove_unused(&self, folder: &Folder, place: &Place, used: i64) -> io::Result<()> {
+        let mut tally = self.tally(place.folder);
+        match folder.used(&place.file) == Some(used) {
+            true => self.unlink(&mut tally, folder, &place.file),
+            false => Ok(()),
+        }
+    }
+}
