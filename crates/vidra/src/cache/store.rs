@@ -81,8 +81,8 @@ impl std::error::Error for StoreError {}
 /// - No store looks at a clock to answer. Past `keep_until` a record is of no use to anybody, so a store
 ///   should throw it away some time after; it may still give it back, and the caller judges by its own
 ///   clock (clocks jump, and those of two machines differ).
-/// - A call may be given up at any moment by dropping its future, and is done then or not. It must not
-///   block its thread.
+/// - A call may be given up at any moment by dropping its future, and is done then or not; never after a
+///   later call for the same key. It must not block its thread.
 /// - Several processes may share one store.
 ///
 /// [`conformance::check`] tells whether a store of your own keeps to this.

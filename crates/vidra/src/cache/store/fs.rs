@@ -8,6 +8,7 @@
 mod folder;
 mod oldest;
 mod tend;
+mod turns;
 
 use std::fmt;
 use std::io;
@@ -24,6 +25,7 @@ use tokio::task::spawn_blocking;
 use super::codec::encoded_len;
 use super::{BoxFuture, Record, Store, StoreError, Usage};
 use folder::{FOLDERS, Folder, Place, make_root, size_of};
+use turns::{Turn, Turns};
 
 /// How many threads work on files at once. Should the disk hang, no more than these hang with it.
 const THREADS: usize = 16;
@@ -47,6 +49,7 @@ struct Shared {
     tending: Mutex<Option<Instant>>,
     /// Wakes the thread that tends, where there is one; with it goes the thread.
     wake: Option<SyncSender<()>>,
+    turns: Arc<Turns>,
 }
 
 /// What a folder holds.
@@ -151,17 +154,19 @@ impl Store for Fs {
         key: &'a str,
         record: &'a Record,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let turn = self.shared.turns.take(Place::of(key));
         let (key, record) = (key.to_owned(), record.clone());
-        Box::pin(self.on_a_thread(move |shared| shared.put(&key, &record)))
+        Box::pin(self.on_a_thread(move |shared| shared.put(&turn, &key, &record)))
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        let key = key.to_owned();
-        Box::pin(self.on_a_thread(move |shared| shared.remove(&key)))
+        let turn = self.shared.turns.take(Place::of(key));
+        Box::pin(self.on_a_thread(move |shared| shared.remove(&turn)))
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.on_a_thread(|shared| shared.clear()))
+        let turn = self.shared.turns.number();
+        Box::pin(self.on_a_thread(move |shared| shared.clear(turn)))
     }
 
     fn usage(&self) -> BoxFuture<'_, Result<Usage, StoreError>> {
@@ -179,6 +184,7 @@ impl Shared {
             written: AtomicU64::new(0),
             tending: Mutex::new(None),
             wake,
+            turns: Arc::default(),
         }
     }
 
@@ -192,22 +198,23 @@ impl Shared {
         })
     }
 
-    fn put(self: &Arc<Self>, key: &str, record: &Record) -> io::Result<()> {
+    fn put(self: &Arc<Self>, turn: &Turn, key: &str, record: &Record) -> io::Result<()> {
         let size = size_of(encoded_len(key, record) as u64);
         let written = self.written.fetch_add(size, Ordering::Relaxed) + size;
         // While eviction is behind, it is better to keep nothing more than to fill the disk.
         let is_overfull =
             self.bytes.load(Ordering::Relaxed) > self.limit.saturating_add(self.limit / 20);
         if size > self.largest() || is_overfull {
-            self.remove(key)?;
-        } else {
-            let place = Place::of(key);
-            let Some(folder) = Folder::make(&self.root, place.folder)? else { return Ok(()) };
+            self.remove(turn)?;
+        } else if let Some(folder) = Folder::make(&self.root, turn.place.folder)? {
             let unfinished = folder.write(&record.encode(key))?;
-            let mut tally = self.tally(place.folder);
-            let before = folder.size(&place.file);
-            unfinished.finish(&place.file)?;
-            self.change(&mut tally, before, Some(size));
+            let mut tally = self.tally(turn.place.folder);
+            if !turn.is_over() {
+                let before = folder.size(&turn.place.file);
+                unfinished.finish(&turn.place.file)?;
+                self.change(&mut tally, before, Some(size));
+                turn.done();
+            }
         }
         if self.bytes.load(Ordering::Relaxed) > self.limit || written > self.limit / 10 {
             self.tend_soon();
@@ -220,12 +227,15 @@ impl Shared {
         self.limit / 10
     }
 
-    fn remove(&self, key: &str) -> io::Result<()> {
-        let place = Place::of(key);
-        match Folder::open(&self.root, place.folder)? {
-            Some(folder) => self.unlink(&mut self.tally(place.folder), &folder, &place.file),
-            None => Ok(()),
+    fn remove(&self, turn: &Turn) -> io::Result<()> {
+        let mut tally = self.tally(turn.place.folder);
+        if !turn.is_over() {
+            if let Some(folder) = Folder::open(&self.root, turn.place.folder)? {
+                self.unlink(&mut tally, &folder, &turn.place.file)?;
+            }
+            turn.done();
         }
+        Ok(())
     }
 
     fn unlink(&self, tally: &mut Tally, folder: &Folder, file: &str) -> io::Result<()> {
@@ -235,8 +245,11 @@ impl Shared {
         Ok(())
     }
 
-    fn clear(&self) -> io::Result<()> {
+    fn clear(&self, turn: u64) -> io::Result<()> {
+        self.turns.clear(turn);
         for index in 0..FOLDERS {
+            // Who found its turn not to be over is waited for, and then listed.
+            drop(self.tally(index));
             let Some(folder) = Folder::open(&self.root, index)? else { continue };
             let mut files = vec![];
             folder.list(|listed| files.push(listed.file))?;

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures_util::FutureExt as _;
 use tempfile::TempDir;
 use vidra::cache::store::{Failures, Fs, Guarded, Memory, Record, Store, Tiers, conformance};
 
@@ -192,6 +193,34 @@ async fn what_is_past_its_time_goes_and_is_not_marked_as_used() {
     let left: Vec<bool> = known.iter().map(|file| file.exists()).collect();
     assert_eq!(left, [false, true, true, true]);
     assert_eq!(store.usage().await.unwrap().entries, 3);
+}
+
+/// A caller who left does not stop the thread that writes. It takes longer than what comes after, and
+/// must not undo it.
+#[test]
+fn a_put_that_was_given_up_does_not_undo_what_came_after_it() {
+    let folder = folder();
+    let store = Fs::open(folder.path(), 100 * MIB).unwrap();
+    for (round, after) in ["put", "remove", "clear"].into_iter().cycle().take(30).enumerate() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let found = runtime.block_on(async {
+            let slow = made_of(9_000_000);
+            let mut given_up = store.put("key", &slow);
+            assert!((&mut given_up).now_or_never().is_none());
+            drop(given_up);
+            match after {
+                "put" => store.put("key", &record("later")).await.unwrap(),
+                "remove" => store.remove("key").await.unwrap(),
+                _ => store.clear().await.unwrap(),
+            }
+            (after == "put").then(|| record("later"))
+        });
+        // That waits for the thread.
+        drop(runtime);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let kept = runtime.block_on(store.get("key")).unwrap();
+        assert!(kept == found, "round {round}: what came after, {after}, is undone");
+    }
 }
 
 #[tokio::test]

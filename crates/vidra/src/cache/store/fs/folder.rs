@@ -30,7 +30,7 @@ const LEFTOVER_AFTER: Duration = Duration::from_secs(600);
 const MARK_AFTER: Duration = Duration::from_secs(600);
 
 /// Where a key's record is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub(super) folder: usize,
     pub(super) file: String,
