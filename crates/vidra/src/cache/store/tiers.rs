@@ -2,8 +2,7 @@
 
 mod writes;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -33,8 +32,10 @@ pub struct TiersUsage {
 pub struct Tiers {
     memory: Memory,
     far: Option<Far>,
-    /// Counts removals, so that a slow read does not bring back what was removed meanwhile.
-    removals: AtomicU64,
+    /// Counts removals, so that a slow read does not bring back what was removed meanwhile. Held
+    /// whenever memory is changed: what a change hangs on must still be so when it is made. Reading
+    /// memory does without.
+    removals: Mutex<u64>,
 }
 
 #[derive(Debug)]
@@ -50,7 +51,7 @@ impl Tiers {
             let store = Arc::new(Guarded::new(store));
             Far { writes: Arc::new(Writes::to(Arc::clone(&store))), store }
         });
-        Self { memory, far, removals: AtomicU64::new(0) }
+        Self { memory, far, removals: Mutex::new(0) }
     }
 
     /// What memory keeps under `key`, without waiting.
@@ -64,7 +65,7 @@ impl Tiers {
             return Some(record);
         }
         let far = self.far.as_ref()?;
-        let removals = self.removals.load(Ordering::Acquire);
+        let removals = *self.removals();
         let record = far.store.get(key).await?;
         self.bring_near(key, record, now, removals)
     }
@@ -77,7 +78,7 @@ impl Tiers {
         let missing: Vec<usize> = (0..keys.len()).filter(|&at| found[at].is_none()).collect();
         for chunk in missing.chunks(AT_ONCE) {
             let wanted: Vec<String> = chunk.iter().map(|&at| keys[at].clone()).collect();
-            let removals = self.removals.load(Ordering::Acquire);
+            let removals = *self.removals();
             for (&at, record) in chunk.iter().zip(far.store.get_many(&wanted).await) {
                 found[at] = record.and_then(|it| self.bring_near(&keys[at], it, now, removals));
             }
@@ -87,6 +88,8 @@ impl Tiers {
 
     /// Keeps `record` under `key`: in memory at once, far away in the background. Inside a runtime.
     pub fn put(&self, key: &str, record: Record) {
+        // The last one is the same in both, however many put at once.
+        let _changing = self.removals();
         if let Some(far) = &self.far {
             far.writes.put(key, record.clone());
         }
@@ -160,18 +163,26 @@ impl Tiers {
         if record.keep_until <= now {
             return None;
         }
+        let changing = self.removals();
         match self.memory.peek(key) {
-            Some(near) if near.stored_at > record.stored_at => return Some(near),
+            Some(near) if near.stored_at > record.stored_at => {
+                return Some(near).filter(|near| now < near.keep_until);
+            }
             _ => {}
         }
-        if self.removals.load(Ordering::Acquire) == removals {
+        if *changing == removals {
             self.memory.insert(key, record.clone());
         }
         Some(record)
     }
 
     fn forget(&self, forget: impl FnOnce()) {
-        self.removals.fetch_add(1, Ordering::AcqRel);
+        let mut removals = self.removals();
+        *removals += 1;
         forget();
+    }
+
+    fn removals(&self) -> MutexGuard<'_, u64> {
+        self.removals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

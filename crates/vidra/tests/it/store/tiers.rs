@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -142,6 +143,60 @@ async fn large_bodies_that_wait_are_bounded_too() {
     tiers.put("huge", huge);
     assert_eq!(tiers.dropped(), 4, "alone it may be larger");
     tiers.settled().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_newest_of_a_key_that_waits_takes_the_place_of_the_older() {
+    let (far, tiers) = tiers(Trouble::None);
+    let megabytes = |count: usize| Record { body: vec![0; count << 20].into(), ..record("") };
+    for index in 0..6 {
+        tiers.put(&format!("{index}"), megabytes(10));
+    }
+    let newest = Record { body: vec![1; 9 << 20].into(), ..record("") };
+    tiers.put("3", newest.clone());
+    tiers.put("new", megabytes(10));
+    assert_eq!(tiers.dropped(), 1, "there is no room for one more");
+    // Larger than there is room for: then none is kept rather than the older one.
+    tiers.put("4", megabytes(20));
+    assert_eq!(tiers.dropped(), 2);
+    tiers.settled().await;
+    assert!(far.memory.peek("3") == Some(newest), "the newest is written");
+    assert!(far.memory.peek("4").is_none() && far.memory.peek("5").is_some());
+}
+
+/// Two threads on the same keys, one that brings old records near and one that puts new ones.
+#[test]
+fn a_read_does_not_replace_what_was_put_meanwhile() {
+    const KEYS: usize = 20_000;
+    let far = Arc::new(Faulty::new(Trouble::None));
+    let tiers = Arc::new(Tiers::new(Memory::new(64 << 20), Some(Arc::clone(&far) as _)));
+    let keys: Vec<String> = (0..KEYS).map(|index| format!("{index}")).collect();
+    for key in &keys {
+        far.memory.insert(key, record("old"));
+    }
+    let new = || Record { stored_at: NOW + 1, ..record("new") };
+    let at = AtomicUsize::new(0);
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let runtime = runtime();
+            for (index, key) in keys.iter().enumerate() {
+                at.store(index, Ordering::Release);
+                runtime.block_on(tiers.get(key, NOW));
+            }
+            at.store(KEYS, Ordering::Release);
+        });
+        let runtime = runtime();
+        let _inside = runtime.enter();
+        for (index, key) in keys.iter().enumerate() {
+            while at.load(Ordering::Acquire) < index {
+                std::hint::spin_loop();
+            }
+            tiers.put(key, new());
+        }
+    });
+    let wrong = keys.iter().filter(|key| tiers.peek(key, NOW) != Some(new())).count();
+    assert_eq!(wrong, 0, "of {KEYS} are old again");
 }
 
 #[tokio::test]

@@ -38,7 +38,8 @@ struct Queue {
 
 enum Write {
     Put(Record),
-    Remove(oneshot::Sender<Result<(), StoreError>>),
+    /// Tells whoever waits for it.
+    Remove(Option<oneshot::Sender<Result<(), StoreError>>>),
 }
 
 impl Write {
@@ -61,20 +62,28 @@ impl Writes {
         }
     }
 
-    /// Writes `record` soon, unless too much waits already.
+    /// Writes `record` soon, unless too much waits already. What waits for the same key is not too
+    /// much: it makes room.
     pub(super) fn put(self: &Arc<Self>, key: &str, record: Record) {
         let mut queue = self.lock();
-        let is_full = queue.next.len() >= MOST_WAITING && !queue.next.contains_key(key);
-        let is_heavy = queue.bytes > 0 && queue.bytes + record.body.len() > MOST_BYTES;
-        if is_full || is_heavy || !self.add(&mut queue, key, Write::Put(record)) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        let known = queue.next.get(key);
+        let is_full = known.is_none() && queue.next.len() >= MOST_WAITING;
+        let others = queue.bytes - known.and_then(Option::as_ref).map_or(0, Write::bytes);
+        let is_heavy = others > 0 && others + record.body.len() > MOST_BYTES;
+        if !is_full && !is_heavy && self.add(&mut queue, key, Write::Put(record)) {
+            return;
+        }
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+        // An older record is on its way: it is better to have none.
+        if let Some(None | Some(Write::Put(_))) = queue.next.get(key) {
+            self.add(&mut queue, key, Write::Remove(None));
         }
     }
 
     /// Removes `key` after what waits for it now; a put that comes meanwhile comes after the removal.
     pub(super) async fn remove(self: &Arc<Self>, key: &str) -> Result<(), StoreError> {
         let (sender, done) = oneshot::channel();
-        self.add(&mut self.lock(), key, Write::Remove(sender));
+        self.add(&mut self.lock(), key, Write::Remove(Some(sender)));
         // Replaced by a newer record: so the old one goes all the same.
         done.await.unwrap_or(Ok(()))
     }
@@ -131,7 +140,8 @@ impl Writes {
             match write {
                 Write::Put(record) => self.far.put(&key, &record).await,
                 Write::Remove(done) => {
-                    let _ = done.send(self.far.remove(&key).await);
+                    let outcome = self.far.remove(&key).await;
+                    let _ = done.map(|done| done.send(outcome));
                 }
             }
         }
