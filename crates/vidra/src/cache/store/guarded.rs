@@ -14,8 +14,11 @@ use super::{Record, Store, StoreError, Usage};
 
 /// How long a store has for one answer.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long it has to say how much it keeps.
+/// How long is waited for it to say how much it keeps, how long it may go on counting after that, and
+/// for how long what it said will do: anybody may ask, and counting is work.
 const PATIENCE_TO_COUNT: Duration = Duration::from_secs(1);
+const LONGEST_COUNT: Duration = Duration::from_secs(60);
+const COUNT_LASTS: Duration = Duration::from_secs(5);
 /// How long it has to throw all of it away.
 const PATIENCE_TO_CLEAR: Duration = Duration::from_secs(60);
 /// For how long a store is left alone after its first failure; each further one doubles it.
@@ -37,6 +40,9 @@ pub struct Failures {
     pub corrupt: u64,
 }
 
+/// When it was counted, and what came of it.
+type Count = (Instant, Option<Usage>);
+
 /// Wraps a store. A call that fails or takes more than 50 ms is a miss; then the store is left alone,
 /// for a second at first and for 30 at most, until one call tries it again. Reads and writes are left
 /// alone apart from each other, because a full disk can still be read.
@@ -48,6 +54,8 @@ pub struct Guarded {
     corrupt: AtomicU64,
     /// When trouble was last told.
     told: Mutex<Option<Instant>>,
+    /// The last count. Locked while it is being made.
+    counted: Arc<tokio::sync::Mutex<Option<Count>>>,
 }
 
 impl Guarded {
@@ -60,6 +68,7 @@ impl Guarded {
             skipped: AtomicU64::new(0),
             corrupt: AtomicU64::new(0),
             told: Mutex::new(None),
+            counted: Arc::default(),
         }
     }
 
@@ -98,15 +107,33 @@ impl Guarded {
 
     /// Forgets everything; asked for by hand, so also of a store that is left alone.
     pub async fn clear(&self) -> Result<(), StoreError> {
-        within(PATIENCE_TO_CLEAR, async { self.store.clear().await }).await
+        let outcome = within(PATIENCE_TO_CLEAR, async { self.store.clear().await }).await;
+        if let Ok(mut counted) = self.counted.try_lock() {
+            *counted = None;
+        }
+        outcome
     }
 
-    /// How much there is; `None` where the store does not say.
+    /// How much there is or was some seconds ago; `None` where the store does not say.
     pub async fn usage(&self) -> Option<Usage> {
         if self.is_left_alone() {
             return None;
         }
-        within(PATIENCE_TO_COUNT, async { self.store.usage().await }).await.ok()
+        let until = Instant::now() + PATIENCE_TO_COUNT;
+        let mut counted = timeout_at(until, Arc::clone(&self.counted).lock_owned()).await.ok()?;
+        if let Some((at, usage)) = *counted
+            && at.elapsed() < COUNT_LASTS
+        {
+            return usage;
+        }
+        let store = Arc::clone(&self.store);
+        // A task of its own: those who come and leave must not begin a count each.
+        let counting = tokio::spawn(async move {
+            let usage = within(LONGEST_COUNT, async { store.usage().await }).await.ok();
+            *counted = Some((Instant::now(), usage));
+            usage
+        });
+        timeout_at(until, counting).await.ok()?.ok()?
     }
 
     /// What went wrong so far.

@@ -100,6 +100,35 @@ async fn a_store_that_panics_is_one_that_fails() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn it_is_counted_once_in_five_seconds_however_many_ask() {
+    let (store, guarded) = guarded(Trouble::None);
+    store.memory.insert("key", record("here"));
+    let entries = async || guarded.usage().await.map(|usage| usage.entries);
+    let all = futures_util::future::join_all((0..50).map(|_| entries())).await;
+    assert!(all.iter().all(|&entries| entries == Some(1)), "{all:?}");
+    store.memory.insert("other", record("here"));
+    advance(Duration::from_secs(5) - MS).await;
+    assert_eq!((entries().await, store.calls()), (Some(1), 1));
+    advance(MS).await;
+    assert_eq!((entries().await, store.calls()), (Some(2), 2));
+    guarded.clear().await.unwrap();
+    assert_eq!(entries().await, Some(0), "who has cleared wants to see it");
+}
+
+/// Who leaves or has no more patience does not end the count, so that the next does not begin another.
+#[tokio::test(start_paused = true)]
+async fn a_slow_count_is_waited_for_a_second_and_not_begun_twice() {
+    let (store, guarded) = guarded(Trouble::Hangs);
+    assert!(tokio::time::timeout(MS, guarded.usage()).await.is_err(), "it leaves");
+    for _ in 0..10 {
+        let begun = Instant::now();
+        assert_eq!(guarded.usage().await, None);
+        assert_eq!(begun.elapsed(), Duration::from_secs(1));
+    }
+    assert_eq!(store.calls(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_damaged_record_is_removed_and_the_store_goes_on() {
     let (store, guarded) = guarded(Trouble::Corrupt);
     store.memory.insert("key", record("here"));
