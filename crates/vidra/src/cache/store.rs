@@ -1,7 +1,7 @@
 //! Where fetched answers are kept: in memory, in a folder, in Redis, or in a store of your own.
 //!
-//! A [`Store`] keeps [`Record`]s under keys. [`Tiers`] is what the cache asks: memory first, and one
-//! far store behind it, [`Guarded`] so that a store in trouble is a miss and never an error.
+//! A [`Store`] keeps [`Record`]s under keys. The cache asks memory first, and one far store behind it,
+//! guarded so that a store in trouble is a miss and never an error.
 
 mod codec;
 pub mod conformance;
@@ -20,10 +20,12 @@ use bytes::Bytes;
 pub use crate::upstream::transport::BoxFuture;
 #[cfg(unix)]
 pub use fs::Fs;
+#[doc(hidden)] // For the tests of this crate alone.
 pub use guarded::{Failures, Guarded};
 pub use memory::Memory;
 #[cfg(feature = "redis")]
 pub use redis::Redis;
+#[doc(hidden)] // For the tests of this crate alone.
 pub use tiers::{Tiers, TiersUsage};
 
 /// What is kept under a key.
