@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::header::{
     ACCEPT, ACCEPT_ENCODING, AGE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING,
-    CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+    CONTENT_TYPE, ETAG, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 use bytes::Bytes;
@@ -237,9 +237,7 @@ impl Ready {
         let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
         // A plain copy is as good as a compressed one, and is told to be so under the tag that it has.
         // Not the other way round: who asks for the plain form may stand for one who can read no other.
-        let known = asked
-            .get(IF_NONE_MATCH)
-            .and_then(|known| [etag, &self.etag].into_iter().find(|etag| names(known, etag)));
+        let known = [etag, &self.etag].into_iter().find(|etag| names(asked, etag));
         let mut headers = match gzip {
             _ if known.is_some() => HEADS.known.clone(),
             Some(_) => HEADS.gzip.clone(),
@@ -284,7 +282,7 @@ fn status_of(outcome: Outcome, late: Duration) -> HeaderValue {
             let value = format!("vidra; hit; ttl=-{}", late.as_secs());
             return HeaderValue::try_from(value).expect("words and a number");
         }
-        Outcome::Miss => "vidra; fwd=miss; stored",
+        Outcome::Miss => "vidra; fwd=miss",
         Outcome::Coalesced => "vidra; fwd=miss; collapsed",
     })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -104,12 +104,8 @@ pub(crate) async fn finished(
         let target = target.as_ref().map_or("", |Target(target)| target.as_str());
         return shelf.finish(target, &headers, &kept);
     }
-    let known = headers.get(header::IF_NONE_MATCH).cloned();
-    let Some(known) = known.filter(|_| is_read && response.status() == StatusCode::OK) else {
-        return response;
-    };
-    let is_known = response.headers().get(header::ETAG).is_some_and(|etag| names(&known, etag));
-    if is_known {
+    let is_known = response.headers().get(header::ETAG).is_some_and(|etag| names(&headers, etag));
+    if is_known && is_read && response.status() == StatusCode::OK {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
         response.headers_mut().remove(header::CONTENT_TYPE);
@@ -118,8 +114,11 @@ pub(crate) async fn finished(
     response
 }
 
-/// Whether an `If-None-Match` list names this tag; by the weak comparison that the header asks for.
-pub(crate) fn names(known: &HeaderValue, etag: &HeaderValue) -> bool {
-    let (Ok(known), Ok(etag)) = (known.to_str(), etag.to_str()) else { return false };
-    known.split(',').map(str::trim).any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
+/// Whether `If-None-Match` names this tag, in any of its lines; by the weak comparison that the header
+/// asks for.
+pub(crate) fn names(asked: &HeaderMap, etag: &HeaderValue) -> bool {
+    let Ok(etag) = etag.to_str() else { return false };
+    let lines = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
+    let mut tags = lines.flat_map(|line| line.split(',')).map(str::trim);
+    tags.any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
 }

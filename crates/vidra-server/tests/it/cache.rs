@@ -68,7 +68,7 @@ async fn every_answer_says_how_it_came_about_and_how_old_it_is() {
     };
     let miss = app.get(VIDEO).await;
     assert_eq!(told(&miss), ("miss".to_owned(), 0, 1));
-    assert_eq!(miss.header("cache-status"), Some("vidra; fwd=miss; stored"));
+    assert_eq!(miss.header("cache-status"), Some("vidra; fwd=miss"));
     let mut age = 0;
     for seconds in [0, 1, 99, 400] {
         advance(Duration::from_secs(seconds)).await;
