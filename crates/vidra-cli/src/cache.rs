@@ -219,8 +219,14 @@ pub(crate) fn run(command: &CacheCommand) -> Result<(), String> {
     })
 }
 
+/// A store that is there already: to look at it must not make it.
 fn far(place: &Place) -> Result<Arc<dyn Store>, String> {
     let none = "a cache in memory ends with its service; name a store: --cache fs:DIR or redis://…";
+    if let Place::Folder(folder) = place {
+        let store = Fs::open_existing(folder);
+        let store = store.map_err(|error| format!("{}: {error}", folder.display()))?;
+        return Ok(Arc::new(store));
+    }
     place.store(u64::MAX)?.ok_or_else(|| none.to_owned())
 }
 
