@@ -37,9 +37,9 @@
 //!
 //! # Map
 //!
-//! A request passes [`client`] (the operation), the module of its model ([`video`], [`channel`],
-//! [`playlist`], [`comment`], [`region`]: what to ask), [`upstream`] (when and how often) and
-//! [`upstream::transport`] (one exchange). [`ident`], [`mod@format`] and
+//! A request passes [`client`] (the operation), [`cache`] (whether to ask; [`ask`] is what can be),
+//! the module of its model ([`video`], [`channel`], [`playlist`], [`comment`], [`region`]: what to
+//! ask), [`upstream`] (when and how often) and [`upstream::transport`] (one exchange). [`ident`], [`mod@format`] and
 //! [`selection`] are pure.
 
 pub mod ask;
