@@ -61,7 +61,7 @@ enum Trouble {
 
 impl Faulty {
     fn new(trouble: Trouble) -> Self {
-        let memory = Memory::new(64 * 1024 * 1024);
+        let memory = Memory::new(256 * 1024 * 1024);
         Self { memory, trouble: Mutex::new(trouble), calls: AtomicUsize::new(0) }
     }
 

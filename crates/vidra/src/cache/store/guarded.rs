@@ -40,9 +40,6 @@ pub struct Failures {
     pub corrupt: u64,
 }
 
-/// When it was counted, and what came of it.
-type Count = (Instant, Option<Usage>);
-
 /// Wraps a store. A call that fails or takes more than 50 ms is a miss; then the store is left alone,
 /// for a second at first and for 30 at most, until one call tries it again. Reads and writes are left
 /// alone apart from each other, because a full disk can still be read.
@@ -54,8 +51,13 @@ pub struct Guarded {
     corrupt: AtomicU64,
     /// When trouble was last told.
     told: Mutex<Option<Instant>>,
-    /// The last count. Locked while it is being made.
-    counted: Arc<tokio::sync::Mutex<Option<Count>>>,
+    /// When it was last counted and what came of it. Locked while it is being counted.
+    counted: Arc<tokio::sync::Mutex<Option<Counted>>>,
+}
+
+struct Counted {
+    at: Instant,
+    usage: Option<Usage>,
 }
 
 impl Guarded {
@@ -121,16 +123,16 @@ impl Guarded {
         }
         let until = Instant::now() + PATIENCE_TO_COUNT;
         let mut counted = timeout_at(until, Arc::clone(&self.counted).lock_owned()).await.ok()?;
-        if let Some((at, usage)) = *counted
-            && at.elapsed() < COUNT_LASTS
+        if let Some(last) = &*counted
+            && last.at.elapsed() < COUNT_LASTS
         {
-            return usage;
+            return last.usage;
         }
         let store = Arc::clone(&self.store);
         // A task of its own: those who come and leave must not begin a count each.
         let counting = tokio::spawn(async move {
             let usage = within(LONGEST_COUNT, async { store.usage().await }).await.ok();
-            *counted = Some((Instant::now(), usage));
+            *counted = Some(Counted { at: Instant::now(), usage });
             usage
         });
         timeout_at(until, counting).await.ok()?.ok()?
