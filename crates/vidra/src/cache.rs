@@ -212,6 +212,13 @@ impl Cache {
         Cached { body, outcome: Outcome::Miss, age: Duration::ZERO, life }
     }
 
+    /// What was known, however old it is.
+    pub(crate) async fn remembered(&self, key: &Key) -> Option<Cached> {
+        let Found { record, age, life } = self.find(key).await?;
+        let cached = Cached { body: record.body, outcome: Outcome::Stale, age, life };
+        (!record.is_refusal).then_some(cached)
+    }
+
     /// Which of these are known, fresh enough to need no asking.
     pub(crate) async fn known(&self, keys: &[Key]) -> Vec<Option<Known>> {
         let known = |found: Option<Found>| {

@@ -233,6 +233,14 @@ async fn by_name(
     name: &str,
     search: bool,
 ) -> Result<Option<wire::Channel>> {
+    // Whose name it was, it still is: what may take three calls and a search is found out once.
+    if let Some(before) = scope.cache.remembered(&Ask::Channel(channel.clone()).key()).await
+        && let Ok(Channel { id, .. }) = before.decode()
+        && let Some(id) = ChannelId::bare(&id)
+        && let Some(found) = by_id(scope, &id).await?
+    {
+        return Ok(Some(found));
+    }
     let could_be_handle = Handle::bare(name).is_some();
     let filters = could_be_handle.then_some("forHandle").into_iter().chain(["forUsername"]);
     for filter in filters {

@@ -299,3 +299,17 @@ async fn a_list_of_old_videos_is_better_than_an_error() {
     tokio::time::advance(GONE).await;
     assert_eq!(vidra.videos(&ids).await.unwrap_err().kind(), ErrorKind::Upstream);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_custom_name_is_searched_for_once() {
+    let sim = Simulator::new();
+    let vidra = client(&sim);
+    let named = channel("https://www.youtube.com/c/LanternBayTapes");
+    let found = vidra.channel(&named).await.unwrap();
+    for _ in 0..3 {
+        tokio::time::advance(8 * HOUR).await;
+        assert_eq!(vidra.channel(&named).await.unwrap().id, found.id);
+        settle().await;
+    }
+    assert_eq!(sim.record().calls_to(Endpoint::Search), 1);
+}
