@@ -1,52 +1,67 @@
-//! The ledger's file: read and replaced under a lock that other processes honour.
+//! The ledger's file: read and written under a lock that other processes honour.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::day::Day;
 
+/// What is written each time, filled up with white space: a disk writes so much in one piece, and a
+/// process that is killed has written all of it or nothing. A new file in place of the old one would
+/// be as safe, and take thirty times as long at every call of the platform.
+const SECTOR: usize = 512;
+
 /// The file, locked. Dropping it lets go of the lock.
-pub(super) struct Locked<'a> {
-    path: &'a Path,
+pub(super) struct Locked {
+    file: File,
+    length: usize,
     _lock: File,
     /// What it held when it was locked; `None` where there is nothing to read.
     pub(super) kept: Option<Day>,
 }
 
-impl<'a> Locked<'a> {
+impl Locked {
     /// Locks and reads the file, waiting for another process no longer than `patience`. The lock has
-    /// a file of its own, because the ledger's is replaced.
-    pub(super) fn open(path: &'a Path, patience: Duration) -> io::Result<Self> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let lock = File::options().create(true).append(true).open(beside(path, "lock"))?;
+    /// a file of its own: the ledger's may be damaged and removed by hand.
+    pub(super) fn open(path: &Path, patience: Duration) -> io::Result<Self> {
+        let lock = open(&path.with_extension("lock"))?;
         wait_for(&lock, patience)?;
-        let kept = match fs::read(path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .inspect_err(|error| tracing::warn!(%error, "the quota ledger's file is damaged"))
-                .ok(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
-        Ok(Self { path, _lock: lock, kept })
+        let mut file = open(path)?;
+        let mut bytes = Vec::with_capacity(SECTOR);
+        file.read_to_end(&mut bytes)?;
+        let read = (!bytes.is_empty()).then(|| serde_json::from_slice(&bytes));
+        let kept = read.transpose().unwrap_or_else(|error| {
+            tracing::warn!(%error, "the quota ledger's file is damaged");
+            None
+        });
+        Ok(Self { file, length: bytes.len(), _lock: lock, kept })
     }
 
-    /// Replaces the file whole, so that a process killed in the middle leaves the old one.
-    pub(super) fn replace(self, day: &Day) -> io::Result<()> {
+    /// Writes `day` over what was kept.
+    pub(super) fn replace(mut self, day: &Day) -> io::Result<()> {
         if self.kept.as_ref() == Some(day) {
             return Ok(());
         }
-        let new = beside(self.path, "new");
-        fs::write(&new, serde_json::to_vec(day)?)?;
-        fs::rename(&new, self.path)
+        let mut bytes = serde_json::to_vec(day)?;
+        bytes.resize(SECTOR.max(bytes.len()), b'\n');
+        self.file.rewind()?;
+        self.file.write_all(&bytes)?;
+        // Junk may have been longer.
+        if self.length > bytes.len() { self.file.set_len(bytes.len() as u64) } else { Ok(()) }
     }
 }
 
-fn beside(path: &Path, extension: &str) -> PathBuf {
-    path.with_extension(extension)
+/// Opens a file to be read and written; makes it, and its folder, where there is none.
+fn open(path: &Path) -> io::Result<File> {
+    let open = || File::options().read(true).write(true).create(true).truncate(false).open(path);
+    match (open(), path.parent()) {
+        (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(folder)?;
+            open()
+        }
+        (opened, _) => opened,
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "on a blocking thread; a file lock has no waker")]

@@ -135,22 +135,24 @@ fn a_damaged_or_unusable_file_stops_nobody() {
 }
 
 #[test]
-fn a_disk_that_is_full_for_a_while_costs_no_count() {
+fn a_file_that_fails_for_a_while_costs_no_count() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("quota.json");
     let now = at("2026-11-15T12:00:00Z");
     let open = || Ledger::new(QuotaLimits::default(), Some(file.clone()), now);
     let (ledger, other) = (open(), open());
     ledger.charge(Bucket::Default, now).unwrap();
-    // The file can be read, its successor not be written.
-    fs::create_dir(folder.path().join("quota.new")).unwrap();
+    let aside = folder.path().join("aside");
+    fs::rename(&file, &aside).unwrap();
+    fs::create_dir(&file).unwrap();
     for _ in 0..3 {
         ledger.charge(Bucket::Default, now).unwrap();
     }
     let search = ledger.charge(Bucket::Search, now).unwrap();
     ledger.exhaust(&search, now);
     assert_eq!(used(&ledger, now), [("default", 4, 9996), ("search", 1, 0)]);
-    fs::remove_dir(folder.path().join("quota.new")).unwrap();
+    fs::remove_dir(&file).unwrap();
+    fs::rename(&aside, &file).unwrap();
     // What another process counted meanwhile is counted as well.
     other.charge(Bucket::Default, now).unwrap();
     ledger.charge(Bucket::Default, now).unwrap();
