@@ -283,8 +283,36 @@ pub(crate) async fn uploads(
     channel: &ChannelRef,
     search: bool,
 ) -> Result<Vec<ChannelVideo>> {
-    let recent = recent_uploads(scope, channel, search).await?;
-    let mut videos: Vec<Video> = video::many(scope, &recent).await?;
+    if let ChannelRef::Id(id) = channel {
+        let likely = id.likely_uploads();
+        let recent = match recent_ids(scope, channel, &likely).await? {
+            Some(recent) => recent,
+            None => {
+                let found = known(scope, channel, search).await?;
+                named_uploads(scope, channel, &found, Some(&likely)).await?
+            }
+        };
+        return detailed(scope, &recent).await;
+    }
+    let found = known(scope, channel, search).await?;
+    // By whatever name it was asked for, they are the same.
+    let key = ChannelId::bare(&found.id).map(|id| Ask::Uploads(ChannelRef::Id(id)).key());
+    if let Some(key) = &key
+        && let Some(Known::Body(uploads)) = scope.known_one(key).await
+    {
+        return uploads.decode();
+    }
+    let videos = detailed(scope, &named_uploads(scope, channel, &found, None).await?).await?;
+    if let Some(key) = key {
+        // Kept or not: this is for others.
+        let _ = scope.cache.keep(&key, ask::json(&videos));
+    }
+    Ok(videos)
+}
+
+/// Newest first, with their details.
+async fn detailed(scope: &Scope, recent: &[VideoId]) -> Result<Vec<ChannelVideo>> {
+    let mut videos: Vec<Video> = video::many(scope, recent).await?;
     // Stable, so that videos of the same moment stay as the platform lists them.
     videos.sort_by_key(|video| std::cmp::Reverse(video.published_at));
     let now = Timestamp::now();
@@ -306,22 +334,18 @@ pub fn newest(
     Ok((videos, changes))
 }
 
-/// The latest entries of a channel's uploads, from the playlist that a channel's own id suggests, or
-/// from the one that the channel names.
-async fn recent_uploads(scope: &Scope, channel: &ChannelRef, search: bool) -> Result<Vec<VideoId>> {
-    let likely = match channel {
-        ChannelRef::Id(id) => Some(id.likely_uploads()),
-        _ => None,
-    };
-    if let Some(likely) = &likely
-        && let Some(ids) = recent_ids(scope, channel, likely).await?
-    {
-        return Ok(ids);
-    }
-    let named = PlaylistId::bare(&known(scope, channel, search).await?.uploads_playlist_id);
-    match named.filter(|named| likely.as_ref() != Some(named)) {
+/// The latest entries of the playlist that a channel names for its uploads, unless that is the one
+/// that was not found.
+async fn named_uploads(
+    scope: &Scope,
+    channel: &ChannelRef,
+    found: &Channel,
+    not_found: Option<&PlaylistId>,
+) -> Result<Vec<VideoId>> {
+    let named = PlaylistId::bare(&found.uploads_playlist_id);
+    match named.filter(|named| not_found != Some(named)) {
         Some(named) => Ok(recent_ids(scope, channel, &named).await?.unwrap_or_default()),
-        // There is none, or the very one that was not found: the channel has no uploads.
+        // The channel has no uploads.
         None => Ok(vec![]),
     }
 }

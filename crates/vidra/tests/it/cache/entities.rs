@@ -313,3 +313,19 @@ async fn a_custom_name_is_searched_for_once() {
     }
     assert_eq!(sim.record().calls_to(Endpoint::Search), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn uploads_are_those_of_the_channel_by_whatever_name() {
+    let (handle, id) = (channel("@fermata"), channel("UCB-2_pXPtFYDifLXZF-S8PA"));
+    for (names, units) in [([&handle, &id], [3, 0]), ([&id, &handle], [2, 1])] {
+        let sim = Simulator::new();
+        let vidra = client(&sim);
+        let mut lists = vec![];
+        for (name, units) in names.into_iter().zip(units) {
+            sim.reset_record();
+            lists.push(vidra.channel_videos(name, 50).await.unwrap());
+            assert_eq!(sim.record().units.default, units, "{name}");
+        }
+        assert_eq!(lists[0], lists[1]);
+    }
+}
