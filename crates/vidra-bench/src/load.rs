@@ -63,19 +63,24 @@ pub(crate) fn make(args: &Args) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let started = Instant::now();
     let statuses = runtime.block_on(LocalSet::new().run_until(async {
-        let mut callers = Vec::with_capacity(connections);
+        let mut open = Vec::with_capacity(connections);
         for _ in 0..connections {
-            let mut connection = Connection::open(address).await?;
-            let (requests, next) = (Rc::clone(&requests), Rc::clone(&next));
-            callers.push(tokio::task::spawn_local(async move {
-                let mut statuses = BTreeMap::<u16, usize>::new();
-                while next.get() < wanted {
-                    let request = &requests[next.replace(next.get() + 1) % requests.len()];
-                    *statuses.entry(connection.ask(request).await?).or_default() += 1;
-                }
-                Ok::<_, io::Error>(statuses)
-            }));
+            open.push(Connection::open(address).await?);
         }
+        let callers: Vec<_> = open
+            .into_iter()
+            .map(|mut connection| {
+                let (requests, next) = (Rc::clone(&requests), Rc::clone(&next));
+                tokio::task::spawn_local(async move {
+                    let mut statuses = BTreeMap::<u16, usize>::new();
+                    while next.get() < wanted {
+                        let request = &requests[next.replace(next.get() + 1) % requests.len()];
+                        *statuses.entry(connection.ask(request).await?).or_default() += 1;
+                    }
+                    Ok::<_, io::Error>(statuses)
+                })
+            })
+            .collect();
         let mut all = BTreeMap::<u16, usize>::new();
         for caller in callers {
             for (status, count) in caller.await.map_err(io::Error::other)?? {
@@ -104,31 +109,43 @@ impl Connection {
     /// Sends a request and reads its answer to the end; gives its status.
     async fn ask(&mut self, request: &str) -> io::Result<u16> {
         self.stream.write_all(request.as_bytes()).await?;
-        let (mut filled, mut expected) = (0, None);
-        while expected.is_none_or(|(_, length)| filled < length) {
+        let (mut filled, mut head) = (0, None);
+        loop {
             // The body is not looked at, and may be longer than the buffer.
-            let room = if expected.is_some() { 0 } else { filled };
+            let room = if head.is_some() { 0 } else { filled };
             let read = self.stream.read(&mut self.buffer[room..]).await?;
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             filled += read;
-            if expected.is_none() {
-                expected = length(&self.buffer[..filled]);
+            head = head.or_else(|| self::head(&self.buffer[..filled]));
+            if let Some(Head { status, ends, body }) = head
+                && filled >= ends + body
+            {
+                return Ok(status);
             }
         }
-        Ok(expected.map_or(0, |(status, _)| status))
     }
 }
 
-/// Status and length of the whole answer, once its head is there.
-pub(crate) fn length(start: &[u8]) -> Option<(u16, usize)> {
-    let end = start.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
-    let head = std::str::from_utf8(&start[..end]).ok()?;
+/// What has to be known of an answer to read it.
+#[derive(Clone, Copy)]
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    /// Where it ends and the body begins.
+    pub(crate) ends: usize,
+    /// How long the body is.
+    pub(crate) body: usize,
+}
+
+/// The head of an answer, once it is all there.
+pub(crate) fn head(start: &[u8]) -> Option<Head> {
+    let ends = start.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+    let text = std::str::from_utf8(&start[..ends]).ok()?;
     let name = "content-length:";
-    let body = head.lines().find_map(|line| {
+    let body = text.lines().find_map(|line| {
         let is_it = line.get(..name.len()).is_some_and(|it| it.eq_ignore_ascii_case(name));
         is_it.then(|| line[name.len()..].trim().parse().ok())?
     });
-    Some((head.get(9..12)?.parse().ok()?, end + body.unwrap_or(0)))
+    Some(Head { status: text.get(9..12)?.parse().ok()?, ends, body: body.unwrap_or(0) })
 }

@@ -108,17 +108,22 @@ struct Ready {
     plain: Bytes,
     etag: HeaderValue,
     /// The same compressed, under a tag of its own, where that is worth it.
-    gzip: Option<(Bytes, HeaderValue)>,
+    gzip: Option<Arc<(Bytes, HeaderValue)>>,
     content_type: &'static str,
     cache_control: HeaderValue,
-    disposition: Option<HeaderValue>,
-    /// The `Accept` that it answers, line by line; `None` where any would be answered so.
-    accept: Option<Vec<HeaderValue>>,
+    /// What few have, in a place of its own: there are many of the others.
+    rare: Option<Box<Rare>>,
     resource: Resource,
     /// When what it tells was fetched.
     fetched: Instant,
     ttl: Duration,
     fresh_until: Instant,
+}
+
+struct Rare {
+    disposition: Option<HeaderValue>,
+    /// The `Accept` that it answers, line by line; `None` where any would be answered so.
+    accept: Option<Vec<HeaderValue>>,
 }
 
 /// The shelf is cut into so many parts with a lock each. An answer has to fit into one of them, and a
@@ -133,7 +138,7 @@ struct Bytewise;
 
 impl Weighter<Box<str>, Arc<Ready>> for Bytewise {
     fn weight(&self, target: &Box<str>, ready: &Arc<Ready>) -> u64 {
-        let gzip = ready.gzip.as_ref().map_or(0, |(body, _)| body.len());
+        let gzip = ready.gzip.as_ref().map_or(0, |gzip| gzip.0.len());
         OVERHEAD + (target.len() + ready.plain.len() + gzip) as u64
     }
 }
@@ -205,22 +210,26 @@ impl Ready {
     fn new(kept: &Kept, headers: &HeaderMap, now: Instant, before: Option<&Self>) -> Self {
         let fresh_for = kept.life.ttl.saturating_sub(kept.age);
         let fresh_for = kept.true_for.map_or(fresh_for, |true_for| fresh_for.min(true_for));
-        let (etag, gzip) = match before.filter(|before| before.plain == kept.body) {
+        let (tag, gzip) = match before.filter(|before| before.plain == kept.body) {
             Some(before) => (before.etag.clone(), before.gzip.clone()),
             None => {
-                let etag = etag(&kept.body);
-                let gzip = compressed(&kept.body).map(|body| (body, tag_of_gzip(&etag)));
-                (etag, gzip)
+                let tag = etag(&kept.body);
+                let gzip = compressed(&kept.body).map(|body| Arc::new((body, tag_of_gzip(&tag))));
+                (tag, gzip)
             }
         };
+        let [etag, cache_control] =
+            header_values([tag.to_str().unwrap_or_default(), &cache_control(kept, fresh_for)]);
+        let accept = kept.varies.then(|| headers.get_all(ACCEPT).iter().cloned().collect());
+        let disposition = kept.disposition.clone();
+        let is_rare = accept.is_some() || disposition.is_some();
         Self {
             plain: kept.body.clone(),
             etag,
             gzip,
             content_type: kept.content_type,
-            cache_control: cache_control(kept, fresh_for),
-            disposition: kept.disposition.clone(),
-            accept: kept.varies.then(|| headers.get_all(ACCEPT).iter().cloned().collect()),
+            cache_control,
+            rare: is_rare.then(|| Box::new(Rare { disposition, accept })),
             resource: kept.resource,
             fetched: now.checked_sub(kept.age).unwrap_or(now),
             ttl: kept.life.ttl,
@@ -229,11 +238,15 @@ impl Ready {
     }
 
     fn answers(&self, headers: &HeaderMap) -> bool {
-        self.accept.as_ref().is_none_or(|accept| headers.get_all(ACCEPT).iter().eq(accept))
+        self.accept().is_none_or(|accept| headers.get_all(ACCEPT).iter().eq(accept))
+    }
+
+    fn accept(&self) -> Option<&Vec<HeaderValue>> {
+        self.rare.as_ref()?.accept.as_ref()
     }
 
     fn response(&self, asked: &HeaderMap, outcome: Outcome, now: Instant) -> Response<Full<Bytes>> {
-        let gzip = self.gzip.as_ref().filter(|_| takes_gzip(asked));
+        let gzip = self.gzip.as_deref().filter(|_| takes_gzip(asked));
         let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
         // A plain copy is as good as a compressed one, and is told to be so under the tag that it has.
         // Not the other way round: who asks for the plain form may stand for one who can read no other.
@@ -249,7 +262,7 @@ impl Ready {
         if age.as_secs() > 0 {
             headers.insert(AGE, age.as_secs().into());
         }
-        if self.accept.is_some() {
+        if self.accept().is_some() {
             headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
         }
         if outcome != Outcome::Hit {
@@ -265,7 +278,8 @@ impl Ready {
             if self.content_type != JSON {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
             }
-            headers.extend(self.disposition.clone().map(|value| (CONTENT_DISPOSITION, value)));
+            let disposition = self.rare.as_ref().and_then(|rare| rare.disposition.clone());
+            headers.extend(disposition.map(|value| (CONTENT_DISPOSITION, value)));
         }
         *response.headers_mut() = headers;
         response
@@ -288,8 +302,8 @@ fn status_of(outcome: Outcome, late: Duration) -> HeaderValue {
 }
 
 /// For how long others may keep it, counted from when it was fetched as `Age` is.
-fn cache_control(kept: &Kept, fresh_for: Duration) -> HeaderValue {
-    let value = match kept.true_for {
+fn cache_control(kept: &Kept, fresh_for: Duration) -> String {
+    match kept.true_for {
         // Its words would be wrong, whatever the state of the platform.
         Some(_) => format!("max-age={}", kept.age.as_secs() + fresh_for.as_secs()),
         None => format!(
@@ -298,8 +312,15 @@ fn cache_control(kept: &Kept, fresh_for: Duration) -> HeaderValue {
             kept.life.grace.as_secs(),
             kept.life.stale_if_error.as_secs()
         ),
-    };
-    HeaderValue::try_from(value).expect("words and numbers")
+    }
+}
+
+/// Header values that share one piece of memory.
+fn header_values<const N: usize>(texts: [&str; N]) -> [HeaderValue; N] {
+    let mut shared = Bytes::from(texts.concat());
+    texts.map(|text| {
+        HeaderValue::from_maybe_shared(shared.split_to(text.len())).expect("words and numbers")
+    })
 }
 
 /// A form of its own has a tag of its own.
