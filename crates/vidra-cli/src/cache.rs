@@ -64,7 +64,7 @@ impl CacheArgs {
 
     /// How much is for what was fetched.
     fn fetched_bytes(&self) -> u64 {
-        self.memory() / 8 * 3
+        self.memory() / 16 * 3
     }
 
     fn memory(&self) -> u64 {

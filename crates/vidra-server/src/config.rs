@@ -11,6 +11,6 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { callers_may_refresh: true, ready_bytes: 40 << 20 }
+        Self { callers_may_refresh: true, ready_bytes: 52 << 20 }
     }
 }

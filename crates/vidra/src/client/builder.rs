@@ -46,8 +46,8 @@ pub struct Builder {
     lifetimes: Lifetimes,
 }
 
-/// What is kept in memory unless something else is asked for: some ten thousand videos.
-const CACHE_BYTES: u64 = 24 << 20;
+/// What is kept in memory unless something else is asked for: some five thousand videos.
+const CACHE_BYTES: u64 = 12 << 20;
 
 /// A platform in trouble is not helped by being asked again at once.
 const FAILURES_LAST: Duration = Duration::from_secs(1);

@@ -11,9 +11,9 @@ use super::{BoxFuture, Record, Store, StoreError, Usage};
 /// to grow, and what the allocator adds. A test measures it.
 const OVERHEAD: u64 = 336;
 
-/// The cache is cut into so many parts with a lock each. A record has to fit into one of them, so
-/// with more parts than this the quarter of the limit that a record may have would not fit.
-const SHARDS: usize = 2;
+/// The cache could be cut into parts with a lock each, but a record has to fit into one of them, and
+/// what is asked for often is answered before it comes here.
+const SHARDS: usize = 1;
 
 /// Keeps records in memory. When the limit is reached, those go that were not asked for lately.
 pub struct Memory {
@@ -35,7 +35,7 @@ fn weight(key: &str, record: &Record) -> u64 {
 }
 
 impl Memory {
-    /// At most `limit_bytes` with keys and bookkeeping. A record of more than a quarter of that is not
+    /// At most `limit_bytes` with keys and bookkeeping. A record of more than half of that is not
     /// kept: it would push out everything else.
     pub fn new(limit_bytes: u64) -> Self {
         // How many of those gone are remembered by their hash hangs on this; 4 KB is a video.
@@ -59,7 +59,7 @@ impl Memory {
 
     /// Keeps `record` under `key` instead of what was there.
     pub fn insert(&self, key: &str, record: Record) {
-        if weight(key, &record) > self.limit / 4 {
+        if weight(key, &record) > self.limit / 2 {
             self.records.remove(key);
         } else {
             self.records.insert(key.into(), record);
