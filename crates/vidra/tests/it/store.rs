@@ -27,16 +27,16 @@ fn record(body: &str) -> Record {
     Record { stored_at: NOW, keep_until: NOW + 60_000, is_refusal: false, body }
 }
 
-/// This program again, running one ignored test that plays another process; `value` is told to it by
-/// the environment.
+/// This program again, running the same test, which finds that it was [`told`] a value and plays the
+/// other process.
 fn another_process(test: &str, value: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
-    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
     command.env("VIDRA_TEST_VALUE", value).stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }
 
-/// What [`another_process`] was told; `None` where somebody runs the ignored tests by hand.
+/// What [`another_process`] was told; `None` in the first process.
 fn told() -> Option<String> {
     std::env::var("VIDRA_TEST_VALUE").ok()
 }

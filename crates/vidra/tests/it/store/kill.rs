@@ -20,11 +20,14 @@ fn body(seed: u32) -> Vec<u8> {
 
 #[tokio::test]
 async fn killed_at_any_moment() {
+    if let Some(folder) = told() {
+        return write_for_ever(&folder).await;
+    }
     let folder = folder();
     let mut random = fastrand::Rng::new();
     let mut found = 0;
     for round in 0..20 {
-        let test = "store::kill::process_that_writes";
+        let test = "store::kill::killed_at_any_moment";
         let mut writer = another_process(test, folder.path().to_str().unwrap()).spawn().unwrap();
         let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
         let writes = random.usize(1..150);
@@ -49,10 +52,8 @@ async fn killed_at_any_moment() {
     assert!(found > 20, "there was something to check: {found}");
 }
 
-#[tokio::test]
-#[ignore = "plays another process"]
-async fn process_that_writes() {
-    let Some(folder) = told() else { return };
+/// The process that is killed.
+async fn write_for_ever(folder: &str) {
     let store = Fs::open(folder, 256 << 20).unwrap();
     loop {
         // Several at once, also of one key.

@@ -76,7 +76,10 @@ fn what_is_asked_for_stays() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_entry_takes_little_beside_its_key_and_body() {
-    let test = "store::memory::process_that_fills_memory";
+    if told().is_some() {
+        return fill_memory();
+    }
+    let test = "store::memory::an_entry_takes_little_beside_its_key_and_body";
     let output = another_process(test, "-").output().expect("a process");
     let said = String::from_utf8_lossy(&output.stdout);
     let figures: Vec<(f64, f64)> = said
@@ -92,13 +95,9 @@ fn an_entry_takes_little_beside_its_key_and_body() {
     }
 }
 
+/// In a process of its own, in which nothing else takes memory.
 #[cfg(target_os = "linux")]
-#[test]
-#[ignore = "plays another process"]
-fn process_that_fills_memory() {
-    if told().is_none() {
-        return;
-    }
+fn fill_memory() {
     for count in [34_000, 60_000, 135_000, 265_000] {
         let before = resident();
         let memory = Memory::new(1 << 30);
