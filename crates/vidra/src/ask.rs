@@ -11,7 +11,7 @@ use crate::cache::Key;
 use crate::cache::freshness::Resource;
 use crate::channel;
 use crate::comment::{self, CommentOrder, CommentQuery};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::ident::{ChannelId, ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::language::LanguageCode;
 use crate::playlist;
@@ -202,10 +202,7 @@ fn escaped(text: &str) -> String {
 pub(crate) fn json(value: &impl Serialize) -> Result<Bytes> {
     // Boxed, because a grown vector has room to spare, which would be kept with it.
     let exact = |body: Vec<u8>| Bytes::from(body.into_boxed_slice());
-    serde_json::to_vec(value).map(exact).map_err(|error| {
-        let message = "Something went wrong inside the service";
-        Error::new(ErrorKind::Internal, message).because(error.to_string())
-    })
+    serde_json::to_vec(value).map(exact).map_err(Error::bug)
 }
 
 #[cfg(test)]

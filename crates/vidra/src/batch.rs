@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::ask::{self, Ask};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::ident::{PlaylistId, VideoId};
 use crate::playlist::{self, Entry, Standing};
 use crate::transcript::choice::Languages;
@@ -158,7 +158,7 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
             done = AssertUnwindSafe(work(Arc::new(batch), &events)).catch_unwind() => {
                 if done.is_err() {
                     // A stream that just ends would look like one that is complete.
-                    let _ = events.send(Err(bug())).await;
+                    let _ = events.send(Err(Error::bug("a panic"))).await;
                 }
             }
         }
@@ -285,7 +285,9 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
             let work = async || ask::json(&transcript::one(&errand, &wanted).await?);
             let asked = cache.get_or_do(key, *want, batch.deadline, place, work);
             let caught = AssertUnwindSafe(asked).catch_unwind().await;
-            caught.unwrap_or_else(|_| Err(bug())).and_then(|transcript| transcript.decode())
+            caught
+                .unwrap_or_else(|_| Err(Error::bug("a panic")))
+                .and_then(|transcript| transcript.decode())
         }
         id => {
             let named = id.map(|id| id.to_string());
@@ -303,10 +305,6 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
         Err(error) => (BatchStatus::Failed, None, Some(told(&error))),
     };
     VideoTranscript { video_id, title: entry.title, position, status, lines, error }
-}
-
-fn bug() -> Error {
-    Error::new(ErrorKind::Internal, "Something went wrong inside the service")
 }
 
 /// All that an answer by itself would say: the message, more where there is more, and the machine's word

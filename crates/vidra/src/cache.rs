@@ -305,7 +305,3 @@ fn is_trouble(error: &Error) -> bool {
 fn too_late() -> Error {
     Error::new(ErrorKind::Timeout, "YouTube did not answer in time")
 }
-
-fn bug(cause: &str) -> Error {
-    Error::new(ErrorKind::Internal, "Something went wrong inside the service").because(cause)
-}

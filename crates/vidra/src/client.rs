@@ -51,7 +51,7 @@ pub struct Vidra {
 }
 
 /// A deadline further off than this cannot be told from none, and could not be computed.
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+pub(crate) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 impl Vidra {
     /// Settings, to be changed where the defaults do not fit.

@@ -87,6 +87,12 @@ impl Error {
         })
     }
 
+    /// A mistake of ours: what it was is for the log alone.
+    pub(crate) fn bug(cause: impl fmt::Display) -> Self {
+        let message = "Something went wrong inside the service";
+        Self::new(ErrorKind::Internal, message).because(cause.to_string())
+    }
+
     /// An error that was kept, told again.
     pub(crate) fn retold(
         kind: ErrorKind,

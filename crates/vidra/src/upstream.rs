@@ -373,7 +373,6 @@ impl Fault {
     }
 
     fn bug(error: &impl fmt::Display) -> Self {
-        let message = "Something went wrong inside the service";
-        Self::lasting(Error::new(ErrorKind::Internal, message).because(error.to_string()))
+        Self::lasting(Error::bug(error))
     }
 }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::freshness::{Life, Resource};
 use super::store::Usage;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// An answer as JSON, and how it came about.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl Cached {
 
     /// Reads the JSON.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_slice(&self.body).map_err(|error| super::bug(&error.to_string()))
+        serde_json::from_slice(&self.body).map_err(Error::bug)
     }
 }
 

@@ -9,7 +9,8 @@ use tokio::time::{Instant, timeout_at};
 use super::flight::{self, Boarding, Deserted, Joined, Lead};
 use super::freshness::{Resource, State};
 use super::renewal::Renewal;
-use super::{Cache, Cached, Found, Key, Outcome, Want, bug, is_trouble, too_late};
+use super::{Cache, Cached, Found, Key, Outcome, Want, is_trouble, too_late};
+use crate::client::FOREVER;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transcript::reason::Reason;
 use crate::upstream::Cost;
@@ -94,7 +95,7 @@ impl Cache {
         };
         match timeout_at(deadline, ended).await {
             Ok(Ok(outcome)) => self.landed(key, outcome, how),
-            Ok(Err(_)) => Err(bug("those who asked ended without a word")),
+            Ok(Err(_)) => Err(Error::bug("those who asked ended without a word")),
             Err(_) => Err(too_late()),
         }
     }
@@ -161,9 +162,6 @@ impl Cache {
         self.flights.board(&key.text, patience, came_meanwhile)
     }
 }
-
-/// Longer than anything takes.
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How long those who wait for one who asks do so. Where many exchanges follow each other, it has a
 /// deadline of its own and is left to it.

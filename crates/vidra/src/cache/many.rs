@@ -10,8 +10,8 @@ use super::asking::patience;
 use super::flight::{Boarding, Joined, Lead};
 use super::freshness::State;
 use super::renewal::Renewal;
-use super::{Cache, Cached, Found, Key, Outcome, STALE_PATIENCE, Want, bug, is_trouble, too_late};
-use crate::error::Result;
+use super::{Cache, Cached, Found, Key, Outcome, STALE_PATIENCE, Want, is_trouble, too_late};
+use crate::error::{Error, Result};
 use crate::upstream::transport::BoxFuture;
 
 /// What becomes of one of many.
@@ -118,7 +118,7 @@ impl Cache {
         let patience = old.as_ref().map_or(deadline, |_| Instant::now() + STALE_PATIENCE);
         let asked = match timeout_at(patience, joined.landed()).await {
             Ok(Ok(outcome)) => self.landed(key, outcome, how),
-            Ok(Err(_)) => Err(bug("whoever asked ended without a word")),
+            Ok(Err(_)) => Err(Error::bug("whoever asked ended without a word")),
             Err(_) => Err(too_late()),
         };
         self.unless_trouble(key, asked, old)

@@ -34,7 +34,7 @@ pub(super) fn encode(error: &Error) -> Option<Bytes> {
 
 pub(super) fn decode(body: &[u8]) -> Error {
     let Ok(refusal) = serde_json::from_slice::<Refusal>(body) else {
-        return super::bug("a refusal that cannot be read");
+        return Error::bug("a refusal that cannot be read");
     };
     let kind = if refusal.is_forbidden { ErrorKind::Forbidden } else { ErrorKind::NotFound };
     let reason = refusal.reason.as_deref().and_then(Reason::from_code);

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::egress::{Egress, Egresses, Session};
 use super::retry::{RetryBudget, RetryPolicy};
 use super::transport::{Answer, Failure, Transport};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::ident::VideoId;
 use crate::transcript::clients::{Client, Clients};
 use crate::transcript::reason::Reason;
@@ -300,10 +300,7 @@ impl Errand<'_> {
 pub(crate) const ENGLISH: &str = "en-US,en;q=0.9";
 
 pub(crate) fn built(request: http::Result<Request<Bytes>>) -> Result<Request<Bytes>> {
-    request.map_err(|error| {
-        let message = "Something went wrong inside the service";
-        Error::new(ErrorKind::Internal, message).because(error.to_string())
-    })
+    request.map_err(Error::bug)
 }
 
 #[cfg(test)]
