@@ -57,7 +57,6 @@ fn config(folder: &Path, address: SocketAddr, upstream: SocketAddr) -> String {
         http {{
           access_log off;
           sendfile on;
-          tcp_nopush on;
           keepalive_requests 1000000000;
           open_file_cache max=100;
           client_body_temp_path {folder}/nginx-body;
