@@ -16,6 +16,7 @@ mod serve;
 mod typed_url;
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -61,11 +62,12 @@ impl App {
         Self(Arc::new(Parts { vidra, shelf, routes: typed_url::before_routing(routes) }))
     }
 
-    /// Answers a request: at once where the answer is ready, and else by way of the routes. Only the
-    /// latter is worth a future of its own.
+    /// Answers a request that came from `peer`: at once where the answer is ready, and else by way of
+    /// the routes. Only the latter is worth a future of its own.
     pub fn answer<B>(
         &self,
         request: Request<B>,
+        _peer: IpAddr,
     ) -> impl Future<Output = Response<Sent>> + Send + use<B>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,

@@ -33,9 +33,9 @@ pub async fn serve(
     let connections = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
     loop {
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "no connection could be taken");
                     tokio::time::sleep(BACK_OFF).await;
@@ -47,7 +47,8 @@ pub async fn serve(
         // Answers are written whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
         let app = app.clone();
-        let service = service_fn(move |request| app.answer(request).map(Ok::<_, Infallible>));
+        let service =
+            service_fn(move |request| app.answer(request, peer.ip()).map(Ok::<_, Infallible>));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)

@@ -12,14 +12,14 @@ use vidra::{ApiKey, Ask, InProcess, VideoId, Vidra};
 use vidra_server::{App, Config};
 use vidra_sim::Simulator;
 
-use crate::app::TestApp;
+use crate::app::{PEER, TestApp};
 
 /// Allocations, their bytes, and the length of the body of an answer that is there.
 fn of_hit(app: &TestApp, path: &str, header: (&str, &str)) -> (u64, u64, usize) {
     let request = Request::get(path).header(header.0, header.1).body(Body::empty()).unwrap();
     let mut length = 0;
     let measured = measure(|| {
-        let response = app.app.answer(request).now_or_never().expect("it waits for nobody");
+        let response = app.app.answer(request, PEER).now_or_never().expect("it waits for nobody");
         assert_eq!(response.headers()["x-cache"], "hit");
         let frame = response.into_body().frame().now_or_never().expect("it waits for nobody");
         length = frame.map_or(0, |frame| frame.unwrap().data_ref().map_or(0, |it| it.len()));
@@ -72,7 +72,7 @@ fn an_entry_takes_little_beyond_its_key_and_its_bodies() {
     let ask = async |id: &VideoId| vidra.ask(&Ask::Video(*id)).await.unwrap().body.len();
     let get = async |id: &VideoId| {
         let request = Request::get(format!("/api/video/{id}")).header("accept-encoding", "gzip");
-        let got = app.app.answer(request.body(Body::empty()).unwrap()).await;
+        let got = app.app.answer(request.body(Body::empty()).unwrap(), PEER).await;
         let is_gzip = got.headers().contains_key("content-encoding");
         let length = got.into_body().collect().await.unwrap().to_bytes().len();
         // What is not compressed is the body that was there already.

@@ -1,5 +1,7 @@
 //! The service over the simulator, without a socket.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
@@ -7,6 +9,9 @@ use serde_json::Value;
 use vidra::{ApiKey, InProcess, RetryPolicy, Vidra};
 use vidra_server::{App, Config};
 use vidra_sim::Simulator;
+
+/// Where the requests of tests come from.
+pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Simulator and service.
 pub(crate) struct TestApp {
@@ -69,7 +74,7 @@ impl TestApp {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Got {
-        let response = self.app.answer(request).await;
+        let response = self.app.answer(request, PEER).await;
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8(bytes.to_vec()).expect("every body is text");

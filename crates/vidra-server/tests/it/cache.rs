@@ -18,7 +18,7 @@ use vidra::{InProcess, Transport};
 use vidra_server::Config;
 use vidra_sim::{Action, Fault, Simulator};
 
-use crate::app::{Got, TestApp};
+use crate::app::{Got, PEER, TestApp};
 
 const VIDEO: &str = "/api/video/quirkNoLike";
 const IN_GRACE: Duration = Duration::from_secs(20 * 60);
@@ -38,7 +38,8 @@ async fn raw(
 ) -> (u16, Bytes, impl Fn(&str) -> String + use<>) {
     let request =
         headers.iter().fold(Request::get(path), |it, (name, value)| it.header(*name, *value));
-    let (head, body) = app.app.answer(request.body(Body::empty()).unwrap()).await.into_parts();
+    let (head, body) =
+        app.app.answer(request.body(Body::empty()).unwrap(), PEER).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     let header = move |name: &str| {
         head.headers.get(name).map_or(String::new(), |value| value.to_str().unwrap().to_owned())

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, timeout};
 use vidra_sim::{Action, Endpoint, Fault};
 
-use crate::app::TestApp;
+use crate::app::{PEER, TestApp};
 use crate::transcripts::{batch, event};
 
 const JSON: &str = "application/json";
@@ -36,7 +36,7 @@ async fn silent(from: u64) {
         .header("content-type", JSON);
     let body = json!({"concurrency": 1, "to": 2}).to_string();
     let started = Instant::now();
-    let response = app.app.answer(request.body(Body::from(body)).unwrap()).await;
+    let response = app.app.answer(request.body(Body::from(body)).unwrap(), PEER).await;
     assert_eq!(started.elapsed().as_secs(), 0, "it begins before there is a result");
     let mut body = response.into_body();
     let (mut signs, mut events) = (vec![], 0);

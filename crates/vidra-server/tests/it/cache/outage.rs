@@ -115,7 +115,7 @@ async fn what_is_ready_is_sent_while_everything_else_hangs() {
         };
         tokio::spawn(async move {
             let request = Request::get(path).body(Body::empty()).unwrap();
-            app.answer(request).await.status()
+            app.answer(request, PEER).await.status()
         })
     });
     let misses: Vec<_> = misses.collect();
