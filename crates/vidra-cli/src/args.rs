@@ -60,6 +60,35 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
+    /// A file with the chain of certificates as PEM: connections are encrypted
+    #[arg(long, env = "VIDRA_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// A file with the private key of the certificate as PEM
+    #[arg(long, env = "VIDRA_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// Speak HTTP/2 too, without encryption by prior knowledge
+    #[arg(long, env = "VIDRA_HTTP2", value_parser = FalseyValueParser::new())]
+    pub(crate) http2: bool,
+
+    /// The most connections together, as far as the system grants so many open files
+    #[arg(long, env = "VIDRA_MAX_CONNECTIONS", value_name = "COUNT", default_value_t = 10_000, value_parser = at_least_one)]
+    pub(crate) max_connections: usize,
+
+    /// The most connections from one address [default: 256, without limit from this machine]
+    #[arg(long, env = "VIDRA_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", value_parser = at_least_one)]
+    pub(crate) max_connections_per_address: Option<usize>,
+
+    /// How long a connection may lie idle between two requests; without a unit seconds
+    #[arg(long, env = "VIDRA_IDLE_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = seconds)]
+    pub(crate) idle_timeout: Duration,
+
+    /// How long new connections are still answered after the signal to stop, so that a load balancer
+    /// can take notice of /readyz; without a unit seconds
+    #[arg(long, env = "VIDRA_DRAIN_DELAY", value_name = "TIME", default_value = "1s", value_parser = drain_delay)]
+    pub(crate) drain_delay: Duration,
+
     /// Run against the built-in simulator: no key, no internet
     #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new())]
     pub(crate) demo: bool,
@@ -188,6 +217,17 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Duration::ZERO => Err("must not be 0".to_owned()),
         time => within_a_day(time),
     }
+}
+
+/// Within what the end takes in all.
+fn drain_delay(text: &str) -> Result<Duration, String> {
+    let time = time(text, "s")?;
+    if time <= Duration::from_secs(15) { Ok(time) } else { Err("at most 15 seconds".to_owned()) }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a whole number from 1 on".to_owned())
 }
 
 fn within_a_day(time: Duration) -> Result<Duration, String> {

@@ -2,6 +2,7 @@
 
 mod args;
 mod cache;
+mod files;
 mod log;
 mod serve;
 mod signals;

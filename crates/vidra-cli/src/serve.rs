@@ -7,25 +7,32 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use vidra::{
     ApiKey, Clients, InProcess, Network, Pace, Pacing, QuotaLimits, RetryPolicy, SearchBilling,
     Vidra,
 };
-use vidra_server::{App, Config};
+use vidra_server::{App, Config, Limits, Serving, Tls};
 use vidra_sim::{Kind, Simulator};
 
 use crate::args::{EgressPace, QuotaModel, ServeArgs};
-use crate::signals;
+use crate::files;
+use crate::signals::Signals;
 
 /// Where demo mode's simulator would be; no connection is ever made.
 const DEMO_URL: &str = "http://demo.invalid";
 const DEMO_KEY: &str = "demo-key";
+
+/// How long what is under way may take once the service has been told to stop. With what follows it is
+/// 25 seconds in all.
+const DRAIN: Duration = Duration::from_secs(22);
 
 /// How long the end waits for answers to be kept.
 const SETTLE: Duration = Duration::from_secs(2);
 
 /// Runs the service until it is told to stop.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
+    let serving = serving(args)?;
     let vidra = if args.demo { demo_client(args)? } else { client(args)? };
     let runtime =
         tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
@@ -36,24 +43,62 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         tracing::info!(%address, demo = args.demo, "listening");
         if args.demo {
-            print_tour(&format!("http://{address}"));
+            let scheme = if serving.tls.is_some() { "https" } else { "http" };
+            print_tour(&format!("{scheme}://{address}"));
         } else if !vidra.has_key() {
             tracing::warn!("no upstream key: set YOUTUBE_API_KEY or --api-key-file");
         }
-        let (stop, give_up) = signals::stop_and_give_up()?;
+        let signals = Signals::listen()?;
+        let stop = {
+            let first = signals.first();
+            async move {
+                first.await;
+                tracing::info!("stopping");
+            }
+        };
+        let give_up = {
+            let (first, second) = (signals.first(), signals.second());
+            async move {
+                first.await;
+                let _ = timeout(DRAIN, second).await;
+                tracing::warn!("stopped with requests under way");
+            }
+        };
         let config = Config {
             callers_may_refresh: !args.no_caller_refresh,
             ready_bytes: args.cache.ready_bytes(),
         };
         let app = App::new(vidra.clone(), config);
-        let served = vidra_server::serve(listener, app, stop, give_up).await;
+        vidra_server::serve(listener, app, serving, stop, give_up).await;
         // What was fetched last should be there after a restart.
-        let _ = tokio::time::timeout(SETTLE, vidra.settled()).await;
-        served.map_err(|error| format!("the service stopped: {error}"))
+        tokio::select! {
+            _ = timeout(SETTLE, vidra.settled()) => {}
+            () = signals.second() => {}
+        }
+        Ok::<_, String>(())
     })?;
     // Work on a blocking thread that hangs must not keep the process alive either.
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    runtime.shutdown_timeout(Duration::from_millis(500));
     Ok(())
+}
+
+/// How the service is put on its socket.
+fn serving(args: &ServeArgs) -> Result<Serving, String> {
+    let tls = match (&args.tls_cert, &args.tls_key) {
+        (Some(certificates), Some(key)) => Some(
+            Tls::from_files(certificates, key, args.http2).map_err(|why| format!("TLS: {why}"))?,
+        ),
+        _ => None,
+    };
+    let limits = Limits {
+        idle_timeout: args.idle_timeout,
+        connections: files::connections(args.max_connections),
+        connections_per_address: args.max_connections_per_address,
+        http2: args.http2,
+        drain_delay: args.drain_delay,
+        ..Limits::default()
+    };
+    Ok(Serving { limits, tls })
 }
 
 /// A client of the real platform, or of whatever `--data-api-url` names.

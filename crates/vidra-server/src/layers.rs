@@ -5,18 +5,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use axum::{Extension, Router};
 use bytes::Bytes;
 use http_body::Frame;
 use tower_http::catch_panic::CatchPanicLayer;
 use vidra::{Cost, Vidra};
 
 use crate::config::Config;
+use crate::drain::{self, Drain};
 use crate::ready::Shelf;
 use crate::typed_url::shown_path;
 use crate::{problem, reply};
@@ -24,9 +25,19 @@ use crate::{problem, reply};
 pub(crate) const QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
 
 /// Wraps the routes. The last layer added is the first to see a request.
-pub(crate) fn around(routes: Router, vidra: Vidra, shelf: Arc<Shelf>, config: Config) -> Router {
+pub(crate) fn around(
+    routes: Router,
+    vidra: Vidra,
+    shelf: Arc<Shelf>,
+    drain: &Drain,
+    config: Config,
+) -> Router {
     routes
-        // Innermost: it needs the handler's answer and nothing else.
+        // Innermost: handlers of streams, and of readiness, have to know.
+        .layer(Extension(drain.clone()))
+        // Around the handlers alone: what it says is an answer like theirs.
+        .layer(middleware::from_fn_with_state(drain.clone(), drain::within))
+        // It needs the handler's answer and nothing else.
         .layer(middleware::from_fn_with_state(shelf, reply::finished))
         // Inside the log, so that a bug is logged as the 500 that the caller sees.
         .layer(CatchPanicLayer::custom(problem::after_panic))

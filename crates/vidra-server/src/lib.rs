@@ -5,6 +5,7 @@
 //! to HTTP.
 
 mod config;
+mod drain;
 mod extract;
 mod layers;
 pub mod problem;
@@ -31,8 +32,9 @@ use tower::ServiceExt;
 use vidra::Vidra;
 
 pub use config::Config;
-pub use serve::serve;
+pub use serve::{Limits, Serving, Tls, serve};
 
+use drain::Drain;
 use ready::Shelf;
 
 /// The whole service. Cheap to clone.
@@ -42,6 +44,7 @@ pub struct App(Arc<Parts>);
 struct Parts {
     vidra: Vidra,
     shelf: Arc<Shelf>,
+    drain: Drain,
     routes: Router,
 }
 
@@ -58,8 +61,19 @@ impl App {
         let shelf = Arc::new(Shelf::new(config.ready_bytes));
         let (routes, document) = routes::routes();
         let routes = routes.with_state(document.into());
-        let routes = layers::around(routes, vidra.clone(), Arc::clone(&shelf), config);
-        Self(Arc::new(Parts { vidra, shelf, routes: typed_url::before_routing(routes) }))
+        let drain = Drain::default();
+        let routes = layers::around(routes, vidra.clone(), Arc::clone(&shelf), &drain, config);
+        Self(Arc::new(Parts { vidra, shelf, drain, routes: typed_url::before_routing(routes) }))
+    }
+
+    /// Begins the end: `/readyz` says so, streams are brought to theirs, and what takes too long is
+    /// answered with 503.
+    pub fn drain(&self) {
+        self.0.drain.begin();
+    }
+
+    fn drain_state(&self) -> Drain {
+        self.0.drain.clone()
     }
 
     /// Answers a request that came from `peer`: at once where the answer is ready, and else by way of
@@ -73,7 +87,7 @@ impl App {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        let Parts { vidra, shelf, routes } = &*self.0;
+        let Parts { vidra, shelf, routes, .. } = &*self.0;
         let (method, uri, headers) = (request.method(), request.uri(), request.headers());
         if let Some(ready) = shelf.answer(vidra, method, uri, headers) {
             return Either::Left(future::ready(ready.map(Sent::Left)));

@@ -63,6 +63,12 @@ impl Problem {
 }
 
 impl ErrorBody {
+    /// One without details.
+    pub(crate) fn plain(status: StatusCode, message: &str) -> Self {
+        let (code, message) = (status.as_u16(), message.to_owned());
+        Self { error: ErrorInfo { code, message, details: vec![] } }
+    }
+
     /// The body of an error of the library.
     pub(crate) fn of(error: &Error) -> Self {
         let status = status(error.kind());
@@ -81,8 +87,11 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let error = match self {
             Self::Http(status, message) => {
-                let error = ErrorInfo { code: status.as_u16(), message, details: vec![] };
-                return response(status, ErrorBody { error });
+                let mut response = response(status, ErrorBody::plain(status, &message));
+                if status == StatusCode::SERVICE_UNAVAILABLE {
+                    response.headers_mut().insert(header::RETRY_AFTER, 1.into());
+                }
+                return response;
             }
             Self::Failed(error) => error,
         };

@@ -4,14 +4,16 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::{Stream, StreamExt, TryStreamExt};
+use futures_util::future::{Either, select};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
 use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
 
+use crate::drain::{Drain, STOPPING, STREAMS_END_AFTER};
 use crate::extract::accepted;
 use crate::problem::{ErrorBody, Problem};
 
@@ -62,9 +64,11 @@ pub(crate) async fn whole(
 
 /// Sends events as they come, from the moment that the playlist is there: a caller sees that the work
 /// has begun, and a silent stream can say that it is alive. What fails before is an ordinary error.
+/// Where the service ends before the stream does, its last event says so.
 pub(crate) async fn streamed(
     events: impl Stream<Item = Result<BatchEvent>> + Send + 'static,
     form: Form,
+    drain: Drain,
 ) -> Result<Response, Problem> {
     let mut events = Box::pin(events);
     match events.next().await {
@@ -73,6 +77,9 @@ pub(crate) async fn streamed(
         Some(Ok(_)) | None => return Err(Problem::after_bug("a batch did not begin")),
     }
     let events = events.filter_map(|event| std::future::ready(Message::of(event)));
+    let events = until(events, Box::pin(drain.has_lasted(STREAMS_END_AFTER)), || {
+        Message::new("error", &ErrorBody::plain(StatusCode::SERVICE_UNAVAILABLE, STOPPING))
+    });
     let mut response = match form {
         Form::Sse => {
             let events = events
@@ -90,6 +97,21 @@ pub(crate) async fn streamed(
     };
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
+}
+
+/// The same until `end` resolves, with a last word then.
+fn until<T>(
+    events: impl Stream<Item = T> + Unpin,
+    end: impl Future<Output = ()> + Unpin,
+    last_word: fn() -> T,
+) -> impl Stream<Item = T> {
+    stream::unfold(Some((events, end)), move |rest| async move {
+        let (mut events, end) = rest?;
+        match select(events.next(), end).await {
+            Either::Left((event, end)) => Some((event?, Some((events, end)))),
+            Either::Right(((), _)) => Some((last_word(), None)),
+        }
+    })
 }
 
 /// What a stream says while entries wait for their turn.
@@ -112,7 +134,8 @@ pub(crate) enum BatchLine {
     Waiting(Waiting),
     /// Event `summary`: all is done. The last.
     Summary(BatchSummary),
-    /// Event `error`: the playlist could not be read to its end. The last, in place of the summary.
+    /// Event `error`: the playlist could not be read to its end, or the service stops. The last, in
+    /// place of the summary.
     Error(ErrorBody),
 }
 

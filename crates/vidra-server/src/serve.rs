@@ -1,69 +1,242 @@
-//! The service on a socket.
+//! The service on a socket: takes connections in within limits, and sees them off in the end.
+
+mod limits;
+mod patient;
+mod refusal;
+mod slots;
+mod tls;
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::pin::pin;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::FutureExt;
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Request, Response, Version};
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
+use hyper_util::rt::TokioIo;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::App;
+use crate::{App, Sent};
+use patient::{Activity, Busy, Patient};
+use slots::{Slot, Slots};
 
-/// How long a caller may take to send the head of a request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+pub use limits::Limits;
+pub use tls::Tls;
 
 /// How long to wait after the machine refused a connection: it is out of something that others have
 /// to give back.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
-/// Serves `app` until `shutdown` resolves, then lets what is under way finish, until `give_up`
-/// resolves: a client that never ends its request must not keep the process alive.
+/// How often the log says that.
+const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
+
+/// How the service is put on a socket.
+#[derive(Debug, Clone, Default)]
+pub struct Serving {
+    /// What callers may take up.
+    pub limits: Limits,
+    /// How connections are encrypted, where they are.
+    pub tls: Option<Tls>,
+}
+
+/// Serves `app` until `stop` resolves, then lets what is under way finish, until `give_up` resolves: a
+/// client that never ends its request must not keep the process alive.
+///
+/// After `stop`, whoever watches has to see that the service is not ready any more, and callers with a
+/// connection have to learn that they should open another one elsewhere. So connections are still
+/// taken in, for [`Limits::drain_delay`] and for as long as older ones have something under way.
 pub async fn serve(
     listener: TcpListener,
     app: App,
-    shutdown: impl Future<Output = ()>,
+    serving: Serving,
+    stop: impl Future<Output = ()>,
     give_up: impl Future<Output = ()>,
-) -> io::Result<()> {
-    let connections = GracefulShutdown::new();
-    let mut shutdown = pin!(shutdown);
-    loop {
-        let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    tracing::warn!(%error, "no connection could be taken");
-                    tokio::time::sleep(BACK_OFF).await;
-                    continue;
-                }
-            },
-            () = &mut shutdown => break,
-        };
-        // Answers are written whole; waiting for more to send would only delay them.
-        let _ = stream.set_nodelay(true);
-        let app = app.clone();
-        let service =
-            service_fn(move |request| app.answer(request, peer.ip()).map(Ok::<_, Infallible>));
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(TokioIo::new(stream), service);
-        let connection = connections.watch(connection);
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended early");
+) {
+    let delay = serving.limits.drain_delay;
+    let slots = Arc::new(Slots::new(&serving.limits));
+    let door = Door { listener, app: app.clone(), serving: Arc::new(serving), slots };
+    let older = GracefulShutdown::new();
+    door.take_in_until(stop, &older).await;
+
+    app.drain();
+    let newer = GracefulShutdown::new();
+    let ending = async {
+        let older_are_gone = async {
+            if older.count() > 0 {
+                sleep(delay).await;
             }
-        });
-    }
-    drop(listener);
+            older.shutdown().await;
+        };
+        door.take_in_until(older_are_gone, &newer).await;
+        door.take_in_who_waits(&newer).await;
+        drop(door);
+        newer.shutdown().await;
+    };
     tokio::select! {
-        () = connections.shutdown() => {}
+        () = ending => {}
         () = give_up => {}
     }
-    Ok(())
+}
+
+/// Where connections come in.
+struct Door {
+    listener: TcpListener,
+    app: App,
+    serving: Arc<Serving>,
+    slots: Arc<Slots>,
+}
+
+impl Door {
+    async fn take_in_until(&self, end: impl Future<Output = ()>, connections: &GracefulShutdown) {
+        let mut end = pin!(end);
+        let mut complained: Option<Instant> = None;
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut end => return,
+                accepted = self.listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => self.take_in(stream, peer, connections.watcher()),
+                // Theirs: they left while they waited.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) => {
+                    if complained.is_none_or(|since| since.elapsed() >= COMPLAIN_EVERY) {
+                        tracing::warn!(%error, "no connection can be taken in");
+                        complained = Some(Instant::now());
+                    }
+                    tokio::select! {
+                        () = &mut end => return,
+                        () = sleep(BACK_OFF) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whoever is in the line when the door closes would be cut off.
+    async fn take_in_who_waits(&self, connections: &GracefulShutdown) {
+        while let Ok(Ok((stream, peer))) = timeout(Duration::ZERO, self.listener.accept()).await {
+            self.take_in(stream, peer, connections.watcher());
+        }
+    }
+
+    fn take_in(&self, stream: TcpStream, peer: SocketAddr, watcher: Watcher) {
+        // Answers are written whole; waiting for more to send would only delay them.
+        let _ = stream.set_nodelay(true);
+        let peer = peer.ip().to_canonical();
+        let slot = match Slots::take(&self.slots, peer) {
+            Ok(slot) => slot,
+            Err(full) => {
+                tracing::debug!(%peer, ?full, "a connection is turned away");
+                // Within an encrypted one nothing can be said before the handshake.
+                if self.serving.tls.is_none() {
+                    self.slots.turn_away(stream, full);
+                }
+                return;
+            }
+        };
+        let connection = Connection {
+            app: self.app.clone(),
+            serving: Arc::clone(&self.serving),
+            peer,
+            _slot: slot,
+        };
+        tokio::spawn(connection.run(stream, watcher));
+    }
+}
+
+/// A caller's connection, for as long as it lasts.
+struct Connection {
+    app: App,
+    serving: Arc<Serving>,
+    peer: IpAddr,
+    _slot: Slot,
+}
+
+impl Connection {
+    async fn run(self, stream: TcpStream, watcher: Watcher) {
+        let Some(tls) = &self.serving.tls else { return self.serve(stream, watcher).await };
+        let handshake = timeout(self.serving.limits.head_timeout, tls.accept(stream));
+        match handshake.await {
+            Ok(Ok(stream)) => self.serve(stream, watcher).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
+            Err(_) => tracing::debug!("a handshake took too long"),
+        }
+    }
+
+    async fn serve<S>(&self, stream: S, watcher: Watcher)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let limits = &self.serving.limits;
+        let activity = Arc::new(Activity::new(self.app.drain_state()));
+        let stream = TokioIo::new(Patient::new(stream, limits, Arc::clone(&activity)));
+        let (app, peer) = (self.app.clone(), self.peer);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let busy = Activity::begin(&activity);
+            let version = request.version();
+            let answer = app.answer(request, peer);
+            async move { Ok::<_, Infallible>(sent(answer.await, version, busy)) }
+        });
+        let ended = if limits.http2 {
+            let builder = limits.http2_builder();
+            let connection = builder.serve_connection(stream, service).into_owned();
+            watcher.watch(connection).await.map_err(|error| error.to_string())
+        } else {
+            let mut builder = http1::Builder::new();
+            builder.max_header_size(limits.head_bytes);
+            let connection = builder.serve_connection(stream, service);
+            watcher.watch(connection).await.map_err(|error| error.to_string())
+        };
+        if let Err(error) = ended {
+            tracing::debug!(error, "a connection ended early");
+        }
+    }
+}
+
+/// An answer on its way out. In the end it is the last on its connection.
+fn sent(mut response: Response<Sent>, version: Version, busy: Busy) -> Response<Sending> {
+    if busy.is_draining() && version < Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response.map(|body| Sending { body, _busy: busy })
+}
+
+/// A body, and that its connection is busy with it.
+struct Sending {
+    body: Sent,
+    _busy: Busy,
+}
+
+impl Body for Sending {
+    type Data = Bytes;
+    type Error = <Sent as Body>::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -1,11 +1,14 @@
 //! The service itself: quota, health, readiness.
 
 use axum::Extension;
+use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vidra::cache::store::Usage;
 use vidra::{Addresses, Counts, Quota, Resource, Vidra};
 
+use crate::drain::{Drain, STOPPING};
+use crate::problem::{ErrorBody, Problem};
 use crate::reply::{Answer, Reply};
 
 /// What is left of the day's quota. Asks nobody.
@@ -137,9 +140,18 @@ pub(super) async fn get_health() -> Reply<Health> {
 /// The service takes requests.
 #[utoipa::path(
     get, path = "/readyz", tag = "Service",
-    responses((status = 200, description = "It takes requests; `degraded` names what does not work", body = Health))
+    responses(
+        (status = 200, description = "It takes requests; `degraded` names what does not work", body = Health),
+        (status = 503, description = "It is stopping", body = ErrorBody, example = json!({"error": {"code": 503, "message": "The service is stopping; ask again in a moment", "details": []}}))
+    )
 )]
-pub(super) async fn get_readiness(Extension(vidra): Extension<Vidra>) -> Reply<Health> {
+pub(super) async fn get_readiness(
+    Extension(vidra): Extension<Vidra>,
+    Extension(drain): Extension<Drain>,
+) -> Answer<Health> {
+    if drain.has_begun() {
+        return Err(Problem::Http(StatusCode::SERVICE_UNAVAILABLE, STOPPING.to_owned()));
+    }
     let quota = vidra.quota().await;
     let is_spent =
         quota.is_ok_and(|quota| quota.buckets.iter().any(|bucket| bucket.remaining == 0));
@@ -152,7 +164,7 @@ pub(super) async fn get_readiness(Extension(vidra): Extension<Vidra>) -> Reply<H
     ];
     let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so);
     let degraded = degraded.map(|(_, what)| what.to_owned()).chain(lost(vidra.addresses()));
-    Reply(Health { status: "ready", degraded: degraded.collect() })
+    Ok(Reply(Health { status: "ready", degraded: degraded.collect() }))
 }
 
 /// The addresses that transcripts cannot be asked for from.

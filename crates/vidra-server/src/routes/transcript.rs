@@ -10,6 +10,7 @@ use vidra::{
     TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
 };
 
+use crate::drain::Drain;
 use crate::extract::{Id, JsonBody, Query, accepted};
 use crate::problem::{AskErrors, BatchErrors, BodyErrors, Problem, TranscriptErrors};
 use crate::progress::{self, BatchLine, Form};
@@ -119,6 +120,7 @@ pub(super) struct PlaylistTranscripts {
 )]
 pub(super) async fn get_playlist_transcripts(
     Extension(vidra): Extension<Vidra>,
+    Extension(drain): Extension<Drain>,
     Id(id): Id<PlaylistId>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
@@ -130,7 +132,7 @@ pub(super) async fn get_playlist_transcripts(
             let (summary, results) = progress::whole(events).await?;
             Ok(Reply(PlaylistTranscripts { summary, results }).into_response())
         }
-        form => progress::streamed(events, form).await,
+        form => progress::streamed(events, form, drain).await,
     }
 }
 

@@ -1,13 +1,16 @@
 //! The service over the simulator, without a socket.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::future::{Future, pending};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use vidra::{ApiKey, InProcess, RetryPolicy, Vidra};
-use vidra_server::{App, Config};
+use vidra_server::{App, Config, Serving};
 use vidra_sim::Simulator;
 
 /// Where the requests of tests come from.
@@ -58,6 +61,23 @@ impl TestApp {
             .transport(InProcess(sim.clone()))
             .retry(RetryPolicy { retries: 0, ..RetryPolicy::default() });
         Self { sim, app: App::new(change(builder).build(), config) }
+    }
+
+    /// Behind a listener, for as long as the test.
+    pub(crate) async fn listening(&self) -> SocketAddr {
+        self.served(Serving::default(), pending()).await.0
+    }
+
+    /// Behind a listener until `stop`; the task ends when the service has.
+    pub(crate) async fn served(
+        &self,
+        serving: Serving,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> (SocketAddr, JoinHandle<()>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = self.app.clone();
+        (address, tokio::spawn(vidra_server::serve(listener, app, serving, stop, pending())))
     }
 
     pub(crate) async fn get(&self, path: &str) -> Got {

@@ -4,6 +4,8 @@ mod allocations;
 mod answers;
 mod app;
 mod cache;
+mod connections;
+mod drain;
 mod errors;
 mod hostile;
 mod openapi;

@@ -1,6 +1,6 @@
 //! Batches that take their time: signs of life, errors in the middle, callers who hang up.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -8,7 +8,7 @@ use axum::http::Request;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 use vidra_sim::{Action, Endpoint, Fault};
 
@@ -60,7 +60,7 @@ async fn the_head_is_sent_when_the_playlist_is_there() {
     for accept in [NDJSON, SSE] {
         let app = TestApp::new();
         app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
-        let mut caller = call(listening(&app).await, accept, "PLsize50").await;
+        let mut caller = call(app.listening().await, accept, "PLsize50").await;
         read_until(&mut caller, &format!("content-type: {accept}\r\n")).await;
     }
 }
@@ -119,7 +119,7 @@ async fn a_playlist_that_breaks_off_is_an_error_at_the_end_of_the_stream() {
 async fn a_stream_that_ends_in_an_error_ends_in_good_order() {
     for (accept, last) in [(NDJSON, "{\"error\":"), (SSE, "event: error\n")] {
         let app = breaking_off();
-        let mut caller = call(listening(&app).await, accept, "PLsize500").await;
+        let mut caller = call(app.listening().await, accept, "PLsize500").await;
         let mut answer = String::new();
         caller.read_to_string(&mut answer).await.unwrap();
         let (_, rest) = answer.split_once(last).expect("an error");
@@ -134,7 +134,7 @@ async fn a_caller_who_hangs_up_ends_the_work() {
         let app = TestApp::new();
         // After that many the player never answers, so calls end only when they are let go of.
         app.sim.inject(Fault::on(Endpoint::Player, Action::Hang).from_call(results + 1));
-        let mut caller = call(listening(&app).await, accept, "PLsize50").await;
+        let mut caller = call(app.listening().await, accept, "PLsize50").await;
         let hanging = app.sim.until(|record| {
             record.calls_to(Endpoint::Player) == results + 3 && record.in_flight == 3
         });
@@ -155,7 +155,7 @@ async fn a_caller_who_hangs_up_while_the_playlist_is_read_ends_that() {
     for accept in [JSON, NDJSON, SSE] {
         let app = TestApp::new();
         app.sim.inject(Fault::on(Endpoint::PlaylistItems, Action::Hang));
-        let caller = call(listening(&app).await, accept, "PLsize50").await;
+        let caller = call(app.listening().await, accept, "PLsize50").await;
         timeout(SOON, app.sim.until(|record| record.in_flight == 1)).await.unwrap();
         drop(caller);
         timeout(SOON, app.sim.until(|record| record.in_flight == 0)).await.expect(accept);
@@ -165,15 +165,6 @@ async fn a_caller_who_hangs_up_while_the_playlist_is_read_ends_that() {
 
 /// Far more than it takes, and less than the platform is given to answer.
 const SOON: Duration = Duration::from_secs(5);
-
-/// The service behind a listener, for as long as the test.
-async fn listening(app: &TestApp) -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let forever = std::future::pending;
-    tokio::spawn(vidra_server::serve(listener, app.app.clone(), forever(), forever()));
-    address
-}
 
 /// A caller who asks for the transcripts of a playlist.
 async fn call(service: SocketAddr, accept: &str, playlist: &str) -> TcpStream {

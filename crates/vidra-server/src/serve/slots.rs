@@ -1,0 +1,153 @@
+//! How many connections there may be, together and from one address.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::{Limits, refusal};
+
+/// From one address that is not this machine, where nothing else was said.
+const USUAL_PER_ADDRESS: usize = 256;
+
+/// How many are told together that there is no place; others are told nothing.
+const MOST_FAREWELLS: usize = 64;
+
+/// How long such a one may take to read it.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// The places that there are.
+pub(super) struct Slots {
+    most: usize,
+    most_per_address: Option<usize>,
+    taken: Mutex<Taken>,
+    farewells: Arc<Semaphore>,
+}
+
+#[derive(Default)]
+struct Taken {
+    all: usize,
+    by_address: HashMap<IpAddr, usize>,
+}
+
+/// A place, until it is dropped.
+pub(super) struct Slot {
+    slots: Arc<Slots>,
+    address: IpAddr,
+}
+
+/// Why there is no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Full {
+    Altogether,
+    ForAddress,
+}
+
+impl Slots {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            most: limits.connections,
+            most_per_address: limits.connections_per_address,
+            taken: Mutex::default(),
+            farewells: Arc::new(Semaphore::new(MOST_FAREWELLS)),
+        }
+    }
+
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Slot, Full> {
+        let mut taken = self.lock();
+        if taken.all >= self.most {
+            return Err(Full::Altogether);
+        }
+        let most = self.most_per_address.unwrap_or(match address.is_loopback() {
+            true => usize::MAX,
+            false => USUAL_PER_ADDRESS,
+        });
+        let from_there = taken.by_address.entry(address).or_default();
+        if *from_there >= most {
+            return Err(Full::ForAddress);
+        }
+        *from_there += 1;
+        taken.all += 1;
+        Ok(Slot { slots: Arc::clone(self), address })
+    }
+
+    /// Tells one who is turned away why, as far as that takes nothing from others.
+    pub(super) fn turn_away(&self, mut stream: TcpStream, full: Full) {
+        let Ok(place) = Arc::clone(&self.farewells).try_acquire_owned() else { return };
+        let (status, message) = match full {
+            Full::Altogether => (StatusCode::SERVICE_UNAVAILABLE, "The service is busy"),
+            Full::ForAddress => {
+                (StatusCode::TOO_MANY_REQUESTS, "Too many connections from your address")
+            }
+        };
+        tokio::spawn(async move {
+            let telling = async {
+                stream.write_all(&refusal::written(status, message)).await?;
+                stream.shutdown().await?;
+                // To close before everything has been read would take back what was said.
+                let mut unread = [0; 1024];
+                while stream.read(&mut unread).await? > 0 {}
+                std::io::Result::Ok(())
+            };
+            let _ = timeout(FAREWELL, telling).await;
+            drop(place);
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut taken = self.slots.lock();
+        taken.all -= 1;
+        if let Some(from_there) = taken.by_address.get_mut(&self.address) {
+            *from_there -= 1;
+            if *from_there == 0 {
+                taken.by_address.remove(&self.address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slots(connections: usize, connections_per_address: Option<usize>) -> Arc<Slots> {
+        Arc::new(Slots::new(&Limits { connections, connections_per_address, ..Limits::default() }))
+    }
+
+    #[test]
+    fn a_place_that_is_given_back_is_there_for_the_next() {
+        let slots = slots(3, Some(2));
+        let [here, there] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().unwrap());
+        let first = slots.take(here).ok().unwrap();
+        let _second = slots.take(here).ok().unwrap();
+        assert_eq!(slots.take(here).err(), Some(Full::ForAddress));
+        let third = slots.take(there).ok().unwrap();
+        assert_eq!(slots.take(there).err(), Some(Full::Altogether));
+        drop(first);
+        assert!(slots.take(here).is_ok());
+        drop(third);
+        assert_eq!(slots.lock().by_address.len(), 1, "nothing is kept of those who left");
+    }
+
+    #[test]
+    fn a_proxy_on_this_machine_stands_for_many() {
+        let slots = slots(10_000, None);
+        for (address, places) in [("127.0.0.1", 10_000), ("::1", 10_000), ("10.0.0.1", 256)] {
+            let address = address.parse().unwrap();
+            let taken: Vec<_> = std::iter::from_fn(|| slots.take(address).ok()).collect();
+            assert_eq!(taken.len(), places, "{address}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The end of the service: it is told at once, and nobody is cut off without a word.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, advance, timeout};
+use vidra_server::{Limits, Serving};
+use vidra_sim::{Action, Endpoint, Fault};
+
+use crate::app::TestApp;
+
+const LONG: Duration = Duration::from_secs(10);
+
+#[tokio::test(start_paused = true)]
+async fn readiness_ends_at_once_and_answers_go_on() {
+    let app = TestApp::new();
+    assert_eq!(app.get("/readyz").await.status, 200);
+    app.sim.set_latency(Duration::from_secs(8));
+    app.app.drain();
+    let got = app.get("/readyz").await;
+    assert_eq!(got.problem(503).0, "The service is stopping; ask again in a moment");
+    assert_eq!(got.header("retry-after"), Some("1"));
+    assert_eq!(app.get("/healthz").await.status, 200);
+    assert_eq!(app.get("/api/video/quirkNoLike").await.status, 200, "it takes 8 seconds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_takes_too_long_is_told_so() {
+    let app = TestApp::new();
+    app.sim.inject(Fault::on(Endpoint::Videos, Action::Hang));
+    let begun = Instant::now();
+    app.app.drain();
+    let got = app.get("/api/video/quirkNoLike").await;
+    // The platform's 10 seconds are over before; with retries it would be more than there is.
+    assert!(matches!(got.status.as_u16(), 503 | 504), "{}", got.text);
+    assert!(begun.elapsed() <= Duration::from_secs(21), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_with_a_last_event() {
+    for (accept, last) in [
+        ("application/x-ndjson", "{\"error\":{\"code\":503,"),
+        ("text/event-stream", "event: error\nid: "),
+    ] {
+        let app = TestApp::new();
+        app.sim.inject(Fault::on(Endpoint::Player, Action::Delay { millis: 4_000 }));
+        let request = axum::http::Request::post("/api/playlist/PLsize50/transcript")
+            .header("accept", accept)
+            .header("content-type", "application/json")
+            .body(axum::body::Body::from(json!({"concurrency": 1}).to_string()))
+            .unwrap();
+        let ending = app.app.clone();
+        tokio::spawn(async move {
+            advance(Duration::from_secs(9)).await;
+            ending.drain();
+        });
+        let begun = Instant::now();
+        let got = app.send(request).await;
+        assert_eq!(got.status, 200);
+        let lasted = begun.elapsed();
+        assert!(lasted < Duration::from_secs(20), "{lasted:?}");
+        let tail = &got.text[got.text.rfind(last).expect(&got.text)..];
+        assert!(tail.contains("The service is stopping"), "{tail}");
+        assert!(!got.text.contains("\"totalVideos\""), "there is no summary: {}", got.text);
+    }
+}
+
+#[tokio::test]
+async fn connections_end_after_their_answer_and_new_ones_are_told() {
+    let app = TestApp::new();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let limits = Limits { drain_delay: Duration::ZERO, ..Limits::default() };
+    let stopped = async { drop(stopped.await) };
+    let (address, ended) = app.served(Serving { limits, tls: None }, stopped).await;
+
+    app.sim.inject(Fault::on(Endpoint::Videos, Action::Delay { millis: 700 }));
+    let mut slow = TcpStream::connect(address).await.unwrap();
+    let ask = "GET /api/video/quirkNoLike HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    slow.write_all(ask.as_bytes()).await.unwrap();
+    timeout(LONG, app.sim.until(|record| record.in_flight == 1)).await.unwrap();
+
+    stop.send(()).unwrap();
+    // Others are still answered, on connections that end behind it.
+    let readiness = async {
+        loop {
+            let mut other = TcpStream::connect(address).await.unwrap();
+            other.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+            let mut said = String::new();
+            other.read_to_string(&mut said).await.unwrap();
+            if said.starts_with("HTTP/1.1 503") {
+                return said;
+            }
+        }
+    };
+    let said = timeout(LONG, readiness).await.unwrap();
+    assert!(said.contains("\r\nconnection: close\r\n"), "{said}");
+
+    let mut said = String::new();
+    timeout(LONG, slow.read_to_string(&mut said)).await.unwrap().unwrap();
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+    timeout(LONG, ended).await.unwrap().unwrap();
+    assert!(TcpStream::connect(address).await.is_err(), "the door is closed");
+}
