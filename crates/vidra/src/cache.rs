@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::ask::Ask;
 use crate::error::{Error, ErrorKind, Result};
-use crate::upstream::Cost;
+use crate::upstream::Scope;
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Place;
 use answer::Tally;
@@ -102,22 +102,20 @@ impl Cache {
     /// The one way through: fresh, stale and renewed, joined or led.
     ///
     /// `fetch` is run as a task of its own, because a caller who leaves must not end it for the others
-    /// who wait, and is told on whose bill. It ends in time by itself; `deadline` is for those who wait
-    /// for somebody else, who may have more time.
+    /// who wait, and is told for whom it asks. It ends in time by itself; the deadline of `asker` is for
+    /// those who wait for somebody else, who may have more time.
     pub(crate) async fn get_or_fetch(
         self: &Arc<Self>,
         key: Key,
-        want: Want,
-        deadline: Instant,
-        cost: &Cost,
-        fetch: impl Fn(Cost) -> BoxFuture<'static, Result<Bytes>>,
+        asker: &Scope,
+        fetch: impl Fn(Scope) -> BoxFuture<'static, Result<Bytes>>,
     ) -> Result<Cached> {
         let found = self.find(&key).await;
-        let asked = match (&found, want) {
+        let asked = match (&found, asker.want) {
             (Some(found), Want::Usual) => match found.state() {
                 State::Fresh => return self.serve(&key, found, Outcome::Hit),
                 State::Grace => {
-                    self.renew(&key, &fetch);
+                    self.renew(&key, asker, &fetch);
                     return self.serve(&key, found, Outcome::Stale);
                 }
                 _ => {
@@ -126,11 +124,11 @@ impl Cache {
                     else {
                         return self.serve(&key, found, Outcome::Stale);
                     };
-                    let flying = self.fly(&key, want, deadline, cost, &fetch, Some(renewal));
+                    let flying = self.fly(&key, asker, &fetch, Some(renewal));
                     timeout(STALE_PATIENCE, flying).await.unwrap_or_else(|_| Err(too_late()))
                 }
             },
-            _ => self.fly(&key, want, deadline, cost, &fetch, None).await,
+            _ => self.fly(&key, asker, &fetch, None).await,
         };
         self.unless_trouble(&key, asked, found)
     }

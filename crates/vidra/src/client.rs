@@ -26,10 +26,10 @@ use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::selection::{Selected, Selection};
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
 use crate::upstream::egress::Addresses;
-use crate::upstream::quota::Quota;
+use crate::upstream::quota::{Allowance, Quota};
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Web;
-use crate::upstream::{Cost, Gathers, Scope, Upstream};
+use crate::upstream::{Bill, Cost, Gathers, Scope, Upstream};
 use crate::video::{self, Video, VideoTitle};
 
 /// A client of the platform. Cheap to clone; clones share connections, cache, ledger and retry budget.
@@ -46,8 +46,8 @@ pub struct Vidra {
     batch_deadline: Duration,
     /// Whether the small search bucket may be used where nothing cheaper finds a channel.
     search: bool,
-    /// What the operations of this handle have cost together.
-    cost: Cost,
+    /// Who pays for the operations of this handle, and what they have cost together.
+    bill: Bill,
 }
 
 /// A deadline further off than this cannot be told from none, and could not be computed.
@@ -61,12 +61,21 @@ impl Vidra {
 
     /// A handle whose bill starts at zero: what is asked through it is counted in [`Vidra::cost`].
     pub fn metered(&self) -> Self {
-        Self { cost: Cost::default(), ..self.clone() }
+        let bill = Bill { cost: Cost::default(), ..self.bill.clone() };
+        Self { bill, ..self.clone() }
+    }
+
+    /// A handle whose operations are paid from `allowance`. Once that is used up, they fail with
+    /// [`ErrorKind::QuotaExhausted`](crate::ErrorKind::QuotaExhausted) where they would have to ask; what
+    /// is known is still given, however stale. What others asked for costs nothing.
+    pub fn on_allowance(&self, allowance: Allowance) -> Self {
+        let bill = Bill { allowance: Some(allowance), ..self.bill.clone() };
+        Self { bill, ..self.clone() }
     }
 
     /// What the operations of this handle and its clones have cost so far.
     pub fn cost(&self) -> &Cost {
-        &self.cost
+        &self.bill.cost
     }
 
     /// Whether there is a key to the Data API. It may still be rejected.
@@ -86,13 +95,12 @@ impl Vidra {
 
     /// The answer to `ask` as JSON, from the cache or from the platform.
     pub async fn ask(&self, ask: &Ask) -> Result<Cached> {
-        let deadline = self.scope().deadline;
-        let fetch = |cost| -> BoxFuture<'static, Result<Bytes>> {
-            let scope = Scope { cost, ..self.scope() };
+        let scope = self.scope();
+        let fetch = |scope| -> BoxFuture<'static, Result<Bytes>> {
             let means = Means { scope, web: Arc::clone(&self.web), search: self.search };
             Box::pin(ask.clone().fetch(means))
         };
-        self.cache.get_or_fetch(ask.key(), self.want, deadline, &self.cost, fetch).await
+        self.cache.get_or_fetch(ask.key(), &scope, fetch).await
     }
 
     /// What the cache holds, and what it was good for.
@@ -261,7 +269,7 @@ impl Vidra {
             gathers: Arc::clone(&self.gathers),
             want: self.want,
             deadline: Instant::now() + self.deadline.min(FOREVER),
-            cost: self.cost.clone(),
+            bill: self.bill.clone(),
         }
     }
 }

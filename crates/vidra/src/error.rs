@@ -21,7 +21,7 @@ pub enum ErrorKind {
     NotFound,
     /// It exists and the platform does not show it: comments disabled, private playlist.
     Forbidden,
-    /// The day's units are spent. [`Error::retry_after`] is the time to the reset.
+    /// The day's units are spent, or the caller's share of them. [`Error::retry_after`] is the time to the reset.
     QuotaExhausted,
     /// The platform asked us to slow down, also after retries.
     RateLimited,
@@ -51,6 +51,8 @@ struct Inner {
     retry_after: Option<Duration>,
     /// Why a transcript could not be had, where that is what failed.
     reason: Option<Reason>,
+    /// Whether it is about whoever asked, so that it is nobody else's failure.
+    is_of_the_asker: bool,
     /// What the platform or the network said; for the log, never for the caller.
     cause: Option<String>,
 }
@@ -64,6 +66,7 @@ impl Error {
             details: vec![],
             retry_after: None,
             reason: None,
+            is_of_the_asker: false,
             cause: None,
         };
         Self { inner: Arc::new(inner) }
@@ -113,6 +116,15 @@ impl Error {
     /// Adds a line that says what to do about it.
     pub(crate) fn hint(self, hint: &str) -> Self {
         self.with(|inner| inner.details.push(hint.to_owned()))
+    }
+
+    /// Marks it as about whoever asked: it is told to nobody else and not remembered.
+    pub(crate) fn of_the_asker(self) -> Self {
+        self.with(|inner| inner.is_of_the_asker = true)
+    }
+
+    pub(crate) fn is_of_the_asker(&self) -> bool {
+        self.inner.is_of_the_asker
     }
 
     pub(crate) fn because(self, cause: impl Into<String>) -> Self {

@@ -85,7 +85,7 @@ pub use transcript::{
 };
 pub use upstream::egress::Addresses;
 pub use upstream::pace::Pace;
-pub use upstream::quota::{Quota, QuotaLimits, SearchBilling};
+pub use upstream::quota::{Allowance, Bucket, Quota, QuotaLimits, SearchBilling, Spending};
 pub use upstream::retry::RetryPolicy;
 pub use upstream::transport::{InProcess, Network, Transport};
 pub use upstream::{ApiKey, Cost};

@@ -3,6 +3,7 @@
 //! Everything above this module says *what* to ask for as a `Call`; this module decides when and
 //! how often, and is the only place where errors of the platform are made.
 
+mod bill;
 pub mod call;
 mod classify;
 pub(crate) mod egress;
@@ -17,7 +18,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -33,12 +34,16 @@ use crate::channel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::VideoId;
 use crate::video::{self, Video};
+use bill::Refused;
 use call::Call;
 use classify::Fault;
 use quota::{Bucket, Charge, Ledger, Quota, Spent};
 use retry::{RetryBudget, RetryPolicy};
 use transport::{Answer, Failure, Transport};
 use wire::List;
+
+pub(crate) use bill::Bill;
+pub use bill::Cost;
 
 /// The server's own key to the Data API. Printing it in any way gives `***`.
 #[derive(Clone)]
@@ -110,25 +115,6 @@ enum Unanswered {
     TooLate,
 }
 
-/// The upstream units that something has cost so far. Clones share the count.
-#[derive(Debug, Clone, Default)]
-pub struct Cost(Arc<AtomicU32>);
-
-impl Cost {
-    /// The units so far.
-    pub fn units(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn add(&self, units: u32) {
-        self.0.fetch_add(units, Ordering::Relaxed);
-    }
-
-    fn subtract(&self, units: u32) {
-        self.0.fetch_sub(units, Ordering::Relaxed);
-    }
-}
-
 /// One request of a caller on its way through: all its calls share a deadline and a bill.
 #[derive(Clone)]
 pub(crate) struct Scope {
@@ -137,7 +123,7 @@ pub(crate) struct Scope {
     pub(crate) gathers: Arc<Gathers>,
     pub(crate) want: Want,
     pub(crate) deadline: Instant,
-    pub(crate) cost: Cost,
+    pub(crate) bill: Bill,
 }
 
 /// Single lookups that are gathered into calls of fifty.
@@ -193,8 +179,9 @@ impl Scope {
         let outcome = self.exchange(request, call).await;
         match outcome {
             Err(Unanswered::NotSent(failure)) => {
-                self.cost.subtract(charge.cost);
-                self.with_ledger(call, move |ledger, now| ledger.refund(&charge, now)).await?;
+                let bill = self.bill.clone();
+                let refund = move |ledger: &Ledger, now| bill.refund(ledger, &charge, now);
+                self.with_ledger(call, refund).await?;
                 Err(self.fault_of(&failure, call))
             }
             Err(Unanswered::Sent(failure)) => Err(self.fault_of(&failure, call)),
@@ -250,12 +237,13 @@ impl Scope {
     }
 
     async fn charge(&self, call: &Call) -> Result<Charge, Fault> {
-        let (bucket, cost) = (call.endpoint.bucket(), self.cost.clone());
+        let (bucket, bill) = (call.endpoint.bucket(), self.bill.clone());
         // Ledger and bill in one step: this future may be dropped while the ledger is at work.
-        let charge = move |ledger: &Ledger, now| {
-            ledger.charge(bucket, now).inspect(|charge| cost.add(charge.cost))
-        };
-        self.with_ledger(call, charge).await?.map_err(Fault::spent)
+        let charge = move |ledger: &Ledger, now| bill.charge(ledger, bucket, now);
+        self.with_ledger(call, charge).await?.map_err(|refused| match refused {
+            Refused::ByTheLedger(spent) => Fault::spent(spent),
+            Refused::ByTheAllowance(spent) => Fault::share_spent(spent),
+        })
     }
 
     /// What is left of the day.
@@ -351,15 +339,13 @@ impl Fault {
         Self::lasting(error.hint(hint))
     }
 
-    fn spent(Spent { bucket, resets_in }: Spent) -> Self {
-        let what = match bucket {
-            Bucket::Default => "quota",
-            Bucket::Search => "search quota",
-        };
-        let message =
-            format!("The day's YouTube {what} is used up; it is renewed at midnight Pacific time");
-        let error = Error::new(ErrorKind::QuotaExhausted, message);
-        Self::lasting(error.retry_in(Some(resets_in)))
+    fn spent(spent: Spent) -> Self {
+        Self::lasting(used_up("The", spent))
+    }
+
+    /// Of one caller: the others have theirs.
+    fn share_spent(spent: Spent) -> Self {
+        Self::lasting(used_up("Your share of the", spent).of_the_asker())
     }
 
     fn timeout(call: &Call) -> Self {
@@ -375,4 +361,14 @@ impl Fault {
     fn bug(error: &impl fmt::Display) -> Self {
         Self::lasting(Error::bug(error))
     }
+}
+
+fn used_up(whose: &str, Spent { bucket, resets_in }: Spent) -> Error {
+    let what = match bucket {
+        Bucket::Default => "quota",
+        Bucket::Search => "search quota",
+    };
+    let message =
+        format!("{whose} day's YouTube {what} is used up; it is renewed at midnight Pacific time");
+    Error::new(ErrorKind::QuotaExhausted, message).retry_in(Some(resets_in))
 }

@@ -171,7 +171,7 @@ pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId]) -> Result<Cached> 
         let ids = indices.into_iter().map(|index| distinct[index]).collect();
         Box::pin(bodies(scope.clone(), ids))
     };
-    let asked = scope.cache.get_or_fetch_all(&keys, scope.want, scope.deadline, fetch).await;
+    let asked = scope.cache.get_or_fetch_all(&keys, scope, fetch).await;
     let mut found = HashMap::with_capacity(distinct.len());
     for (id, video) in distinct.iter().zip(asked) {
         match video {

@@ -13,9 +13,9 @@ use super::{Cache, Cached, Found, Key, Outcome, Want, is_trouble, too_late};
 use crate::client::FOREVER;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transcript::reason::Reason;
-use crate::upstream::Cost;
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Place;
+use crate::upstream::{Bill, Scope};
 
 /// How long one who asks may take before another asks in its place, where a single exchange will do.
 const FLIGHT_PATIENCE: Duration = Duration::from_secs(10);
@@ -55,48 +55,48 @@ impl Cache {
         }
     }
 
-    /// Joins the flight for `key` or leads one, and once more where it was deserted. A flight that is
-    /// overdue may still land first.
+    /// Joins the flight for `key` or leads one; again where it was deserted, of which once without a
+    /// word. A flight that is overdue may still land first.
     pub(super) async fn fly(
         self: &Arc<Self>,
         key: &Key,
-        want: Want,
-        deadline: Instant,
-        cost: &Cost,
-        fetch: &impl Fn(Cost) -> BoxFuture<'static, Result<Bytes>>,
-        renewal: Option<Renewal>,
+        asker: &Scope,
+        fetch: &impl Fn(Scope) -> BoxFuture<'static, Result<Bytes>>,
+        mut renewal: Option<Renewal>,
     ) -> Result<Cached> {
-        let take_part = |renewal| self.take_part(key, want, renewal, || fetch(cost.clone()));
-        let (joined, how) = match take_part(renewal) {
-            Ok(part) => part,
-            Err(settled) => return settled,
-        };
-        let ended = match how {
-            Outcome::Miss => joined.landed().await,
-            _ => match timeout_at(deadline, joined.landed_in_time()).await {
-                Ok(ended) => ended,
-                Err(_) => return Err(too_late()),
-            },
-        };
-        let late = match ended {
-            Ok(outcome) => return self.landed(key, outcome, how),
-            Err(Deserted::WithoutAWord) => None,
-            Err(Deserted::Overdue(joined)) => Some(joined),
-        };
-        let (joined, how) = match take_part(None) {
-            Ok(part) => part,
-            Err(settled) => return settled,
-        };
-        let ended = async {
-            match late {
-                Some(late) => flight::first(late, joined).await,
-                None => joined.landed().await,
+        let (mut late, mut may_replace) = (None, true);
+        loop {
+            let fetching = || fetch(asker.clone());
+            let (joined, how) = match self.take_part(key, asker.want, renewal.take(), fetching) {
+                Ok(part) => part,
+                Err(settled) => return settled,
+            };
+            let ended = async {
+                match late.take() {
+                    Some(late) => flight::first(late, joined).await,
+                    None if how == Outcome::Coalesced && may_replace => {
+                        joined.landed_in_time().await
+                    }
+                    None => joined.landed().await,
+                }
+            };
+            let ended = match how {
+                // What it waits for ends in time by itself.
+                Outcome::Miss => ended.await,
+                _ => match timeout_at(asker.deadline, ended).await {
+                    Ok(ended) => ended,
+                    Err(_) => return Err(too_late()),
+                },
+            };
+            match ended {
+                Ok(outcome) => return self.landed(key, outcome, how),
+                Err(Deserted::ForItself) => {}
+                Err(Deserted::WithoutAWord) if may_replace => may_replace = false,
+                Err(Deserted::Overdue(joined)) => (late, may_replace) = (Some(joined), false),
+                Err(Deserted::WithoutAWord) => {
+                    return Err(Error::bug("those who asked ended without a word"));
+                }
             }
-        };
-        match timeout_at(deadline, ended).await {
-            Ok(Ok(outcome)) => self.landed(key, outcome, how),
-            Ok(Err(_)) => Err(Error::bug("those who asked ended without a word")),
-            Err(_) => Err(too_late()),
         }
     }
 
@@ -123,11 +123,13 @@ impl Cache {
     pub(super) fn renew(
         self: &Arc<Self>,
         key: &Key,
-        fetch: impl Fn(Cost) -> BoxFuture<'static, Result<Bytes>>,
+        asker: &Scope,
+        fetch: impl Fn(Scope) -> BoxFuture<'static, Result<Bytes>>,
     ) {
         let Some(renewal) = self.renewals(key.resource).begin(Instant::now()) else { return };
         if let Ok(Boarding::Lead(lead, _)) = self.board(key, Want::Usual, patience(key.resource)) {
-            self.depart(lead, key, Some(renewal), fetch(Cost::default()));
+            let on_the_house = Scope { bill: Bill::default(), ..asker.clone() };
+            self.depart(lead, key, Some(renewal), fetch(on_the_house));
         }
     }
 
@@ -141,7 +143,8 @@ impl Cache {
         let (cache, key) = (Arc::clone(self), key.clone());
         tokio::spawn(async move {
             let outcome = cache.keep(&key, fetching.await);
-            if let Some(renewal) = renewal {
+            let is_of_the_asker = outcome.as_ref().is_err_and(Error::is_of_the_asker);
+            if let Some(renewal) = renewal.filter(|_| !is_of_the_asker) {
                 renewal.end(outcome.as_ref().is_err_and(is_trouble));
             }
             lead.land(outcome);

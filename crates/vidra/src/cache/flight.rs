@@ -55,13 +55,19 @@ pub(crate) struct Lead {
     tell: watch::Sender<Option<Result<Record>>>,
 }
 
-/// A wait for somebody else's answer.
-pub(crate) struct Joined(UnderWay);
+/// A wait for an answer.
+pub(crate) struct Joined {
+    flight: UnderWay,
+    /// Whether it is asked for in the name of the one who waits.
+    is_own: bool,
+}
 
 /// Why a wait ended without an answer.
 pub(crate) enum Deserted {
     /// The one who asked is gone.
     WithoutAWord,
+    /// The one who asked failed for reasons of its own, which are none of ours.
+    ForItself,
     /// The one who asked takes too long, and may be waited for further.
     Overdue(Joined),
 }
@@ -84,7 +90,7 @@ impl Flights {
         if let Some(flight) = flights.get(key) {
             match flight {
                 Flight::UnderWay(flight) if flight.overdue > now => {
-                    return Ok(Boarding::Join(Joined(flight.clone())));
+                    return Ok(Boarding::Join(Joined { flight: flight.clone(), is_own: false }));
                 }
                 Flight::Failed { error, until } if *until > now => {
                     return Ok(Boarding::Failed(error.clone()));
@@ -105,7 +111,7 @@ impl Flights {
             );
         }
         let lead = Lead { flights: Arc::clone(self), key: key.to_owned(), tell };
-        Ok(Boarding::Lead(lead, Joined(flight)))
+        Ok(Boarding::Lead(lead, Joined { flight, is_own: true }))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
@@ -114,15 +120,20 @@ impl Flights {
 }
 
 impl Lead {
-    /// Tells everybody who waits. What failed is told for a moment longer, unless it was our bug.
+    /// Tells everybody who waits. What failed is told for a moment longer, unless it was our bug or
+    /// is nobody else's matter.
     pub(crate) fn land(self, outcome: Result<Record>) {
         if let Err(error) = &outcome
-            && error.kind() != ErrorKind::Internal
             && let Entry::Occupied(mut flight) = self.flights.lock().entry(self.key.clone())
             && self.is(flight.get())
         {
-            let until = Instant::now() + self.flights.failures_last;
-            flight.insert(Flight::Failed { error: error.clone(), until });
+            if error.is_of_the_asker() {
+                // Before they are told: the others begin anew.
+                flight.remove();
+            } else if error.kind() != ErrorKind::Internal {
+                let until = Instant::now() + self.flights.failures_last;
+                flight.insert(Flight::Failed { error: error.clone(), until });
+            }
         }
         self.tell.send_replace(Some(outcome));
     }
@@ -145,18 +156,21 @@ impl Drop for Lead {
 impl Joined {
     /// The answer of the one who asks, however long it takes.
     pub(crate) async fn landed(self) -> Result<Result<Record>, Deserted> {
-        let Self(UnderWay { mut outcome, .. }) = self;
-        match outcome.wait_for(Option::is_some).await {
-            Ok(outcome) => Ok(outcome.clone().expect("this is what was waited for")),
-            Err(_) => Err(Deserted::WithoutAWord),
+        let Self { flight: UnderWay { mut outcome, .. }, is_own } = self;
+        let outcome = match outcome.wait_for(Option::is_some).await {
+            Ok(outcome) => outcome.clone().expect("this is what was waited for"),
+            Err(_) => return Err(Deserted::WithoutAWord),
+        };
+        match outcome {
+            Err(error) if error.is_of_the_asker() && !is_own => Err(Deserted::ForItself),
+            outcome => Ok(outcome),
         }
     }
 
     /// The same until it is overdue.
     pub(crate) async fn landed_in_time(self) -> Result<Result<Record>, Deserted> {
-        let overdue = self.0.overdue;
-        let again = Self(self.0.clone());
-        match timeout_at(overdue, self.landed()).await {
+        let again = Self { flight: self.flight.clone(), is_own: self.is_own };
+        match timeout_at(again.flight.overdue, self.landed()).await {
             Ok(ended) => ended,
             Err(_) => Err(Deserted::Overdue(again)),
         }

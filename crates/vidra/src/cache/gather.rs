@@ -54,7 +54,7 @@ where
     }
 
     /// Asks for one. `None` where the platform does not know it. The call is on the bill of the first
-    /// who waited for it. Panics where the call does.
+    /// who waited for it and can pay. Panics where the call does.
     pub(crate) async fn ask(self: &Arc<Self>, scope: &Scope, id: Id) -> Result<Option<T>> {
         let (tell, told) = oneshot::channel();
         let (leaving, first_of) = {
@@ -76,15 +76,26 @@ where
     /// Sends those who leave. Not under the lock: a runtime that ends drops what is spawned at once,
     /// and with it comes the return.
     fn depart(self: &Arc<Self>, leaving: Option<Vec<Waiting<Id, T>>>) {
-        let Some(batch) = leaving else { return };
-        let mut scope = batch[0].scope.clone();
-        scope.deadline =
-            batch.iter().map(|waiting| waiting.scope.deadline).max().expect("not empty");
+        let Some(mut batch) = leaving else { return };
         let returned = Returned(Arc::clone(self));
         tokio::spawn(async move {
-            let ids: Vec<Id> = batch.iter().map(|waiting| waiting.id.clone()).collect();
-            let outcome = (returned.0.call)(scope, ids).await;
-            tell(batch, outcome, returned.0.what);
+            while let Some(payer) = batch.first().map(|waiting| waiting.scope.clone()) {
+                let deadline = batch.iter().map(|waiting| waiting.scope.deadline).max();
+                let scope = Scope { deadline: deadline.unwrap_or(payer.deadline), ..payer.clone() };
+                let ids: Vec<Id> = batch.iter().map(|waiting| waiting.id.clone()).collect();
+                let outcome = (returned.0.call)(scope, ids).await;
+                let told = match &outcome {
+                    // The others ask without the one who cannot pay.
+                    Err(error) if error.is_of_the_asker() => {
+                        let is_told = |waiting: &mut Waiting<Id, T>| {
+                            waiting.scope.bill.is_of_the_same_share(&payer.bill)
+                        };
+                        batch.extract_if(.., is_told).collect()
+                    }
+                    _ => std::mem::take(&mut batch),
+                };
+                tell(told, outcome, returned.0.what);
+            }
         });
     }
 

@@ -7,11 +7,12 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
 use super::asking::patience;
-use super::flight::{Boarding, Joined, Lead};
+use super::flight::{Boarding, Deserted, Joined, Lead};
 use super::freshness::State;
 use super::renewal::Renewal;
 use super::{Cache, Cached, Found, Key, Outcome, STALE_PATIENCE, Want, is_trouble, too_late};
 use crate::error::{Error, Result};
+use crate::upstream::Scope;
 use crate::upstream::transport::BoxFuture;
 
 /// What becomes of one of many.
@@ -31,29 +32,50 @@ impl Cache {
     pub(crate) async fn get_or_fetch_all(
         self: &Arc<Self>,
         keys: &[Key],
-        want: Want,
-        deadline: Instant,
-        fetch: impl FnOnce(Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
+        asker: &Scope,
+        fetch: impl Fn(Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
     ) -> Vec<Result<Cached>> {
-        let found = self.find_all(keys).await;
-        let renewal = keys
+        let mut answers: Vec<Option<Result<Cached>>> = keys.iter().map(|_| None).collect();
+        loop {
+            let open: Vec<usize> = (0..keys.len()).filter(|at| answers[*at].is_none()).collect();
+            if open.is_empty() {
+                return answers.into_iter().flatten().collect();
+            }
+            let asked = self.take_part_in_all(keys, &open, asker, &fetch).await;
+            for (index, answer) in open.into_iter().zip(asked) {
+                answers[index] = answer;
+            }
+        }
+    }
+
+    /// Those of `keys` that are `open`. `None` where whoever asked failed for reasons of its own.
+    async fn take_part_in_all(
+        self: &Arc<Self>,
+        keys: &[Key],
+        open: &[usize],
+        asker: &Scope,
+        fetch: &impl Fn(Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
+    ) -> Vec<Option<Result<Cached>>> {
+        let wanted: Vec<Key> = open.iter().map(|index| keys[*index].clone()).collect();
+        let found = self.find_all(&wanted).await;
+        let renewal = wanted
             .first()
             .and_then(|key| self.renewals(key.resource).begin_waited_for(Instant::now()));
-        let mut leads = vec![];
-        let mut parts = Vec::with_capacity(keys.len());
-        for (index, (key, found)) in keys.iter().zip(found).enumerate() {
-            let (part, lead) = self.part(key, want, found, renewal.is_some());
-            leads.extend(lead.map(|lead| (index, lead)));
+        let (mut leads, mut led) = (vec![], vec![]);
+        let mut parts = Vec::with_capacity(wanted.len());
+        for ((index, key), found) in open.iter().zip(&wanted).zip(found) {
+            let (part, lead) = self.part(key, asker.want, found, renewal.is_some());
+            if let Some(lead) = lead {
+                leads.push((key.clone(), lead));
+                led.push(*index);
+            }
             parts.push(part);
         }
         if !leads.is_empty() {
-            let indices = leads.iter().map(|(index, _)| *index).collect();
-            let leads =
-                leads.into_iter().map(|(index, lead)| (keys[index].clone(), lead)).collect();
-            self.depart_together(leads, fetch(indices), renewal);
+            self.depart_together(leads, fetch(led), renewal);
         }
-        let parts = keys.iter().zip(parts).map(|(key, part)| self.settled(key, part, deadline));
-        join_all(parts).await
+        let settled = |(key, part)| self.settled(key, part, asker.deadline);
+        join_all(wanted.iter().zip(parts).map(settled)).await
     }
 
     fn part(
@@ -110,17 +132,18 @@ impl Cache {
         });
     }
 
-    async fn settled(&self, key: &Key, part: Part, deadline: Instant) -> Result<Cached> {
+    async fn settled(&self, key: &Key, part: Part, deadline: Instant) -> Option<Result<Cached>> {
         let (joined, how, old) = match part {
-            Part::Settled(settled) => return settled,
+            Part::Settled(settled) => return Some(settled),
             Part::Waiting { joined, how, old } => (joined, how, old),
         };
         let patience = old.as_ref().map_or(deadline, |_| Instant::now() + STALE_PATIENCE);
         let asked = match timeout_at(patience, joined.landed()).await {
             Ok(Ok(outcome)) => self.landed(key, outcome, how),
+            Ok(Err(Deserted::ForItself)) => return None,
             Ok(Err(_)) => Err(Error::bug("whoever asked ended without a word")),
             Err(_) => Err(too_late()),
         };
-        self.unless_trouble(key, asked, old)
+        Some(self.unless_trouble(key, asked, old))
     }
 }

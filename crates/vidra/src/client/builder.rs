@@ -21,7 +21,7 @@ use crate::upstream::quota::{Ledger, QuotaLimits};
 use crate::upstream::retry::{RetryBudget, RetryPolicy};
 use crate::upstream::transport::{Network, Transport};
 use crate::upstream::web::{PotProvider, Web};
-use crate::upstream::{ApiKey, Cost, Upstream};
+use crate::upstream::{ApiKey, Bill, Upstream};
 
 /// Settings of a [`Vidra`]; each has a default that suits the real platform.
 pub struct Builder {
@@ -293,7 +293,7 @@ impl Builder {
             deadline: self.deadline,
             batch_deadline: self.batch_deadline,
             search: self.search,
-            cost: Cost::default(),
+            bill: Bill::default(),
         }
     }
 }

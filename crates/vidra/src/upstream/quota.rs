@@ -3,6 +3,7 @@
 //! The platform bills per project and day, the day beginning at midnight in Los Angeles. Since June
 //! 2026 searches have a bucket of their own (100 calls a day); everything else shares 10,000 units.
 
+mod allowance;
 mod day;
 mod file;
 
@@ -16,6 +17,8 @@ use serde::Serialize;
 use crate::format::iso_millis;
 use day::{Day, next_reset, until_reset};
 use file::Locked;
+
+pub use allowance::{Allowance, Spending};
 
 /// One of the platform's daily allowances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -166,9 +169,14 @@ impl Ledger {
         self.file.is_some()
     }
 
+    /// The bucket that an attempt for `wanted` is billed to, and its cost.
+    pub(crate) fn price(&self, wanted: Bucket) -> (Bucket, u32) {
+        self.limits.bill(wanted)
+    }
+
     /// Charges one attempt, or says that the bucket is empty.
     pub(crate) fn charge(&self, wanted: Bucket, now: Timestamp) -> Result<Charge, Spent> {
-        let (bucket, cost) = self.limits.bill(wanted);
+        let (bucket, cost) = self.price(wanted);
         let limit = self.limits.of(bucket);
         self.update(now, |day| {
             let date = day.date.clone();

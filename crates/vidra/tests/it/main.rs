@@ -1,5 +1,6 @@
 //! The library from outside. One binary, so that it links once.
 
+mod allowance;
 mod batch;
 mod cache;
 mod format;

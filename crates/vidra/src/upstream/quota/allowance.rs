@@ -1,0 +1,167 @@
+//! A caller's share of the day, so that one of many cannot spend it all.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::day::{Day, until_reset};
+use super::{Bucket, Charge, Spent};
+
+/// What one caller may spend of a day, by bucket; the day is the platform's. Clones share the count.
+///
+/// It is asked before the ledger is, and counts as the ledger does: every attempt, at what it costs,
+/// save those that never left this machine.
+#[derive(Debug, Clone)]
+pub struct Allowance(Arc<Share>);
+
+#[derive(Debug)]
+struct Share {
+    default: Option<u32>,
+    search: Option<u32>,
+    /// Held for a few instructions and never across an await.
+    day: Mutex<Day>,
+}
+
+/// What was spent of an [`Allowance`] in a day, to be kept over a restart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spending {
+    /// The date in Los Angeles, as ISO 8601.
+    pub date: String,
+    /// Units of the default bucket.
+    pub default: u32,
+    /// Searches.
+    pub search: u32,
+}
+
+impl Allowance {
+    /// So much a day of each bucket; `None` sets no limit but the platform's own.
+    pub fn new(default: Option<u32>, search: Option<u32>) -> Self {
+        let day = Mutex::new(Day::at(Timestamp::now()));
+        Self(Arc::new(Share { default, search, day }))
+    }
+
+    /// What may be spent of `bucket` in a day.
+    pub fn limit(&self, bucket: Bucket) -> Option<u32> {
+        match bucket {
+            Bucket::Default => self.0.default,
+            Bucket::Search => self.0.search,
+        }
+    }
+
+    /// What has been spent of `bucket` since the last reset.
+    pub fn used(&self, bucket: Bucket, now: Timestamp) -> u32 {
+        self.day(now).count(bucket).used
+    }
+
+    /// What has been spent of all since the last reset.
+    pub fn spending(&self, now: Timestamp) -> Spending {
+        let day = self.day(now);
+        let Day { date, default, search } = &*day;
+        Spending { date: date.clone(), default: default.used, search: search.used }
+    }
+
+    /// Adds what was spent earlier; of another day than today it is of no matter.
+    pub fn restore(&self, spent: &Spending, now: Timestamp) {
+        let mut day = self.day(now);
+        if day.date == spent.date {
+            for (bucket, more) in [(Bucket::Default, spent.default), (Bucket::Search, spent.search)]
+            {
+                let count = day.count(bucket);
+                count.used = count.used.saturating_add(more);
+            }
+        }
+    }
+
+    /// Takes what an attempt costs, or says that the share is used up.
+    pub(crate) fn take(&self, bucket: Bucket, cost: u32, now: Timestamp) -> Result<(), Spent> {
+        let mut day = self.day(now);
+        let count = day.count(bucket);
+        let used = count.used.saturating_add(cost);
+        if self.limit(bucket).is_some_and(|limit| used > limit) {
+            return Err(Spent { bucket, resets_in: until_reset(now) });
+        }
+        count.used = used;
+        Ok(())
+    }
+
+    /// Gives back what was taken for an attempt that nobody was charged for.
+    pub(crate) fn give_back(&self, bucket: Bucket, cost: u32, now: Timestamp) {
+        let mut day = self.day(now);
+        let count = day.count(bucket);
+        count.used = count.used.saturating_sub(cost);
+    }
+
+    /// The same for a charge, whose day may be over.
+    pub(crate) fn refund(&self, charge: &Charge, now: Timestamp) {
+        if self.day(now).date == charge.date {
+            self.give_back(charge.bucket, charge.cost, now);
+        }
+    }
+
+    /// Whether it is the same share, and not one as large.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn day(&self, now: Timestamp) -> MutexGuard<'_, Day> {
+        let mut day = self.0.day.lock().unwrap_or_else(PoisonError::into_inner);
+        day.begin_if_over(now);
+        day
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time: &str) -> Timestamp {
+        time.parse().unwrap()
+    }
+
+    #[test]
+    fn a_share_is_of_one_bucket_and_of_one_day() {
+        // Midnight in Los Angeles is 8:00 UTC in winter.
+        let (evening, next_day) = (at("2026-11-16T07:59:00Z"), at("2026-11-16T08:00:00Z"));
+        let allowance = Allowance::new(Some(2), Some(1));
+        let clone = allowance.clone();
+        for _ in 0..2 {
+            clone.take(Bucket::Default, 1, evening).unwrap();
+        }
+        let spent = allowance.take(Bucket::Default, 1, evening).unwrap_err();
+        assert_eq!((spent.bucket, spent.resets_in.as_secs()), (Bucket::Default, 60));
+        allowance.take(Bucket::Search, 1, evening).unwrap();
+        allowance.take(Bucket::Search, 1, evening).unwrap_err();
+        let used = |now| [Bucket::Default, Bucket::Search].map(|it| allowance.used(it, now));
+        assert_eq!(used(evening), [2, 1], "what was refused is not counted");
+        allowance.give_back(Bucket::Default, 1, evening);
+        assert_eq!(used(evening), [1, 1]);
+        assert_eq!(used(next_day), [0, 0]);
+        allowance.take(Bucket::Default, 2, next_day).unwrap();
+        allowance.take(Bucket::Default, 1, next_day).unwrap_err();
+    }
+
+    #[test]
+    fn no_limit_counts_all_the_same() {
+        let (allowance, now) = (Allowance::new(None, Some(0)), at("2026-11-15T12:00:00Z"));
+        for _ in 0..20_000 {
+            allowance.take(Bucket::Default, 1, now).unwrap();
+        }
+        assert_eq!(allowance.used(Bucket::Default, now), 20_000);
+        allowance.take(Bucket::Search, 1, now).unwrap_err();
+    }
+
+    #[test]
+    fn what_was_spent_today_is_remembered_and_what_yesterday_is_not() {
+        let (today, tomorrow) = (at("2026-11-15T12:00:00Z"), at("2026-11-16T12:00:00Z"));
+        let before = Allowance::new(Some(5), None);
+        before.take(Bucket::Default, 3, today).unwrap();
+        let text = serde_json::to_string(&before.spending(today)).unwrap();
+        let spent: Spending = serde_json::from_str(&text).unwrap();
+        let after = Allowance::new(Some(5), None);
+        after.restore(&spent, today);
+        assert_eq!(after.used(Bucket::Default, today), 3);
+        after.restore(&spent, tomorrow);
+        assert_eq!(after.used(Bucket::Default, tomorrow), 0);
+    }
+}
