@@ -46,7 +46,7 @@ fn status(kind: ErrorKind) -> StatusCode {
         ErrorKind::NotFound => StatusCode::NOT_FOUND,
         ErrorKind::Forbidden => StatusCode::FORBIDDEN,
         ErrorKind::QuotaExhausted | ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        ErrorKind::UpstreamKey => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::UpstreamKey | ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         ErrorKind::Upstream | ErrorKind::Blocked => StatusCode::BAD_GATEWAY,
         ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
         ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -137,8 +137,8 @@ pub(crate) enum AskErrors {
     /// The platform answered with an error or with something unreadable, after retries.
     #[response(status = 502, example = json!({"error": {"code": 502, "message": "YouTube answered with an error", "details": []}}))]
     Upstream(ErrorBody),
-    /// The service's key to the platform is missing or was rejected.
-    #[response(status = 503, example = json!({"error": {"code": 503, "message": "No YouTube API key is configured", "details": ["set YOUTUBE_API_KEY or --api-key-file and start the service again"]}}))]
+    /// The service's key to the platform is missing or was rejected; or, with `Retry-After`, the platform fails and is left alone for a while, or the service is busy.
+    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 503, "message": "No YouTube API key is configured", "details": ["set YOUTUBE_API_KEY or --api-key-file and start the service again"]}}))]
     NoKey(ErrorBody),
     /// The platform did not answer in time.
     #[response(status = 504, example = json!({"error": {"code": 504, "message": "YouTube did not answer in time (videos)", "details": []}}))]
@@ -183,6 +183,9 @@ pub(crate) enum TranscriptErrors {
     /// The platform does not serve us: `blocked` (with `Retry-After`), `po_token_required`, `no_po_token`, `unreachable`, `upstream_failed`, `platform_changed`.
     #[response(status = 502, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 502, "message": "YouTube blocks requests from this service's address", "details": ["reason: blocked", "ask through another address: --proxy takes one or several"]}}))]
     Upstream(ErrorBody),
+    /// Not now: the platform fails and is left alone for a while (`upstream_failing`), or the service is busy.
+    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 503, "message": "YouTube fails; it is asked again in a moment", "details": ["reason: upstream_failing"]}}))]
+    Unavailable(ErrorBody),
     /// The platform did not answer in time: `timed_out`.
     #[response(status = 504, example = json!({"error": {"code": 504, "message": "YouTube did not answer in time: dQw4w9WgXcQ", "details": ["reason: timed_out"]}}))]
     Timeout(ErrorBody),

@@ -33,6 +33,9 @@ pub enum ErrorKind {
     Blocked,
     /// The platform did not answer within the request's deadline.
     Timeout,
+    /// Not now: the platform fails and is left alone for a while, or the service has too much to do.
+    /// [`Error::retry_after`] says when to come again; nothing was sent or charged.
+    Unavailable,
     /// A bug of ours.
     Internal,
 }

@@ -40,6 +40,8 @@ pub enum Reason {
     Unreachable,
     /// The platform failed, or the connection to it broke, also after retries.
     UpstreamFailed,
+    /// The platform has failed so often that it is left alone for a while.
+    Failing,
     /// The platform did not answer in time.
     TimedOut,
     /// The operator's provider of proof-of-origin tokens gave none.
@@ -68,6 +70,7 @@ impl Reason {
             Self::Paced => "paced",
             Self::Unreachable => "unreachable",
             Self::UpstreamFailed => "upstream_failed",
+            Self::Failing => "upstream_failing",
             Self::TimedOut => "timed_out",
             Self::NoPoToken => "no_po_token",
             Self::PlatformChanged => "platform_changed",
@@ -104,6 +107,7 @@ impl Reason {
             | Self::Unplayable => ErrorKind::Forbidden,
             Self::Blocked => ErrorKind::Blocked,
             Self::RateLimited | Self::TranslationLimited | Self::Paced => ErrorKind::RateLimited,
+            Self::Failing => ErrorKind::Unavailable,
             Self::TimedOut => ErrorKind::Timeout,
             Self::PoTokenRequired
             | Self::Unreachable
@@ -133,7 +137,11 @@ impl Reason {
         self.is_about_the_address()
             || matches!(
                 self,
-                Self::TranslationLimited | Self::Paced | Self::Unreachable | Self::UpstreamFailed
+                Self::TranslationLimited
+                    | Self::Paced
+                    | Self::Unreachable
+                    | Self::UpstreamFailed
+                    | Self::Failing
             )
     }
 
@@ -182,6 +190,7 @@ impl Reason {
                 .to_owned(),
             Self::Unreachable => format!("YouTube could not be reached: {id}"),
             Self::UpstreamFailed => format!("YouTube answered with an error: {id}"),
+            Self::Failing => "YouTube fails; it is asked again in a moment".to_owned(),
             Self::TimedOut => format!("YouTube did not answer in time: {id}"),
             Self::NoPoToken => format!("The provider of proof-of-origin tokens gave none: {id}"),
             Self::PlatformChanged => format!("YouTube's answer could not be understood: {id}"),

@@ -504,6 +504,7 @@ fn the_readme_tells_of_every_reason() {
         Reason::Paced,
         Reason::Unreachable,
         Reason::UpstreamFailed,
+        Reason::Failing,
         Reason::TimedOut,
         Reason::NoPoToken,
         Reason::PlatformChanged,
