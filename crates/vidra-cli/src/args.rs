@@ -8,6 +8,7 @@ use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::cache::{CacheArgs, CacheCommand};
+use crate::health::HealthArgs;
 
 /// Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.
 #[derive(Debug, Parser)]
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Look at what is kept, or forget it
     Cache(CacheCommand),
+    /// Ask the service on this machine whether it takes requests: ends with 0 if so, else with 1
+    Health(HealthArgs),
 }
 
 /// How the log looks.

@@ -3,6 +3,7 @@
 mod args;
 mod cache;
 mod files;
+mod health;
 mod log;
 mod serve;
 mod signals;
@@ -31,6 +32,14 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Serve(options) => serve::run(&options),
         Command::Cache(options) => cache::run(&options),
+        // Health checks know two ends: 1 is "not healthy", and any other is kept for later use.
+        Command::Health(options) => match health::check(&options) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("vidra: not ready: {why}");
+                return ExitCode::FAILURE;
+            }
+        },
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

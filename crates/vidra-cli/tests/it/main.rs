@@ -1,4 +1,5 @@
 //! The `vidra` command as people run it: a process with flags, an environment and a log.
 
+mod health;
 mod process;
 mod serve;

@@ -1,0 +1,98 @@
+//! `vidra health`: whether the service on this machine takes requests. For health checks in images
+//! that hold neither a shell nor a client.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+/// Whoever checks waits for longer; it should learn why rather than that it took too long.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The most that is read of an answer: its status stands at the very beginning.
+const ENOUGH: usize = 1024;
+
+/// Options of `vidra health`.
+#[derive(Debug, Args)]
+pub(crate) struct HealthArgs {
+    /// The address that the service listens on
+    #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
+    pub(crate) listen: SocketAddr,
+}
+
+/// Asks `/readyz`. `Err` says why the service is not ready.
+pub(crate) fn check(args: &HealthArgs) -> Result<(), String> {
+    let address = reachable(args.listen);
+    match status(address) {
+        Ok(200) => Ok(()),
+        Ok(status) => Err(format!("{address} answered {status}")),
+        Err(error) => Err(format!("{address}: {error}")),
+    }
+}
+
+/// Where a service that listens on all addresses can be reached from its own machine.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listen.port())
+}
+
+fn status(address: SocketAddr) -> io::Result<u16> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let request = format!("GET /readyz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut head = vec![];
+    let mut part = [0; ENOUGH];
+    while !head.contains(&b'\n') && head.len() < ENOUGH {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut part)? {
+            0 => break,
+            count => head.extend_from_slice(&part[..count]),
+        }
+    }
+    status_in(&head).ok_or_else(|| io::Error::other("the answer is not HTTP"))
+}
+
+/// The status in the first line of an answer.
+fn status_in(head: &[u8]) -> Option<u16> {
+    let line = head.split(|byte| *byte == b'\n').next()?;
+    let line = std::str::from_utf8(line).ok()?.strip_prefix("HTTP/1.1 ")?;
+    line.get(..3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_on_all_addresses_is_asked_on_loopback() {
+        let table = [
+            ("0.0.0.0:3000", "127.0.0.1:3000"),
+            ("[::]:3000", "[::1]:3000"),
+            ("10.1.2.3:80", "10.1.2.3:80"),
+            ("127.0.0.1:3000", "127.0.0.1:3000"),
+        ];
+        for (listen, asked) in table {
+            assert_eq!(reachable(listen.parse().unwrap()), asked.parse().unwrap(), "{listen}");
+        }
+    }
+
+    #[test]
+    fn the_status_is_read_from_the_first_line_only() {
+        assert_eq!(status_in(b"HTTP/1.1 200 OK\r\nx: y\r\n"), Some(200));
+        assert_eq!(status_in(b"HTTP/1.1 503 Service Unavailable\r\n"), Some(503));
+        for answer in [&b""[..], b"\r\nHTTP/1.1 200 OK", b"HTTP/1.1 2", b"\x15\x03\x03", b"200"] {
+            assert_eq!(status_in(answer), None);
+        }
+    }
+}
