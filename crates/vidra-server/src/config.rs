@@ -7,10 +7,12 @@ pub struct Config {
     pub callers_may_refresh: bool,
     /// How many bytes of finished answers are kept, ready to be sent.
     pub ready_bytes: u64,
+    /// Whether `/metrics` is only for [`App::admin`](crate::App::admin).
+    pub metrics_apart: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { callers_may_refresh: true, ready_bytes: 52 << 20 }
+        Self { callers_may_refresh: true, ready_bytes: 52 << 20, metrics_apart: false }
     }
 }

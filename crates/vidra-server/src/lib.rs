@@ -8,13 +8,16 @@ mod config;
 mod drain;
 mod extract;
 mod layers;
+mod metrics;
 pub mod problem;
 mod progress;
 mod ready;
 mod reply;
+mod request_id;
 pub mod routes;
 mod serve;
 mod typed_url;
+mod visit;
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -35,7 +38,10 @@ pub use config::Config;
 pub use serve::{Limits, Serving, Tls, serve};
 
 use drain::Drain;
+use metrics::Metrics;
+use metrics::page::Inside;
 use ready::Shelf;
+use visit::Visit;
 
 /// The whole service. Cheap to clone.
 #[derive(Clone)]
@@ -43,9 +49,18 @@ pub struct App(Arc<Parts>);
 
 struct Parts {
     vidra: Vidra,
-    shelf: Arc<Shelf>,
-    drain: Drain,
+    inside: Arc<Inside>,
+    door: Door,
     routes: Router,
+}
+
+/// Who is let in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Door {
+    /// Everybody, to everything.
+    Public,
+    /// The operator, to what is about the service itself.
+    Admin,
 }
 
 /// What is sent: bytes that were ready, or what a route makes.
@@ -58,22 +73,40 @@ struct Target(PathAndQuery);
 impl App {
     /// The service over a client.
     pub fn new(vidra: Vidra, config: Config) -> Self {
-        let shelf = Arc::new(Shelf::new(config.ready_bytes));
-        let (routes, document) = routes::routes();
+        let (routes, document) = routes::routes(!config.metrics_apart);
+        let metrics = Metrics::new(routes::openapi().paths.paths.into_keys());
+        let shelf = Shelf::new(config.ready_bytes);
+        let inside = Arc::new(Inside { metrics, shelf, drain: Drain::default() });
         let routes = routes.with_state(document.into());
-        let drain = Drain::default();
-        let routes = layers::around(routes, vidra.clone(), Arc::clone(&shelf), &drain, config);
-        Self(Arc::new(Parts { vidra, shelf, drain, routes: typed_url::before_routing(routes) }))
+        let routes = layers::around(routes, vidra.clone(), Arc::clone(&inside), config);
+        let routes = typed_url::before_routing(routes);
+        Self(Arc::new(Parts { vidra, inside, door: Door::Public, routes }))
+    }
+
+    /// The side of this service that is for its operator: metrics, health and readiness, asked for on a
+    /// listener that only the operator can reach.
+    pub fn admin(&self) -> Self {
+        let Parts { vidra, inside, .. } = &*self.0;
+        let (routes, document) = routes::admin_routes();
+        let routes = routes.with_state(document.into());
+        let routes = layers::around(routes, vidra.clone(), Arc::clone(inside), Config::default());
+        let (vidra, inside) = (vidra.clone(), Arc::clone(inside));
+        Self(Arc::new(Parts { vidra, inside, door: Door::Admin, routes }))
     }
 
     /// Begins the end: `/readyz` says so, streams are brought to theirs, and what takes too long is
     /// answered with 503.
     pub fn drain(&self) {
-        self.0.drain.begin();
+        self.0.inside.drain.begin();
     }
 
     fn drain_state(&self) -> Drain {
-        self.0.drain.clone()
+        self.0.inside.drain.clone()
+    }
+
+    /// What is counted.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.inside.metrics
     }
 
     /// Answers a request that came from `peer`: at once where the answer is ready, and else by way of
@@ -87,14 +120,21 @@ impl App {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        let Parts { vidra, shelf, routes, .. } = &*self.0;
+        let Parts { vidra, inside, door, routes } = &*self.0;
+        let visit = Visit::begin(&request);
         let (method, uri, headers) = (request.method(), request.uri(), request.headers());
-        if let Some(ready) = shelf.answer(vidra, method, uri, headers) {
-            return Either::Left(future::ready(ready.map(Sent::Left)));
+        if *door == Door::Public
+            && let Some((ready, route)) =
+                inside.shelf.answer(vidra, method, uri, headers, visit.began)
+        {
+            let mut ready = ready.map(Sent::Left);
+            visit.answered(&inside.metrics, &request, route, &mut ready);
+            return Either::Left(future::ready(ready));
         }
-        let routes = routes.clone();
+        let (routes, inside) = (routes.clone(), Arc::clone(inside));
         Either::Right(Box::pin(async move {
             let mut request = request.map(Body::new);
+            let visit = visit.under_way(&inside, &mut request);
             if let Some(target) = request.uri().path_and_query().cloned() {
                 request.extensions_mut().insert(Target(target));
             }
@@ -104,7 +144,7 @@ impl App {
                 // The router's word, about a body that is not sent: it would be that of the caller's copy.
                 response.headers_mut().remove(CONTENT_LENGTH);
             }
-            response.map(Sent::Right)
+            visit.answered(response).map(Sent::Right)
         }))
     }
 }

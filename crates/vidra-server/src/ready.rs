@@ -20,10 +20,13 @@ use http_body_util::Full;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
 use tokio::time::Instant;
+use vidra::cache::store::Usage;
 use vidra::{Cached, Life, Outcome, Resource, Vidra};
 
 use crate::layers::QUOTA_COST;
+use crate::metrics::Route;
 use crate::reply::{etag, names};
+use crate::request_id::X_REQUEST_ID;
 
 pub(crate) const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
@@ -48,6 +51,7 @@ static HEADS: LazyLock<Heads> = LazyLock::new(|| {
         (X_CACHE, Outcome::Hit.name()),
         (CACHE_STATUS, STATUS_OF_HIT),
         (QUOTA_COST, "0"),
+        (X_REQUEST_ID, ""),
     ];
     let with = |more: &[(HeaderName, &'static str)]| -> HeaderMap {
         let all = usual.iter().chain(more);
@@ -114,6 +118,7 @@ struct Ready {
     /// What few have, in a place of its own: there are many of the others.
     rare: Option<Box<Rare>>,
     resource: Resource,
+    route: Route,
     /// When what it tells was fetched.
     fetched: Instant,
     ttl: Duration,
@@ -159,38 +164,35 @@ impl Shelf {
         Self(Cache::with_options(options, Bytewise, hasher, DefaultLifecycle::default()))
     }
 
-    /// The answer to a request that can be given at once.
+    /// The answer to a request that can be given at once, and the route that made it.
     pub(crate) fn answer(
         &self,
         vidra: &Vidra,
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
-    ) -> Option<Response<Full<Bytes>>> {
+        now: Instant,
+    ) -> Option<(Response<Full<Bytes>>, Route)> {
         if *method != Method::GET || headers.contains_key(CACHE_CONTROL) {
             return None;
         }
         let target = uri.path_and_query()?.as_str();
         let ready = self.0.get(target)?;
-        let now = Instant::now();
         if now >= ready.fresh_until || !ready.answers(headers) {
             return None;
         }
         vidra.note_hit(ready.resource);
-        let response = ready.response(headers, Outcome::Hit, now);
-        tracing::info!(
-            method = "GET",
-            path = uri.path(),
-            status = response.status().as_u16(),
-            cost = 0,
-            elapsed_ms = 0,
-            "request"
-        );
-        Some(response)
+        Some((ready.response(headers, Outcome::Hit, now), ready.route))
     }
 
-    /// Finishes an answer, and keeps it for the next who asks for `target`.
-    pub(crate) fn finish(&self, target: &str, headers: &HeaderMap, kept: &Kept) -> Response<Body> {
+    /// Finishes an answer of a route, and keeps it for the next who asks for `target`.
+    pub(crate) fn finish(
+        &self,
+        target: &str,
+        route: Route,
+        headers: &HeaderMap,
+        kept: &Kept,
+    ) -> Response<Body> {
         let now = Instant::now();
         let before = self.0.get(target);
         let same = before
@@ -198,18 +200,29 @@ impl Shelf {
             .filter(|ready| ready.plain.as_ptr() == kept.body.as_ptr() && ready.answers(headers));
         // The very bytes that were finished before need no finishing.
         let ready = same.cloned().unwrap_or_else(|| {
-            let ready = Arc::new(Ready::new(kept, headers, now, before.as_deref()));
+            let ready = Arc::new(Ready::new(kept, route, headers, now, before.as_deref()));
             self.0.insert(target.into(), Arc::clone(&ready));
             ready
         });
         // To a HEAD as well: the connection tells the length of the body and does not send it.
         ready.response(headers, kept.outcome, now).map(Body::new)
     }
+
+    /// How many there are, and what they take up.
+    pub(crate) fn usage(&self) -> Usage {
+        Usage { entries: self.0.len() as u64, bytes: self.0.weight() }
+    }
 }
 
 impl Ready {
     /// Equal words as `before` are not compressed again.
-    fn new(kept: &Kept, headers: &HeaderMap, now: Instant, before: Option<&Self>) -> Self {
+    fn new(
+        kept: &Kept,
+        route: Route,
+        headers: &HeaderMap,
+        now: Instant,
+        before: Option<&Self>,
+    ) -> Self {
         let fresh_for = kept.life.ttl.saturating_sub(kept.age);
         let fresh_for = kept.true_for.map_or(fresh_for, |true_for| fresh_for.min(true_for));
         let (tag, gzip) = match before.filter(|before| before.plain == kept.body) {
@@ -233,6 +246,7 @@ impl Ready {
             cache_control,
             rare: is_rare.then(|| Box::new(Rare { disposition, accept })),
             resource: kept.resource,
+            route,
             fetched: now.checked_sub(kept.age).unwrap_or(now),
             ttl: kept.life.ttl,
             fresh_until: now + fresh_for,

@@ -15,8 +15,10 @@ use sha2::{Digest, Sha256};
 use vidra::{Ask, Vidra};
 
 use crate::Target;
+use crate::metrics::page::Inside;
 use crate::problem::Problem;
-use crate::ready::{Kept, Shelf};
+use crate::ready::Kept;
+use crate::visit::Notes;
 
 /// A value as JSON, with a strong `ETag` that changes only when the bytes do.
 pub(crate) struct Reply<T>(pub(crate) T);
@@ -92,17 +94,18 @@ pub(crate) fn etag(bytes: &[u8]) -> HeaderValue {
 
 /// Finishes answers: those that are kept, and 304 where the caller named its `ETag`.
 pub(crate) async fn finished(
-    State(shelf): State<Arc<Shelf>>,
+    State(inside): State<Arc<Inside>>,
     request: Request,
     next: Next,
 ) -> Response {
     let (method, headers) = (request.method().clone(), request.headers().clone());
     let is_read = matches!(method, Method::GET | Method::HEAD);
     let target = request.extensions().get::<Target>().cloned();
+    let route = Notes::route_of(request.extensions(), &inside.metrics);
     let mut response = next.run(request).await;
     if let Some(kept) = response.extensions_mut().remove::<Arc<Kept>>() {
         let target = target.as_ref().map_or("", |Target(target)| target.as_str());
-        return shelf.finish(target, &headers, &kept);
+        return inside.shelf.finish(target, route, &headers, &kept);
     }
     let is_known = response.headers().get(header::ETAG).is_some_and(|etag| names(&headers, etag));
     if is_known && is_read && response.status() == StatusCode::OK {

@@ -34,7 +34,9 @@ pub(crate) type Document = Arc<openapi::OpenApi>;
         description = "Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.\n\n\
             Identifiers are bare ids or any URL that holds one. Every answer but a stream tells in `X-Quota-Cost` \
             what it cost in upstream units. Every answer that is not a success has the body \
-            `{\"error\": {\"code\", \"message\", \"details\"}}`; a wrong method is 405 with `Allow`."
+            `{\"error\": {\"code\", \"message\", \"details\"}}`; a wrong method is 405 with `Allow`. \
+            An `X-Request-Id` of up to 128 plain characters is returned as it was sent; without one every \
+            answer has a new one. It is in the service's log."
     ),
     components(schemas(ErrorBody)),
     tags(
@@ -50,9 +52,9 @@ pub(crate) type Document = Arc<openapi::OpenApi>;
 )]
 struct Info;
 
-/// Every route.
-pub(crate) fn routes() -> (Router<Document>, openapi::OpenApi) {
-    let (routes, document) = OpenApiRouter::with_openapi(Info::openapi())
+/// Every route; that of the metrics may be another listener's.
+pub(crate) fn routes(has_metrics: bool) -> (Router<Document>, openapi::OpenApi) {
+    let routes = OpenApiRouter::with_openapi(Info::openapi())
         .routes(routes!(video::get_video))
         .routes(routes!(video::get_video_title))
         .routes(routes!(video::get_videos))
@@ -76,15 +78,28 @@ pub(crate) fn routes() -> (Router<Document>, openapi::OpenApi) {
         .routes(routes!(status::get_cache))
         .routes(routes!(status::get_health))
         .routes(routes!(status::get_readiness))
-        .routes(routes!(get_openapi))
-        .split_for_parts();
-    let document = document::completed(document);
-    (routes.fallback(no_such_route).method_not_allowed_fallback(wrong_method), document)
+        .routes(routes!(get_openapi));
+    completed(if has_metrics { routes.routes(routes!(status::get_metrics)) } else { routes })
+}
+
+/// What is for the operator alone.
+pub(crate) fn admin_routes() -> (Router<Document>, openapi::OpenApi) {
+    let routes = OpenApiRouter::with_openapi(Info::openapi())
+        .routes(routes!(status::get_health))
+        .routes(routes!(status::get_readiness))
+        .routes(routes!(status::get_metrics));
+    completed(routes)
+}
+
+fn completed(routes: OpenApiRouter<Document>) -> (Router<Document>, openapi::OpenApi) {
+    let (routes, document) = routes.split_for_parts();
+    let routes = routes.fallback(no_such_route).method_not_allowed_fallback(wrong_method);
+    (routes, document::completed(document))
 }
 
 /// The document that `GET /openapi.json` serves.
 pub fn openapi() -> openapi::OpenApi {
-    routes().1
+    routes(true).1
 }
 
 /// This document.

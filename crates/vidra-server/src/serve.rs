@@ -66,9 +66,9 @@ pub async fn serve(
 ) {
     let delay = serving.limits.drain_delay;
     let slots = Arc::new(Slots::new(&serving.limits));
-    let door = Door { listener, app: app.clone(), serving: Arc::new(serving), slots };
+    let entrance = Entrance { listener, app: app.clone(), serving: Arc::new(serving), slots };
     let older = GracefulShutdown::new();
-    door.take_in_until(stop, &older).await;
+    entrance.take_in_until(stop, &older).await;
 
     app.drain();
     let newer = GracefulShutdown::new();
@@ -79,9 +79,9 @@ pub async fn serve(
             }
             older.shutdown().await;
         };
-        door.take_in_until(older_are_gone, &newer).await;
-        door.take_in_who_waits(&newer).await;
-        drop(door);
+        entrance.take_in_until(older_are_gone, &newer).await;
+        entrance.take_in_who_waits(&newer).await;
+        drop(entrance);
         newer.shutdown().await;
     };
     tokio::select! {
@@ -91,14 +91,14 @@ pub async fn serve(
 }
 
 /// Where connections come in.
-struct Door {
+struct Entrance {
     listener: TcpListener,
     app: App,
     serving: Arc<Serving>,
     slots: Arc<Slots>,
 }
 
-impl Door {
+impl Entrance {
     async fn take_in_until(&self, end: impl Future<Output = ()>, connections: &GracefulShutdown) {
         let mut end = pin!(end);
         let mut complained: Option<Instant> = None;
@@ -113,6 +113,7 @@ impl Door {
                 // Theirs: they left while they waited.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
+                    self.app.metrics().connections.refused("no_resources");
                     if complained.is_none_or(|since| since.elapsed() >= COMPLAIN_EVERY) {
                         tracing::warn!(%error, "no connection can be taken in");
                         complained = Some(Instant::now());
@@ -140,6 +141,7 @@ impl Door {
         let slot = match Slots::take(&self.slots, peer) {
             Ok(slot) => slot,
             Err(full) => {
+                self.app.metrics().connections.refused(full.reason());
                 tracing::debug!(%peer, ?full, "a connection is turned away");
                 // Within an encrypted one nothing can be said before the handshake.
                 if self.serving.tls.is_none() {
@@ -154,6 +156,7 @@ impl Door {
             peer,
             _slot: slot,
         };
+        self.app.metrics().connections.opened();
         tokio::spawn(connection.run(stream, watcher));
     }
 }
@@ -164,6 +167,12 @@ struct Connection {
     serving: Arc<Serving>,
     peer: IpAddr,
     _slot: Slot,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.app.metrics().connections.closed();
+    }
 }
 
 impl Connection {

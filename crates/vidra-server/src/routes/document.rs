@@ -37,10 +37,15 @@ fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
     let is_service = operation.tags.iter().flatten().any(|tag| tag == "Service");
     let is_kept = method == "GET" && !is_service;
     let responses = &mut operation.responses.responses;
+    // Metrics are no JSON, and are never the same twice.
+    let mut is_tagged = false;
     if let Some(RefOr::T(success)) = responses.get_mut("200") {
+        is_tagged = success.content.contains_key("application/json");
         let but = but_streams(success);
-        let etag = header(&format!("Changes only when the answer does{but}"), Type::String);
-        success.headers.insert("ETag".to_owned(), etag);
+        if is_tagged {
+            let etag = header(&format!("Changes only when the answer does{but}"), Type::String);
+            success.headers.insert("ETag".to_owned(), etag);
+        }
         if is_kept {
             success.headers.extend(headers_of_kept());
         }
@@ -48,7 +53,7 @@ fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
             content.example = example;
         }
     }
-    if method == "GET" {
+    if method == "GET" && is_tagged {
         let unchanged = Response::new("The caller named this answer's `ETag` in `If-None-Match`.");
         responses.insert("304".to_owned(), unchanged.into());
     }
@@ -58,6 +63,8 @@ fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
         let but = but_streams(response);
         let cost = header(&format!("Upstream units that this answer cost{but}"), Type::Integer);
         response.headers.insert("X-Quota-Cost".to_owned(), cost);
+        let id = header("The request's id: the caller's own, or a new one", Type::String);
+        response.headers.insert("X-Request-Id".to_owned(), id);
     }
 }
 

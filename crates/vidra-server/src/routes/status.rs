@@ -1,13 +1,17 @@
-//! The service itself: quota, health, readiness.
+//! The service itself: quota, cache, health, readiness, metrics.
+
+use std::sync::Arc;
 
 use axum::Extension;
 use axum::http::StatusCode;
+use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vidra::cache::store::Usage;
 use vidra::{Addresses, Counts, Quota, Resource, Vidra};
 
 use crate::drain::{Drain, STOPPING};
+use crate::metrics::page::Inside;
 use crate::problem::{ErrorBody, Problem};
 use crate::reply::{Answer, Reply};
 
@@ -178,4 +182,20 @@ fn lost(Addresses { all, blocked, unreachable }: Addresses) -> impl Iterator<Ite
             _ => format!("transcripts: {count} of {all} addresses {are} {what}"),
         }
     })
+}
+
+/// What the service does, in the text that Prometheus reads. Asks nobody.
+#[utoipa::path(
+    get, path = "/metrics", tag = "Service",
+    responses((
+        status = 200, description = "Counts, gauges and histograms; none of their labels names a caller or what was asked for",
+        body = String, content_type = "text/plain",
+        example = "# HELP vidra_requests_in_flight Requests without an answer yet, and streams that have not ended.\n# TYPE vidra_requests_in_flight gauge\nvidra_requests_in_flight 1\n"
+    ))
+)]
+pub(super) async fn get_metrics(
+    Extension(vidra): Extension<Vidra>,
+    Extension(inside): Extension<Arc<Inside>>,
+) -> Response {
+    inside.page(&vidra).await
 }

@@ -49,6 +49,16 @@ pub(super) enum Full {
     ForAddress,
 }
 
+impl Full {
+    /// What metrics call it.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Altogether => "all_taken",
+            Self::ForAddress => "address",
+        }
+    }
+}
+
 impl Slots {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {

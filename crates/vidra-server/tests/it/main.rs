@@ -8,6 +8,7 @@ mod connections;
 mod drain;
 mod errors;
 mod hostile;
+mod metrics;
 mod openapi;
 mod streams;
 mod transcripts;
