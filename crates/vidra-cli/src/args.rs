@@ -92,6 +92,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_DRAIN_DELAY", value_name = "TIME", default_value = "1s", value_parser = drain_delay)]
     pub(crate) drain_delay: Duration,
 
+    /// A second address, for the operator: /metrics is asked for there and not at the public one, and
+    /// /healthz and /readyz at both. It asks for no key, so it is for loopback or a private network
+    #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS")]
+    pub(crate) admin_listen: Option<SocketAddr>,
+
     /// Run against the built-in simulator: no key, no internet
     #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new())]
     pub(crate) demo: bool,

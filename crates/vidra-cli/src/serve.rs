@@ -2,7 +2,9 @@
 
 use std::env;
 use std::fs;
+use std::future::pending;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,10 +39,14 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let runtime =
         tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(args.listen)
-            .await
-            .map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
-        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let admin = match args.admin_listen {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        if let Some((_, address)) = &admin {
+            tracing::info!(admin = %address, "listening for the operator");
+        }
+        let (listener, address) = listen(args.listen).await?;
         tracing::info!(%address, demo = args.demo, "listening");
         if args.demo {
             let scheme = if serving.tls.is_some() { "https" } else { "http" };
@@ -67,8 +73,14 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         let config = Config {
             callers_may_refresh: !args.no_caller_refresh,
             ready_bytes: args.cache.ready_bytes(),
+            metrics_apart: admin.is_some(),
         };
         let app = App::new(vidra.clone(), config);
+        if let Some((listener, _)) = admin {
+            // To the very end: what goes on while the service stops is worth seeing too.
+            let (app, serving) = (app.admin(), Serving::default());
+            tokio::spawn(vidra_server::serve(listener, app, serving, pending(), pending()));
+        }
         vidra_server::serve(listener, app, serving, stop, give_up).await;
         // What was fetched last should be there after a restart.
         tokio::select! {
@@ -99,6 +111,14 @@ fn serving(args: &ServeArgs) -> Result<Serving, String> {
         ..Limits::default()
     };
     Ok(Serving { limits, tls })
+}
+
+/// Listens there, and tells where that is: port 0 is any that is free.
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|error| format!("cannot listen on {address}: {error}"))?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    Ok((listener, address))
 }
 
 /// A client of the real platform, or of whatever `--data-api-url` names.

@@ -17,6 +17,8 @@ pub(crate) fn vidra(folder: &Path) -> Command {
 pub(crate) struct Service {
     child: Child,
     pub(crate) address: SocketAddr,
+    /// Where the operator asks, if that is somewhere else.
+    pub(crate) admin: Option<SocketAddr>,
     output: BufReader<ChildStdout>,
     /// Reads the log to its end, so that a full pipe never stops the service.
     log: Option<JoinHandle<String>>,
@@ -34,15 +36,16 @@ impl Service {
         let address = loop {
             let start = seen.len();
             assert!(log.read_line(&mut seen).unwrap() > 0, "it ended: {seen}");
-            if let Some(address) = listening_on(&seen[start..]) {
+            if let Some(address) = told("address", &seen[start..]) {
                 break address;
             }
         };
+        let admin = told("admin", &seen);
         let log = std::thread::spawn(move || {
             log.read_to_string(&mut seen).unwrap();
             seen
         });
-        Self { child, address, output, log: Some(log) }
+        Self { child, address, admin, output, log: Some(log) }
     }
 
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
@@ -95,14 +98,15 @@ impl Drop for Service {
     }
 }
 
-fn listening_on(line: &str) -> Option<SocketAddr> {
-    let (_, rest) = line.split_once("\"address\":\"")?;
+/// An address in the log, by its name.
+fn told(name: &str, log: &str) -> Option<SocketAddr> {
+    let (_, rest) = log.split_once(&format!("\"{name}\":\""))?;
     rest.split('"').next()?.parse().ok()
 }
 
 /// One request; the connection is closed behind it. Gives the status, and all that comes after the
 /// head.
-fn send(address: SocketAddr, method: &str, path: &str, headers: &str) -> (u16, String) {
+pub(crate) fn send(address: SocketAddr, method: &str, path: &str, headers: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\n{headers}");
     write!(stream, "{head}connection: close\r\n\r\n").unwrap();

@@ -1,0 +1,59 @@
+//! Seeing inside a running service: metrics, ids, the operator's own address.
+
+use crate::process::{Service, send, vidra};
+
+/// The value of the first sample that begins like this.
+fn value(page: &str, sample: &str) -> f64 {
+    let line = page.lines().find(|line| line.starts_with(sample));
+    let line = line.unwrap_or_else(|| panic!("{sample} in {page}"));
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn metrics_are_at_the_public_address_unless_there_is_one_for_the_operator() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    assert_eq!(service.get("/api/video/quirkNoLike").0, 200);
+    let (status, page) = service.get("/metrics");
+    assert_eq!((status, service.admin), (200, None));
+    let asked = "vidra_requests_total{route=\"/api/video/{id}\",method=\"GET\",status=\"200\"}";
+    assert_eq!(value(&page, asked), 1.0);
+    // The connection of the request before may just be closing.
+    assert!((1.0..=2.0).contains(&value(&page, "vidra_connections_open")), "{page}");
+}
+
+#[test]
+fn the_operators_address_has_the_metrics_and_nothing_of_the_api() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = vidra(folder.path());
+    command.env("VIDRA_DEMO", "1").env("VIDRA_ADMIN_LISTEN", "127.0.0.1:0");
+    let service = Service::start(&mut command);
+    let admin = service.admin.expect("it says where");
+    let ask = |path| send(admin, "GET", path, "");
+    assert_eq!(service.get("/api/video/quirkNoLike").0, 200);
+    assert_eq!(service.get("/metrics").0, 404);
+    let (status, page) = ask("/metrics");
+    assert_eq!(status, 200);
+    let asked = "vidra_requests_total{route=\"/api/video/{id}\",method=\"GET\",status=\"200\"}";
+    assert_eq!(value(&page, asked), 1.0);
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!((ask(path).0, service.get(path).0), (200, 200), "{path}");
+    }
+    assert_eq!(ask("/api/video/quirkNoLike").0, 404);
+    assert_eq!(service.stop().0, Some(0));
+}
+
+#[test]
+fn a_request_is_found_in_the_log_by_its_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    // Asked for, ready, and refused.
+    for path in ["/api/video/quirkNoLike", "/api/video/quirkNoLike", "/api/video/nope"] {
+        send(service.address, "GET", path, "x-request-id: from-outside\r\n");
+    }
+    send(service.address, "GET", "/healthz", "x-request-id: two words\r\n");
+    let (_, log) = service.stop();
+    let lines = |text: &str| log.lines().filter(|line| line.contains(text)).count();
+    assert_eq!(lines("\"request_id\":\"from-outside\",\"method\":\"GET\""), 3, "{log}");
+    assert!(lines("two words") == 0 && lines("\"request_id\":\"") == 4, "{log}");
+}
