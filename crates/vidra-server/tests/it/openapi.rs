@@ -52,8 +52,6 @@ fn every_operation_is_complete() {
             assert_eq!(responses.contains_key("400"), fallible, "{name}");
             for status in ["405", "500", "502", "503", "504"] {
                 let asks = fallible && path != "/api/url/parse";
-                // Captions need no key.
-                let asks = asks && (status != "503" || !path.starts_with("/api/transcript/"));
                 // It says when the service stops.
                 let is_readiness = path == "/readyz" && status == "503";
                 assert_eq!(
