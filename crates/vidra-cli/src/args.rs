@@ -97,6 +97,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS")]
     pub(crate) admin_listen: Option<SocketAddr>,
 
+    /// Send traces to this collector by OTLP over HTTP, as OTEL_EXPORTER_OTLP_ENDPOINT does
+    #[cfg(feature = "otel")]
+    #[arg(long, env = "VIDRA_OTLP_ENDPOINT", value_name = "URL", value_parser = http_url)]
+    pub(crate) otlp_endpoint: Option<String>,
+
     /// Run against the built-in simulator: no key, no internet
     #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new())]
     pub(crate) demo: bool,

@@ -2,21 +2,60 @@
 
 use std::io::{self, IsTerminal};
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use tracing::level_filters::LevelFilter;
+use tracing::subscriber::Interest;
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
 use crate::args::LogFormat;
 
-/// Starts logging. What is logged is set by `RUST_LOG`, by default everything from `info` on.
-pub(crate) fn install(format: LogFormat) {
+/// What sees spans and events beside the log.
+pub(crate) type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Starts logging, and watching where there is a watcher. What is logged is set by `RUST_LOG`, by
+/// default everything from `info` on.
+pub(crate) fn install(format: LogFormat, watcher: Option<Watcher>) {
     let filter =
         EnvFilter::builder().with_default_directive(LevelFilter::INFO.into()).from_env_lossy();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let log = fmt::layer().with_writer(io::stderr);
     let on_terminal = io::stderr().is_terminal();
-    match format {
-        LogFormat::Json => log.json().flatten_event(true).init(),
-        LogFormat::Auto if !on_terminal => log.json().flatten_event(true).init(),
-        LogFormat::Auto | LogFormat::Text => log.with_ansi(on_terminal).with_target(false).init(),
+    let is_json = match format {
+        LogFormat::Json => true,
+        LogFormat::Auto => !on_terminal,
+        LogFormat::Text => false,
+    };
+    let log: Watcher = match is_json {
+        true => log.json().flatten_event(true).with_filter(EventsOnly(filter)).boxed(),
+        false => {
+            let log = log.with_ansi(on_terminal).with_target(false);
+            log.with_filter(EventsOnly(filter)).boxed()
+        }
+    };
+    let mut watchers = vec![log];
+    watchers.extend(watcher);
+    tracing_subscriber::registry().with(watchers).init();
+}
+
+/// What is logged. Spans are for traces: a line of the log says all there is to say.
+struct EventsOnly(EnvFilter);
+
+impl<S: Subscriber> Filter<S> for EventsOnly {
+    fn enabled(&self, metadata: &Metadata<'_>, context: &Context<'_, S>) -> bool {
+        metadata.is_event() && Filter::enabled(&self.0, metadata, context)
+    }
+
+    /// Once for each place in the code, so that what is not logged costs next to nothing.
+    fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
+        match metadata.is_event() {
+            true => Filter::<S>::callsite_enabled(&self.0, metadata),
+            false => Interest::never(),
+        }
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Filter::<S>::max_level_hint(&self.0)
     }
 }
 

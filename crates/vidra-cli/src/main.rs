@@ -7,6 +7,8 @@ mod health;
 mod log;
 mod serve;
 mod signals;
+#[cfg(feature = "otel")]
+mod traces;
 
 use std::process::ExitCode;
 
@@ -22,30 +24,53 @@ fn main() -> ExitCode {
     // thread is started, because changing the environment is not safe afterwards.
     let env_file = dotenvy::from_path(".env");
     let args = Args::parse();
-    log::install(args.log_format);
     if let Err(error) = env_file
         && !error.not_found()
     {
         eprintln!("vidra: .env cannot be read: {}", log::without_values(&error));
         return ExitCode::from(2);
     }
-    let result = match args.command {
-        Command::Serve(options) => serve::run(&options),
-        Command::Cache(options) => cache::run(&options),
-        // Health checks know two ends: 1 is "not healthy", and any other is kept for later use.
-        Command::Health(options) => match health::check(&options) {
-            Ok(()) => return ExitCode::SUCCESS,
-            Err(why) => {
-                eprintln!("vidra: not ready: {why}");
-                return ExitCode::FAILURE;
-            }
-        },
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
+    match run(args) {
+        Ok(code) => code,
         Err(message) => {
             eprintln!("vidra: {message}");
             ExitCode::from(2)
         }
     }
+}
+
+#[cfg(not(feature = "otel"))]
+fn run(args: Args) -> Result<ExitCode, String> {
+    log::install(args.log_format, None);
+    work(args.command)
+}
+
+/// The same, traced where a collector is named.
+#[cfg(feature = "otel")]
+fn run(args: Args) -> Result<ExitCode, String> {
+    let traces = match &args.command {
+        Command::Serve(options) => traces::Traces::to(options.otlp_endpoint.as_deref())?,
+        Command::Cache(_) | Command::Health(_) => None,
+    };
+    log::install(args.log_format, traces.as_ref().map(traces::Traces::watcher));
+    let done = work(args.command);
+    if let Some(traces) = traces {
+        traces.end();
+    }
+    done
+}
+
+fn work(command: Command) -> Result<ExitCode, String> {
+    match command {
+        Command::Serve(options) => serve::run(&options)?,
+        Command::Cache(options) => cache::run(&options)?,
+        // Health checks know two ends: 1 is "not healthy", and any other is kept for later use.
+        Command::Health(options) => {
+            if let Err(why) = health::check(&options) {
+                eprintln!("vidra: not ready: {why}");
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }

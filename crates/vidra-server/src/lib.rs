@@ -16,6 +16,7 @@ mod reply;
 mod request_id;
 pub mod routes;
 mod serve;
+mod trace;
 mod typed_url;
 mod visit;
 
@@ -138,7 +139,8 @@ impl App {
             if let Some(target) = request.uri().path_and_query().cloned() {
                 request.extensions_mut().insert(Target(target));
             }
-            let answered: Result<Response<Body>, Infallible> = routes.oneshot(request).await;
+            let answered: Result<Response<Body>, Infallible> =
+                visit.trace().around(routes.oneshot(request)).await;
             let mut response = answered.unwrap_or_else(|never| match never {});
             if response.status() == StatusCode::NOT_MODIFIED {
                 // The router's word, about a body that is not sent: it would be that of the caller's copy.

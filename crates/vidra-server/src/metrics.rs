@@ -86,6 +86,11 @@ impl Metrics {
         Route(place.unwrap_or(named.len()) as u8)
     }
 
+    /// The template of a route.
+    pub(crate) fn template(&self, route: Route) -> &str {
+        &self.routes[usize::from(route.0)].template
+    }
+
     /// Counts a request that is over. Atomics only: this is on the way of answers that are ready.
     pub(crate) fn count(&self, route: Route, method: &Method, status: u16, time: Duration) {
         let OfRoute { counts, times, .. } = &self.routes[usize::from(route.0)];

@@ -19,16 +19,20 @@ use vidra::Cost;
 use crate::metrics::page::Inside;
 use crate::metrics::{ABANDONED, Metrics, Route};
 use crate::request_id::{self, X_REQUEST_ID};
+use crate::trace::Trace;
 
 /// A request that has just come.
 pub(crate) struct Visit {
     pub(crate) began: Instant,
     id: HeaderValue,
+    trace: Trace,
 }
 
 impl Visit {
     pub(crate) fn begin<B>(request: &Request<B>) -> Self {
-        Self { began: Instant::now(), id: request_id::of(request.headers()) }
+        let began = Instant::now();
+        let id = request_id::of(request.headers());
+        Self { began, trace: Trace::begin(request, &id), id }
     }
 
     /// Ends the visit of one who was answered at once.
@@ -42,6 +46,7 @@ impl Visit {
         let (method, status) = (request.method(), response.status().as_u16());
         let elapsed = self.began.elapsed();
         metrics.count(route, method, status, elapsed);
+        self.trace.end(metrics.template(route), status);
         tracing::info!(
             request_id = text(&self.id),
             %method,
@@ -109,6 +114,10 @@ pub(crate) struct UnderWay {
 }
 
 impl UnderWay {
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.visit.trace
+    }
+
     /// Ends the visit, or has it end with the stream that answers it.
     pub(crate) fn answered(mut self, mut response: Response<Body>) -> Response<Body> {
         self.status = Some(response.status());
@@ -130,6 +139,7 @@ impl Drop for UnderWay {
         metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
         let route = notes.route.get().copied().unwrap_or_else(|| metrics.route(None));
         metrics.count(route, method, status.unwrap_or(ABANDONED), elapsed);
+        visit.trace.end(metrics.template(route), status.unwrap_or(ABANDONED));
         let cost = notes.cost.get().map_or(0, Cost::units);
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let request_id = text(&visit.id);
