@@ -19,7 +19,7 @@ use crate::region::{self, CategoryQuery};
 use crate::transcript::{self, TranscriptQuery};
 use crate::upstream::Scope;
 use crate::upstream::call::ESCAPED;
-use crate::upstream::web::{Errand, Place, Web};
+use crate::upstream::web::{Errand, Place};
 use crate::video;
 
 /// A question whose answer is kept. However it was put, it is the same question.
@@ -60,7 +60,6 @@ const SHAPE: u32 = 1;
 /// What it takes to ask.
 pub(crate) struct Means {
     pub(crate) scope: Scope,
-    pub(crate) web: std::sync::Arc<Web>,
     pub(crate) search: bool,
 }
 
@@ -144,10 +143,10 @@ impl Ask {
     }
 
     /// Asks the platform: the answer as JSON.
-    pub(crate) async fn fetch(self, Means { scope, web, search }: Means) -> Result<Bytes> {
+    pub(crate) async fn fetch(self, Means { scope, search }: Means) -> Result<Bytes> {
         let scope = &scope;
         let place = Place::default();
-        let errand = |id| Errand { web: &web, id, deadline: scope.deadline, place: &place };
+        let errand = |id| Errand { web: &scope.web, id, deadline: scope.deadline, place: &place };
         match &self {
             Self::Video(id) => json(&video::one(scope, *id).await?),
             Self::Channel(channel) => json(&channel::one(scope, channel, search).await?),

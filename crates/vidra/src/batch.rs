@@ -18,9 +18,9 @@ use crate::ident::{PlaylistId, VideoId};
 use crate::playlist::{self, Entry, Standing};
 use crate::transcript::choice::Languages;
 use crate::transcript::reason::Reason;
-use crate::transcript::{self, TranscriptLine, TranscriptQuery};
+use crate::transcript::{self, Transcript, TranscriptLine, TranscriptQuery};
 use crate::upstream::Scope;
-use crate::upstream::web::{Errand, Place, Web};
+use crate::upstream::web::{Errand, Place};
 
 /// Which transcripts of a playlist, and how many at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +120,6 @@ pub enum BatchEvent {
 /// A batch and all it works with.
 pub(crate) struct Batch {
     pub(crate) scope: Scope,
-    pub(crate) web: Arc<Web>,
     /// When the whole batch has to be done.
     pub(crate) deadline: Instant,
     pub(crate) id: PlaylistId,
@@ -140,6 +139,9 @@ const WAITING: usize = 32;
 /// Entries that are listed before their turn: a page ahead keeps everyone at work, and a caller who
 /// goes away early has not paid for pages that nobody needed.
 const LISTED_AHEAD: usize = 50;
+
+/// How often an entry waits until a platform that fails is asked again.
+const OUTAGES: u32 = 20;
 
 /// Between two announcements that entries wait: all of them do, and one word for all is enough.
 const BETWEEN_WAITS: Duration = Duration::from_secs(15);
@@ -277,12 +279,12 @@ fn telling(events: &Events) -> impl Fn(Duration) + Clone + Send + Sync + 'static
 async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) -> VideoTranscript {
     let result = match entry.video {
         Some(id) if entry.standing == Standing::Public => {
-            let errand = Errand { web: &batch.web, id, deadline: batch.deadline, place };
+            let errand = Errand { web: &batch.scope.web, id, deadline: batch.deadline, place };
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let key = Ask::Transcript(id, wanted.clone()).key();
             let Scope { cache, want, .. } = &batch.scope;
-            let work = async || ask::json(&transcript::one(&errand, &wanted).await?);
+            let work = async || ask::json(&patiently(&errand, &wanted).await?);
             let asked = cache.get_or_do(key, *want, batch.deadline, place, work);
             let caught = AssertUnwindSafe(asked).catch_unwind().await;
             caught
@@ -305,6 +307,24 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
         Err(error) => (BatchStatus::Failed, None, Some(told(&error))),
     };
     VideoTranscript { video_id, title: entry.title, position, status, lines, error }
+}
+
+/// The transcript; where the platform fails and is left alone, once it is asked again. To go on without
+/// waiting would fail all that is left of a playlist in a moment.
+async fn patiently(errand: &Errand<'_>, wanted: &TranscriptQuery) -> Result<Transcript> {
+    let mut outages = 0;
+    loop {
+        let error = match transcript::one(errand, wanted).await {
+            Err(error) if error.reason() == Some(Reason::Failing) => error,
+            ended => return ended,
+        };
+        outages += 1;
+        let wait = error.retry_after().unwrap_or_default();
+        if outages > OUTAGES || wait >= errand.left() {
+            return Err(error);
+        }
+        errand.place.wait(wait).await;
+    }
 }
 
 /// All that an answer by itself would say: the message, more where there is more, and the machine's word

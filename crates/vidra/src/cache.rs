@@ -25,6 +25,7 @@ use tokio::time::{Instant, timeout};
 use crate::ask::Ask;
 use crate::error::{Error, ErrorKind, Result};
 use crate::upstream::Scope;
+use crate::upstream::breaker::Pauses;
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Place;
 use answer::Tally;
@@ -60,7 +61,7 @@ pub(crate) struct Cache {
     pub(crate) tiers: Tiers,
     flights: Arc<Flights>,
     /// Of what comes from the Data API, and of what comes without a key: one may fail without the other.
-    renewals: [Arc<Renewals>; 2],
+    renewals: [Renewals; 2],
     lifetimes: Lifetimes,
     clock: Clock,
     tally: Tally,
@@ -88,11 +89,17 @@ pub(crate) enum Known {
 
 impl Cache {
     /// With `failures_last`, whoever asks within that time after a failure is told of it.
-    pub(crate) fn new(tiers: Tiers, lifetimes: Lifetimes, failures_last: Duration) -> Self {
+    pub(crate) fn new(
+        tiers: Tiers,
+        lifetimes: Lifetimes,
+        failures_last: Duration,
+        refusals_last: Pauses,
+    ) -> Self {
+        let now = Instant::now();
         Self {
             tiers,
             flights: Arc::new(Flights::new(failures_last)),
-            renewals: Default::default(),
+            renewals: ["transcripts", "data"].map(|what| Renewals::new(what, refusals_last, now)),
             lifetimes,
             clock: Clock::new(),
             tally: Tally::default(),
@@ -119,12 +126,11 @@ impl Cache {
                     return self.serve(&key, found, Outcome::Stale);
                 }
                 _ => {
-                    let Some(renewal) =
-                        self.renewals(key.resource).begin_waited_for(Instant::now())
-                    else {
+                    let renewal = self.begin_waited_for(&key, asker);
+                    if renewal.is_none() {
                         return self.serve(&key, found, Outcome::Stale);
-                    };
-                    let flying = self.fly(&key, asker, &fetch, Some(renewal));
+                    }
+                    let flying = self.fly(&key, asker, &fetch, renewal);
                     timeout(STALE_PATIENCE, flying).await.unwrap_or_else(|_| Err(too_late()))
                 }
             },
@@ -186,11 +192,7 @@ impl Cache {
         keys.iter().zip(records).map(judged).collect()
     }
 
-    pub(crate) fn is_platform_failing(&self) -> bool {
-        self.renewals.iter().any(|renewals| renewals.are_paused())
-    }
-
-    fn renewals(&self, resource: Resource) -> &Arc<Renewals> {
+    fn renewals(&self, resource: Resource) -> &Renewals {
         &self.renewals[usize::from(resource.is_from_data_api())]
     }
 

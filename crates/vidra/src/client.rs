@@ -25,6 +25,7 @@ use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::selection::{Selected, Selection};
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
+use crate::upstream::breaker::Standing;
 use crate::upstream::egress::Addresses;
 use crate::upstream::quota::{Allowance, Quota};
 use crate::upstream::transport::BoxFuture;
@@ -97,8 +98,7 @@ impl Vidra {
     pub async fn ask(&self, ask: &Ask) -> Result<Cached> {
         let scope = self.scope();
         let fetch = |scope| -> BoxFuture<'static, Result<Bytes>> {
-            let means = Means { scope, web: Arc::clone(&self.web), search: self.search };
-            Box::pin(ask.clone().fetch(means))
+            Box::pin(ask.clone().fetch(Means { scope, search: self.search }))
         };
         self.cache.get_or_fetch(ask.key(), &scope, fetch).await
     }
@@ -121,7 +121,9 @@ impl Vidra {
     /// Whether the platform has failed so often in a row that answers which are not fresh any more are
     /// sent without asking.
     pub fn is_platform_failing(&self) -> bool {
-        self.cache.is_platform_failing()
+        let now = Instant::now();
+        self.upstream.breaker.standing(now) != Standing::Closed
+            || self.web.egresses.are_failing(now)
     }
 
     /// Notes in the report that an answer was given again by whoever kept it in front of this client.
@@ -253,8 +255,7 @@ impl Vidra {
         let mut scope = self.scope();
         let deadline = Instant::now() + self.batch_deadline.min(FOREVER);
         scope.deadline = deadline;
-        let web = Arc::clone(&self.web);
-        batch::run(Batch { scope, web, deadline, id: id.clone(), query: query.clone() })
+        batch::run(Batch { scope, deadline, id: id.clone(), query: query.clone() })
     }
 
     /// What is left of the day. Costs nothing.
@@ -265,6 +266,7 @@ impl Vidra {
     fn scope(&self) -> Scope {
         Scope {
             upstream: Arc::clone(&self.upstream),
+            web: Arc::clone(&self.web),
             cache: Arc::clone(&self.cache),
             gathers: Arc::clone(&self.gathers),
             want: self.want,

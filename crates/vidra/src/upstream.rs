@@ -4,9 +4,11 @@
 //! how often, and is the only place where errors of the platform are made.
 
 mod bill;
+pub mod breaker;
 pub mod call;
 mod classify;
 pub(crate) mod egress;
+pub mod ending;
 pub mod pace;
 pub mod quota;
 pub mod retry;
@@ -28,6 +30,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::cache::freshness::Resource;
 use crate::cache::gather::Gather;
 use crate::cache::{Cache, Key, Known, Want};
 use crate::channel;
@@ -35,11 +38,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ident::VideoId;
 use crate::video::{self, Video};
 use bill::Refused;
-use call::Call;
+use breaker::Breaker;
+use call::{Call, Endpoint};
 use classify::Fault;
+use ending::Ending;
 use quota::{Bucket, Charge, Ledger, Quota, Spent};
 use retry::{RetryBudget, RetryPolicy};
 use transport::{Answer, Failure, Transport};
+use web::Web;
 use wire::List;
 
 pub(crate) use bill::Bill;
@@ -78,6 +84,9 @@ pub(crate) struct Upstream {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) retry: RetryPolicy,
     pub(crate) budget: RetryBudget,
+    /// Of everything but searches, which may fail by themselves.
+    pub(crate) breaker: Arc<Breaker>,
+    pub(crate) search_breaker: Arc<Breaker>,
     /// Whether the platform's last word on the key was no.
     pub(crate) key_rejected: AtomicBool,
     /// How long one attempt may take; never more than what is left of the request's deadline.
@@ -85,6 +94,13 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
+    fn breaker(&self, endpoint: Endpoint) -> &Arc<Breaker> {
+        match endpoint {
+            Endpoint::Search => &self.search_breaker,
+            _ => &self.breaker,
+        }
+    }
+
     /// A ledger with a file works on a blocking thread, so that a slow disk stops no other request.
     async fn with_ledger<T: Send + 'static>(
         &self,
@@ -112,13 +128,15 @@ enum Unanswered {
     NotSent(Failure),
     /// It may have been received and billed.
     Sent(Failure),
-    TooLate,
+    /// It took longer than it was given.
+    TooLate(Duration),
 }
 
 /// One request of a caller on its way through: all its calls share a deadline and a bill.
 #[derive(Clone)]
 pub(crate) struct Scope {
     pub(crate) upstream: Arc<Upstream>,
+    pub(crate) web: Arc<Web>,
     pub(crate) cache: Arc<Cache>,
     pub(crate) gathers: Arc<Gathers>,
     pub(crate) want: Want,
@@ -146,6 +164,16 @@ impl Scope {
         self.known(slice::from_ref(key)).await.remove(0)
     }
 
+    /// Whether the platform fails, as far as what is of this kind is concerned: what is known is then
+    /// better than asking.
+    pub(crate) fn is_down(&self, resource: Resource) -> bool {
+        let now = Instant::now();
+        match resource.is_from_data_api() {
+            true => self.upstream.breaker.refuses(now).is_some(),
+            false => self.web.egresses.are_failing(now),
+        }
+    }
+
     /// Sends one call, retrying what is worth it, and decodes its answer.
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, call: &Call) -> Result<T> {
         let upstream = &*self.upstream;
@@ -165,7 +193,9 @@ impl Scope {
             failed += 1;
             let left = self.deadline.saturating_duration_since(Instant::now());
             let wait = upstream.retry.wait(failed, fault.asked_wait, left, fastrand::f64());
-            match wait.filter(|_| fault.transient && upstream.budget.spend()) {
+            // A platform that has just been given up is not asked again.
+            let is_open = || upstream.breaker(call.endpoint).refuses(Instant::now()).is_some();
+            match wait.filter(|_| fault.transient && !is_open() && upstream.budget.spend()) {
                 Some(wait) => sleep(wait).await,
                 None => return Err(fault.error),
             }
@@ -175,20 +205,32 @@ impl Scope {
     /// One charged attempt.
     async fn attempt<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Fault> {
         let request = self.request(call)?;
+        let breaker = self.upstream.breaker(call.endpoint);
+        let pass = breaker.admit(Instant::now()).map_err(Fault::failing)?;
         let charge = self.charge(call).await?;
-        let outcome = self.exchange(request, call).await;
-        match outcome {
+        match self.exchange(request, call).await {
             Err(Unanswered::NotSent(failure)) => {
+                pass.end(Ending::of_failure(&failure));
                 let bill = self.bill.clone();
                 let refund = move |ledger: &Ledger, now| bill.refund(ledger, &charge, now);
                 self.with_ledger(call, refund).await?;
                 Err(self.fault_of(&failure, call))
             }
-            Err(Unanswered::Sent(failure)) => Err(self.fault_of(&failure, call)),
-            Err(Unanswered::TooLate) => Err(Fault::timeout(call)),
-            Ok(answer) if answer.status.is_success() => serde_json::from_slice(&answer.body)
-                .map_err(|error| Fault::unreadable(self.upstream.redacted(&error.to_string()))),
+            Err(Unanswered::Sent(failure)) => {
+                pass.end(Ending::of_failure(&failure));
+                Err(self.fault_of(&failure, call))
+            }
+            Err(Unanswered::TooLate(limit)) => {
+                pass.end(Ending::out_of_time(limit));
+                Err(Fault::timeout(call))
+            }
+            Ok(answer) if answer.status.is_success() => {
+                let read = serde_json::from_slice(&answer.body);
+                pass.end(if read.is_ok() { Ending::Ok } else { Ending::Unreadable });
+                read.map_err(|error| Fault::unreadable(self.upstream.redacted(&error.to_string())))
+            }
             Ok(answer) => {
+                pass.end(Ending::of_answer(&answer));
                 let verdict = classify::refusal(&answer, call, |text| self.upstream.redacted(text));
                 if !verdict.bucket_is_empty {
                     return Err(verdict.fault);
@@ -208,7 +250,7 @@ impl Scope {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failure @ Failure::NotSent(_))) => Err(Unanswered::NotSent(failure)),
             Ok(Err(failure)) => Err(Unanswered::Sent(failure)),
-            Err(_elapsed) => Err(Unanswered::TooLate),
+            Err(_elapsed) => Err(Unanswered::TooLate(limit)),
         }
     }
 
@@ -346,6 +388,11 @@ impl Fault {
     /// Of one caller: the others have theirs.
     fn share_spent(spent: Spent) -> Self {
         Self::lasting(used_up("Your share of the", spent).of_the_asker())
+    }
+
+    fn failing(wait: Duration) -> Self {
+        let message = "YouTube fails; it is asked again in a moment";
+        Self::lasting(Error::new(ErrorKind::Unavailable, message).retry_in(Some(wait)))
     }
 
     fn timeout(call: &Call) -> Self {

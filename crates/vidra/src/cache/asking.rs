@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use super::flight::{self, Boarding, Deserted, Joined, Lead};
 use super::freshness::{Resource, State};
 use super::renewal::Renewal;
-use super::{Cache, Cached, Found, Key, Outcome, Want, is_trouble, too_late};
+use super::{Cache, Cached, Found, Key, Outcome, Want, too_late};
 use crate::client::FOREVER;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transcript::reason::Reason;
@@ -126,11 +126,22 @@ impl Cache {
         asker: &Scope,
         fetch: impl Fn(Scope) -> BoxFuture<'static, Result<Bytes>>,
     ) {
+        if asker.is_down(key.resource) {
+            return;
+        }
         let Some(renewal) = self.renewals(key.resource).begin(Instant::now()) else { return };
         if let Ok(Boarding::Lead(lead, _)) = self.board(key, Want::Usual, patience(key.resource)) {
             let on_the_house = Scope { bill: Bill::default(), ..asker.clone() };
             self.depart(lead, key, Some(renewal), fetch(on_the_house));
         }
+    }
+
+    /// Begins to renew what somebody waits for. `None` where the platform is better left alone.
+    pub(super) fn begin_waited_for(&self, key: &Key, asker: &Scope) -> Option<Renewal> {
+        if asker.is_down(key.resource) {
+            return None;
+        }
+        self.renewals(key.resource).begin_waited_for(Instant::now())
     }
 
     fn depart(
@@ -143,9 +154,8 @@ impl Cache {
         let (cache, key) = (Arc::clone(self), key.clone());
         tokio::spawn(async move {
             let outcome = cache.keep(&key, fetching.await);
-            let is_of_the_asker = outcome.as_ref().is_err_and(Error::is_of_the_asker);
-            if let Some(renewal) = renewal.filter(|_| !is_of_the_asker) {
-                renewal.end(outcome.as_ref().is_err_and(is_trouble));
+            if let Some(renewal) = renewal {
+                renewal.end(&outcome);
             }
             lead.land(outcome);
         });

@@ -120,8 +120,8 @@ impl Flights {
 }
 
 impl Lead {
-    /// Tells everybody who waits. What failed is told for a moment longer, unless it was our bug or
-    /// is nobody else's matter.
+    /// Tells everybody who waits. What failed is told for a moment longer, unless it was our bug, is
+    /// nobody else's matter, or costs nothing to find out again.
     pub(crate) fn land(self, outcome: Result<Record>) {
         if let Err(error) = &outcome
             && let Entry::Occupied(mut flight) = self.flights.lock().entry(self.key.clone())
@@ -130,7 +130,7 @@ impl Lead {
             if error.is_of_the_asker() {
                 // Before they are told: the others begin anew.
                 flight.remove();
-            } else if error.kind() != ErrorKind::Internal {
+            } else if !matches!(error.kind(), ErrorKind::Internal | ErrorKind::Unavailable) {
                 let until = Instant::now() + self.flights.failures_last;
                 flight.insert(Flight::Failed { error: error.clone(), until });
             }

@@ -97,7 +97,7 @@ impl Resource {
         }
     }
 
-    pub(super) fn is_from_data_api(self) -> bool {
+    pub(crate) fn is_from_data_api(self) -> bool {
         !matches!(self, Self::Tracks | Self::Transcript)
     }
 

@@ -10,7 +10,7 @@ use super::asking::patience;
 use super::flight::{Boarding, Deserted, Joined, Lead};
 use super::freshness::State;
 use super::renewal::Renewal;
-use super::{Cache, Cached, Found, Key, Outcome, STALE_PATIENCE, Want, is_trouble, too_late};
+use super::{Cache, Cached, Found, Key, Outcome, STALE_PATIENCE, Want, too_late};
 use crate::error::{Error, Result};
 use crate::upstream::Scope;
 use crate::upstream::transport::BoxFuture;
@@ -58,9 +58,7 @@ impl Cache {
     ) -> Vec<Option<Result<Cached>>> {
         let wanted: Vec<Key> = open.iter().map(|index| keys[*index].clone()).collect();
         let found = self.find_all(&wanted).await;
-        let renewal = wanted
-            .first()
-            .and_then(|key| self.renewals(key.resource).begin_waited_for(Instant::now()));
+        let renewal = wanted.first().and_then(|key| self.begin_waited_for(key, asker));
         let (mut leads, mut led) = (vec![], vec![]);
         let mut parts = Vec::with_capacity(wanted.len());
         for ((index, key), found) in open.iter().zip(&wanted).zip(found) {
@@ -123,8 +121,8 @@ impl Cache {
         tokio::spawn(async move {
             let outcomes = fetching.await;
             if let Some(renewal) = renewal {
-                let is_trouble = |outcome: &Result<Bytes>| outcome.as_ref().is_err_and(is_trouble);
-                renewal.end(outcomes.iter().any(is_trouble));
+                let one = outcomes.iter().find(|outcome| outcome.is_err()).or(outcomes.first());
+                renewal.end(one.unwrap_or(&Ok(Bytes::new())));
             }
             for ((key, lead), outcome) in leads.into_iter().zip(outcomes) {
                 lead.land(cache.keep(&key, outcome));

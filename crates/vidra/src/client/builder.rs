@@ -15,6 +15,7 @@ use crate::cache::freshness::Lifetimes;
 use crate::cache::store::{Memory, Store, Tiers};
 use crate::cache::{Cache, Want};
 use crate::transcript::clients::Clients;
+use crate::upstream::breaker::{Breaker, Pauses};
 use crate::upstream::egress::{Care, Egress, Egresses};
 use crate::upstream::pace::Pace;
 use crate::upstream::quota::{Ledger, QuotaLimits};
@@ -39,6 +40,7 @@ pub struct Builder {
     proxies: Vec<Network>,
     pacing: Pacing,
     block_pause: Option<Duration>,
+    breaker_pause: Option<Duration>,
     pot_provider: Option<String>,
     clients: Clients,
     cache_bytes: u64,
@@ -81,9 +83,14 @@ impl Pacing {
 const PLATFORM: &str = "https://www.youtube.com";
 
 /// Whether this is the platform itself, however it is spelled.
-fn is_platform(web_url: &str) -> bool {
-    let host = web_url.parse::<Uri>().ok().and_then(|url| url.host().map(str::to_ascii_lowercase));
-    host.is_some_and(|host| host == "youtube.com" || host.ends_with(".youtube.com"))
+fn is_platform(url: &str) -> bool {
+    let host = url.parse::<Uri>().ok().and_then(|url| url.host().map(str::to_ascii_lowercase));
+    let is_at = |domain: &str| {
+        host.as_deref()
+            .and_then(|host| host.strip_suffix(domain))
+            .is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
+    };
+    is_at("youtube.com") || is_at("googleapis.com")
 }
 
 impl Default for Builder {
@@ -103,6 +110,7 @@ impl Default for Builder {
             proxies: vec![],
             pacing: Pacing::Auto,
             block_pause: None,
+            breaker_pause: None,
             pot_provider: None,
             clients: Clients::builtin(),
             cache_bytes: CACHE_BYTES,
@@ -200,6 +208,14 @@ impl Builder {
         self
     }
 
+    /// How long the platform is left alone once it fails again and again; as much longer with each time
+    /// in a row, up to ten times as long. By default 30 seconds, and where a stand-in plays the platform
+    /// one second, up to five. With zero it is never left alone.
+    pub fn breaker_pause(mut self, pause: Duration) -> Self {
+        self.breaker_pause = Some(pause);
+        self
+    }
+
     /// A service that makes proof-of-origin tokens, asked with `POST /get_pot`.
     pub fn pot_provider(mut self, url: &str) -> Self {
         self.pot_provider = Some(url.trim_end_matches('/').to_owned());
@@ -238,24 +254,36 @@ impl Builder {
         Care {
             requests,
             translations: requests.map(Pacing::of_translations),
+            failures: self.pauses(&self.web_url),
             pause: self.block_pause.unwrap_or(Duration::from_secs(usual_pause)).min(FOREVER),
         }
+    }
+
+    /// How long whatever is asked at `url` is left alone once it fails.
+    fn pauses(&self, url: &str) -> Pauses {
+        let (first, longest) = match self.breaker_pause {
+            Some(pause) => (pause, pause.saturating_mul(10)),
+            None if is_platform(url) => (Duration::from_secs(30), Duration::from_secs(300)),
+            None => (Duration::from_secs(1), Duration::from_secs(5)),
+        };
+        Pauses { first: first.min(FOREVER), longest: longest.min(FOREVER) }
     }
 
     /// The client.
     pub fn build(self) -> Vidra {
         let care = self.care();
+        let pauses = self.pauses(&self.data_api_url);
         let transport = self.transport.unwrap_or_else(|| Arc::new(Network::new()));
         let now = Instant::now();
         let count = self.proxies.len();
-        let proxies = self.proxies.into_iter().enumerate().map(|(index, proxy)| {
-            let name = format!("proxy {} of {count}", index + 1);
-            Egress::new(name, Arc::new(proxy), care, now)
+        let proxies = self.proxies.into_iter().zip(1..).map(|(proxy, number)| {
+            let name = format!("proxy {number} of {count}");
+            Egress::new(name, number, Arc::new(proxy), care, now)
         });
         let mut egresses: Vec<Egress> = proxies.collect();
         if egresses.is_empty() {
             let name = "this machine's address".to_owned();
-            egresses.push(Egress::new(name, Arc::clone(&transport), care, now));
+            egresses.push(Egress::new(name, 1, Arc::clone(&transport), care, now));
         }
         let pot_transport = || Arc::clone(&transport);
         let web = Web {
@@ -278,6 +306,8 @@ impl Builder {
             ledger: Arc::new(ledger),
             retry: self.retry,
             budget: RetryBudget::new(),
+            breaker: Arc::new(Breaker::new("data-api", pauses, now)),
+            search_breaker: Arc::new(Breaker::new("search", pauses, now)),
             key_rejected: AtomicBool::new(false),
             attempt_timeout: self.attempt_timeout,
         };
@@ -287,7 +317,7 @@ impl Builder {
         Vidra {
             upstream: Arc::new(upstream),
             web: Arc::new(web),
-            cache: Arc::new(Cache::new(tiers, self.lifetimes, failures_last)),
+            cache: Arc::new(Cache::new(tiers, self.lifetimes, failures_last, pauses)),
             gathers: Arc::default(),
             want: Want::Usual,
             deadline: self.deadline,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::breaker::{Breaker, Pauses};
 use super::pace::{Pace, Pacer};
 use super::transport::Transport;
 use super::web::Load;
@@ -18,6 +19,8 @@ pub(crate) struct Egress {
     /// What it is called in the log: a proxy by its number, because its URL may hold a password.
     name: String,
     pub(crate) transport: Arc<dyn Transport>,
+    /// Of failures, which say nothing about the address but that it leads nowhere now.
+    pub(crate) breaker: Arc<Breaker>,
     /// Of page and player calls.
     pub(crate) pacer: Pacer,
     /// Of translations, which the platform limits far harder.
@@ -66,6 +69,7 @@ const SESSION_LIFE: Duration = Duration::from_secs(4 * 3600);
 impl Egress {
     pub(crate) fn new(
         name: String,
+        number: usize,
         transport: Arc<dyn Transport>,
         care: Care,
         now: Instant,
@@ -73,6 +77,7 @@ impl Egress {
         Self {
             name,
             transport,
+            breaker: Arc::new(Breaker::new(format!("egress-{number}"), care.failures, now)),
             pacer: Pacer::new(care.requests, now),
             translations: Pacer::new(care.translations, now),
             pause: care.pause,
@@ -84,6 +89,9 @@ impl Egress {
     /// Whether it may be used now, and whether that is to find out if a pause is over: one request at
     /// a time does. Otherwise why not, and for how long.
     fn admits(&self, now: Instant) -> Result<bool, (Reason, Duration)> {
+        if let Some(wait) = self.breaker.refuses(now) {
+            return Err((Reason::Failing, wait));
+        }
         let mut state = self.state();
         let turn = self.pacer.wait(now);
         match state.standing {
@@ -102,6 +110,9 @@ impl Egress {
     /// Why nothing of this kind is asked from it now, and for how long; also for requests that began
     /// before.
     pub(crate) fn closed(&self, load: Load, now: Instant) -> Option<(Reason, Duration)> {
+        if let Some(wait) = self.breaker.refuses(now) {
+            return Some((Reason::Failing, wait));
+        }
         let state = self.state();
         let closed = match (&state.standing, state.no_translations_until) {
             (Standing::Closed { why, until, .. }, _) if *until > now => Some((*why, *until)),
@@ -187,6 +198,8 @@ impl Egress {
 pub(crate) struct Care {
     pub(crate) requests: Option<Pace>,
     pub(crate) translations: Option<Pace>,
+    /// How long nothing is asked once it fails again and again.
+    pub(crate) failures: Pauses,
     /// How long nothing is asked after a block.
     pub(crate) pause: Duration,
 }
@@ -216,6 +229,13 @@ impl Egresses {
 
     pub(crate) fn count(&self) -> usize {
         self.all.len()
+    }
+
+    /// Whether nothing can be asked from any of them, because the platform or the way to it fails.
+    pub(crate) fn are_failing(&self, now: Instant) -> bool {
+        let is_failing = |egress: &Egress| egress.breaker.refuses(now).is_some();
+        let is_of_use = |egress: &Egress| !is_failing(egress) && egress.trouble(now).is_none();
+        self.all.iter().any(is_failing) && !self.all.iter().any(is_of_use)
     }
 
     pub(crate) fn report(&self, now: Instant) -> Addresses {
@@ -311,8 +331,9 @@ mod tests {
     /// Addresses that may ask once a minute.
     fn egresses(count: usize, now: Instant) -> Egresses {
         let requests = Some(Pace { burst: 1, per_hour: 60 });
-        let care = Care { requests, translations: None, pause: 10 * MINUTE };
-        let one = || Egress::new("one".to_owned(), Arc::new(Network::new()), care, now);
+        let failures = Pauses { first: MINUTE, longest: MINUTE };
+        let care = Care { requests, translations: None, failures, pause: 10 * MINUTE };
+        let one = || Egress::new("one".to_owned(), 1, Arc::new(Network::new()), care, now);
         Egresses::new(std::iter::repeat_with(one).take(count).collect())
     }
 

@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::egress::{Egress, Egresses, Session};
+use super::ending::Ending;
 use super::retry::{RetryBudget, RetryPolicy};
 use super::transport::{Answer, Failure, Transport};
 use crate::error::{Error, Result};
@@ -76,7 +77,7 @@ impl Place {
     }
 
     /// Waits without being in anybody's way.
-    async fn wait(&self, time: Duration) {
+    pub(crate) async fn wait(&self, time: Duration) {
         if time.is_zero() {
             return;
         }
@@ -147,6 +148,8 @@ impl Errand<'_> {
             let is_final = error.reason() == Some(Reason::PlatformChanged);
             failed += 1;
             let wait = self.web.retry.wait(failed, None, self.left(), fastrand::f64());
+            // An address that has just been given up is not asked again.
+            let is_final = is_final || egress.breaker.refuses(Instant::now()).is_some();
             match wait.filter(|_| !is_final && self.web.budget.spend()) {
                 Some(wait) => self.place.wait(wait).await,
                 None => return Err(error),
@@ -213,8 +216,16 @@ impl Errand<'_> {
         if limit.is_zero() {
             return Err(too_late());
         }
-        let exchange = egress.transport.exchange(request.clone());
-        match timeout(limit, exchange).await {
+        let pass = egress.breaker.admit(Instant::now());
+        let pass = pass.map_err(|wait| Reason::Failing.error(self.id).retry_in(Some(wait)))?;
+        let outcome = timeout(limit, egress.transport.exchange(request.clone())).await;
+        pass.end(match &outcome {
+            Ok(Ok(answer)) if page::is_sorry(answer) => Ending::Blocked,
+            Ok(Ok(answer)) => Ending::of_answer(answer),
+            Ok(Err(failure)) => Ending::of_failure(failure),
+            Err(_) => Ending::out_of_time(limit),
+        });
+        match outcome {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failure @ Failure::NotSent(_))) => {
                 Err(Reason::Unreachable.error(self.id).because(failure.to_string()))
@@ -238,7 +249,7 @@ impl Errand<'_> {
         }
     }
 
-    fn left(&self) -> Duration {
+    pub(crate) fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 

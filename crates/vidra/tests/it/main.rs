@@ -2,6 +2,7 @@
 
 mod allowance;
 mod batch;
+mod breakers;
 mod cache;
 mod format;
 mod ident;

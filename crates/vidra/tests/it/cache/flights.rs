@@ -143,7 +143,9 @@ async fn a_failure_is_shared_and_told_for_a_second() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
     sim.inject(Fault::any(Action::status(503)));
     let retry = RetryPolicy { retries: 2, delay: Duration::from_millis(300) };
-    let (vidra, ask) = (builder(&sim).retry(retry).build(), Ask::Video(video("quirkNoLike")));
+    // Six failures in a row are meant to be seen.
+    let builder = builder(&sim).retry(retry).breaker_pause(Duration::ZERO);
+    let (vidra, ask) = (builder.build(), Ask::Video(video("quirkNoLike")));
     let errors: Vec<_> =
         a_thousand(&vidra, &ask).await.into_iter().map(Result::unwrap_err).collect();
     let told = |error: &vidra::Error| format!("{error:?}");

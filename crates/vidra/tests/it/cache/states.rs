@@ -252,7 +252,7 @@ async fn nothing_from_the_data_api_is_older_than_thirty_days() {
     let lifetimes = Resource::ALL
         .into_iter()
         .fold(Lifetimes::default(), |all, resource| all.with_life(resource, forever));
-    let vidra = builder(&sim).lifetimes(lifetimes).build();
+    let vidra = builder(&sim).lifetimes(lifetimes).breaker_pause(Duration::ZERO).build();
     let asks = [
         Ask::Video(video("quirkNoLike")),
         Ask::Channel(channel("@fermata")),

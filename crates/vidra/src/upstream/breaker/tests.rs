@@ -1,0 +1,130 @@
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+const PAUSES: Pauses = Pauses { first: Duration::from_secs(30), longest: Duration::from_secs(300) };
+/// Neither shorter nor longer.
+const EVEN: f64 = 0.5;
+
+fn circuit(pauses: Pauses) -> (Circuit, Instant) {
+    let now = Instant::now();
+    (Circuit::new(pauses, now), now)
+}
+
+/// Asks, as one who is let through, and says what came of it.
+fn ask(circuit: &mut Circuit, is_failure: Option<bool>, now: Instant) -> Option<Change> {
+    let is_probe = circuit.admit(now).unwrap();
+    circuit.end(is_probe, is_failure, now, EVEN)
+}
+
+#[test]
+fn five_in_a_row_open_it_and_one_answer_begins_the_count_anew() {
+    let (mut circuit, now) = circuit(PAUSES);
+    for is_failure in [true, true, true, true, false, true, true, true, true] {
+        assert_eq!(ask(&mut circuit, Some(is_failure), now), None);
+    }
+    // What does not tell counts neither way.
+    assert_eq!(ask(&mut circuit, None, now), None);
+    let pause = 30 * SECOND;
+    assert_eq!(ask(&mut circuit, Some(true), now), Some(Change::Opened { times: 1, pause }));
+    assert_eq!(circuit.admit(now), Err(pause));
+    assert_eq!(circuit.admit(now + 29 * SECOND), Err(SECOND));
+    assert_eq!(circuit.standing(now), Standing::Open);
+}
+
+#[test]
+fn half_of_twenty_within_ten_seconds_open_it() {
+    // How many fail and how many answer, in turns, over how many seconds, and whether it opens.
+    let table = [
+        (1, 1, 0, true),
+        (1, 1, 9, true),
+        (1, 1, 30, false),
+        (4, 5, 0, false),
+        (4, 4, 0, true),
+        (1, 9, 0, false),
+    ];
+    for (failures, answers, seconds, opens) in table {
+        let (mut circuit, start) = circuit(PAUSES);
+        let rounds = 40 / (failures + answers);
+        let mut opened = None;
+        for round in 0..rounds {
+            let now = start + SECOND * seconds * round / rounds;
+            for is_failure in (0..answers).map(|_| false).chain((0..failures).map(|_| true)) {
+                if circuit.admit(now).is_ok() {
+                    opened = opened.or(circuit.end(false, Some(is_failure), now, EVEN));
+                }
+            }
+        }
+        let case = format!("{failures} of {} in {seconds} s", failures + answers);
+        assert_eq!(opened.is_some(), opens, "{case}");
+    }
+}
+
+#[test]
+fn after_the_pause_one_finds_out_and_each_failure_makes_it_longer() {
+    let (mut circuit, mut now) = circuit(PAUSES);
+    for _ in 0..5 {
+        ask(&mut circuit, Some(true), now);
+    }
+    for (times, pause) in (2..).zip([60, 90, 120, 150, 180, 210, 240, 270, 300, 300]) {
+        now += circuit.admit(now).unwrap_err();
+        assert_eq!(circuit.standing(now), Standing::HalfOpen);
+        assert_eq!(circuit.admit(now), Ok(true));
+        assert_eq!(circuit.admit(now), Err(PROBE_TIME), "one at a time");
+        let pause = pause * SECOND;
+        assert_eq!(circuit.end(true, Some(true), now, EVEN), Some(Change::Opened { times, pause }));
+    }
+    now += circuit.admit(now).unwrap_err();
+    assert_eq!(circuit.admit(now), Ok(true));
+    // One that went away leaves the finding out to the next.
+    assert_eq!(circuit.end(true, None, now, EVEN), None);
+    assert_eq!(ask(&mut circuit, Some(false), now), Some(Change::Closed));
+    for _ in 0..4 {
+        assert_eq!(ask(&mut circuit, Some(true), now), None, "all is forgotten");
+    }
+    let opened = ask(&mut circuit, Some(true), now);
+    assert_eq!(opened, Some(Change::Opened { times: 1, pause: 30 * SECOND }));
+}
+
+#[test]
+fn who_left_before_it_opened_changes_nothing() {
+    let (mut circuit, now) = circuit(PAUSES);
+    let passes: Vec<bool> = (0..10).map(|_| circuit.admit(now).unwrap()).collect();
+    let changes: Vec<_> =
+        passes.into_iter().map(|is_probe| circuit.end(is_probe, Some(true), now, EVEN)).collect();
+    assert_eq!(changes.iter().flatten().count(), 1);
+    assert_eq!(circuit.end(false, Some(false), now, EVEN), None);
+    assert_eq!(circuit.refuses(now), Some(30 * SECOND));
+}
+
+#[test]
+fn pauses_differ_by_a_fifth_at_most() {
+    let seed = 7;
+    let mut random = fastrand::Rng::with_seed(seed);
+    let pauses: Vec<f64> =
+        (0..10_000).map(|_| PAUSES.after(1, random.f64()).as_secs_f64()).collect();
+    assert!(pauses.iter().all(|pause| (24.0..=36.0).contains(pause)), "seed {seed}");
+    assert!(pauses.iter().any(|pause| *pause < 25.0) && pauses.iter().any(|pause| *pause > 35.0));
+}
+
+#[test]
+fn without_a_pause_it_never_opens() {
+    let (mut circuit, now) = circuit(Pauses { first: Duration::ZERO, longest: Duration::ZERO });
+    for _ in 0..1_000 {
+        assert_eq!(ask(&mut circuit, Some(true), now), None);
+    }
+}
+
+#[tokio::test]
+async fn a_pass_that_is_dropped_frees_the_probe() {
+    let pauses = Pauses { first: Duration::from_nanos(1), longest: Duration::from_nanos(1) };
+    let breaker = Arc::new(Breaker::new("test", pauses, Instant::now()));
+    for _ in 0..5 {
+        breaker.admit(Instant::now()).unwrap().end(Ending::TimedOut);
+    }
+    let later = Instant::now() + SECOND;
+    let probe = breaker.admit(later).unwrap();
+    assert!(breaker.admit(later).is_err());
+    drop(probe);
+    breaker.admit(later).unwrap().end(Ending::Refused);
+    assert_eq!(breaker.standing(later), Standing::Closed);
+}
