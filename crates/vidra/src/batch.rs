@@ -124,6 +124,8 @@ pub(crate) struct Batch {
     pub(crate) deadline: Instant,
     pub(crate) id: PlaylistId,
     pub(crate) query: BatchQuery,
+    /// Among all batches, as long as it is at work.
+    pub(crate) _place: OwnedSemaphorePermit,
 }
 
 /// Results that a slow reader has not taken yet; beyond them the work waits for the reader.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use crate::ask::Ask;
@@ -62,9 +63,22 @@ pub(crate) struct Cache {
     flights: Arc<Flights>,
     /// Of what comes from the Data API, and of what comes without a key: one may fail without the other.
     renewals: [Renewals; 2],
+    /// The places of those who ask for what is not known.
+    misses: Arc<Semaphore>,
     lifetimes: Lifetimes,
     clock: Clock,
     tally: Tally,
+}
+
+/// How the platform, and the service itself, is spared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Whoever asks within that time after a failure is told of it.
+    pub(crate) failures_last: Duration,
+    /// How long nothing is renewed after refusals to all that we ask.
+    pub(crate) refusals_last: Pauses,
+    /// How many may ask for what is not known together. Whoever joins one of them is not counted.
+    pub(crate) most_misses: usize,
 }
 
 /// What is known about a key.
@@ -88,18 +102,14 @@ pub(crate) enum Known {
 }
 
 impl Cache {
-    /// With `failures_last`, whoever asks within that time after a failure is told of it.
-    pub(crate) fn new(
-        tiers: Tiers,
-        lifetimes: Lifetimes,
-        failures_last: Duration,
-        refusals_last: Pauses,
-    ) -> Self {
+    pub(crate) fn new(tiers: Tiers, lifetimes: Lifetimes, limits: Limits) -> Self {
+        let Limits { failures_last, refusals_last, most_misses } = limits;
         let now = Instant::now();
         Self {
             tiers,
             flights: Arc::new(Flights::new(failures_last)),
             renewals: ["transcripts", "data"].map(|what| Renewals::new(what, refusals_last, now)),
+            misses: Arc::new(Semaphore::new(most_misses)),
             lifetimes,
             clock: Clock::new(),
             tally: Tally::default(),

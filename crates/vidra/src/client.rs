@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt, future, stream};
 use jiff::Timestamp;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 pub use builder::{Builder, Pacing};
@@ -19,7 +20,7 @@ use crate::cache::freshness::Resource;
 use crate::cache::{Cache, CacheReport, Cached, Outcome, Want};
 use crate::channel::{self, Channel, ChannelVideo};
 use crate::comment::{Comment, CommentQuery, CommentThread};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
@@ -40,6 +41,8 @@ pub struct Vidra {
     web: Arc<Web>,
     cache: Arc<Cache>,
     gathers: Arc<Gathers>,
+    /// The places of batches.
+    batches: Arc<Semaphore>,
     want: Want,
     /// How long an operation may take in all.
     deadline: Duration,
@@ -252,10 +255,14 @@ impl Vidra {
         id: &PlaylistId,
         query: &BatchQuery,
     ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
+        let Ok(place) = Arc::clone(&self.batches).try_acquire_owned() else {
+            return stream::once(future::ready(Err(Error::busy()))).left_stream();
+        };
         let mut scope = self.scope();
         let deadline = Instant::now() + self.batch_deadline.min(FOREVER);
         scope.deadline = deadline;
-        batch::run(Batch { scope, deadline, id: id.clone(), query: query.clone() })
+        let (id, query) = (id.clone(), query.clone());
+        batch::run(Batch { scope, deadline, id, query, _place: place }).right_stream()
     }
 
     /// What is left of the day. Costs nothing.

@@ -93,6 +93,12 @@ impl Error {
         })
     }
 
+    /// There is too much to do already.
+    pub(crate) fn busy() -> Self {
+        let soon = Duration::from_secs(1);
+        Self::new(ErrorKind::Unavailable, "The service is busy").retry_in(Some(soon))
+    }
+
     /// A mistake of ours: what it was is for the log alone.
     pub(crate) fn bug(cause: impl fmt::Display) -> Self {
         let message = "Something went wrong inside the service";

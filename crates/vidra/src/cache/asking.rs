@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use super::flight::{self, Boarding, Deserted, Joined, Lead};
@@ -69,7 +70,13 @@ impl Cache {
             let fetching = || fetch(asker.clone());
             let (joined, how) = match self.take_part(key, asker.want, renewal.take(), fetching) {
                 Ok(part) => part,
-                Err(settled) => return settled,
+                Err(settled) => match (late.take(), &settled) {
+                    // Who has waited so far waits on, where there is no place for another to ask.
+                    (Some(late), Err(error)) if error.kind() == ErrorKind::Unavailable => {
+                        (late, Outcome::Coalesced)
+                    }
+                    _ => return settled,
+                },
             };
             let ended = async {
                 match late.take() {
@@ -113,7 +120,8 @@ impl Cache {
             Ok(Boarding::Failed(error)) => Err(Err(error)),
             Ok(Boarding::Join(joined)) => Ok((joined, Outcome::Coalesced)),
             Ok(Boarding::Lead(lead, joined)) => {
-                self.depart(lead, key, renewal, fetch());
+                let Some(place) = self.place() else { return Err(Err(Error::busy())) };
+                self.depart(lead, key, renewal, Some(place), fetch());
                 Ok((joined, Outcome::Miss))
             }
         }
@@ -132,8 +140,13 @@ impl Cache {
         let Some(renewal) = self.renewals(key.resource).begin(Instant::now()) else { return };
         if let Ok(Boarding::Lead(lead, _)) = self.board(key, Want::Usual, patience(key.resource)) {
             let on_the_house = Scope { bill: Bill::default(), ..asker.clone() };
-            self.depart(lead, key, Some(renewal), fetch(on_the_house));
+            self.depart(lead, key, Some(renewal), None, fetch(on_the_house));
         }
+    }
+
+    /// A place to ask for what is not known. `None` where all are taken.
+    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.misses).try_acquire_owned().ok()
     }
 
     /// Begins to renew what somebody waits for. `None` where the platform is better left alone.
@@ -149,6 +162,7 @@ impl Cache {
         lead: Lead,
         key: &Key,
         renewal: Option<Renewal>,
+        place: Option<OwnedSemaphorePermit>,
         fetching: BoxFuture<'static, Result<Bytes>>,
     ) {
         let (cache, key) = (Arc::clone(self), key.clone());
@@ -157,6 +171,7 @@ impl Cache {
             if let Some(renewal) = renewal {
                 renewal.end(&outcome);
             }
+            drop(place);
             lead.land(outcome);
         });
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use super::asking::patience;
@@ -59,10 +60,17 @@ impl Cache {
         let wanted: Vec<Key> = open.iter().map(|index| keys[*index].clone()).collect();
         let found = self.find_all(&wanted).await;
         let renewal = wanted.first().and_then(|key| self.begin_waited_for(key, asker));
+        // One for all of them, if any may have to be asked for.
+        let is_fresh = |found: &Option<Found>| {
+            asker.want == Want::Usual
+                && found.as_ref().is_some_and(|found| found.state() == State::Fresh)
+        };
+        let place = if found.iter().all(is_fresh) { None } else { self.place() };
         let (mut leads, mut led) = (vec![], vec![]);
         let mut parts = Vec::with_capacity(wanted.len());
         for ((index, key), found) in open.iter().zip(&wanted).zip(found) {
-            let (part, lead) = self.part(key, asker.want, found, renewal.is_some());
+            let (part, lead) =
+                self.part(key, asker.want, found, renewal.is_some(), place.is_some());
             if let Some(lead) = lead {
                 leads.push((key.clone(), lead));
                 led.push(*index);
@@ -70,7 +78,7 @@ impl Cache {
             parts.push(part);
         }
         if !leads.is_empty() {
-            self.depart_together(leads, fetch(led), renewal);
+            self.depart_together(leads, fetch(led), renewal, place);
         }
         let settled = |(key, part)| self.settled(key, part, asker.deadline);
         join_all(wanted.iter().zip(parts).map(settled)).await
@@ -82,6 +90,7 @@ impl Cache {
         want: Want,
         found: Option<Found>,
         may_renew: bool,
+        may_ask: bool,
     ) -> (Part, Option<Lead>) {
         let state = found.as_ref().filter(|_| want == Want::Usual).map(Found::state);
         match (&found, state) {
@@ -99,7 +108,10 @@ impl Cache {
                 return (Part::Settled(self.unless_trouble(key, Err(error), found)), None);
             }
             Ok(Boarding::Join(joined)) => (joined, None),
-            Ok(Boarding::Lead(lead, joined)) => (joined, Some(lead)),
+            Ok(Boarding::Lead(lead, joined)) if may_ask => (joined, Some(lead)),
+            Ok(Boarding::Lead(..)) => {
+                return (Part::Settled(self.unless_trouble(key, Err(Error::busy()), found)), None);
+            }
         };
         if let (Some(found), Some(State::Grace)) = (&found, state) {
             return (Part::Settled(self.serve(key, found, Outcome::Stale)), lead);
@@ -116,6 +128,7 @@ impl Cache {
         leads: Vec<(Key, Lead)>,
         fetching: BoxFuture<'static, Vec<Result<Bytes>>>,
         renewal: Option<Renewal>,
+        place: Option<OwnedSemaphorePermit>,
     ) {
         let cache = Arc::clone(self);
         tokio::spawn(async move {
@@ -124,6 +137,7 @@ impl Cache {
                 let one = outcomes.iter().find(|outcome| outcome.is_err()).or(outcomes.first());
                 renewal.end(one.unwrap_or(&Ok(Bytes::new())));
             }
+            drop(place);
             for ((key, lead), outcome) in leads.into_iter().zip(outcomes) {
                 lead.land(cache.keep(&key, outcome));
             }

@@ -8,12 +8,13 @@ use std::time::Duration;
 use http::Uri;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::{FOREVER, Vidra};
 use crate::cache::freshness::Lifetimes;
 use crate::cache::store::{Memory, Store, Tiers};
-use crate::cache::{Cache, Want};
+use crate::cache::{Cache, Limits, Want};
 use crate::transcript::clients::Clients;
 use crate::upstream::breaker::{Breaker, Pauses};
 use crate::upstream::egress::{Care, Egress, Egresses};
@@ -46,6 +47,8 @@ pub struct Builder {
     cache_bytes: u64,
     store: Option<Arc<dyn Store>>,
     lifetimes: Lifetimes,
+    most_misses: usize,
+    most_batches: usize,
 }
 
 /// What is kept in memory unless something else is asked for: some five thousand videos.
@@ -116,6 +119,8 @@ impl Default for Builder {
             cache_bytes: CACHE_BYTES,
             store: None,
             lifetimes: Lifetimes::default(),
+            most_misses: 1_000,
+            most_batches: 32,
         }
     }
 }
@@ -246,6 +251,20 @@ impl Builder {
         self
     }
 
+    /// How many answers that are not known may be asked for together, 1,000 by default; whoever waits for
+    /// one of them is not counted. Beyond that [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable)
+    /// is told at once; what is known is given out all the same.
+    pub fn most_misses(mut self, most: usize) -> Self {
+        self.most_misses = most;
+        self
+    }
+
+    /// How many batches of transcripts may be under way together, 32 by default.
+    pub fn most_batches(mut self, most: usize) -> Self {
+        self.most_batches = most;
+        self
+    }
+
     /// How carefully each address is used: with the platform itself very, with a stand-in not at all
     /// unless that was asked for.
     fn care(&self) -> Care {
@@ -313,12 +332,15 @@ impl Builder {
         };
         let keeps = self.cache_bytes > 0 || self.store.is_some();
         let failures_last = if keeps { FAILURES_LAST } else { Duration::ZERO };
+        let most_misses = self.most_misses.min(Semaphore::MAX_PERMITS);
+        let limits = Limits { failures_last, refusals_last: pauses, most_misses };
         let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store);
         Vidra {
             upstream: Arc::new(upstream),
             web: Arc::new(web),
-            cache: Arc::new(Cache::new(tiers, self.lifetimes, failures_last, pauses)),
+            cache: Arc::new(Cache::new(tiers, self.lifetimes, limits)),
             gathers: Arc::default(),
+            batches: Arc::new(Semaphore::new(self.most_batches.min(Semaphore::MAX_PERMITS))),
             want: Want::Usual,
             deadline: self.deadline,
             batch_deadline: self.batch_deadline,

@@ -1,5 +1,6 @@
 //! The library from outside. One binary, so that it links once.
 
+mod admission;
 mod allowance;
 mod batch;
 mod breakers;
