@@ -146,7 +146,13 @@ impl Ask {
     pub(crate) async fn fetch(self, Means { scope, search }: Means) -> Result<Bytes> {
         let scope = &scope;
         let place = Place::default();
-        let errand = |id| Errand { web: &scope.web, id, deadline: scope.deadline, place: &place };
+        let errand = |id| Errand {
+            web: &scope.web,
+            id,
+            deadline: scope.deadline,
+            place: &place,
+            audience: &scope.audience,
+        };
         match &self {
             Self::Video(id) => json(&video::one(scope, *id).await?),
             Self::Channel(channel) => json(&channel::one(scope, channel, search).await?),

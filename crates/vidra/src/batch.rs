@@ -281,7 +281,8 @@ fn telling(events: &Events) -> impl Fn(Duration) + Clone + Send + Sync + 'static
 async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) -> VideoTranscript {
     let result = match entry.video {
         Some(id) if entry.standing == Standing::Public => {
-            let errand = Errand { web: &batch.scope.web, id, deadline: batch.deadline, place };
+            let Scope { web, audience, .. } = &batch.scope;
+            let errand = Errand { web, id, deadline: batch.deadline, place, audience };
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let key = Ask::Transcript(id, wanted.clone()).key();

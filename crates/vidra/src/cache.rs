@@ -6,6 +6,7 @@
 
 mod answer;
 mod asking;
+pub(crate) mod audience;
 mod clock;
 mod flight;
 pub mod freshness;
@@ -119,8 +120,8 @@ impl Cache {
     /// The one way through: fresh, stale and renewed, joined or led.
     ///
     /// `fetch` is run as a task of its own, because a caller who leaves must not end it for the others
-    /// who wait, and is told for whom it asks. It ends in time by itself; the deadline of `asker` is for
-    /// those who wait for somebody else, who may have more time.
+    /// who wait, and is told for whom it asks. It ends in time by itself, or where it would cost
+    /// something more and nobody waits any longer.
     pub(crate) async fn get_or_fetch(
         self: &Arc<Self>,
         key: Key,

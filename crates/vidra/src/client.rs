@@ -16,6 +16,7 @@ pub use builder::{Builder, Pacing};
 
 use crate::ask::{Ask, Means};
 use crate::batch::{self, Batch, BatchEvent, BatchQuery};
+use crate::cache::audience::Audience;
 use crate::cache::freshness::Resource;
 use crate::cache::{Cache, CacheReport, Cached, Outcome, Want};
 use crate::channel::{self, Channel, ChannelVideo};
@@ -46,6 +47,8 @@ pub struct Vidra {
     want: Want,
     /// How long an operation may take in all.
     deadline: Duration,
+    /// How long a caller of this handle waits for it.
+    patience: Duration,
     /// How long the transcripts of a playlist may take in all.
     batch_deadline: Duration,
     /// Whether the small search bucket may be used where nothing cheaper finds a channel.
@@ -95,6 +98,13 @@ impl Vidra {
     /// A handle through which the platform is asked even where the answer is known.
     pub fn refreshing(&self) -> Self {
         Self { want: Want::Newest, ..self.clone() }
+    }
+
+    /// A handle whose operations take `limit` at most, and never longer than they would without it. What
+    /// others wait for too goes on without the one who has no time left; what nobody waits for any more
+    /// ends before it costs anything more.
+    pub fn within(&self, limit: Duration) -> Self {
+        Self { patience: self.patience.min(limit), ..self.clone() }
     }
 
     /// The answer to `ask` as JSON, from the cache or from the platform.
@@ -259,8 +269,8 @@ impl Vidra {
             return stream::once(future::ready(Err(Error::busy()))).left_stream();
         };
         let mut scope = self.scope();
-        let deadline = Instant::now() + self.batch_deadline.min(FOREVER);
-        scope.deadline = deadline;
+        let deadline = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
+        (scope.deadline, scope.patience) = (deadline, deadline);
         let (id, query) = (id.clone(), query.clone());
         batch::run(Batch { scope, deadline, id, query, _place: place }).right_stream()
     }
@@ -271,14 +281,17 @@ impl Vidra {
     }
 
     fn scope(&self) -> Scope {
+        let now = Instant::now();
         Scope {
             upstream: Arc::clone(&self.upstream),
             web: Arc::clone(&self.web),
             cache: Arc::clone(&self.cache),
             gathers: Arc::clone(&self.gathers),
             want: self.want,
-            deadline: Instant::now() + self.deadline.min(FOREVER),
+            deadline: now + self.deadline.min(FOREVER),
+            patience: now + self.patience.min(self.deadline).min(FOREVER),
             bill: self.bill.clone(),
+            audience: Audience::default(),
         }
     }
 }

@@ -30,6 +30,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::cache::audience::Audience;
 use crate::cache::freshness::Resource;
 use crate::cache::gather::Gather;
 use crate::cache::{Cache, Key, Known, Want};
@@ -140,8 +141,12 @@ pub(crate) struct Scope {
     pub(crate) cache: Arc<Cache>,
     pub(crate) gathers: Arc<Gathers>,
     pub(crate) want: Want,
+    /// When the work has to be done.
     pub(crate) deadline: Instant,
+    /// Until when the caller waits, which may be less: others may wait for the same work.
+    pub(crate) patience: Instant,
     pub(crate) bill: Bill,
+    pub(crate) audience: Audience,
 }
 
 /// Single lookups that are gathered into calls of fifty.
@@ -204,6 +209,9 @@ impl Scope {
 
     /// One charged attempt.
     async fn attempt<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Fault> {
+        if self.audience.is_gone() {
+            return Err(Fault::lasting(nobody_waits()));
+        }
         let request = self.request(call)?;
         let breaker = self.upstream.breaker(call.endpoint);
         let pass = breaker.admit(Instant::now()).map_err(Fault::failing)?;
@@ -350,6 +358,11 @@ pub(crate) fn the_one<T>(
 
 pub(crate) fn another(what: &str) -> Error {
     Error::new(ErrorKind::Upstream, format!("YouTube answered with another {what}"))
+}
+
+/// Told to nobody: whoever comes meanwhile asks anew.
+pub(crate) fn nobody_waits() -> Error {
+    Error::new(ErrorKind::Timeout, "Nobody waits for the answer any more").of_the_asker()
 }
 
 impl Default for Gathers {

@@ -167,9 +167,9 @@ pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId]) -> Result<Cached> 
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
     let keys: Vec<Key> = distinct.iter().map(|id| Ask::Video(*id).key()).collect();
-    let fetch = |indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
+    let fetch = |scope: Scope, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
         let ids = indices.into_iter().map(|index| distinct[index]).collect();
-        Box::pin(bodies(scope.clone(), ids))
+        Box::pin(bodies(scope, ids))
     };
     let asked = scope.cache.get_or_fetch_all(&keys, scope, fetch).await;
     let mut found = HashMap::with_capacity(distinct.len());

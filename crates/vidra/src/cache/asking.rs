@@ -7,6 +7,7 @@ use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
+use super::audience::Audience;
 use super::flight::{self, Boarding, Deserted, Joined, Lead};
 use super::freshness::{Resource, State};
 use super::renewal::Renewal;
@@ -67,7 +68,7 @@ impl Cache {
     ) -> Result<Cached> {
         let (mut late, mut may_replace) = (None, true);
         loop {
-            let fetching = || fetch(asker.clone());
+            let fetching = |audience| fetch(Scope { audience, ..asker.clone() });
             let (joined, how) = match self.take_part(key, asker.want, renewal.take(), fetching) {
                 Ok(part) => part,
                 Err(settled) => match (late.take(), &settled) {
@@ -89,8 +90,8 @@ impl Cache {
             };
             let ended = match how {
                 // What it waits for ends in time by itself.
-                Outcome::Miss => ended.await,
-                _ => match timeout_at(asker.deadline, ended).await {
+                Outcome::Miss if asker.patience >= asker.deadline => ended.await,
+                _ => match timeout_at(asker.patience, ended).await {
                     Ok(ended) => ended,
                     Err(_) => return Err(too_late()),
                 },
@@ -113,7 +114,7 @@ impl Cache {
         key: &Key,
         want: Want,
         renewal: Option<Renewal>,
-        fetch: impl FnOnce() -> BoxFuture<'static, Result<Bytes>>,
+        fetch: impl FnOnce(Audience) -> BoxFuture<'static, Result<Bytes>>,
     ) -> Result<(Joined, Outcome), Result<Cached>> {
         match self.board(key, want, patience(key.resource)) {
             Err(found) => Err(self.serve(key, &found, Outcome::Hit)),
@@ -121,7 +122,12 @@ impl Cache {
             Ok(Boarding::Join(joined)) => Ok((joined, Outcome::Coalesced)),
             Ok(Boarding::Lead(lead, joined)) => {
                 let Some(place) = self.place() else { return Err(Err(Error::busy())) };
-                self.depart(lead, key, renewal, Some(place), fetch());
+                // What is known already is renewed to the end, whoever waits for that.
+                let audience = match renewal {
+                    Some(_) => Audience::default(),
+                    None => Audience::of([lead.seats.clone()]),
+                };
+                self.depart(lead, key, renewal, Some(place), fetch(audience));
                 Ok((joined, Outcome::Miss))
             }
         }

@@ -10,6 +10,7 @@ use futures_util::future::{self, Either};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use super::audience::{Seat, Seats};
 use super::store::Record;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -36,6 +37,7 @@ struct UnderWay {
     outcome: watch::Receiver<Option<Result<Record>>>,
     /// When those who wait for it stop waiting.
     overdue: Instant,
+    seats: Seats,
 }
 
 /// What one who comes to ask has to do.
@@ -53,6 +55,8 @@ pub(crate) struct Lead {
     flights: Arc<Flights>,
     key: String,
     tell: watch::Sender<Option<Result<Record>>>,
+    /// Of those who wait to be told.
+    pub(crate) seats: Seats,
 }
 
 /// A wait for an answer.
@@ -60,6 +64,7 @@ pub(crate) struct Joined {
     flight: UnderWay,
     /// Whether it is asked for in the name of the one who waits.
     is_own: bool,
+    _seat: Seat,
 }
 
 /// Why a wait ended without an answer.
@@ -90,7 +95,7 @@ impl Flights {
         if let Some(flight) = flights.get(key) {
             match flight {
                 Flight::UnderWay(flight) if flight.overdue > now => {
-                    return Ok(Boarding::Join(Joined { flight: flight.clone(), is_own: false }));
+                    return Ok(Boarding::Join(Joined::at(flight, false)));
                 }
                 Flight::Failed { error, until } if *until > now => {
                     return Ok(Boarding::Failed(error.clone()));
@@ -102,7 +107,7 @@ impl Flights {
             return Err(found);
         }
         let (tell, outcome) = watch::channel(None);
-        let flight = UnderWay { outcome, overdue: now + patience };
+        let flight = UnderWay { outcome, overdue: now + patience, seats: Seats::default() };
         flights.insert(key.to_owned(), Flight::UnderWay(flight.clone()));
         // Failures that nobody asked about again.
         if flights.len().is_multiple_of(64) {
@@ -110,8 +115,9 @@ impl Flights {
                 |_, flight| !matches!(flight, Flight::Failed { until, .. } if *until <= now),
             );
         }
-        let lead = Lead { flights: Arc::clone(self), key: key.to_owned(), tell };
-        Ok(Boarding::Lead(lead, Joined { flight, is_own: true }))
+        let seats = flight.seats.clone();
+        let lead = Lead { flights: Arc::clone(self), key: key.to_owned(), tell, seats };
+        Ok(Boarding::Lead(lead, Joined::at(&flight, true)))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
@@ -154,9 +160,13 @@ impl Drop for Lead {
 }
 
 impl Joined {
+    fn at(flight: &UnderWay, is_own: bool) -> Self {
+        Self { flight: flight.clone(), is_own, _seat: flight.seats.take() }
+    }
+
     /// The answer of the one who asks, however long it takes.
     pub(crate) async fn landed(self) -> Result<Result<Record>, Deserted> {
-        let Self { flight: UnderWay { mut outcome, .. }, is_own } = self;
+        let Self { flight: UnderWay { mut outcome, .. }, is_own, _seat } = self;
         let outcome = match outcome.wait_for(Option::is_some).await {
             Ok(outcome) => outcome.clone().expect("this is what was waited for"),
             Err(_) => return Err(Deserted::WithoutAWord),
@@ -169,7 +179,7 @@ impl Joined {
 
     /// The same until it is overdue.
     pub(crate) async fn landed_in_time(self) -> Result<Result<Record>, Deserted> {
-        let again = Self { flight: self.flight.clone(), is_own: self.is_own };
+        let again = Self::at(&self.flight, self.is_own);
         match timeout_at(again.flight.overdue, self.landed()).await {
             Ok(ended) => ended,
             Err(_) => Err(Deserted::Overdue(again)),

@@ -8,9 +8,10 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
+use super::audience::Audience;
 use crate::error::Result;
 use crate::upstream::transport::BoxFuture;
-use crate::upstream::{Scope, another};
+use crate::upstream::{Scope, another, nobody_waits};
 
 /// The most ids that one call takes.
 pub(crate) const MOST_IDS: usize = 50;
@@ -79,9 +80,16 @@ where
         let Some(mut batch) = leaving else { return };
         let returned = Returned(Arc::clone(self));
         tokio::spawn(async move {
-            while let Some(payer) = batch.first().map(|waiting| waiting.scope.clone()) {
+            loop {
+                for gone in batch.extract_if(.., |waiting| waiting.scope.audience.is_gone()) {
+                    let _ = gone.tell.send(Err(nobody_waits()));
+                }
+                let Some(payer) = batch.first().map(|waiting| waiting.scope.clone()) else { break };
                 let deadline = batch.iter().map(|waiting| waiting.scope.deadline).max();
-                let scope = Scope { deadline: deadline.unwrap_or(payer.deadline), ..payer.clone() };
+                let audience =
+                    Audience::together(batch.iter().map(|waiting| &waiting.scope.audience));
+                let deadline = deadline.unwrap_or(payer.deadline);
+                let scope = Scope { deadline, audience, ..payer.clone() };
                 let ids: Vec<Id> = batch.iter().map(|waiting| waiting.id.clone()).collect();
                 let outcome = (returned.0.call)(scope, ids).await;
                 let told = match &outcome {

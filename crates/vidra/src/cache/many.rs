@@ -8,6 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use super::asking::patience;
+use super::audience::Audience;
 use super::flight::{Boarding, Deserted, Joined, Lead};
 use super::freshness::State;
 use super::renewal::Renewal;
@@ -34,7 +35,7 @@ impl Cache {
         self: &Arc<Self>,
         keys: &[Key],
         asker: &Scope,
-        fetch: impl Fn(Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
+        fetch: impl Fn(Scope, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
     ) -> Vec<Result<Cached>> {
         let mut answers: Vec<Option<Result<Cached>>> = keys.iter().map(|_| None).collect();
         loop {
@@ -55,7 +56,7 @@ impl Cache {
         keys: &[Key],
         open: &[usize],
         asker: &Scope,
-        fetch: &impl Fn(Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
+        fetch: &impl Fn(Scope, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
     ) -> Vec<Option<Result<Cached>>> {
         let wanted: Vec<Key> = open.iter().map(|index| keys[*index].clone()).collect();
         let found = self.find_all(&wanted).await;
@@ -66,6 +67,7 @@ impl Cache {
                 && found.as_ref().is_some_and(|found| found.state() == State::Fresh)
         };
         let place = if found.iter().all(is_fresh) { None } else { self.place() };
+        let is_renewal = found.iter().any(Option::is_some) && asker.want == Want::Usual;
         let (mut leads, mut led) = (vec![], vec![]);
         let mut parts = Vec::with_capacity(wanted.len());
         for ((index, key), found) in open.iter().zip(&wanted).zip(found) {
@@ -78,9 +80,12 @@ impl Cache {
             parts.push(part);
         }
         if !leads.is_empty() {
-            self.depart_together(leads, fetch(led), renewal, place);
+            // What is known already is renewed to the end, whoever waits for that.
+            let seats = leads.iter().filter(|_| !is_renewal).map(|(_, lead)| lead.seats.clone());
+            let scope = Scope { audience: Audience::of(seats), ..asker.clone() };
+            self.depart_together(leads, fetch(scope, led), renewal, place);
         }
-        let settled = |(key, part)| self.settled(key, part, asker.deadline);
+        let settled = |(key, part)| self.settled(key, part, asker.patience);
         join_all(wanted.iter().zip(parts).map(settled)).await
     }
 

@@ -343,6 +343,7 @@ impl Builder {
             batches: Arc::new(Semaphore::new(self.most_batches.min(Semaphore::MAX_PERMITS))),
             want: Want::Usual,
             deadline: self.deadline,
+            patience: FOREVER,
             batch_deadline: self.batch_deadline,
             search: self.search,
             bill: Bill::default(),

@@ -13,8 +13,10 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::egress::{Egress, Egresses, Session};
 use super::ending::Ending;
+use super::nobody_waits;
 use super::retry::{RetryBudget, RetryPolicy};
 use super::transport::{Answer, Failure, Transport};
+use crate::cache::audience::Audience;
 use crate::error::{Error, Result};
 use crate::ident::VideoId;
 use crate::transcript::clients::{Client, Clients};
@@ -45,6 +47,7 @@ pub(crate) struct Errand<'a> {
     pub(crate) id: VideoId,
     pub(crate) deadline: Instant,
     pub(crate) place: &'a Place,
+    pub(crate) audience: &'a Audience,
 }
 
 /// A place among those that may be at work together. It is given back while its owner waits.
@@ -124,6 +127,9 @@ impl Errand<'_> {
         self.web.budget.earn();
         let mut failed = 0;
         loop {
+            if self.audience.is_gone() {
+                return Err(nobody_waits());
+            }
             self.check_open(egress, load)?;
             self.take_turn(egress, load).await?;
             // It may have been closed while we waited.

@@ -7,6 +7,7 @@ mod breakers;
 mod cache;
 mod format;
 mod ident;
+mod leaving;
 mod network;
 mod operations;
 mod players;

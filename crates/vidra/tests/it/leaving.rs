@@ -1,0 +1,149 @@
+//! Callers who have no time left or go away: nothing is spent for nobody, and nobody else suffers.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::{Instant, advance, sleep, timeout};
+use vidra::{Ask, Builder, ErrorKind, Outcome, PlaylistId, RetryPolicy, TranscriptQuery, VideoId};
+use vidra_sim::{Action, Endpoint, Fault, Simulator};
+
+use crate::sim;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn builder(sim: &Simulator) -> Builder {
+    sim::builder(sim).cache_bytes(64 << 20).retry(RetryPolicy { retries: 2, delay: 100 * MS })
+}
+
+fn slow() -> Simulator {
+    Simulator::builder().latency(100 * MS).build()
+}
+
+fn video(id: &str) -> VideoId {
+    VideoId::parse(id).unwrap()
+}
+
+fn playlist(id: &str) -> PlaylistId {
+    PlaylistId::parse(id).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_walk_through_pages_ends_when_nobody_waits_for_it() {
+    let asks =
+        [Ask::Playlist(playlist("PLsize5000")), Ask::PlaylistEntries(playlist("PLsize5000"))];
+    for ask in asks {
+        let sim = slow();
+        let vidra = builder(&sim).build();
+        assert!(timeout(250 * MS, vidra.ask(&ask)).await.is_err());
+        let sent = sim.record().calls;
+        sleep(60_000 * MS).await;
+        assert_eq!(sim.record().calls, sent, "{ask:?}: not one more");
+        assert!(sent <= 7, "{ask:?}: {sent}");
+        assert_eq!(u64::from(vidra.cost().units()), sim.record().units.default, "{ask:?}");
+        // Whoever comes later gets it all.
+        assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss, "{ask:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_and_a_further_request_are_not_made_for_nobody() {
+    let sim = slow();
+    sim.inject(Fault::on(Endpoint::Videos, Action::status(503)));
+    let vidra = builder(&sim).build();
+    assert!(timeout(50 * MS, vidra.video(video("quirkNoLike"))).await.is_err());
+    sleep(10_000 * MS).await;
+    assert_eq!(sim.record().calls, 1);
+    sim.reset_record();
+    let query = TranscriptQuery::default();
+    assert!(timeout(50 * MS, vidra.transcript(video("txManualAsr"), &query)).await.is_err());
+    sleep(10_000 * MS).await;
+    assert_eq!((sim.record().calls_to(Endpoint::Player), sim.record().calls), (1, 1));
+    // What was left is asked for anew.
+    vidra.transcript(video("txManualAsr"), &query).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_nobody_waits_for_any_more_is_not_sent() {
+    let sim = slow();
+    let vidra = builder(&sim).build();
+    let ids = ["quirkNoLike", "quirkNoComm", "quirkDurDay", "quirkHtmlCm"].map(video);
+    let first = async {
+        let first = vidra.video(ids[0]).await;
+        (first, Instant::now())
+    };
+    // Gathered while the first is under way; one leaves before the call does.
+    let later = async {
+        sleep(5 * MS).await;
+        let leaving = timeout(10 * MS, vidra.video(ids[1]));
+        tokio::join!(leaving, vidra.video(ids[2]), vidra.video(ids[3]))
+    };
+    let (_, (left, stayed, other)) = tokio::join!(first, later);
+    assert!(left.is_err() && stayed.is_ok() && other.is_ok());
+    let asked: Vec<String> = sim
+        .record()
+        .requests_to(Endpoint::Videos)
+        .map(|call| call.parameter("id").unwrap().to_owned())
+        .collect();
+    assert_eq!(asked, [ids[0].to_string(), format!("{},{}", ids[2], ids[3])]);
+    // Where all have left, there is no call at all.
+    sim.reset_record();
+    let busy = vidra.clone();
+    let first = tokio::spawn(async move { busy.video(video("txManualAsr")).await });
+    sleep(MS).await;
+    assert!(timeout(10 * MS, vidra.video(video("txOneCue___"))).await.is_err());
+    first.await.unwrap().unwrap();
+    sleep(1_000 * MS).await;
+    assert_eq!(sim.record().calls, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_anybody_waits_the_work_goes_on() {
+    let sim = slow();
+    let vidra = builder(&sim).build();
+    let ask = Ask::Playlist(playlist("PLsize500"));
+    vidra.ask(&ask).await.unwrap();
+    let calls = sim.record().calls;
+    sim.reset_record();
+    let vidra = builder(&sim).build();
+    let leaving = timeout(150 * MS, vidra.ask(&ask));
+    let (left, answers) = tokio::join!(leaving, join_all((0..999).map(|_| vidra.ask(&ask))));
+    assert!(left.is_err() && answers.iter().all(Result::is_ok));
+    assert_eq!(sim.record().calls, calls, "once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_renewed_is_renewed_to_the_end() {
+    let sim = slow();
+    let vidra = builder(&sim).build();
+    let ask = Ask::Playlist(playlist("PLsize500"));
+    vidra.ask(&ask).await.unwrap();
+    // Past its grace: a moment's wait, then the old one. The new one comes all the same.
+    advance(Duration::from_secs(2 * 24 * 3600)).await;
+    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Stale);
+    sleep(10_000 * MS).await;
+    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_of_ones_own_is_ones_own() {
+    let sim = Simulator::builder().latency(500 * MS).build();
+    let vidra = builder(&sim).build();
+    let hasty = vidra.within(100 * MS);
+    let started = Instant::now();
+    let id = video("quirkNoLike");
+    let (early, late) = tokio::join!(async { (hasty.video(id).await, started.elapsed()) }, async {
+        (vidra.video(id).await, started.elapsed())
+    },);
+    assert_eq!((early.0.unwrap_err().kind(), early.1), (ErrorKind::Timeout, 100 * MS));
+    assert!(late.0.is_ok() && late.1 == 500 * MS, "the hasty one led, and left");
+    assert_eq!(sim.record().calls, 1);
+    // Known in time by now.
+    assert!(hasty.video(id).await.is_ok());
+    // Never longer than the client's, whichever came last.
+    let brief = builder(&sim).deadline(200 * MS).build();
+    for handle in [brief.within(60_000 * MS), vidra.within(200 * MS).within(60_000 * MS)] {
+        let started = Instant::now();
+        let error = handle.playlist(&playlist("PLsize5000")).await.unwrap_err();
+        assert_eq!((error.kind(), started.elapsed()), (ErrorKind::Timeout, 200 * MS));
+    }
+}
