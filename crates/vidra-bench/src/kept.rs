@@ -80,7 +80,7 @@ impl Caller {
 
     /// Asks and gives the body.
     fn get(&mut self, path: &str, headers: &str) -> io::Result<&[u8]> {
-        let request = format!("GET {path} HTTP/1.1\r\nhost: bench\r\n{headers}\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
         self.stream.write_all(request.as_bytes())?;
         let mut filled = 0;
         loop {

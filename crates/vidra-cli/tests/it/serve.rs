@@ -274,7 +274,7 @@ fn a_stream_whose_caller_left_is_in_the_log_as_abandoned() {
     command.env("YOUTUBE_API_KEY", CANARY).env("VIDRA_WEB_URL", platform.listening.web_url());
     let service = Service::start(&mut command);
     let mut caller = std::net::TcpStream::connect(service.address).unwrap();
-    let head = "POST /api/playlist/PLsize50/transcript HTTP/1.1\r\nhost: x\r\n\
+    let head = "POST /api/playlist/PLsize50/transcript HTTP/1.1\r\nhost: localhost\r\n\
                 accept: text/event-stream\r\ncontent-length: 0\r\n\r\n";
     caller.write_all(head.as_bytes()).unwrap();
     caller.read_exact(&mut [0; 16]).unwrap();
