@@ -8,7 +8,9 @@ use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::cache::{CacheArgs, CacheCommand};
+use crate::callers::CallerArgs;
 use crate::health::HealthArgs;
+use crate::keys::KeysCommand;
 
 /// Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.
 #[derive(Debug, Parser)]
@@ -31,6 +33,8 @@ pub(crate) enum Command {
     Cache(CacheCommand),
     /// Ask the service on this machine whether it takes requests: ends with 0 if so, else with 1
     Health(HealthArgs),
+    /// Give callers keys, or take them away
+    Keys(KeysCommand),
 }
 
 /// How the log looks.
@@ -101,6 +105,9 @@ pub(crate) struct ServeArgs {
     #[cfg(feature = "otel")]
     #[arg(long, env = "VIDRA_OTLP_ENDPOINT", value_name = "URL", value_parser = http_url)]
     pub(crate) otlp_endpoint: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) callers: CallerArgs,
 
     /// Run against the built-in simulator: no key, no internet
     #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new())]
@@ -179,7 +186,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_NO_CALLER_REFRESH", value_parser = FalseyValueParser::new())]
     pub(crate) no_caller_refresh: bool,
 
-    /// The folder of what must survive a restart: the quota ledger [default: the user's state folder]
+    /// The folder of what must survive a restart: the quota ledger, and what callers
+    /// spent of the day [default: the user's state folder]
     #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 

@@ -2,8 +2,10 @@
 
 mod args;
 mod cache;
+mod callers;
 mod files;
 mod health;
+mod keys;
 mod log;
 mod serve;
 mod signals;
@@ -50,7 +52,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
 fn run(args: Args) -> Result<ExitCode, String> {
     let traces = match &args.command {
         Command::Serve(options) => traces::Traces::to(options.otlp_endpoint.as_deref())?,
-        Command::Cache(_) | Command::Health(_) => None,
+        Command::Cache(_) | Command::Health(_) | Command::Keys(_) => None,
     };
     log::install(args.log_format, traces.as_ref().map(traces::Traces::watcher));
     let done = work(args.command);
@@ -64,6 +66,7 @@ fn work(command: Command) -> Result<ExitCode, String> {
     match command {
         Command::Serve(options) => serve::run(&options)?,
         Command::Cache(options) => cache::run(&options)?,
+        Command::Keys(options) => keys::run(&options)?,
         // Health checks know two ends: 1 is "not healthy", and any other is kept for later use.
         Command::Health(options) => {
             if let Err(why) = health::check(&options) {

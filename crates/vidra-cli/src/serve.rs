@@ -18,6 +18,7 @@ use vidra_server::{App, Config, Limits, Serving, Tls};
 use vidra_sim::{Kind, Simulator};
 
 use crate::args::{EgressPace, QuotaModel, ServeArgs};
+use crate::callers::Callers;
 use crate::files;
 use crate::signals::Signals;
 
@@ -35,10 +36,13 @@ const SETTLE: Duration = Duration::from_secs(2);
 /// Runs the service until it is told to stop.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let serving = serving(args)?;
+    let state_dir = state_dir(args);
+    let callers = Callers::open(&args.callers, args.listen, state_dir.as_deref())?;
     let vidra = if args.demo { demo_client(args)? } else { client(args)? };
     let runtime =
         tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
+        callers.watch()?;
         let admin = match args.admin_listen {
             Some(address) => Some(listen(address).await?),
             None => None,
@@ -74,14 +78,16 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             callers_may_refresh: !args.no_caller_refresh,
             ready_bytes: args.cache.ready_bytes(),
             metrics_apart: admin.is_some(),
+            gate: callers.rules.clone(),
         };
         let app = App::new(vidra.clone(), config);
-        if let Some((listener, _)) = admin {
+        if let Some((listener, address)) = admin {
             // To the very end: what goes on while the service stops is worth seeing too.
-            let (app, serving) = (app.admin(), Serving::default());
+            let (app, serving) = (app.admin(address.ip().is_loopback()), Serving::default());
             tokio::spawn(vidra_server::serve(listener, app, serving, pending(), pending()));
         }
         vidra_server::serve(listener, app, serving, stop, give_up).await;
+        callers.settle();
         // What was fetched last should be there after a restart.
         tokio::select! {
             _ = timeout(SETTLE, vidra.settled()) => {}
@@ -123,7 +129,6 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String
 
 /// A client of the real platform, or of whatever `--data-api-url` names.
 fn client(args: &ServeArgs) -> Result<Vidra, String> {
-    let state_dir = args.state_dir.clone().or_else(user_state_dir);
     let mut builder = settings(args)?
         .key(api_key(args)?)
         .data_api_url(&args.data_api_url)
@@ -132,15 +137,14 @@ fn client(args: &ServeArgs) -> Result<Vidra, String> {
     if let Some(url) = &args.pot_provider {
         builder = builder.pot_provider(url);
     }
-    match state_dir {
+    match state_dir(args) {
         Some(folder) => builder = builder.state_dir(folder),
         None => tracing::warn!("no state folder: the quota ledger ends with this process"),
     }
     Ok(builder.build())
 }
 
-/// A client of the built-in simulator. Its ledger is kept only where a folder was asked for: the
-/// demo must not touch the count of the real key.
+/// A client of the built-in simulator.
 fn demo_client(args: &ServeArgs) -> Result<Vidra, String> {
     // The day's limits are our ledger's to hold: the simulator's day never ends.
     let simulator = Simulator::builder().key(DEMO_KEY).limits(u64::MAX, u64::MAX).build();
@@ -149,7 +153,7 @@ fn demo_client(args: &ServeArgs) -> Result<Vidra, String> {
         .data_api_url(&format!("{DEMO_URL}/youtube/v3"))
         .web_url(DEMO_URL)
         .transport(InProcess(simulator));
-    Ok(match &args.state_dir {
+    Ok(match state_dir(args) {
         Some(folder) => builder.state_dir(folder).build(),
         None => builder.build(),
     })
@@ -224,6 +228,13 @@ fn api_key(args: &ServeArgs) -> Result<Option<ApiKey>, String> {
 
 fn read_key(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+}
+
+/// Where counts are kept. Those of the demo only where a folder was asked for: it must not touch what
+/// belongs to the real key.
+fn state_dir(args: &ServeArgs) -> Option<PathBuf> {
+    let usual = || if args.demo { None } else { user_state_dir() };
+    args.state_dir.clone().or_else(usual)
 }
 
 /// `$XDG_STATE_HOME/vidra`, else `~/.local/state/vidra`.

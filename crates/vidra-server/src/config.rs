@@ -1,7 +1,9 @@
 //! Every knob of the service, once.
 
+use crate::gate::Rules;
+
 /// How the service behaves; what it asks and keeps is the client's business.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// Whether `Cache-Control: no-cache` makes a caller's request ask the platform anew.
     pub callers_may_refresh: bool,
@@ -9,10 +11,17 @@ pub struct Config {
     pub ready_bytes: u64,
     /// Whether `/metrics` is only for [`App::admin`](crate::App::admin).
     pub metrics_apart: bool,
+    /// Who may come in.
+    pub gate: Rules,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { callers_may_refresh: true, ready_bytes: 52 << 20, metrics_apart: false }
+        Self {
+            callers_may_refresh: true,
+            ready_bytes: 52 << 20,
+            metrics_apart: false,
+            gate: Rules::default(),
+        }
     }
 }

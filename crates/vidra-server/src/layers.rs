@@ -11,6 +11,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use vidra::Vidra;
 
 use crate::config::Config;
+use crate::gate::Caller;
 use crate::metrics::page::Inside;
 use crate::visit::{Notes, is_stream};
 use crate::{drain, problem, reply};
@@ -18,7 +19,8 @@ use crate::{drain, problem, reply};
 pub(crate) const QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
 
 /// Wraps the routes. The last layer added is the first to see a request.
-pub(crate) fn around(routes: Router, vidra: Vidra, inside: Arc<Inside>, config: Config) -> Router {
+pub(crate) fn around(routes: Router, vidra: Vidra, inside: Arc<Inside>, config: &Config) -> Router {
+    let may_refresh = config.callers_may_refresh;
     routes
         // Innermost: some handlers tell of the service itself, or have to know that it ends.
         .layer(Extension(Arc::clone(&inside)))
@@ -31,7 +33,7 @@ pub(crate) fn around(routes: Router, vidra: Vidra, inside: Arc<Inside>, config: 
         .layer(CatchPanicLayer::custom(problem::after_panic))
         // Outermost: every answer, also 404 and 405, has a cost.
         .layer(middleware::from_fn(move |request: Request, next| {
-            let wants_newest = config.callers_may_refresh && asks_for_newest(request.headers());
+            let wants_newest = may_refresh && asks_for_newest(request.headers());
             let vidra = if wants_newest { vidra.refreshing() } else { vidra.clone() };
             let inside = Arc::clone(&inside);
             async move { bill(vidra, &inside, request, next).await }
@@ -47,7 +49,11 @@ fn asks_for_newest(headers: &HeaderMap) -> bool {
 
 /// Gives the request a bill of its own, and tells it in the answer.
 async fn bill(vidra: Vidra, inside: &Inside, mut request: Request, next: Next) -> Response {
-    let vidra = vidra.metered();
+    // Who has a key pays with what that key may spend.
+    let vidra = match request.extensions().get::<Arc<Caller>>() {
+        Some(caller) => vidra.on_allowance(caller.allowance().clone()).metered(),
+        None => vidra.metered(),
+    };
     let cost = vidra.cost().clone();
     Notes::take(request.extensions(), &inside.metrics, &cost);
     request.extensions_mut().insert(vidra);

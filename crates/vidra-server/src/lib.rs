@@ -7,6 +7,7 @@
 mod config;
 mod drain;
 mod extract;
+pub mod gate;
 mod layers;
 mod metrics;
 pub mod problem;
@@ -39,6 +40,7 @@ pub use config::Config;
 pub use serve::{Limits, Serving, Tls, serve};
 
 use drain::Drain;
+use gate::{Gate, Rules};
 use metrics::Metrics;
 use metrics::page::Inside;
 use ready::Shelf;
@@ -49,6 +51,7 @@ use visit::Visit;
 pub struct App(Arc<Parts>);
 
 struct Parts {
+    gate: Gate,
     vidra: Vidra,
     inside: Arc<Inside>,
     door: Door,
@@ -79,20 +82,24 @@ impl App {
         let shelf = Shelf::new(config.ready_bytes);
         let inside = Arc::new(Inside { metrics, shelf, drain: Drain::default() });
         let routes = routes.with_state(document.into());
-        let routes = layers::around(routes, vidra.clone(), Arc::clone(&inside), config);
+        let routes = layers::around(routes, vidra.clone(), Arc::clone(&inside), &config);
         let routes = typed_url::before_routing(routes);
-        Self(Arc::new(Parts { vidra, inside, door: Door::Public, routes }))
+        let gate = Gate::new(config.gate);
+        Self(Arc::new(Parts { gate, vidra, inside, door: Door::Public, routes }))
     }
 
     /// The side of this service that is for its operator: metrics, health and readiness, asked for on a
-    /// listener that only the operator can reach.
-    pub fn admin(&self) -> Self {
+    /// listener that only the operator can reach. It asks for no key; on loopback it takes care that no
+    /// web page reaches it by a trick.
+    pub fn admin(&self, on_loopback: bool) -> Self {
         let Parts { vidra, inside, .. } = &*self.0;
+        let (vidra, inside) = (vidra.clone(), Arc::clone(inside));
         let (routes, document) = routes::admin_routes();
         let routes = routes.with_state(document.into());
-        let routes = layers::around(routes, vidra.clone(), Arc::clone(inside), Config::default());
-        let (vidra, inside) = (vidra.clone(), Arc::clone(inside));
-        Self(Arc::new(Parts { vidra, inside, door: Door::Admin, routes }))
+        let config = Config::default();
+        let routes = layers::around(routes, vidra.clone(), Arc::clone(&inside), &config);
+        let gate = Gate::new(Rules { on_loopback, ..Rules::default() });
+        Self(Arc::new(Parts { gate, vidra, inside, door: Door::Admin, routes }))
     }
 
     /// Begins the end: `/readyz` says so, streams are brought to theirs, and what takes too long is
@@ -110,31 +117,45 @@ impl App {
         &self.0.inside.metrics
     }
 
-    /// Answers a request that came from `peer`: at once where the answer is ready, and else by way of
-    /// the routes. Only the latter is worth a future of its own.
+    /// Answers a request that came from `peer`: at once where it is not let in or the answer is ready,
+    /// and else by way of the routes. Only the latter is worth a future of its own.
     pub fn answer<B>(
         &self,
         request: Request<B>,
-        _peer: IpAddr,
+        peer: IpAddr,
     ) -> impl Future<Output = Response<Sent>> + Send + use<B>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        let Parts { vidra, inside, door, routes } = &*self.0;
+        let Parts { gate, vidra, inside, door, routes } = &*self.0;
         let visit = Visit::begin(&request);
+        let guest = match gate.admit(peer, &request) {
+            Ok(guest) => guest,
+            Err(turned) => {
+                let mut response = turned.response.map(Sent::Right);
+                if let Some(reason) = turned.reason {
+                    inside.metrics.limited.add(reason);
+                }
+                let route = inside.metrics.route(None);
+                visit.answered(&inside.metrics, &request, route, &mut response);
+                return Either::Left(future::ready(response));
+            }
+        };
         let (method, uri, headers) = (request.method(), request.uri(), request.headers());
         if *door == Door::Public
             && let Some((ready, route)) =
                 inside.shelf.answer(vidra, method, uri, headers, visit.began)
         {
             let mut ready = ready.map(Sent::Left);
+            guest.sign(ready.headers_mut());
             visit.answered(&inside.metrics, &request, route, &mut ready);
             return Either::Left(future::ready(ready));
         }
         let (routes, inside) = (routes.clone(), Arc::clone(inside));
         Either::Right(Box::pin(async move {
             let mut request = request.map(Body::new);
+            guest.introduce(&mut request);
             let visit = visit.under_way(&inside, &mut request);
             if let Some(target) = request.uri().path_and_query().cloned() {
                 request.extensions_mut().insert(Target(target));
@@ -146,6 +167,7 @@ impl App {
                 // The router's word, about a body that is not sent: it would be that of the caller's copy.
                 response.headers_mut().remove(CONTENT_LENGTH);
             }
+            guest.sign(response.headers_mut());
             visit.answered(response).map(Sent::Right)
         }))
     }

@@ -31,6 +31,8 @@ pub struct ErrorInfo {
 pub(crate) enum Problem {
     Failed(Error),
     Http(StatusCode, String),
+    /// Not let in, with details.
+    Refused(StatusCode, String, Vec<String>),
 }
 
 impl From<Error> for Problem {
@@ -87,11 +89,15 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let error = match self {
             Self::Http(status, message) => {
-                let mut response = response(status, ErrorBody::plain(status, &message));
+                let mut response = Self::Refused(status, message, vec![]).into_response();
                 if status == StatusCode::SERVICE_UNAVAILABLE {
                     response.headers_mut().insert(header::RETRY_AFTER, 1.into());
                 }
                 return response;
+            }
+            Self::Refused(status, message, details) => {
+                let error = ErrorInfo { code: status.as_u16(), message, details };
+                return response(status, ErrorBody { error });
             }
             Self::Failed(error) => error,
         };

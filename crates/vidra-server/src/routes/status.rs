@@ -5,23 +5,68 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::http::StatusCode;
 use axum::response::Response;
+use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vidra::cache::store::Usage;
-use vidra::{Addresses, Counts, Quota, Resource, Vidra};
+use vidra::upstream::quota::BucketUse;
+use vidra::{Addresses, Bucket, Counts, Quota, Resource, Vidra};
 
 use crate::drain::{Drain, STOPPING};
+use crate::gate::Caller;
 use crate::metrics::page::Inside;
 use crate::problem::{ErrorBody, Problem};
 use crate::reply::{Answer, Reply};
 
+/// The day's quota, and the caller's part in it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QuotaState {
+    /// When the platform's day ends: midnight in Los Angeles, told in UTC.
+    #[schema(example = "2026-11-16T08:00:00.000Z")]
+    resets_at: String,
+    /// The platform's allowances, each with what this service has spent of it.
+    buckets: Vec<BucketUse>,
+    /// What the key that asks may spend itself; absent where that is all there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    yours: Option<Share>,
+}
+
+/// What one key may spend.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Share {
+    /// The name of the key.
+    #[schema(example = "alice")]
+    name: String,
+    /// The buckets that it has a budget of, each with what it has spent.
+    buckets: Vec<BucketUse>,
+}
+
 /// What is left of the day's quota. Asks nobody.
 #[utoipa::path(
     get, path = "/api/quota", tag = "Service",
-    responses((status = 200, description = "The buckets and their reset", body = Quota))
+    responses((status = 200, description = "The buckets and their reset", body = QuotaState))
 )]
-pub(super) async fn get_quota(Extension(vidra): Extension<Vidra>) -> Answer<Quota> {
-    Ok(Reply(vidra.quota().await?))
+pub(super) async fn get_quota(
+    Extension(vidra): Extension<Vidra>,
+    caller: Option<Extension<Arc<Caller>>>,
+) -> Answer<QuotaState> {
+    let Quota { resets_at, buckets } = vidra.quota().await?;
+    let yours = caller.and_then(|Extension(caller)| share_of(&caller));
+    Ok(Reply(QuotaState { resets_at, buckets, yours }))
+}
+
+/// What a caller may spend and has spent; `None` where nothing limits it.
+fn share_of(caller: &Caller) -> Option<Share> {
+    let (allowance, now) = (caller.allowance(), Timestamp::now());
+    let limited = |bucket: Bucket| {
+        let (limit, used) = (allowance.limit(bucket)?, allowance.used(bucket, now));
+        Some(BucketUse { name: bucket.name(), limit, used, remaining: limit.saturating_sub(used) })
+    };
+    let buckets: Vec<_> =
+        [Bucket::Default, Bucket::Search].into_iter().filter_map(limited).collect();
+    (!buckets.is_empty()).then(|| Share { name: caller.name().to_owned(), buckets })
 }
 
 /// What is kept, and what that was good for.

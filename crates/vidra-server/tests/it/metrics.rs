@@ -158,7 +158,7 @@ async fn metrics_apart_are_for_the_admin_side_alone() {
     public.method(Method::POST, "/metrics").await.problem(404);
     let document = public.get("/openapi.json").await.json();
     assert!(document["paths"].get("/metrics").is_none(), "what is not there is not told of");
-    let admin = TestApp { sim: public.sim.clone(), app: public.app.admin() };
+    let admin = TestApp { sim: public.sim.clone(), app: public.app.admin(true) };
     let told = scrape(&admin).await;
     let labels = [("route", "/api/video/{id}"), ("method", "GET"), ("status", "200")];
     assert_eq!(told.value("vidra_requests_total", &labels), 1.0, "those of the public side");

@@ -1,0 +1,235 @@
+//! Who may use the service: the flags, and what has to happen while it runs.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::FalseyValueParser;
+use tokio::signal::unix::{SignalKind, signal};
+use vidra_server::gate::{
+    AllowedHost, KeyFile, Keys, Origin, Rate, Rules, SpentFile, TrustedProxy,
+};
+
+/// Where what callers spent is kept in the state folder.
+const SPENT: &str = "callers.json";
+
+/// How often that is written.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+/// What each address gets of a service that is open to all. It keeps one from crowding out the others;
+/// the day's quota it does not save, which takes keys with budgets.
+const PUBLIC_RATE: &str = "600/m";
+
+/// Who may use the service, and how fast.
+#[derive(Debug, Args)]
+pub(crate) struct CallerArgs {
+    /// The file of caller keys, made by vidra keys add; with it every caller needs one. Read anew on
+    /// SIGHUP
+    #[arg(long, env = "VIDRA_CALLER_KEYS_FILE", value_name = "FILE")]
+    caller_keys_file: Option<PathBuf>,
+
+    /// Serve everybody who reaches the address, also without keys
+    #[arg(long, env = "VIDRA_PUBLIC", value_parser = FalseyValueParser::new())]
+    public: bool,
+
+    /// How fast each key without a rate of its own may ask, or each address where there are no keys:
+    /// 100/s, 600/m, 10000/h or off [default: 600/m with --public beyond loopback and without keys,
+    /// else off]
+    #[arg(long, env = "VIDRA_RATE_LIMIT", value_name = "RATE")]
+    rate_limit: Option<RateLimit>,
+
+    /// A proxy, or a network of them, that is believed about whom it asks for (X-Forwarded-For); may be
+    /// given several times
+    #[arg(long, env = "VIDRA_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
+    trusted_proxy: Vec<TrustedProxy>,
+
+    /// An origin whose web pages may read answers, such as https://app.example.org; may be given
+    /// several times
+    #[arg(long, env = "VIDRA_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    cors_origin: Vec<Origin>,
+
+    /// A host name under which the service is asked for, where a proxy in front passes it on; may be
+    /// given several times
+    #[arg(long, env = "VIDRA_ALLOWED_HOST", value_name = "NAME", value_delimiter = ',')]
+    allowed_host: Vec<AllowedHost>,
+}
+
+/// A rate, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RateLimit {
+    Off,
+    At(Rate),
+}
+
+impl std::str::FromStr for RateLimit {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "off" { Ok(Self::Off) } else { text.parse().map(Self::At) }
+    }
+}
+
+impl CallerArgs {
+    /// Who is let in at `listen`; an error where that would be everybody and nobody said so.
+    fn rules(&self, listen: SocketAddr, keys: Option<Arc<Keys>>) -> Result<Rules, String> {
+        let on_loopback = listen.ip().to_canonical().is_loopback();
+        let is_open = !on_loopback && keys.is_none();
+        if is_open && !self.public {
+            return Err(format!(
+                "everybody who reaches {listen} could use up your quota: give callers keys with \
+                 --caller-keys-file (see vidra keys add --help), or say --public if that is meant"
+            ));
+        }
+        let rate = match self.rate_limit {
+            Some(RateLimit::At(rate)) => Some(rate),
+            Some(RateLimit::Off) => None,
+            None => PUBLIC_RATE.parse().ok().filter(|_| is_open),
+        };
+        Ok(Rules {
+            keys,
+            rate,
+            trusted_proxies: self.trusted_proxy.clone(),
+            origins: self.cors_origin.clone(),
+            on_loopback,
+            allowed_hosts: self.allowed_host.clone(),
+        })
+    }
+}
+
+/// Everything about callers that goes on while the service runs.
+pub(crate) struct Callers {
+    pub(crate) rules: Rules,
+    running: Option<Running>,
+}
+
+/// Where there are keys.
+#[derive(Clone)]
+struct Running {
+    keys: Arc<Keys>,
+    file: PathBuf,
+    /// Where what they spent survives a restart.
+    spent: Option<Arc<SpentFile>>,
+}
+
+impl Callers {
+    /// Reads the keys and what was spent with them.
+    pub(crate) fn open(
+        args: &CallerArgs,
+        listen: SocketAddr,
+        state_dir: Option<&Path>,
+    ) -> Result<Self, String> {
+        let running = match &args.caller_keys_file {
+            Some(file) => {
+                let keys = Arc::new(Keys::new(&read(file)?));
+                let spent = state_dir.map(|folder| SpentFile::open(folder.join(SPENT), &keys));
+                Some(Running { keys, file: file.clone(), spent: spent.map(Arc::new) })
+            }
+            None => None,
+        };
+        let keys = running.as_ref().map(|running| Arc::clone(&running.keys));
+        Ok(Self { rules: args.rules(listen, keys)?, running })
+    }
+
+    /// From here on SIGHUP reads the keys anew, and what is spent is kept. Needs a runtime.
+    pub(crate) fn watch(&self) -> Result<(), String> {
+        let Some(running) = self.running.clone() else { return Ok(()) };
+        let mut hangup = signal(SignalKind::hangup())
+            .map_err(|error| format!("cannot listen for signals: {error}"))?;
+        let mut save = tokio::time::interval(SAVE_EVERY);
+        tokio::spawn(async move {
+            loop {
+                let at_work = running.clone();
+                let work: fn(Running) = tokio::select! {
+                    _ = hangup.recv() => |running| running.reload(),
+                    _ = save.tick() => |running| running.save(),
+                };
+                let _ = tokio::task::spawn_blocking(move || work(at_work)).await;
+            }
+        });
+        Ok(())
+    }
+
+    /// Keeps what was spent last.
+    pub(crate) fn settle(&self) {
+        if let Some(running) = &self.running {
+            running.save();
+        }
+    }
+}
+
+impl Running {
+    /// A file that cannot be used changes nothing: who had a key goes on having it.
+    fn reload(&self) {
+        match read(&self.file) {
+            Ok(file) => {
+                self.keys.replace(&file);
+                tracing::info!(keys = file.keys().len(), "the caller keys were read anew");
+            }
+            Err(error) => tracing::error!("the caller keys stay as they were: {error}"),
+        }
+    }
+
+    fn save(&self) {
+        if let Some(spent) = &self.spent
+            && let Err(error) = spent.save(&self.keys)
+        {
+            tracing::warn!(%error, "what callers have spent today cannot be kept");
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<KeyFile, String> {
+    let shown = file.display();
+    KeyFile::read(file)?.ok_or_else(|| {
+        format!("there is no {shown}: make it with vidra keys add NAME --caller-keys-file {shown}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        callers: CallerArgs,
+    }
+
+    #[test]
+    fn who_is_let_in_depends_on_where_it_listens_and_what_was_said() {
+        let keys = || Some(Arc::new(Keys::new(&KeyFile::default())));
+        let none = || None;
+        // Address, keys, flags; whether on loopback, and the rate.
+        type Case<'a> =
+            (&'a str, fn() -> Option<Arc<Keys>>, &'a [&'a str], Option<(bool, &'a str)>);
+        let table: [Case<'_>; 13] = [
+            ("127.0.0.1:3000", none, &[], Some((true, "off"))),
+            ("[::1]:3000", none, &[], Some((true, "off"))),
+            ("127.0.0.1:3000", none, &["--public"], Some((true, "off"))),
+            ("127.0.0.1:3000", none, &["--rate-limit=5/s"], Some((true, "5/s"))),
+            ("0.0.0.0:3000", none, &[], None),
+            ("[::]:3000", none, &[], None),
+            ("192.0.2.1:3000", none, &["--rate-limit=5/s"], None),
+            ("0.0.0.0:3000", none, &["--public"], Some((false, "600/m"))),
+            ("0.0.0.0:3000", none, &["--public", "--rate-limit=off"], Some((false, "off"))),
+            ("0.0.0.0:3000", none, &["--public", "--rate-limit=9/h"], Some((false, "9/h"))),
+            ("0.0.0.0:3000", keys, &[], Some((false, "off"))),
+            ("0.0.0.0:3000", keys, &["--public"], Some((false, "off"))),
+            ("0.0.0.0:3000", keys, &["--rate-limit=9/h"], Some((false, "9/h"))),
+        ];
+        for (listen, keys, flags, expected) in table {
+            let flags = Flags::try_parse_from([&["vidra"], flags].concat()).unwrap();
+            let rules = flags.callers.rules(listen.parse().unwrap(), keys());
+            let found = rules.as_ref().ok().map(|it| (it.on_loopback, it.rate));
+            let expected = expected.map(|(loopback, rate)| (loopback, rate.parse().ok()));
+            assert_eq!(found, expected, "{listen}");
+            if let Err(error) = rules {
+                assert!(error.contains("--caller-keys-file") && error.contains("--public"));
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! `vidra keys`: who may use the service.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::{Args, Subcommand};
+use vidra_server::gate::{KeyFile, KeyLimits, KeyName, Rate};
+
+/// What can be done with the keys of callers.
+#[derive(Debug, Args)]
+pub(crate) struct KeysCommand {
+    #[command(subcommand)]
+    action: KeysAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum KeysAction {
+    /// Make a key and print it, this once: only a hash of it is kept
+    Add {
+        /// Whose it is
+        name: KeyName,
+        #[command(flatten)]
+        file: InFile,
+        /// How fast it may ask, such as 10/s, 60/m or 1000/h [default: the service's --rate-limit]
+        #[arg(long)]
+        rate: Option<Rate>,
+        /// Upstream units that it may spend a day [default: all there are]
+        #[arg(long)]
+        units: Option<u32>,
+        /// Upstream searches that it may spend a day; of no effect with --quota-model legacy, where they
+        /// cost units [default: all there are]
+        #[arg(long)]
+        searches: Option<u32>,
+    },
+    /// Show who has a key, and what it allows
+    List {
+        #[command(flatten)]
+        file: InFile,
+    },
+    /// Make a key invalid
+    Revoke {
+        /// Whose it is
+        name: KeyName,
+        #[command(flatten)]
+        file: InFile,
+    },
+}
+
+#[derive(Debug, Args)]
+struct InFile {
+    /// The file of caller keys
+    #[arg(long = "caller-keys-file", env = "VIDRA_CALLER_KEYS_FILE", value_name = "FILE")]
+    path: PathBuf,
+}
+
+/// Runs `vidra keys`.
+pub(crate) fn run(command: &KeysCommand) -> Result<(), String> {
+    match &command.action {
+        KeysAction::Add { name, file, rate, units, searches } => {
+            let limits = KeyLimits { rate: *rate, units: *units, searches: *searches };
+            add(&file.path, name, limits)
+        }
+        KeysAction::List { file } => print(&table(&existing(&file.path)?)),
+        KeysAction::Revoke { name, file } => {
+            let _lock = lock(&file.path)?;
+            let mut keys = existing(&file.path)?;
+            keys.revoke(name)?;
+            write(&keys, &file.path)?;
+            eprintln!("The key of {name} is revoked. {RELOAD}");
+            Ok(())
+        }
+    }
+}
+
+const RELOAD: &str = "A running service takes it over on SIGHUP.";
+
+fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), String> {
+    let _lock = lock(path)?;
+    let mut keys = KeyFile::read(path)?.unwrap_or_default();
+    let key = new_key()?;
+    keys.add(name.clone(), &key, limits, SystemTime::now())?;
+    write(&keys, path)?;
+    // Nothing else goes to standard output: scripts keep what they read there.
+    print(&format!("{key}\n"))?;
+    eprintln!("This is the key of {name}. It is not shown again. {RELOAD}");
+    Ok(())
+}
+
+/// 256 bits of the system's randomness, behind a prefix by which scanners of secrets can know it.
+fn new_key() -> Result<String, String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+    Ok(bytes.iter().fold("vk_".to_owned(), |key, byte| format!("{key}{byte:02x}")))
+}
+
+fn existing(path: &Path) -> Result<KeyFile, String> {
+    KeyFile::read(path)?.ok_or_else(|| format!("there is no {}", path.display()))
+}
+
+fn write(keys: &KeyFile, path: &Path) -> Result<(), String> {
+    keys.write(path).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Keeps a second `vidra keys` waiting until this one is done. It is the folder that is locked, because
+/// the file is replaced.
+fn lock(path: &Path) -> Result<File, String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let lock = File::open(folder).and_then(|lock| lock.lock().map(|()| lock));
+    lock.map_err(|error| format!("cannot use the folder {}: {error}", folder.display()))
+}
+
+/// Names and limits, a line each.
+fn table(keys: &KeyFile) -> String {
+    let or = |value: Option<String>, usual: &str| value.unwrap_or_else(|| usual.to_owned());
+    let width = keys.keys().iter().map(|key| key.name.as_str().len()).max().unwrap_or(0).max(4);
+    let line = |name: &str, rate: &str, units: &str, searches: &str, created: &str| {
+        format!("{name:width$}  {rate:>10}  {units:>10}  {searches:>10}  {created}\n")
+    };
+    let mut text = line("name", "rate", "units/day", "searches", "created");
+    for key in keys.keys() {
+        let rate = or(key.rate.map(|rate| rate.to_string()), "-");
+        let units = or(key.units.map(|units| units.to_string()), "-");
+        let searches = or(key.searches.map(|searches| searches.to_string()), "-");
+        text += &line(key.name.as_str(), &rate, &units, &searches, &key.created);
+    }
+    text
+}
+
+fn print(text: &str) -> Result<(), String> {
+    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_long_and_never_the_same() {
+        let (one, other) = (new_key().unwrap(), new_key().unwrap());
+        assert!(one.starts_with("vk_") && one.len() == 3 + 64 && one != other);
+    }
+}

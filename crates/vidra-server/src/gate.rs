@@ -1,0 +1,314 @@
+//! The gate: who may come in. Every request passes it first, also one whose answer is ready.
+//!
+//! In this order: a request that means another machine, or was sent by a page of somebody else, is told
+//! nothing else; a browser that asks what it may send has no key yet; only who has a key is measured by
+//! what that key allows.
+
+mod cors;
+mod host;
+mod key_file;
+mod keys;
+mod proxies;
+mod rate;
+mod spent;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::header::{AUTHORIZATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use axum::response::IntoResponse;
+use tokio::time::Instant;
+
+pub use cors::Origin;
+pub use host::AllowedHost;
+pub use key_file::{KeyEntry, KeyFile, KeyLimits, KeyName};
+pub use keys::Keys;
+pub use proxies::TrustedProxy;
+pub use rate::Rate;
+pub use spent::SpentFile;
+
+pub(crate) use keys::Caller;
+
+use crate::layers::QUOTA_COST;
+use crate::problem::Problem;
+use host::Stranger;
+use keys::Shown;
+use rate::{Addresses, Standing};
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
+
+/// Who may come in. By default everybody, as fast as they like, and no web pages.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// Who has a key; `None` where none is needed.
+    pub keys: Option<Arc<Keys>>,
+    /// How fast each key may ask that has no rate of its own; without keys, each address.
+    pub rate: Option<Rate>,
+    /// Proxies that are believed about where a request comes from.
+    pub trusted_proxies: Vec<TrustedProxy>,
+    /// Whose web pages may read answers.
+    pub origins: Vec<Origin>,
+    /// Whether the service listens on loopback, where web pages must not reach it by a trick.
+    pub on_loopback: bool,
+    /// Names under which it may be asked for, beside those of this machine.
+    pub allowed_hosts: Vec<AllowedHost>,
+}
+
+/// The rules at work.
+pub(crate) struct Gate {
+    rules: Rules,
+    checks_host: bool,
+    /// What an answer hangs on beyond what its route says; `None` where nothing.
+    vary: Option<HeaderValue>,
+    /// Of those without a key, where there is a limit.
+    addresses: Option<Addresses>,
+    opened: Instant,
+}
+
+/// Somebody who was let in.
+#[derive(Clone, Default)]
+pub(crate) struct Guest {
+    /// `None` where no key was needed.
+    pub(crate) caller: Option<Arc<Caller>>,
+    standing: Option<Standing>,
+    origin: Option<HeaderValue>,
+    vary: Option<HeaderValue>,
+}
+
+/// Somebody who goes no further.
+pub(crate) struct Turned {
+    /// What metrics call it; `None` where all went as it should.
+    pub(crate) reason: Option<&'static str>,
+    pub(crate) response: Response<Body>,
+}
+
+impl Gate {
+    pub(crate) fn new(rules: Rules) -> Self {
+        let checks_host = rules.on_loopback || !rules.allowed_hosts.is_empty();
+        // A cache in between must not give to one page, or to nobody known, what was for another.
+        let vary = match (rules.keys.is_some(), rules.origins.is_empty()) {
+            (false, true) => None,
+            (false, false) => Some("origin"),
+            (true, true) => Some("authorization, x-api-key"),
+            (true, false) => Some("authorization, x-api-key, origin"),
+        };
+        let vary = vary.map(HeaderValue::from_static);
+        let addresses = rules.rate.map(|_| Addresses::new());
+        Self { rules, checks_host, vary, addresses, opened: Instant::now() }
+    }
+
+    /// Lets a request in, or says why not.
+    pub(crate) fn admit<B>(
+        &self,
+        peer: IpAddr,
+        request: &Request<B>,
+    ) -> Result<Guest, Box<Turned>> {
+        let mut guest = Guest::default();
+        match self.judge(peer, request, &mut guest) {
+            Ok(()) => Ok(guest),
+            Err(refusal) => {
+                let reason = refusal.reason();
+                let mut response = refusal.response();
+                guest.sign(response.headers_mut());
+                Err(Box::new(Turned { reason, response }))
+            }
+        }
+    }
+
+    /// Fills in what it learns of the guest, as far as it comes.
+    fn judge<B>(
+        &self,
+        peer: IpAddr,
+        request: &Request<B>,
+        guest: &mut Guest,
+    ) -> Result<(), Refusal> {
+        let (headers, rules) = (request.headers(), &self.rules);
+        let allowed = &rules.allowed_hosts;
+        if self.checks_host {
+            host::check_host(request.version(), request.uri(), headers, allowed)
+                .map_err(Refusal::Stranger)?;
+        }
+        if rules.on_loopback {
+            host::check_origin(headers, allowed, |origin| cors::lists(&rules.origins, origin))
+                .map_err(Refusal::Stranger)?;
+        }
+        guest.vary.clone_from(&self.vary);
+        if !rules.origins.is_empty() {
+            let origin = cors::origin_of(headers, &rules.origins);
+            if cors::is_preflight(request.method(), headers) {
+                return Err(Refusal::Preflight(origin));
+            }
+            guest.origin = origin;
+        }
+        let open = Open::of(request.uri().path());
+        let known = match &rules.keys {
+            Some(keys) if open == Open::No => key_holder(keys, headers),
+            _ => Ok(None),
+        };
+        if open != Open::Always {
+            let holder = known.as_ref().ok().and_then(Option::as_deref);
+            guest.standing = self.measure(peer, headers, holder);
+        }
+        if let Some(Standing { wait: Some(wait), .. }) = guest.standing {
+            guest.caller = known.ok().flatten();
+            return Err(Refusal::TooFast(wait));
+        }
+        guest.caller = known?;
+        Ok(())
+    }
+
+    /// Counts a request, for the key that it has or else for its address, where there is a limit.
+    fn measure(
+        &self,
+        peer: IpAddr,
+        headers: &HeaderMap,
+        holder: Option<&Caller>,
+    ) -> Option<Standing> {
+        let now = || u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        if let Some(caller) = holder {
+            let rate = caller.rate.or(self.rules.rate)?;
+            return Some(caller.meter().count(rate, now()));
+        }
+        let (rate, addresses) = self.rules.rate.zip(self.addresses.as_ref())?;
+        let address = proxies::caller_address(peer, headers, &self.rules.trusted_proxies);
+        Some(addresses.count(address, rate, now()))
+    }
+}
+
+impl Guest {
+    /// Adds to an answer what its caller is to know.
+    pub(crate) fn sign(&self, headers: &mut HeaderMap) {
+        if let Some(vary) = &self.vary {
+            headers.append(VARY, vary.clone());
+        }
+        if let Some(origin) = &self.origin {
+            cors::allow(headers, origin);
+        }
+        if let Some(standing) = &self.standing {
+            headers.insert(RATE_LIMIT, standing.limit.into());
+            headers.insert(RATE_REMAINING, standing.remaining.into());
+            headers.insert(RATE_RESET, standing.reset.into());
+        }
+    }
+
+    /// Tells the routes who asks, and takes the key away: nothing behind the gate has a use for it.
+    pub(crate) fn introduce<B>(&self, request: &mut Request<B>) {
+        if let Some(caller) = &self.caller {
+            request.headers_mut().remove(AUTHORIZATION);
+            request.headers_mut().remove(keys::X_API_KEY);
+            request.extensions_mut().insert(Arc::clone(caller));
+        }
+    }
+}
+
+/// What everybody may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    No,
+    /// Without a key.
+    Keyless,
+    /// Also as fast as one likes: whoever watches the service must not take it for dead.
+    Always,
+}
+
+impl Open {
+    fn of(path: &str) -> Self {
+        match path {
+            "/healthz" | "/readyz" => Self::Always,
+            "/openapi.json" | "/docs" => Self::Keyless,
+            _ if path.starts_with("/docs/") => Self::Keyless,
+            _ => Self::No,
+        }
+    }
+}
+
+/// Who asks, where keys are needed.
+fn key_holder(keys: &Keys, headers: &HeaderMap) -> Result<Option<Arc<Caller>>, Refusal> {
+    match keys::shown(headers) {
+        Shown::Nothing => Err(Refusal::NoKey),
+        Shown::Several => Err(Refusal::SeveralKeys),
+        Shown::Key(key) => keys.caller(key).map(Some).ok_or(Refusal::WrongKey),
+    }
+}
+
+/// Why a request goes no further than the gate.
+#[derive(Debug)]
+enum Refusal {
+    Stranger(Stranger),
+    /// It is answered, in full: what a page of the origin may send.
+    Preflight(Option<HeaderValue>),
+    NoKey,
+    WrongKey,
+    SeveralKeys,
+    /// Seconds to wait.
+    TooFast(u64),
+}
+
+impl Refusal {
+    fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Stranger(Stranger::NoHost | Stranger::Host) => Some("host"),
+            Self::Stranger(Stranger::Origin) => Some("origin"),
+            Self::NoKey => Some("no_key"),
+            Self::WrongKey | Self::SeveralKeys => Some("wrong_key"),
+            Self::TooFast(_) => Some("rate"),
+            Self::Preflight(_) => None,
+        }
+    }
+
+    fn response(self) -> Response<Body> {
+        let problem = |status, message: &str, details: &[&str]| {
+            let details = details.iter().map(|line| (*line).to_owned()).collect();
+            let mut response =
+                Problem::Refused(status, message.to_owned(), details).into_response();
+            response.headers_mut().insert(QUOTA_COST, HeaderValue::from_static("0"));
+            response
+        };
+        let unauthorized = |message, challenge| {
+            let how = "send it as Authorization: Bearer KEY or as X-API-Key: KEY";
+            let mut response = problem(StatusCode::UNAUTHORIZED, message, &[how]);
+            let challenge = HeaderValue::from_static(challenge);
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+            response
+        };
+        match self {
+            Self::Stranger(Stranger::NoHost) => {
+                problem(StatusCode::BAD_REQUEST, "A request has to name one host", &[])
+            }
+            Self::Stranger(Stranger::Host) => problem(
+                StatusCode::MISDIRECTED_REQUEST,
+                "This service does not answer under that host name",
+                &["the operator can name it with --allowed-host"],
+            ),
+            Self::Stranger(Stranger::Origin) => problem(
+                StatusCode::FORBIDDEN,
+                "Web pages of that origin may not use this service",
+                &["the operator can list it with --cors-origin"],
+            ),
+            Self::Preflight(origin) => {
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = StatusCode::NO_CONTENT;
+                if let Some(origin) = origin {
+                    cors::allow_sending(response.headers_mut(), &origin);
+                }
+                response
+            }
+            Self::NoKey => unauthorized("A key is needed", "Bearer realm=\"vidra\""),
+            Self::WrongKey => unauthorized("The key is not valid", INVALID),
+            Self::SeveralKeys => unauthorized("Two different keys were sent", INVALID),
+            Self::TooFast(wait) => {
+                let details = format!("the next is allowed in {wait} s");
+                let message = "Too many requests to this service";
+                let mut response = problem(StatusCode::TOO_MANY_REQUESTS, message, &[&details]);
+                response.headers_mut().insert(RETRY_AFTER, wait.into());
+                response
+            }
+        }
+    }
+}
+
+const INVALID: &str = "Bearer realm=\"vidra\", error=\"invalid_token\"";

@@ -1,0 +1,294 @@
+//! The file of caller keys: who has one and what it allows, and of the key itself only a hash.
+//!
+//! Keys are 256 random bits, so that a plain SHA-256 can be neither guessed nor looked up.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::path::Path;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::rate::Rate;
+
+/// All that is in the file.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyFile {
+    keys: Vec<KeyEntry>,
+}
+
+/// One caller's key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyEntry {
+    /// Whose it is.
+    pub name: KeyName,
+    pub(super) sha256: Fingerprint,
+    /// How fast it may ask; where there is none, as the service has it for everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Upstream units a day; without, as many as there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<u32>,
+    /// Upstream searches a day; without, as many as there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searches: Option<u32>,
+    /// The day on which it was made, in UTC.
+    pub created: String,
+}
+
+/// What a key allows, each as in [`KeyEntry`].
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(missing_docs, reason = "the entry tells what they are")]
+pub struct KeyLimits {
+    pub rate: Option<Rate>,
+    pub units: Option<u32>,
+    pub searches: Option<u32>,
+}
+
+/// The name of a key: letters, digits, `.`, `_` and `-`, so that it can stand in a table and a log.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct KeyName(String);
+
+impl KeyName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for KeyName {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let is_name = (1..=64).contains(&text.len()) && text.bytes().all(is_known);
+        let wrong = "a name has 1 to 64 letters, digits, dots, hyphens or underscores";
+        if is_name { Ok(Self(text)) } else { Err(wrong) }
+    }
+}
+
+impl std::str::FromStr for KeyName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.to_owned().try_into()
+    }
+}
+
+impl fmt::Display for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// The SHA-256 of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Fingerprint(pub(super) [u8; 32]);
+
+impl Fingerprint {
+    pub(super) fn of(key: &[u8]) -> Self {
+        Self(Sha256::digest(key).into())
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        // Not quoted: somebody may have put the key there.
+        let wrong = "sha256 has to be 64 hexadecimal digits";
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(wrong);
+        }
+        let mut bytes = [0; 32];
+        for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl From<Fingerprint> for String {
+    fn from(fingerprint: Fingerprint) -> Self {
+        use fmt::Write;
+        fingerprint.0.iter().fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl KeyFile {
+    /// Reads a file; `None` where there is none. Errors tell the line, and never what stands in it.
+    pub fn read(path: &Path) -> Result<Option<Self>, String> {
+        let shown = path.display();
+        match fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text).map(Some).map_err(|error| format!("{shown}: {error}")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(format!("cannot read {shown}: {error}")),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let file: Self = serde_json::from_str(text)
+            .map_err(|error| format!("this is no file of caller keys: {error}"))?;
+        for (index, entry) in file.keys.iter().enumerate() {
+            let (before, name) = (&file.keys[..index], &entry.name);
+            if before.iter().any(|other| other.name == *name) {
+                return Err(format!("there are two keys named {name}"));
+            }
+            if let Some(other) = before.iter().find(|other| other.sha256 == entry.sha256) {
+                return Err(format!("there is the same key for {} and {name}", other.name));
+            }
+        }
+        Ok(file)
+    }
+
+    /// Writes it in place of the old one, to be read by its owner alone.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        replace_file(path, self)
+    }
+
+    /// All keys, in the order in which they were made.
+    pub fn keys(&self) -> &[KeyEntry] {
+        &self.keys
+    }
+
+    /// Adds a key, made at `now`.
+    pub fn add(
+        &mut self,
+        name: KeyName,
+        key: &str,
+        limits: KeyLimits,
+        now: SystemTime,
+    ) -> Result<(), String> {
+        if self.keys.iter().any(|entry| entry.name == name) {
+            return Err(format!("there is a key named {name} already: revoke it first"));
+        }
+        let now = Timestamp::try_from(now).map_err(|error| error.to_string())?;
+        let created = now.to_zoned(TimeZone::UTC).date().to_string();
+        let sha256 = Fingerprint::of(key.as_bytes());
+        let KeyLimits { rate, units, searches } = limits;
+        self.keys.push(KeyEntry { name, sha256, rate, units, searches, created });
+        Ok(())
+    }
+
+    /// Takes a key out.
+    pub fn revoke(&mut self, name: &KeyName) -> Result<(), String> {
+        let at = self.keys.iter().position(|entry| entry.name == *name);
+        let at = at.ok_or_else(|| format!("there is no key named {name}"))?;
+        self.keys.remove(at);
+        Ok(())
+    }
+}
+
+/// Writes JSON in place of a file, all or nothing, to be read by its owner alone.
+pub(super) fn replace_file(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    // What a link leads to is replaced, and not the link.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = path.with_file_name(name);
+    let write = || {
+        let mut file =
+            File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        if let Ok(old) = fs::metadata(path) {
+            // So that the service can still read what an administrator changes.
+            let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
+        }
+        file.write_all(&serde_json::to_vec_pretty(value)?)?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        fs::rename(&new, path)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&new)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const HASH: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+    fn read(text: &str) -> Result<KeyFile, String> {
+        KeyFile::parse(text)
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        let mut file = KeyFile::default();
+        let limits = KeyLimits { rate: "60/m".parse().ok(), units: Some(500), searches: Some(0) };
+        let day = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400 * 20_000);
+        file.add("alice".parse().unwrap(), "test", limits, day).unwrap();
+        file.add("bob".parse().unwrap(), "other", KeyLimits::default(), day).unwrap();
+        let text = serde_json::to_string(&file).unwrap();
+        let alice = format!(
+            r#"{{"name":"alice","sha256":"{HASH}","rate":"60/m","units":500,"searches":0,"created":"2024-10-04"}}"#
+        );
+        assert!(text.contains(&alice), "{text}");
+        assert!(!text.contains("test"), "of the key there is only a hash");
+        let again = serde_json::to_string(&read(&text).unwrap()).unwrap();
+        assert_eq!(again, text);
+
+        let taken = file.add("alice".parse().unwrap(), "x", limits, day).unwrap_err();
+        assert!(taken.contains("a key named alice already"), "{taken}");
+        file.revoke(&"alice".parse().unwrap()).unwrap();
+        let gone = file.revoke(&"alice".parse().unwrap()).unwrap_err();
+        assert_eq!(gone, "there is no key named alice");
+        assert_eq!(file.keys().len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line_and_without_what_stands_there() {
+        let entry = |name: &str, hash: &str, more: &str| {
+            format!(
+                "{{\"name\": \"{name}\", \"sha256\": \"{hash}\", \"created\": \"2026-11-15\"{more}}}"
+            )
+        };
+        let other = HASH.replace('9', "8");
+        let table = [
+            (String::new(), "line 1"),
+            ("{\"keys\": [\n  {]}".to_owned(), "line 2"),
+            (format!("{{\"keys\": [\n\n{}]}}", entry("a", "vk_secret", "")), "line 3"),
+            (format!("{{\"keys\": [{}]}}", entry("a b", HASH, "")), "a name has 1 to 64"),
+            (format!("{{\"keys\": [{}]}}", entry("a", HASH, ", \"rate\": \"fast\"")), "100/s"),
+            (format!("{{\"keys\": [{}]}}", entry("a", HASH, ", \"unit\": 5")), "unknown field"),
+            (
+                format!("{{\"keys\": [{}, {}]}}", entry("a", HASH, ""), entry("a", &other, "")),
+                "two keys named a",
+            ),
+            (
+                format!("{{\"keys\": [{}, {}]}}", entry("a", HASH, ""), entry("b", HASH, "")),
+                "the same key for a and b",
+            ),
+        ];
+        for (text, expected) in table {
+            let error = read(&text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_key_does_not_show_when_it_is_printed_for_debugging() {
+        let text = format!("{:?}", Fingerprint::of(b"test"));
+        assert!(!text.contains("9f86") && !text.contains("159"), "{text}");
+    }
+}

@@ -1,0 +1,272 @@
+//! So many requests in so much time: the generic cell rate algorithm, one number a caller.
+//!
+//! A meter holds the time at which the caller's allowance will be whole again. A request moves it on
+//! by its share; one that would move it further ahead than the whole allowance lasts is over the limit.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use quick_cache::sync::Cache;
+use serde::{Deserialize, Serialize};
+
+/// Of so many addresses the meters are kept. The least used go first; who is forgotten so begins anew.
+const MOST_ADDRESSES: usize = 65_536;
+
+/// No more than this a second, minute or hour can be told apart from "off".
+const MOST: u32 = 1_000_000;
+
+/// A limit: so many at once, and again as many in the course of each second, minute or hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Rate {
+    count: u32,
+    per: Per,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Per {
+    Second,
+    Minute,
+    Hour,
+}
+
+impl Per {
+    fn nanos(self) -> u64 {
+        let seconds = match self {
+            Self::Second => 1,
+            Self::Minute => 60,
+            Self::Hour => 3600,
+        };
+        seconds * 1_000_000_000
+    }
+}
+
+impl FromStr for Rate {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "expected a rate such as 100/s, 600/m or 10000/h, at most a million";
+        let (count, per) = text.split_once('/').ok_or(wrong)?;
+        let per = match per {
+            "s" => Per::Second,
+            "m" => Per::Minute,
+            "h" => Per::Hour,
+            _ => return Err(wrong),
+        };
+        let is_number = count.bytes().all(|byte| byte.is_ascii_digit());
+        match count.parse() {
+            Ok(count @ 1..=MOST) if is_number => Ok(Self { count, per }),
+            _ => Err(wrong),
+        }
+    }
+}
+
+impl TryFrom<String> for Rate {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Rate> for String {
+    fn from(rate: Rate) -> Self {
+        rate.to_string()
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let per = match self.per {
+            Per::Second => 's',
+            Per::Minute => 'm',
+            Per::Hour => 'h',
+        };
+        write!(f, "{}/{per}", self.count)
+    }
+}
+
+/// Where a caller stands after a request. Times are whole seconds, rounded up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) limit: u32,
+    pub(super) remaining: u32,
+    /// Until the whole allowance is there again.
+    pub(super) reset: u64,
+    /// Until one more request is allowed; `None` where this one was.
+    pub(super) wait: Option<u64>,
+}
+
+impl Rate {
+    /// What becomes of a meter that shows `full_at` when a request comes at `now`, both in nanoseconds.
+    fn decide(self, full_at: u64, now: u64) -> (u64, Standing) {
+        let share = self.per.nanos() / u64::from(self.count);
+        let whole = share * u64::from(self.count);
+        // Further ahead it can only be by a limit that was stricter before, or a clock that was set.
+        let ahead = full_at.saturating_sub(now).min(whole);
+        let after = ahead + share;
+        let (limit, seconds) = (self.count, |nanos: u64| nanos.div_ceil(1_000_000_000));
+        if after > whole {
+            let wait = Some(seconds(after - whole));
+            return (now + ahead, Standing { limit, remaining: 0, reset: seconds(ahead), wait });
+        }
+        let remaining = u32::try_from((whole - after) / share).unwrap_or(limit);
+        (now + after, Standing { limit, remaining, reset: seconds(after), wait: None })
+    }
+}
+
+/// The meter of one caller.
+#[derive(Debug, Default)]
+pub(super) struct Meter(AtomicU64);
+
+impl Meter {
+    /// Counts a request that comes at `now`, in nanoseconds.
+    pub(super) fn count(&self, rate: Rate, now: u64) -> Standing {
+        let mut full_at = self.0.load(Ordering::Relaxed);
+        loop {
+            let (next, standing) = rate.decide(full_at, now);
+            match self.0.compare_exchange_weak(full_at, next, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return standing,
+                Err(moved) => full_at = moved,
+            }
+        }
+    }
+}
+
+/// The meters of those who are known by their address alone.
+pub(super) struct Addresses(Cache<Address, Arc<Meter>>);
+
+/// Who is counted as one: an IPv4 address, or a network of IPv6 as a customer gets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Address {
+    V4(u32),
+    V6(u64),
+}
+
+impl Address {
+    fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self::V4(address.to_bits()),
+            IpAddr::V6(address) => Self::V6((address.to_bits() >> 64) as u64),
+        }
+    }
+}
+
+impl Addresses {
+    pub(super) fn new() -> Self {
+        Self(Cache::new(MOST_ADDRESSES))
+    }
+
+    pub(super) fn count(&self, address: IpAddr, rate: Rate, now: u64) -> Standing {
+        let meter =
+            self.0.get_or_insert_with(&Address::of(address), || Ok::<_, ()>(Arc::default()));
+        meter.unwrap_or_default().count(rate, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn rates_are_read_and_written() {
+        for text in ["100/s", "600/m", "10000/h", "1/s", "1000000/s"] {
+            assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
+        }
+        for text in [
+            "",
+            "off",
+            "5",
+            "/s",
+            "0/s",
+            "-1/s",
+            "+1/s",
+            "1.5/s",
+            "1/d",
+            "1/S",
+            "1 /s",
+            "1000001/s",
+        ] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn so_many_at_once_and_then_in_the_course_of_the_time() {
+        let rate: Rate = "3/m".parse().unwrap();
+        let meter = Meter::default();
+        // When it comes, in seconds; what is left; until all is there; how long to wait.
+        let table = [
+            (1000, 2, 20, None),
+            (1000, 1, 40, None),
+            (1000, 0, 60, None),
+            (1000, 0, 60, Some(20)),
+            (1019, 0, 41, Some(1)),
+            (1020, 0, 60, None),
+            (1021, 0, 59, Some(19)),
+            (1060, 1, 40, None),
+            (9000, 2, 20, None),
+        ];
+        for (at, remaining, reset, wait) in table {
+            let standing = meter.count(rate, at * SECOND);
+            assert_eq!(standing, Standing { limit: 3, remaining, reset, wait }, "at {at}");
+        }
+    }
+
+    #[test]
+    fn neither_a_clock_that_goes_back_nor_another_limit_locks_anybody_out() {
+        let (meter, strict, lax) =
+            (Meter::default(), "1/h".parse().unwrap(), "1/s".parse().unwrap());
+        assert_eq!(meter.count(strict, 10 * SECOND).wait, None);
+        assert_eq!(meter.count(lax, 10 * SECOND).wait, Some(1));
+        assert_eq!(meter.count(lax, 11 * SECOND).wait, None);
+        assert_eq!(meter.count(lax, 2 * SECOND).wait, Some(1));
+        assert_eq!(meter.count(lax, 3 * SECOND).wait, None);
+    }
+
+    #[test]
+    fn from_many_threads_no_more_are_let_in_than_the_limit() {
+        let (meter, rate) = (Meter::default(), "1000/h".parse().unwrap());
+        let let_in = || (0..1000).filter(|_| meter.count(rate, SECOND).wait.is_none()).count();
+        let all: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(let_in)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(all, 1000);
+    }
+
+    #[test]
+    fn who_is_counted_as_one() {
+        let table = [
+            ("192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "::ffff:192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("2001:db8:0:1::1", "2001:db8:0:1:ffff::9", true),
+            ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
+            ("::192.0.2.1", "192.0.2.1", false),
+        ];
+        for (one, other, alike) in table {
+            let [a, b] = [one, other].map(|text| Address::of(text.parse().unwrap()));
+            assert_eq!(a == b, alike, "{one} and {other}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_counted_apart_and_not_kept_without_end() {
+        let (addresses, rate) = (Addresses::new(), "1/h".parse().unwrap());
+        let count = |text: &str| addresses.count(text.parse().unwrap(), rate, SECOND).wait;
+        assert_eq!(count("192.0.2.1"), None);
+        assert_eq!(count("192.0.2.2"), None);
+        assert!(count("192.0.2.1").is_some());
+        for number in 0..2 * MOST_ADDRESSES as u32 {
+            addresses.count(IpAddr::V4(number.into()), rate, SECOND);
+        }
+        assert!(addresses.0.len() <= MOST_ADDRESSES);
+    }
+}
