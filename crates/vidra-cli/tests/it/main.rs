@@ -1,5 +1,6 @@
 //! The `vidra` command as people run it: a process with flags, an environment and a log.
 
+mod callers;
 mod health;
 mod inside;
 mod process;

@@ -4,7 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// `vidra` with a clean environment in a folder of its own.
 pub(crate) fn vidra(folder: &Path) -> Command {
@@ -22,12 +24,19 @@ pub(crate) struct Service {
     output: BufReader<ChildStdout>,
     /// Reads the log to its end, so that a full pipe never stops the service.
     log: Option<JoinHandle<String>>,
+    /// The lines of the log that nobody has waited for yet.
+    lines: Receiver<String>,
 }
 
 impl Service {
     /// Starts `command` on a free port and waits until it says where it listens.
     pub(crate) fn start(command: &mut Command) -> Self {
-        let command = command.args(["serve", "--listen", "127.0.0.1:0"]);
+        Self::start_at(command, "127.0.0.1:0")
+    }
+
+    /// The same at another address.
+    pub(crate) fn start_at(command: &mut Command, listen: &str) -> Self {
+        let command = command.args(["serve", "--listen", listen]);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("vidra starts");
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -41,15 +50,35 @@ impl Service {
             }
         };
         let admin = told("admin", &seen);
+        let (sender, lines) = mpsc::channel();
         let log = std::thread::spawn(move || {
-            log.read_to_string(&mut seen).unwrap();
+            let mut start = seen.len();
+            while log.read_line(&mut seen).unwrap() > 0 {
+                let _ = sender.send(seen[start..].to_owned());
+                start = seen.len();
+            }
             seen
         });
-        Self { child, address, admin, output, log: Some(log) }
+        Self { child, address, admin, output, log: Some(log), lines }
     }
 
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
         send(self.address, "GET", path, "")
+    }
+
+    /// The same with more headers, each ended by a line break; gives the head too.
+    pub(crate) fn get_with(&self, path: &str, headers: &str) -> (u16, String, String) {
+        self.get_at_host(&self.address.to_string(), path, headers)
+    }
+
+    /// The same under another name.
+    pub(crate) fn get_at_host(
+        &self,
+        host: &str,
+        path: &str,
+        headers: &str,
+    ) -> (u16, String, String) {
+        exchange(self.address, "GET", path, &format!("host: {host}\r\n{headers}"))
     }
 
     /// The transcripts of a playlist.
@@ -84,6 +113,13 @@ impl Service {
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
+    /// Sends a signal and waits for a line of the log that holds `text`; gives that line.
+    pub(crate) fn log_until(&self, text: &str, signal: &str) -> String {
+        self.signal(signal);
+        let next = || self.lines.recv_timeout(Duration::from_secs(30)).expect("a line of the log");
+        std::iter::repeat_with(next).find(|line| line.contains(text)).unwrap()
+    }
+
     /// Ends it without a chance to tidy up.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
@@ -107,12 +143,18 @@ fn told(name: &str, log: &str) -> Option<SocketAddr> {
 /// One request; the connection is closed behind it. Gives the status, and all that comes after the
 /// head.
 pub(crate) fn send(address: SocketAddr, method: &str, path: &str, headers: &str) -> (u16, String) {
+    let headers = format!("host: {address}\r\n{headers}");
+    let (status, _, body) = exchange(address, method, path, &headers);
+    (status, body)
+}
+
+fn exchange(address: SocketAddr, method: &str, path: &str, headers: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    let head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\n{headers}");
+    let head = format!("{method} {path} HTTP/1.1\r\n{headers}");
     write!(stream, "{head}connection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, body.to_owned())
+    (status, head.to_owned(), body.to_owned())
 }

@@ -9,6 +9,7 @@ use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use tokio::runtime::Builder;
 use vidra::{ApiKey, Ask, InProcess, VideoId, Vidra};
+use vidra_server::gate::Rules;
 use vidra_server::{App, Config};
 use vidra_sim::Simulator;
 
@@ -45,6 +46,22 @@ async fn a_hit_allocates_little_and_nothing_that_grows_with_the_body() {
         assert_eq!((small.0, small.1), (large.0, large.1), "{header:?}");
         assert!(header.0 == "if-none-match" || large.2 > 10 * small.2, "{header:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_gate_of_a_service_on_loopback_allocates_nothing() {
+    let path = "/api/videos?ids=fda4eREcaTQ";
+    let (open, guarded) = (Rules::default(), Rules { on_loopback: true, ..Rules::default() });
+    let mut counts = vec![];
+    for gate in [open, guarded] {
+        let app = TestApp::configured(|builder| builder, Config { gate, ..Config::default() });
+        for _ in 0..3 {
+            let request = Request::get(path).header("host", "127.0.0.1:3000");
+            app.send(request.body(Body::empty()).unwrap()).await;
+        }
+        counts.push(of_hit(&app, path, ("host", "127.0.0.1:3000")));
+    }
+    assert_eq!(counts[0], counts[1]);
 }
 
 /// What stays allocated for each of `entries` beyond the bytes that `keep` says it was for.

@@ -94,7 +94,11 @@ impl TestApp {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Got {
-        let response = self.app.answer(request, PEER).await;
+        self.send_from(request, PEER).await
+    }
+
+    pub(crate) async fn send_from(&self, request: Request<Body>, peer: IpAddr) -> Got {
+        let response = self.app.answer(request, peer).await;
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8(bytes.to_vec()).expect("every body is text");

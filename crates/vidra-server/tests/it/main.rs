@@ -7,6 +7,7 @@ mod cache;
 mod connections;
 mod drain;
 mod errors;
+mod gate;
 mod hostile;
 mod metrics;
 mod openapi;

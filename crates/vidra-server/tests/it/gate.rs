@@ -1,0 +1,65 @@
+//! The gate: who is let in, and what is told to who is not.
+
+mod browsers;
+mod budgets;
+mod keys;
+mod rates;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::body::Body;
+use axum::http::Request;
+use axum::http::request::Builder;
+use vidra_server::Config;
+use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
+
+use crate::app::{Got, TestApp};
+
+/// An answer that is made once and then ready.
+const VIDEO: &str = "/api/video/quirkNoLike";
+
+fn app(rules: Rules) -> TestApp {
+    TestApp::configured(|builder| builder, Config { gate: rules, ..Config::default() })
+}
+
+/// A file with a key for each name, which is `vk_` and the name.
+fn file(callers: &[(&str, KeyLimits)]) -> KeyFile {
+    let mut file = KeyFile::default();
+    for (name, limits) in callers {
+        let key = format!("vk_{name}");
+        file.add(name.parse().unwrap(), &key, *limits, SystemTime::UNIX_EPOCH).unwrap();
+    }
+    file
+}
+
+fn keys(callers: &[(&str, KeyLimits)]) -> Arc<Keys> {
+    Arc::new(Keys::new(&file(callers)))
+}
+
+fn rated(rate: &str) -> KeyLimits {
+    KeyLimits { rate: Some(rate.parse().unwrap()), ..KeyLimits::default() }
+}
+
+/// A request with these headers.
+fn request(method: &str, path: &str, headers: &[(&str, &str)]) -> Request<Body> {
+    let request = Request::builder().method(method).uri(path);
+    let with = |request: Builder, (name, value): &(&str, &str)| request.header(*name, *value);
+    headers.iter().fold(request, with).body(Body::empty()).unwrap()
+}
+
+async fn get(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> Got {
+    app.send(request("GET", path, headers)).await
+}
+
+/// The same from another address.
+async fn get_from(app: &TestApp, peer: &str, headers: &[(&str, &str)]) -> Got {
+    let peer: IpAddr = peer.parse().unwrap();
+    app.send_from(request("GET", VIDEO, headers), peer).await
+}
+
+/// With the key of `name`.
+async fn get_as(app: &TestApp, name: &str, path: &str) -> Got {
+    get(app, path, &[("x-api-key", &format!("vk_{name}"))]).await
+}

@@ -1,0 +1,106 @@
+//! Budgets: what each may spend of the day.
+
+use serde_json::json;
+use vidra_server::gate::{KeyLimits, Rules, SpentFile};
+
+use super::{VIDEO, app, file, get_as, keys};
+
+fn units(units: u32) -> KeyLimits {
+    KeyLimits { units: Some(units), ..KeyLimits::default() }
+}
+
+#[tokio::test]
+async fn one_that_spent_its_share_leaves_the_others_theirs() {
+    let callers = keys(&[("greedy", units(2)), ("alice", units(2))]);
+    let app = app(Rules { keys: Some(callers), ..Rules::default() });
+    // 1 + 2 for each fifty.
+    let over = get_as(&app, "greedy", "/api/playlist/PLsize51").await;
+    let (message, _) = over.problem(429);
+    assert!(message.starts_with("Your share of the day's YouTube quota is used up"), "{message}");
+    let wait: u64 = over.header("retry-after").unwrap().parse().unwrap();
+    assert!(wait <= 25 * 3600);
+    assert!(over.cost() <= 2 && app.sim.record().units.default <= 2);
+    // Junk costs nothing, and so does what is known.
+    get_as(&app, "alice", "/api/video/nope").await.problem(400);
+    let alices = get_as(&app, "alice", VIDEO).await;
+    assert_eq!((alices.status.as_u16(), alices.cost()), (200, 1));
+    assert_eq!(get_as(&app, "greedy", VIDEO).await.status, 200, "it is known by now");
+    get_as(&app, "greedy", "/api/video/quirkDurDay").await.problem(429);
+    assert_eq!(get_as(&app, "alice", "/api/video/quirkDurDay").await.status, 200);
+    get_as(&app, "alice", "/api/video/quirkNoComm").await.problem(429);
+}
+
+#[tokio::test]
+async fn a_caller_sees_its_own_share() {
+    let both = KeyLimits { searches: Some(3), ..units(5) };
+    let callers = keys(&[("alice", both), ("bob", units(7)), ("carol", KeyLimits::default())]);
+    let app = app(Rules { keys: Some(callers), ..Rules::default() });
+    get_as(&app, "alice", VIDEO).await;
+    get_as(&app, "alice", "/api/channel/https://www.youtube.com/c/LanternBayTapes").await;
+    let quota = async |name| get_as(&app, name, "/api/quota").await;
+    let alices = quota("alice").await;
+    assert_eq!(alices.fields(""), ["resetsAt", "buckets", "yours"]);
+    assert_eq!(alices.fields("/yours"), ["name", "buckets"]);
+    let (spent, searched) = (4, 1);
+    assert_eq!(
+        alices.json()["yours"],
+        json!({"name": "alice", "buckets": [
+            {"name": "default", "limit": 5, "used": spent, "remaining": 5 - spent},
+            {"name": "search", "limit": 3, "used": searched, "remaining": 3 - searched},
+        ]})
+    );
+    assert_eq!(alices.json()["buckets"][0]["used"], spent);
+    assert_eq!(
+        quota("bob").await.json()["yours"]["buckets"],
+        json!([{"name": "default", "limit": 7, "used": 0, "remaining": 7}])
+    );
+    assert_eq!(quota("carol").await.fields(""), ["resetsAt", "buckets"]);
+}
+
+#[tokio::test]
+async fn another_limit_does_not_give_back_what_was_spent() {
+    let callers = keys(&[("alice", KeyLimits::default())]);
+    let app = app(Rules { keys: Some(callers.clone()), ..Rules::default() });
+    assert_eq!(get_as(&app, "alice", VIDEO).await.cost(), 1);
+    for (limit, status) in [(1, 429), (2, 200), (2, 429), (0, 429)] {
+        callers.replace(&file(&[("alice", units(limit))]));
+        let path = ["/api/video/quirkDurDay", "/api/video/quirkNoComm"];
+        let path = if status == 200 { path[0] } else { path[1] };
+        assert_eq!(get_as(&app, "alice", path).await.status, status, "{limit}");
+    }
+}
+
+#[tokio::test]
+async fn a_restart_does_not_give_back_what_was_spent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state/callers.json");
+    let callers = || keys(&[("alice", units(2)), ("bob", units(2))]);
+    let used = async |keys| {
+        let app = app(Rules { keys: Some(keys), ..Rules::default() });
+        let quota = get_as(&app, "alice", "/api/quota").await.json();
+        let used = quota["yours"]["buckets"][0]["used"].as_u64();
+        get_as(&app, "alice", VIDEO).await;
+        used
+    };
+    for before in [0, 1, 2, 2] {
+        let keys = callers();
+        let file = SpentFile::open(path.clone(), &keys);
+        assert_eq!(used(keys.clone()).await, Some(before));
+        file.save(&keys).unwrap();
+        let kept = std::fs::metadata(&path).unwrap();
+        file.save(&keys).unwrap();
+        let again = std::fs::metadata(&path).unwrap();
+        use std::os::unix::fs::MetadataExt;
+        assert_eq!(kept.ino(), again.ino(), "what did not change is not written");
+        assert_eq!(kept.mode() & 0o777, 0o600);
+    }
+    // Of another day, or damaged: the day begins anew.
+    for text in [r#"{"alice": {"date": "2020-01-01", "default": 2, "search": 0}}"#, "{", "[1]"] {
+        std::fs::write(&path, text).unwrap();
+        let keys = callers();
+        SpentFile::open(path.clone(), &keys);
+        assert_eq!(used(keys).await, Some(0), "{text}");
+    }
+    let left: Vec<_> = std::fs::read_dir(path.parent().unwrap()).unwrap().collect();
+    assert_eq!(left.len(), 1, "nothing else is left there");
+}
