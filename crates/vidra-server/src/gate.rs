@@ -10,15 +10,15 @@ mod key_file;
 mod keys;
 mod proxies;
 mod rate;
+mod refusal;
 mod spent;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::header::{AUTHORIZATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
-use axum::response::IntoResponse;
+use axum::http::header::{AUTHORIZATION, VARY};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use tokio::time::Instant;
 
 pub use cors::Origin;
@@ -31,11 +31,9 @@ pub use spent::SpentFile;
 
 pub(crate) use keys::Caller;
 
-use crate::layers::QUOTA_COST;
-use crate::problem::Problem;
-use host::Stranger;
 use keys::Shown;
 use rate::{Addresses, Standing};
+use refusal::Refusal;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
@@ -128,6 +126,7 @@ impl Gate {
     ) -> Result<(), Refusal> {
         let (headers, rules) = (request.headers(), &self.rules);
         let allowed = &rules.allowed_hosts;
+        guest.vary.clone_from(&self.vary);
         if self.checks_host {
             host::check_host(request.version(), request.uri(), headers, allowed)
                 .map_err(Refusal::Stranger)?;
@@ -136,7 +135,6 @@ impl Gate {
             host::check_origin(headers, allowed, |origin| cors::lists(&rules.origins, origin))
                 .map_err(Refusal::Stranger)?;
         }
-        guest.vary.clone_from(&self.vary);
         if !rules.origins.is_empty() {
             let origin = cors::origin_of(headers, &rules.origins);
             if cors::is_preflight(request.method(), headers) {
@@ -207,7 +205,7 @@ impl Guest {
 
 /// What everybody may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Open {
+pub(crate) enum Open {
     No,
     /// Without a key.
     Keyless,
@@ -216,7 +214,7 @@ enum Open {
 }
 
 impl Open {
-    fn of(path: &str) -> Self {
+    pub(crate) fn of(path: &str) -> Self {
         match path {
             "/healthz" | "/readyz" => Self::Always,
             "/openapi.json" | "/docs" => Self::Keyless,
@@ -234,81 +232,3 @@ fn key_holder(keys: &Keys, headers: &HeaderMap) -> Result<Option<Arc<Caller>>, R
         Shown::Key(key) => keys.caller(key).map(Some).ok_or(Refusal::WrongKey),
     }
 }
-
-/// Why a request goes no further than the gate.
-#[derive(Debug)]
-enum Refusal {
-    Stranger(Stranger),
-    /// It is answered, in full: what a page of the origin may send.
-    Preflight(Option<HeaderValue>),
-    NoKey,
-    WrongKey,
-    SeveralKeys,
-    /// Seconds to wait.
-    TooFast(u64),
-}
-
-impl Refusal {
-    fn reason(&self) -> Option<&'static str> {
-        match self {
-            Self::Stranger(Stranger::NoHost | Stranger::Host) => Some("host"),
-            Self::Stranger(Stranger::Origin) => Some("origin"),
-            Self::NoKey => Some("no_key"),
-            Self::WrongKey | Self::SeveralKeys => Some("wrong_key"),
-            Self::TooFast(_) => Some("rate"),
-            Self::Preflight(_) => None,
-        }
-    }
-
-    fn response(self) -> Response<Body> {
-        let problem = |status, message: &str, details: &[&str]| {
-            let details = details.iter().map(|line| (*line).to_owned()).collect();
-            let mut response =
-                Problem::Refused(status, message.to_owned(), details).into_response();
-            response.headers_mut().insert(QUOTA_COST, HeaderValue::from_static("0"));
-            response
-        };
-        let unauthorized = |message, challenge| {
-            let how = "send it as Authorization: Bearer KEY or as X-API-Key: KEY";
-            let mut response = problem(StatusCode::UNAUTHORIZED, message, &[how]);
-            let challenge = HeaderValue::from_static(challenge);
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-            response
-        };
-        match self {
-            Self::Stranger(Stranger::NoHost) => {
-                problem(StatusCode::BAD_REQUEST, "A request has to name one host", &[])
-            }
-            Self::Stranger(Stranger::Host) => problem(
-                StatusCode::MISDIRECTED_REQUEST,
-                "This service does not answer under that host name",
-                &["the operator can name it with --allowed-host"],
-            ),
-            Self::Stranger(Stranger::Origin) => problem(
-                StatusCode::FORBIDDEN,
-                "Web pages of that origin may not use this service",
-                &["the operator can list it with --cors-origin"],
-            ),
-            Self::Preflight(origin) => {
-                let mut response = Response::new(Body::empty());
-                *response.status_mut() = StatusCode::NO_CONTENT;
-                if let Some(origin) = origin {
-                    cors::allow_sending(response.headers_mut(), &origin);
-                }
-                response
-            }
-            Self::NoKey => unauthorized("A key is needed", "Bearer realm=\"vidra\""),
-            Self::WrongKey => unauthorized("The key is not valid", INVALID),
-            Self::SeveralKeys => unauthorized("Two different keys were sent", INVALID),
-            Self::TooFast(wait) => {
-                let details = format!("the next is allowed in {wait} s");
-                let message = "Too many requests to this service";
-                let mut response = problem(StatusCode::TOO_MANY_REQUESTS, message, &[&details]);
-                response.headers_mut().insert(RETRY_AFTER, wait.into());
-                response
-            }
-        }
-    }
-}
-
-const INVALID: &str = "Bearer realm=\"vidra\", error=\"invalid_token\"";

@@ -36,7 +36,10 @@ pub(crate) type Document = Arc<openapi::OpenApi>;
             what it cost in upstream units. Every answer that is not a success has the body \
             `{\"error\": {\"code\", \"message\", \"details\"}}`; a wrong method is 405 with `Allow`. \
             An `X-Request-Id` of up to 128 plain characters is returned as it was sent; without one every \
-            answer has a new one. It is in the service's log."
+            answer has a new one. It is in the service's log. \
+            Where the operator asks for keys, every request but those for health and this document needs one. \
+            Where there is a limit, `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` tell how \
+            many requests may come at once, how many are left, and in how many seconds all are there again."
     ),
     components(schemas(ErrorBody)),
     tags(

@@ -5,10 +5,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use utoipa::openapi::path::{Operation, Parameter};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::{
     self, ContentBuilder, Header, HeaderBuilder, ObjectBuilder, OpenApi, Ref, RefOr, Response,
     ResponseBuilder, Schema, Type,
 };
+
+use crate::gate::Open;
 
 /// Answers that the service really gave over the simulator, by operation. A test makes them.
 const EXAMPLES: &str = include_str!("examples.json");
@@ -21,10 +26,46 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
         for (method, operation) in [("GET", &mut item.get), ("POST", &mut item.post)] {
             let Some(operation) = operation else { continue };
             let example = examples.remove(&format!("{method} {path}"));
+            guard(operation, Open::of(path));
             complete(operation, method, example);
         }
     }
+    let components = document.components.get_or_insert_default();
+    let bearer = Http::builder().scheme(HttpAuthScheme::Bearer).build();
+    components.add_security_scheme(BEARER, SecurityScheme::Http(bearer));
+    let plain = ApiKey::Header(ApiKeyValue::new("X-API-Key"));
+    components.add_security_scheme(PLAIN, SecurityScheme::ApiKey(plain));
     document
+}
+
+/// The two ways to show a key.
+const BEARER: &str = "bearer";
+const PLAIN: &str = "apiKey";
+
+/// What the gate adds: keys, where the operator asks for them, and limits.
+fn guard(operation: &mut Operation, open: Open) {
+    let responses = &mut operation.responses.responses;
+    let seconds = || header("Seconds to wait", Type::Integer);
+    if open != Open::Always && !responses.contains_key("429") {
+        let what = "The caller asks faster than it may; see `Retry-After`.";
+        let error = json!({"code": 429, "message": "Too many requests to this service", "details": ["the next is allowed in 3 s"]});
+        let mut response = refusal(what, &error);
+        response.headers.insert("Retry-After".to_owned(), seconds());
+        responses.insert("429".to_owned(), response.into());
+    }
+    if open != Open::No {
+        return;
+    }
+    let what = "The caller's key is missing or wrong, where the service asks for keys.";
+    let error = json!({"code": 401, "message": "A key is needed", "details": ["send it as Authorization: Bearer KEY or as X-API-Key: KEY"]});
+    let mut response = refusal(what, &error);
+    let challenge = header("How to show one", Type::String);
+    response.headers.insert("WWW-Authenticate".to_owned(), challenge);
+    responses.insert("401".to_owned(), response.into());
+    let none: [&str; 0] = [];
+    // Also none at all: not every service asks for one.
+    let either = [BEARER, PLAIN].map(|name| SecurityRequirement::new(name, none));
+    operation.security = Some([SecurityRequirement::default()].into_iter().chain(either).collect());
 }
 
 fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
@@ -108,17 +149,19 @@ fn with_default(parameter: &mut Parameter, operation: &str) {
 }
 
 fn wrong_method() -> Response {
-    let example = json!({"error": {"code": 405, "message": "DELETE is not possible on /api/quota", "details": []}});
-    let content = ContentBuilder::new()
-        .schema(Some(Ref::from_schema_name("ErrorBody")))
-        .example(Some(example))
-        .build();
-    let mut response = ResponseBuilder::new()
-        .description("Another method than those of this path.")
-        .content("application/json", content)
-        .build();
+    let error =
+        json!({"code": 405, "message": "DELETE is not possible on /api/quota", "details": []});
+    let mut response = refusal("Another method than those of this path.", &error);
     response.headers.insert("Allow".to_owned(), header("The methods there are", Type::String));
     response
+}
+
+fn refusal(description: &str, error: &Value) -> Response {
+    let content = ContentBuilder::new()
+        .schema(Some(Ref::from_schema_name("ErrorBody")))
+        .example(Some(json!({"error": error})))
+        .build();
+    ResponseBuilder::new().description(description).content("application/json", content).build()
 }
 
 fn header(description: &str, kind: Type) -> RefOr<Header> {

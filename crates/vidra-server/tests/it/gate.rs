@@ -20,6 +20,9 @@ use crate::app::{Got, TestApp};
 /// An answer that is made once and then ready.
 const VIDEO: &str = "/api/video/quirkNoLike";
 
+/// Names and values.
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
 fn app(rules: Rules) -> TestApp {
     TestApp::configured(|builder| builder, Config { gate: rules, ..Config::default() })
 }
@@ -43,18 +46,18 @@ fn rated(rate: &str) -> KeyLimits {
 }
 
 /// A request with these headers.
-fn request(method: &str, path: &str, headers: &[(&str, &str)]) -> Request<Body> {
+fn request(method: &str, path: &str, headers: Headers<'_>) -> Request<Body> {
     let request = Request::builder().method(method).uri(path);
     let with = |request: Builder, (name, value): &(&str, &str)| request.header(*name, *value);
     headers.iter().fold(request, with).body(Body::empty()).unwrap()
 }
 
-async fn get(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> Got {
+async fn get(app: &TestApp, path: &str, headers: Headers<'_>) -> Got {
     app.send(request("GET", path, headers)).await
 }
 
 /// The same from another address.
-async fn get_from(app: &TestApp, peer: &str, headers: &[(&str, &str)]) -> Got {
+async fn get_from(app: &TestApp, peer: &str, headers: Headers<'_>) -> Got {
     let peer: IpAddr = peer.parse().unwrap();
     app.send_from(request("GET", VIDEO, headers), peer).await
 }

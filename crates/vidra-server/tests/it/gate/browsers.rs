@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, Version};
 use vidra_server::gate::{KeyLimits, Rules};
 
-use super::{VIDEO, app, get, keys, request};
+use super::{Headers, VIDEO, app, get, keys, request};
 use crate::app::Got;
 
 const PAGE: &str = "https://app.example.org";
@@ -140,6 +140,13 @@ async fn on_loopback_names_and_pages_of_others_are_refused() {
             }
         }
     }
+    let listed = super::app(Rules {
+        on_loopback: true,
+        origins: vec![PAGE.parse().unwrap()],
+        ..Rules::default()
+    });
+    let refused = get(&listed, VIDEO, &[("host", "evil.tld"), ("origin", PAGE)]).await;
+    assert_eq!((refused.status.as_u16(), refused.header("vary")), (421, Some("origin")));
     let preflight = [
         ("host", "localhost"),
         ("origin", "http://evil.tld"),
@@ -153,7 +160,7 @@ async fn on_loopback_names_and_pages_of_others_are_refused() {
 async fn a_whole_url_two_hosts_and_old_clients() {
     let app = app(Rules { on_loopback: true, ..Rules::default() });
     let ok = "localhost";
-    let table: [(&str, &[(&str, &str)], u16); 7] = [
+    let table: [(&str, Headers<'_>, u16); 7] = [
         ("http://localhost/healthz", &[("host", ok)], 200),
         ("http://evil.tld/healthz", &[("host", ok)], 421),
         ("http://localhost/healthz", &[("host", "evil.tld")], 421),

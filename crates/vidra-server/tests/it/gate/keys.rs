@@ -2,7 +2,7 @@
 
 use vidra_server::gate::{KeyLimits, Rules};
 
-use super::{VIDEO, app, file, get, get_as, keys};
+use super::{Headers, VIDEO, app, file, get, get_as, keys};
 
 const INVALID: &str = "Bearer realm=\"vidra\", error=\"invalid_token\"";
 
@@ -13,7 +13,7 @@ async fn only_who_has_a_key_is_let_in() {
     let (bearer, plain) = ("authorization", "x-api-key");
     let long = "x".repeat(4000);
     // What is sent, and the challenge where it is refused.
-    let table: [(&[(&str, &str)], Option<&str>); 11] = [
+    let table: [(Headers<'_>, Option<&str>); 11] = [
         (&[(bearer, "Bearer vk_alice")], None),
         (&[(bearer, "bearer vk_alice")], None),
         (&[(plain, "vk_alice")], None),
