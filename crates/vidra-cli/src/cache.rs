@@ -233,7 +233,15 @@ fn far(place: &Place) -> Result<Arc<dyn Store>, String> {
 /// What a running service tells.
 async fn report(server: &str) -> Result<String, String> {
     let url = format!("{}/api/cache", server.trim_end_matches('/'));
-    let request = http::Request::get(&url).body(Bytes::new()).map_err(|error| error.to_string())?;
+    let mut request =
+        http::Request::get(&url).body(Bytes::new()).map_err(|error| error.to_string())?;
+    // Not a flag, for the same reason as the upstream key.
+    if let Ok(key) = std::env::var("VIDRA_CALLER_KEY") {
+        let mut key: http::HeaderValue =
+            key.trim().parse().map_err(|_| "VIDRA_CALLER_KEY does not hold a usable key")?;
+        key.set_sensitive(true);
+        request.headers_mut().insert("x-api-key", key);
+    }
     let network = Network::new();
     let answer = tokio::time::timeout(Duration::from_secs(10), network.exchange(request)).await;
     let answer = match answer {
@@ -241,6 +249,9 @@ async fn report(server: &str) -> Result<String, String> {
         Ok(Err(failure)) => return Err(format!("{url}: {failure}")),
         Err(_) => return Err(format!("{url}: no answer in time")),
     };
+    if answer.status == http::StatusCode::UNAUTHORIZED {
+        return Err(format!("{url} asks for a key: set VIDRA_CALLER_KEY"));
+    }
     if !answer.status.is_success() {
         return Err(format!("{url} answered {}", answer.status));
     }

@@ -131,6 +131,26 @@ fn a_service_with_keys_answers_to_who_has_one_until_it_is_revoked() {
 }
 
 #[test]
+fn the_cache_of_a_service_with_keys_is_shown_to_who_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let alice = new_key(folder, &["alice"]);
+    let service = Service::start(&mut demo(folder));
+    let stats = |key: Option<&str>| {
+        let mut command = vidra(folder);
+        command.envs(key.map(|key| ("VIDRA_CALLER_KEY", key)));
+        run(command.args(["cache", "stats", "--server", &format!("http://{}", service.address)]))
+    };
+    let (code, output, _) = stats(Some(&alice));
+    assert!(code == Some(0) && output.contains("hitRatio"), "{output}");
+    for key in [None, Some("vk_wrong")] {
+        let (code, _, error) = stats(key);
+        assert!(code == Some(2) && error.contains("set VIDRA_CALLER_KEY"), "{error}");
+        assert!(!error.contains("vk_"), "{error}");
+    }
+}
+
+#[test]
 fn what_a_caller_spent_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -137,8 +137,19 @@ pub(super) fn check_origin(
         let is_own = |host: Host<'_>| host.is_loopback() || allowed.iter().any(|it| host.is(it));
         host.is_some_and(is_own) || is_listed(origin)
     };
-    let mut origins = headers.get_all(header::ORIGIN).iter();
-    if origins.all(|origin| may_ask(origin.as_bytes())) { Ok(()) } else { Err(Stranger::Origin) }
+    let mut origins = headers.get_all(header::ORIGIN).iter().peekable();
+    let may_ask = match origins.peek() {
+        Some(_) => origins.all(|origin| may_ask(origin.as_bytes())),
+        None => !is_drawn_in(headers),
+    };
+    if may_ask { Ok(()) } else { Err(Stranger::Origin) }
+}
+
+/// Whether a page of somebody else draws it in, as a picture for example. Browsers name no origin then,
+/// but say so; a link that somebody follows is another matter.
+fn is_drawn_in(headers: &HeaderMap) -> bool {
+    let is = |name: &str, value: &str| headers.get(name).is_some_and(|it| it == value);
+    is("sec-fetch-site", "cross-site") && !is("sec-fetch-dest", "document")
 }
 
 #[cfg(test)]

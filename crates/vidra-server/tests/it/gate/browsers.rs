@@ -157,6 +157,29 @@ async fn on_loopback_names_and_pages_of_others_are_refused() {
 }
 
 #[tokio::test]
+async fn on_loopback_no_page_of_others_draws_answers_in() {
+    let on_loopback =
+        app(Rules { on_loopback: true, origins: vec![PAGE.parse().unwrap()], ..Rules::default() });
+    let public = app(Rules::default());
+    for (site, dest, origin, status) in [
+        ("cross-site", "image", None, 403),
+        ("cross-site", "empty", None, 403),
+        ("cross-site", "iframe", None, 403),
+        ("cross-site", "document", None, 200),
+        ("cross-site", "empty", Some(PAGE), 200),
+        ("same-origin", "empty", None, 200),
+        ("same-site", "empty", None, 200),
+        ("none", "document", None, 200),
+    ] {
+        let headers = [("host", "localhost"), ("sec-fetch-site", site), ("sec-fetch-dest", dest)];
+        let headers: Vec<_> = headers.into_iter().chain(origin.map(|it| ("origin", it))).collect();
+        let got = get(&on_loopback, VIDEO, &headers).await;
+        assert_eq!(got.status, status, "{site} {dest} {origin:?}");
+        assert_eq!(get(&public, VIDEO, &headers).await.status, 200);
+    }
+}
+
+#[tokio::test]
 async fn a_whole_url_two_hosts_and_old_clients() {
     let app = app(Rules { on_loopback: true, ..Rules::default() });
     let ok = "localhost";
