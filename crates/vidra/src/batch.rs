@@ -1,6 +1,7 @@
 //! Transcripts of a whole playlist: bounded, one failure never failing the rest, told as they come.
 
 mod parse;
+mod tally;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +22,9 @@ use crate::transcript::reason::Reason;
 use crate::transcript::{self, Transcript, TranscriptLine, TranscriptQuery};
 use crate::upstream::Scope;
 use crate::upstream::web::{Errand, Place};
+
+pub use tally::BatchReport;
+pub(crate) use tally::Batches;
 
 /// Which transcripts of a playlist, and how many at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,6 +130,7 @@ pub(crate) struct Batch {
     pub(crate) query: BatchQuery,
     /// Among all batches, as long as it is at work.
     pub(crate) _place: OwnedSemaphorePermit,
+    pub(crate) tally: Arc<Batches>,
 }
 
 /// Results that a slow reader has not taken yet; beyond them the work waits for the reader.
@@ -204,6 +209,7 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> 
         for entry in page {
             total += 1;
             if from.is_none_or(|from| total >= from) && to.is_none_or(|to| total <= to) {
+                batch.tally.note_listed();
                 // The receiver lives until this sender is gone.
                 let _ = entries.send((total, entry)).await;
             }
@@ -242,6 +248,7 @@ async fn transcribe(
             },
             Some(done) = under_way.join_next() => {
                 let (result, _place) = done.expect("a panic is caught inside, and nobody aborts");
+                batch.tally.note_done(result.status);
                 match result.status {
                     BatchStatus::Success => succeeded += 1,
                     BatchStatus::Failed => failed += 1,

@@ -277,6 +277,9 @@ impl Cache {
     fn serve(&self, key: &Key, found: &Found, outcome: Outcome) -> Result<Cached> {
         self.tally.add(key.resource, outcome);
         let Found { record, age, life } = found;
+        if outcome == Outcome::Stale {
+            self.tally.note_stale(*age, self.clock.now());
+        }
         if record.is_refusal {
             return Err(refusal::decode(&record.body));
         }
@@ -304,6 +307,8 @@ impl Cache {
             memory_limit: self.tiers.memory_limit(),
             far: usage.far,
             is_far_failing: self.tiers.is_far_left_alone(),
+            oldest_stale: self.tally.oldest_stale(self.clock.now()),
+            renewal_failures: self.renewals.iter().map(Renewals::failures).max().unwrap_or(0),
         }
     }
 }

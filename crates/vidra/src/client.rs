@@ -9,13 +9,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, future, stream};
 use jiff::Timestamp;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 pub use builder::{Builder, Pacing};
 
 use crate::ask::{Ask, Means};
-use crate::batch::{self, Batch, BatchEvent, BatchQuery};
+use crate::batch::{self, Batch, BatchEvent, BatchQuery, Batches};
 use crate::cache::audience::Audience;
 use crate::cache::freshness::Resource;
 use crate::cache::{Cache, CacheReport, Cached, Outcome, Want};
@@ -30,6 +29,7 @@ use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
 use crate::upstream::breaker::Standing;
 use crate::upstream::egress::Addresses;
 use crate::upstream::quota::{Allowance, Quota};
+use crate::upstream::traffic::UpstreamReport;
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Web;
 use crate::upstream::{Bill, Cost, Gathers, Scope, Upstream};
@@ -42,8 +42,7 @@ pub struct Vidra {
     web: Arc<Web>,
     cache: Arc<Cache>,
     gathers: Arc<Gathers>,
-    /// The places of batches.
-    batches: Arc<Semaphore>,
+    batches: Arc<Batches>,
     want: Want,
     /// How long an operation may take in all.
     deadline: Duration,
@@ -119,6 +118,22 @@ impl Vidra {
     /// What the cache holds, and what it was good for.
     pub async fn cache_report(&self) -> CacheReport {
         self.cache.report().await
+    }
+
+    /// What was asked of the platform, what came of it, and what is left alone now.
+    pub fn upstream_report(&self) -> UpstreamReport {
+        let now = Instant::now();
+        let Upstream { breaker, search_breaker, traffic, .. } = &*self.upstream;
+        let egresses: Vec<_> = self.web.egresses.each(now).collect();
+        let breakers = [&**breaker, &**search_breaker].into_iter();
+        let breakers = breakers.chain(egresses.iter().map(|(breaker, _)| *breaker));
+        UpstreamReport {
+            calls: traffic.report(),
+            retries: traffic.retries(),
+            breakers: breakers.map(|it| (it.name.clone(), it.standing(now))).collect(),
+            addresses: egresses.iter().map(|(_, trouble)| *trouble).collect(),
+            batches: self.batches.report(),
+        }
     }
 
     /// Whether the store behind memory failed when last tried.
@@ -265,14 +280,15 @@ impl Vidra {
         id: &PlaylistId,
         query: &BatchQuery,
     ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
-        let Ok(place) = Arc::clone(&self.batches).try_acquire_owned() else {
+        let Some(place) = self.batches.place() else {
             return stream::once(future::ready(Err(Error::busy()))).left_stream();
         };
         let mut scope = self.scope();
         let deadline = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
         (scope.deadline, scope.patience) = (deadline, deadline);
         let (id, query) = (id.clone(), query.clone());
-        batch::run(Batch { scope, deadline, id, query, _place: place }).right_stream()
+        let tally = Arc::clone(&self.batches);
+        batch::run(Batch { scope, deadline, id, query, _place: place, tally }).right_stream()
     }
 
     /// What is left of the day. Costs nothing.

@@ -62,7 +62,7 @@ pub mod upstream;
 pub mod video;
 
 pub use ask::Ask;
-pub use batch::{BatchEvent, BatchQuery, BatchStatus, BatchSummary, VideoTranscript};
+pub use batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript};
 pub use cache::freshness::{Life, Lifetimes, Resource};
 pub use cache::{CacheReport, Cached, Counts, Outcome};
 pub use channel::{Channel, ChannelVideo};
@@ -83,10 +83,13 @@ pub use transcript::{
     CaptionTrack, Cue, Seconds, Transcript, TranscriptLine, TranscriptQuery, to_srt, to_text,
     to_vtt,
 };
+pub use upstream::breaker::Standing;
 pub use upstream::egress::Addresses;
+pub use upstream::ending::Ending;
 pub use upstream::pace::Pace;
 pub use upstream::quota::{Allowance, Bucket, Quota, QuotaLimits, SearchBilling, Spending};
 pub use upstream::retry::RetryPolicy;
+pub use upstream::traffic::{BOUNDS, Calls, Histogram, UpstreamReport};
 pub use upstream::transport::{InProcess, Network, Transport};
 pub use upstream::{ApiKey, Cost};
 pub use video::{Video, VideoTitle, Withheld};

@@ -188,12 +188,12 @@ async fn ask_player(
 ) -> Result<Verdict> {
     let known = egress.session(Instant::now());
     let request = errand.player_request(client, known.as_ref())?;
-    let mut answer = errand.send(egress, Load::Page, &request).await?;
+    let mut answer = errand.send(egress, Load::Player, &request).await?;
     if answer.status == StatusCode::BAD_REQUEST && std::mem::take(may_renew) {
         // It asks for what stands in the watch page, or for something newer than what stood there.
         let session = errand.renew_session(egress, known.as_ref()).await?;
         let request = errand.player_request(client, Some(&session))?;
-        answer = errand.send(egress, Load::Page, &request).await?;
+        answer = errand.send(egress, Load::Player, &request).await?;
     }
     if !answer.status.is_success() {
         return Ok(Verdict::AskAnother(Reason::PlatformChanged));

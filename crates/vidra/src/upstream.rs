@@ -9,9 +9,11 @@ pub mod call;
 mod classify;
 pub(crate) mod egress;
 pub mod ending;
+mod fault;
 pub mod pace;
 pub mod quota;
 pub mod retry;
+pub mod traffic;
 pub mod transport;
 pub(crate) mod web;
 pub(crate) mod wire;
@@ -41,16 +43,18 @@ use crate::video::{self, Video};
 use bill::Refused;
 use breaker::Breaker;
 use call::{Call, Endpoint};
-use classify::Fault;
 use ending::Ending;
-use quota::{Bucket, Charge, Ledger, Quota, Spent};
+use fault::Fault;
+use quota::{Charge, Ledger, Quota};
 use retry::{RetryBudget, RetryPolicy};
+use traffic::{Traffic, Whom};
 use transport::{Answer, Failure, Transport};
 use web::Web;
 use wire::List;
 
 pub(crate) use bill::Bill;
 pub use bill::Cost;
+pub(crate) use fault::nobody_waits;
 
 /// The server's own key to the Data API. Printing it in any way gives `***`.
 #[derive(Clone)]
@@ -88,6 +92,7 @@ pub(crate) struct Upstream {
     /// Of everything but searches, which may fail by themselves.
     pub(crate) breaker: Arc<Breaker>,
     pub(crate) search_breaker: Arc<Breaker>,
+    pub(crate) traffic: Arc<Traffic>,
     /// Whether the platform's last word on the key was no.
     pub(crate) key_rejected: AtomicBool,
     /// How long one attempt may take; never more than what is left of the request's deadline.
@@ -201,7 +206,10 @@ impl Scope {
             // A platform that has just been given up is not asked again.
             let is_open = || upstream.breaker(call.endpoint).refuses(Instant::now()).is_some();
             match wait.filter(|_| fault.transient && !is_open() && upstream.budget.spend()) {
-                Some(wait) => sleep(wait).await,
+                Some(wait) => {
+                    upstream.traffic.note_retry();
+                    sleep(wait).await;
+                }
                 None => return Err(fault.error),
             }
         }
@@ -216,29 +224,35 @@ impl Scope {
         let breaker = self.upstream.breaker(call.endpoint);
         let pass = breaker.admit(Instant::now()).map_err(Fault::failing)?;
         let charge = self.charge(call).await?;
+        let started = Instant::now();
+        let end = |ending| {
+            let whom = Whom::DataApi(call.endpoint);
+            self.upstream.traffic.note(whom, ending, started.elapsed());
+            pass.end(ending);
+        };
         match self.exchange(request, call).await {
             Err(Unanswered::NotSent(failure)) => {
-                pass.end(Ending::of_failure(&failure));
+                end(Ending::of_failure(&failure));
                 let bill = self.bill.clone();
                 let refund = move |ledger: &Ledger, now| bill.refund(ledger, &charge, now);
                 self.with_ledger(call, refund).await?;
                 Err(self.fault_of(&failure, call))
             }
             Err(Unanswered::Sent(failure)) => {
-                pass.end(Ending::of_failure(&failure));
+                end(Ending::of_failure(&failure));
                 Err(self.fault_of(&failure, call))
             }
             Err(Unanswered::TooLate(limit)) => {
-                pass.end(Ending::out_of_time(limit));
+                end(Ending::out_of_time(limit));
                 Err(Fault::timeout(call))
             }
             Ok(answer) if answer.status.is_success() => {
                 let read = serde_json::from_slice(&answer.body);
-                pass.end(if read.is_ok() { Ending::Ok } else { Ending::Unreadable });
+                end(if read.is_ok() { Ending::Ok } else { Ending::Unreadable });
                 read.map_err(|error| Fault::unreadable(self.upstream.redacted(&error.to_string())))
             }
             Ok(answer) => {
-                pass.end(Ending::of_answer(&answer));
+                end(Ending::of_answer(&answer));
                 let verdict = classify::refusal(&answer, call, |text| self.upstream.redacted(text));
                 if !verdict.bucket_is_empty {
                     return Err(verdict.fault);
@@ -360,11 +374,6 @@ pub(crate) fn another(what: &str) -> Error {
     Error::new(ErrorKind::Upstream, format!("YouTube answered with another {what}"))
 }
 
-/// Told to nobody: whoever comes meanwhile asks anew.
-pub(crate) fn nobody_waits() -> Error {
-    Error::new(ErrorKind::Timeout, "Nobody waits for the answer any more").of_the_asker()
-}
-
 impl Default for Gathers {
     fn default() -> Self {
         Self {
@@ -385,50 +394,4 @@ struct Walk {
     /// The token of the page to ask for: empty for the first, `None` past the last.
     next: Option<String>,
     seen: HashSet<String>,
-}
-
-impl Fault {
-    fn no_key() -> Self {
-        let error = Error::new(ErrorKind::UpstreamKey, "No YouTube API key is configured");
-        let hint = "set YOUTUBE_API_KEY or --api-key-file and start the service again";
-        Self::lasting(error.hint(hint))
-    }
-
-    fn spent(spent: Spent) -> Self {
-        Self::lasting(used_up("The", spent))
-    }
-
-    /// Of one caller: the others have theirs.
-    fn share_spent(spent: Spent) -> Self {
-        Self::lasting(used_up("Your share of the", spent).of_the_asker())
-    }
-
-    fn failing(wait: Duration) -> Self {
-        let message = "YouTube fails; it is asked again in a moment";
-        Self::lasting(Error::new(ErrorKind::Unavailable, message).retry_in(Some(wait)))
-    }
-
-    fn timeout(call: &Call) -> Self {
-        let message = format!("YouTube did not answer in time ({})", call.endpoint.path());
-        Self::passing(Error::new(ErrorKind::Timeout, message))
-    }
-
-    fn unreadable(cause: String) -> Self {
-        let message = "YouTube's answer could not be read";
-        Self::passing(Error::new(ErrorKind::Upstream, message).because(cause))
-    }
-
-    fn bug(error: &impl fmt::Display) -> Self {
-        Self::lasting(Error::bug(error))
-    }
-}
-
-fn used_up(whose: &str, Spent { bucket, resets_in }: Spent) -> Error {
-    let what = match bucket {
-        Bucket::Default => "quota",
-        Bucket::Search => "search quota",
-    };
-    let message =
-        format!("{whose} day's YouTube {what} is used up; it is renewed at midnight Pacific time");
-    Error::new(ErrorKind::QuotaExhausted, message).retry_in(Some(resets_in))
 }

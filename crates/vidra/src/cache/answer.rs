@@ -1,6 +1,7 @@
 //! What the cache gives: an answer and how it came about, and an account of itself.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -84,15 +85,55 @@ impl Counts {
 
 /// Counts how answers come about, by kind and way.
 #[derive(Default)]
-pub(super) struct Tally([[AtomicU64; 4]; Resource::ALL.len()]);
+pub(super) struct Tally {
+    counts: [[AtomicU64; 4]; Resource::ALL.len()],
+    oldest: Mutex<Oldest>,
+}
+
+/// The greatest age of what was sent although it was not fresh: in this minute and in the last.
+#[derive(Debug, Default)]
+struct Oldest {
+    /// Counted in minutes.
+    minute: u64,
+    now: Duration,
+    before: Duration,
+}
+
+impl Oldest {
+    fn turn(&mut self, minute: u64) {
+        if self.minute != minute {
+            let before = if self.minute + 1 == minute { self.now } else { Duration::ZERO };
+            *self = Self { minute, now: Duration::ZERO, before };
+        }
+    }
+}
 
 impl Tally {
     pub(super) fn add(&self, resource: Resource, outcome: Outcome) {
-        self.0[resource as usize][outcome as usize].fetch_add(1, Ordering::Relaxed);
+        self.counts[resource as usize][outcome as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that something of this age was sent although it is not fresh. `now` is in milliseconds.
+    pub(super) fn note_stale(&self, age: Duration, now: u64) {
+        let mut oldest = self.oldest(now);
+        oldest.now = oldest.now.max(age);
+    }
+
+    /// The greatest age of those in the last minute or two.
+    pub(super) fn oldest_stale(&self, now: u64) -> Duration {
+        let oldest = self.oldest(now);
+        oldest.now.max(oldest.before)
+    }
+
+    fn oldest(&self, now: u64) -> MutexGuard<'_, Oldest> {
+        let mut oldest = self.oldest.lock().unwrap_or_else(PoisonError::into_inner);
+        oldest.turn(now / 60_000);
+        oldest
     }
 
     pub(super) fn of(&self, resource: Resource) -> Counts {
-        let count = |outcome| self.0[resource as usize][outcome as usize].load(Ordering::Relaxed);
+        let count =
+            |outcome| self.counts[resource as usize][outcome as usize].load(Ordering::Relaxed);
         Counts {
             hits: count(Outcome::Hit),
             stale: count(Outcome::Stale),
@@ -115,4 +156,9 @@ pub struct CacheReport {
     pub far: Option<Usage>,
     /// Whether the store behind memory failed when last tried.
     pub is_far_failing: bool,
+    /// The greatest age of an answer that was sent in the last minute or two although it was not fresh;
+    /// zero where there was none.
+    pub oldest_stale: Duration,
+    /// How many renewals have failed in a row: while this grows, what is sent grows old.
+    pub renewal_failures: u32,
 }

@@ -2,10 +2,12 @@
 //! that refuses us is left alone.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::is_trouble;
 use crate::error::{Error, ErrorKind, Result};
 use crate::upstream::breaker::{Breaker, Pass, Pauses};
 
@@ -19,11 +21,14 @@ const MOST: usize = 50;
 pub(crate) struct Renewals {
     places: Arc<Semaphore>,
     refusals: Arc<Breaker>,
+    /// How many have failed in a row, for whatever reason.
+    failures: Arc<AtomicU32>,
 }
 
 /// A renewal that is under way.
 pub(crate) struct Renewal {
     pass: Pass,
+    failures: Arc<AtomicU32>,
     /// `None` where somebody waits for it, who is not to be turned away because others do not.
     _place: Option<OwnedSemaphorePermit>,
 }
@@ -31,7 +36,7 @@ pub(crate) struct Renewal {
 impl Renewals {
     pub(crate) fn new(what: &str, pauses: Pauses, now: Instant) -> Self {
         let refusals = Arc::new(Breaker::new(format!("renewals of {what}"), pauses, now));
-        Self { places: Arc::new(Semaphore::new(MOST)), refusals }
+        Self { places: Arc::new(Semaphore::new(MOST)), refusals, failures: Arc::default() }
     }
 
     /// Begins one in the background. `None` where it has to wait for another occasion.
@@ -44,14 +49,25 @@ impl Renewals {
 
     /// Begins one that somebody waits for.
     pub(crate) fn begin_waited_for(&self, now: Instant) -> Option<Renewal> {
-        Some(Renewal { pass: self.refusals.admit(now).ok()?, _place: None })
+        let pass = self.refusals.admit(now).ok()?;
+        Some(Renewal { pass, failures: Arc::clone(&self.failures), _place: None })
+    }
+
+    /// How many have failed in a row.
+    pub(crate) fn failures(&self) -> u32 {
+        self.failures.load(Ordering::Relaxed)
     }
 }
 
 impl Renewal {
     /// What came of it.
     pub(crate) fn end<T>(self, outcome: &Result<T>) {
-        let error = outcome.as_ref().err();
+        let error = outcome.as_ref().err().filter(|error| is_trouble(error));
+        match error {
+            Some(error) if error.is_of_the_asker() => {}
+            Some(_) => drop(self.failures.fetch_add(1, Ordering::Relaxed)),
+            None => self.failures.store(0, Ordering::Relaxed),
+        }
         self.pass.tell(error.map_or(Some(false), is_refusal_to_us));
     }
 }
@@ -64,10 +80,7 @@ fn is_refusal_to_us(error: &Error) -> Option<bool> {
         | ErrorKind::RateLimited
         | ErrorKind::UpstreamKey
         | ErrorKind::Blocked => Some(true),
-        ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::InvalidInput => Some(false),
-        ErrorKind::Upstream | ErrorKind::Timeout | ErrorKind::Unavailable | ErrorKind::Internal => {
-            None
-        }
+        _ => None,
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::{FOREVER, Vidra};
+use crate::batch::Batches;
 use crate::cache::freshness::Lifetimes;
 use crate::cache::store::{Memory, Store, Tiers};
 use crate::cache::{Cache, Limits, Want};
@@ -21,6 +22,7 @@ use crate::upstream::egress::{Care, Egress, Egresses};
 use crate::upstream::pace::Pace;
 use crate::upstream::quota::{Ledger, QuotaLimits};
 use crate::upstream::retry::{RetryBudget, RetryPolicy};
+use crate::upstream::traffic::Traffic;
 use crate::upstream::transport::{Network, Transport};
 use crate::upstream::web::{PotProvider, Web};
 use crate::upstream::{ApiKey, Bill, Upstream};
@@ -294,6 +296,7 @@ impl Builder {
         let pauses = self.pauses(&self.data_api_url);
         let transport = self.transport.unwrap_or_else(|| Arc::new(Network::new()));
         let now = Instant::now();
+        let traffic = Arc::new(Traffic::default());
         let count = self.proxies.len();
         let proxies = self.proxies.into_iter().zip(1..).map(|(proxy, number)| {
             let name = format!("proxy {number} of {count}");
@@ -315,6 +318,7 @@ impl Builder {
             retry: self.retry,
             budget: RetryBudget::new(),
             attempt_timeout: self.attempt_timeout,
+            traffic: Arc::clone(&traffic),
         };
         let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
         let ledger = Ledger::new(self.limits, file, Timestamp::now());
@@ -327,6 +331,7 @@ impl Builder {
             budget: RetryBudget::new(),
             breaker: Arc::new(Breaker::new("data-api", pauses, now)),
             search_breaker: Arc::new(Breaker::new("search", pauses, now)),
+            traffic,
             key_rejected: AtomicBool::new(false),
             attempt_timeout: self.attempt_timeout,
         };
@@ -340,7 +345,7 @@ impl Builder {
             web: Arc::new(web),
             cache: Arc::new(Cache::new(tiers, self.lifetimes, limits)),
             gathers: Arc::default(),
-            batches: Arc::new(Semaphore::new(self.most_batches.min(Semaphore::MAX_PERMITS))),
+            batches: Arc::new(Batches::new(self.most_batches)),
             want: Want::Usual,
             deadline: self.deadline,
             patience: FOREVER,

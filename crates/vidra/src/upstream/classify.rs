@@ -8,31 +8,10 @@ use http::{StatusCode, header};
 use jiff::Timestamp;
 
 use super::call::{Call, Subject};
+use super::fault::Fault;
 use super::transport::Answer;
 use super::wire::Refusal;
 use crate::error::{Error, ErrorKind};
-
-/// A failed attempt.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) error: Error,
-    /// Whether another attempt may go better.
-    pub(crate) transient: bool,
-    /// `Retry-After`, where the platform sent one.
-    pub(crate) asked_wait: Option<Duration>,
-}
-
-impl Fault {
-    /// Another attempt may go better.
-    pub(crate) fn passing(error: Error) -> Self {
-        Self { error, transient: true, asked_wait: None }
-    }
-
-    /// Another attempt would end the same way and cost another unit.
-    pub(crate) fn lasting(error: Error) -> Self {
-        Self { error, transient: false, asked_wait: None }
-    }
-}
 
 /// A refusal, understood.
 pub(crate) struct Verdict {

@@ -238,6 +238,11 @@ impl Egresses {
         self.all.iter().any(is_failing) && !self.all.iter().any(is_of_use)
     }
 
+    /// By number: its breaker, and why it is turned away, where it is.
+    pub(crate) fn each(&self, now: Instant) -> impl Iterator<Item = (&Breaker, Option<Reason>)> {
+        self.all.iter().map(move |egress| (&*egress.breaker, egress.trouble(now)))
+    }
+
     pub(crate) fn report(&self, now: Instant) -> Addresses {
         let mut report = Addresses { all: self.count(), blocked: 0, unreachable: 0 };
         for trouble in self.all.iter().filter_map(|egress| egress.trouble(now)) {

@@ -15,6 +15,7 @@ use super::egress::{Egress, Egresses, Session};
 use super::ending::Ending;
 use super::nobody_waits;
 use super::retry::{RetryBudget, RetryPolicy};
+use super::traffic::{Traffic, Whom};
 use super::transport::{Answer, Failure, Transport};
 use crate::cache::audience::Audience;
 use crate::error::{Error, Result};
@@ -32,6 +33,7 @@ pub(crate) struct Web {
     pub(crate) retry: RetryPolicy,
     pub(crate) budget: RetryBudget,
     pub(crate) attempt_timeout: Duration,
+    pub(crate) traffic: Arc<Traffic>,
 }
 
 /// A service of the operator's that makes proof-of-origin tokens.
@@ -107,7 +109,9 @@ impl Place {
 /// What kind of request it is, which decides its pace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// A watch page or a player call.
+    /// A player call.
+    Player,
+    /// A watch page.
     Page,
     /// The captions themselves, which follow a player call.
     Captions,
@@ -134,7 +138,7 @@ impl Errand<'_> {
             self.take_turn(egress, load).await?;
             // It may have been closed while we waited.
             self.check_open(egress, load)?;
-            let error = match self.attempt(egress, request).await {
+            let error = match self.attempt(egress, load, request).await {
                 Ok(answer) if answer.status == StatusCode::TOO_MANY_REQUESTS => {
                     return Err(self.too_many(egress, load, &answer));
                 }
@@ -157,7 +161,10 @@ impl Errand<'_> {
             // An address that has just been given up is not asked again.
             let is_final = is_final || egress.breaker.refuses(Instant::now()).is_some();
             match wait.filter(|_| !is_final && self.web.budget.spend()) {
-                Some(wait) => self.place.wait(wait).await,
+                Some(wait) => {
+                    self.web.traffic.note_retry();
+                    self.place.wait(wait).await;
+                }
                 None => return Err(error),
             }
         }
@@ -182,7 +189,7 @@ impl Errand<'_> {
 
     fn paced(&self, load: Load, wait: Duration) -> Error {
         let error = match load {
-            Load::Page | Load::Captions => Reason::Paced.error(self.id),
+            Load::Player | Load::Page | Load::Captions => Reason::Paced.error(self.id),
             Load::Translation => Reason::Paced
                 .error_saying(
                     "Translations are held back, so that YouTube does not limit them",
@@ -195,7 +202,7 @@ impl Errand<'_> {
 
     async fn take_turn(&self, egress: &Egress, load: Load) -> Result<()> {
         let pacer = match load {
-            Load::Page => &egress.pacer,
+            Load::Player | Load::Page => &egress.pacer,
             Load::Translation => &egress.translations,
             Load::Captions => return Ok(()),
         };
@@ -216,7 +223,12 @@ impl Errand<'_> {
         }
     }
 
-    async fn attempt(&self, egress: &Egress, request: &Request<Bytes>) -> Result<Answer> {
+    async fn attempt(
+        &self,
+        egress: &Egress,
+        load: Load,
+        request: &Request<Bytes>,
+    ) -> Result<Answer> {
         let too_late = || Reason::TimedOut.error(self.id);
         let limit = self.web.attempt_timeout.min(self.left());
         if limit.is_zero() {
@@ -224,13 +236,16 @@ impl Errand<'_> {
         }
         let pass = egress.breaker.admit(Instant::now());
         let pass = pass.map_err(|wait| Reason::Failing.error(self.id).retry_in(Some(wait)))?;
+        let started = Instant::now();
         let outcome = timeout(limit, egress.transport.exchange(request.clone())).await;
-        pass.end(match &outcome {
+        let ending = match &outcome {
             Ok(Ok(answer)) if page::is_sorry(answer) => Ending::Blocked,
             Ok(Ok(answer)) => Ending::of_answer(answer),
             Ok(Err(failure)) => Ending::of_failure(failure),
             Err(_) => Ending::out_of_time(limit),
-        });
+        };
+        self.web.traffic.note(Whom::Web(load), ending, started.elapsed());
+        pass.end(ending);
         match outcome {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failure @ Failure::NotSent(_))) => {
@@ -251,7 +266,9 @@ impl Errand<'_> {
                 let pause = egress.limit_translations(asked, Instant::now());
                 Reason::TranslationLimited.error(self.id).retry_in(Some(pause))
             }
-            Load::Page | Load::Captions => Reason::RateLimited.error(self.id).retry_in(asked),
+            Load::Player | Load::Page | Load::Captions => {
+                Reason::RateLimited.error(self.id).retry_in(asked)
+            }
         }
     }
 

@@ -12,6 +12,7 @@ mod network;
 mod operations;
 mod players;
 mod recorded;
+mod reports;
 mod selection;
 mod sim;
 mod store;

@@ -1,0 +1,65 @@
+//! How many batches there are, and how far they have come.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::BatchStatus;
+
+/// Transcripts of playlists, counted since the client was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchReport {
+    /// Batches under way now.
+    pub under_way: usize,
+    /// Entries that were begun or wait for their turn, and those that are done.
+    pub entries: u64,
+    /// Entries with a transcript.
+    pub succeeded: u64,
+    /// Entries without one.
+    pub failed: u64,
+}
+
+/// The places of batches, and what became of their entries.
+pub(crate) struct Batches {
+    places: Arc<Semaphore>,
+    most: usize,
+    entries: AtomicU64,
+    succeeded: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Batches {
+    pub(crate) fn new(most: usize) -> Self {
+        let most = most.min(Semaphore::MAX_PERMITS);
+        let zero = AtomicU64::default;
+        let places = Arc::new(Semaphore::new(most));
+        Self { places, most, entries: zero(), succeeded: zero(), failed: zero() }
+    }
+
+    /// A place for one more. `None` where all are taken.
+    pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
+    }
+
+    pub(crate) fn note_listed(&self) {
+        self.entries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_done(&self, status: BatchStatus) {
+        let count = match status {
+            BatchStatus::Success => &self.succeeded,
+            BatchStatus::Failed => &self.failed,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn report(&self) -> BatchReport {
+        BatchReport {
+            under_way: self.most - self.places.available_permits(),
+            entries: self.entries.load(Ordering::Relaxed),
+            succeeded: self.succeeded.load(Ordering::Relaxed),
+            failed: self.failed.load(Ordering::Relaxed),
+        }
+    }
+}

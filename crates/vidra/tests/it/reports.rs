@@ -1,0 +1,139 @@
+//! What the client tells of itself: what was asked, what came of it, and what is left alone.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tokio::time::{advance, sleep};
+use vidra::{
+    Ask, BatchQuery, Ending, Network, Outcome, PlaylistId, Reason, RetryPolicy, Standing,
+    TranscriptQuery, UpstreamReport, VideoId,
+};
+use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
+
+use crate::sim;
+
+fn video(id: &str) -> VideoId {
+    VideoId::parse(id).unwrap()
+}
+
+/// How often an endpoint was asked, by how that ended, those that never happened left out.
+fn calls(report: &UpstreamReport, endpoint: &str) -> Vec<(Ending, u64)> {
+    let calls = report.calls.iter().find(|calls| calls.endpoint == endpoint).unwrap();
+    calls.endings.iter().copied().filter(|(_, count)| *count > 0).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_exchange_is_counted_by_endpoint_and_ending() {
+    let table = [
+        (Action::delay(Duration::ZERO), Ending::Ok),
+        (Action::error("videoNotFound"), Ending::Refused),
+        (Action::error("rateLimitExceeded"), Ending::RateLimited),
+        (Action::status(503), Ending::Failed),
+        (Action::Reset, Ending::Failed),
+        (Action::Junk { kind: Junk::Html }, Ending::Unreadable),
+        (Action::Hang, Ending::TimedOut),
+    ];
+    for (action, ending) in table {
+        let sim = Simulator::builder().latency(Duration::from_millis(200)).build();
+        sim.inject(Fault::any(action));
+        let retry = RetryPolicy { retries: 1, delay: Duration::ZERO };
+        let vidra = sim::builder(&sim).retry(retry).build();
+        let _ = vidra.video(video("quirkNoLike")).await;
+        let report = vidra.upstream_report();
+        let attempts = sim.record().calls;
+        assert_eq!(calls(&report, "videos"), [(ending, attempts)]);
+        assert_eq!(report.retries, attempts - 1, "{ending:?}");
+        let time = &report.calls.iter().find(|calls| calls.endpoint == "videos").unwrap().time;
+        assert_eq!(time.at_most[8], attempts);
+        assert!(time.sum >= Duration::from_millis(200 * attempts), "{ending:?}");
+        assert!(report.calls.iter().all(|it| it.endpoint == "videos" || it.time.at_most[8] == 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_keyless_way_is_counted_too() {
+    let sim = Simulator::new();
+    let vidra = sim::client(&sim);
+    let german =
+        TranscriptQuery { translate: Some("de".parse().unwrap()), ..TranscriptQuery::default() };
+    vidra.transcript(video("txManualAsr"), &german).await.unwrap();
+    sim.inject(Fault::on(Endpoint::Player, Action::status(400)).once());
+    vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap();
+    sim.block_after(0);
+    vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap_err();
+    let report = vidra.upstream_report();
+    assert_eq!(calls(&report, "watch"), [(Ending::Ok, 1)]);
+    assert_eq!(calls(&report, "timedtext"), [(Ending::Ok, 1)]);
+    assert_eq!(calls(&report, "translation"), [(Ending::Ok, 1)]);
+    assert_eq!(report.addresses, [Some(Reason::Blocked)]);
+    let counted: u64 = report.calls.iter().map(|calls| calls.time.at_most[8]).sum();
+    assert_eq!(counted, sim.record().calls);
+}
+
+#[tokio::test(start_paused = true)]
+async fn breakers_are_told_by_name_and_addresses_by_number() {
+    let sim = Simulator::new();
+    sim.inject(Fault::on(Endpoint::Videos, Action::status(503)));
+    let retry = RetryPolicy { retries: 0, delay: Duration::ZERO };
+    let proxies = ["http://user:secret@127.0.0.1:9", "http://127.0.0.1:9"];
+    let proxies = proxies.map(|url| Network::through(url).unwrap()).to_vec();
+    let vidra = sim::builder(&sim).retry(retry).proxies(proxies).build();
+    let standings = |of: &str| {
+        let report = vidra.upstream_report();
+        let names: Vec<&str> = report.breakers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["data-api", "search", "egress-1", "egress-2"]);
+        assert_eq!(report.addresses, [None, None]);
+        assert!(!format!("{report:?}").contains("secret"));
+        report.breakers.into_iter().find(|(name, _)| name == of).unwrap().1
+    };
+    assert_eq!(standings("data-api"), Standing::Closed);
+    for _ in 0..5 {
+        vidra.video(video("quirkNoLike")).await.unwrap_err();
+    }
+    assert_eq!(standings("data-api"), Standing::Open);
+    assert_eq!(standings("egress-1"), Standing::Closed);
+    advance(Duration::from_secs(2)).await;
+    assert_eq!(standings("data-api"), Standing::HalfOpen);
+}
+
+#[tokio::test(start_paused = true)]
+async fn batches_tell_how_far_they_are() {
+    let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+    let vidra = sim::client(&sim);
+    let id = PlaylistId::parse("PLsize50").unwrap();
+    let mut batch = Box::pin(vidra.playlist_transcripts(&id, &BatchQuery::default()));
+    for _ in 0..10 {
+        batch.next().await;
+    }
+    let report = vidra.upstream_report().batches;
+    assert_eq!((report.under_way, report.entries), (1, 50));
+    assert!((9..50).contains(&(report.succeeded + report.failed)), "{report:?}");
+    while batch.next().await.is_some() {}
+    sleep(Duration::from_millis(1)).await;
+    let report = vidra.upstream_report().batches;
+    assert_eq!((report.under_way, report.succeeded + report.failed), (0, 50));
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_what_is_sent_grows_old_can_be_seen() {
+    let sim = Simulator::new();
+    let vidra = sim::builder(&sim).cache_bytes(1 << 20).build();
+    let ask = Ask::Video(video("quirkNoLike"));
+    vidra.ask(&ask).await.unwrap();
+    sim.inject(Fault::any(Action::error("API_KEY_INVALID")));
+    let age = Duration::from_secs(20 * 60);
+    advance(age).await;
+    for failures in 1..=3 {
+        assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Stale);
+        sleep(Duration::from_millis(1_001)).await;
+        let report = vidra.cache_report().await;
+        assert_eq!(report.renewal_failures, failures);
+        assert!((age..age + Duration::from_secs(5)).contains(&report.oldest_stale));
+    }
+    sim.clear_faults();
+    vidra.ask(&ask).await.unwrap();
+    advance(Duration::from_secs(121)).await;
+    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit);
+    let report = vidra.cache_report().await;
+    assert_eq!((report.renewal_failures, report.oldest_stale), (0, Duration::ZERO));
+}
