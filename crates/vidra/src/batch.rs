@@ -147,8 +147,9 @@ const WAITING: usize = 32;
 /// goes away early has not paid for pages that nobody needed.
 const LISTED_AHEAD: usize = 50;
 
-/// How often an entry waits until a platform that fails is asked again.
-const OUTAGES: u32 = 20;
+/// How often an entry waits for a platform that fails to be asked again: about three pauses, each of
+/// which may be met twice, at its end and while another finds out.
+const WAITS: u32 = 6;
 
 /// Between two announcements that entries wait: all of them do, and one word for all is enough.
 const BETWEEN_WAITS: Duration = Duration::from_secs(15);
@@ -322,15 +323,15 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
 /// The transcript; where the platform fails and is left alone, once it is asked again. To go on without
 /// waiting would fail all that is left of a playlist in a moment.
 async fn patiently(errand: &Errand<'_>, wanted: &TranscriptQuery) -> Result<Transcript> {
-    let mut outages = 0;
+    let mut waits = 0;
     loop {
         let error = match transcript::one(errand, wanted).await {
             Err(error) if error.reason() == Some(Reason::Failing) => error,
             ended => return ended,
         };
-        outages += 1;
+        waits += 1;
         let wait = error.retry_after().unwrap_or_default();
-        if outages > OUTAGES || wait >= errand.left() {
+        if waits > WAITS || wait >= errand.left() {
             return Err(error);
         }
         errand.place.wait(wait).await;

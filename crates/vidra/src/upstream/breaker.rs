@@ -150,7 +150,7 @@ impl Circuit {
         is_probe: bool,
         is_failure: Option<bool>,
         now: Instant,
-        dice: f64,
+        dice: impl FnOnce() -> f64,
     ) -> Option<Change> {
         let times = match (&mut self.state, is_failure) {
             (State::Closed { in_a_row, recent }, Some(is_failure)) => {
@@ -173,7 +173,7 @@ impl Circuit {
             (State::Open { times, .. }, Some(true)) if is_probe => times.saturating_add(1),
             _ => return None,
         };
-        let pause = self.pauses.after(times, dice);
+        let pause = self.pauses.after(times, dice());
         self.state = State::Open { times, until: now + pause, is_probed: false };
         Some(Change::Opened { times, pause })
     }
@@ -223,7 +223,7 @@ impl Breaker {
     }
 
     fn end(&self, is_probe: bool, is_failure: Option<bool>) {
-        let change = self.circuit().end(is_probe, is_failure, Instant::now(), fastrand::f64());
+        let change = self.circuit().end(is_probe, is_failure, Instant::now(), fastrand::f64);
         let what = self.name.as_str();
         match change {
             Some(Change::Opened { times, pause }) => {

@@ -3,7 +3,7 @@ use super::*;
 const SECOND: Duration = Duration::from_secs(1);
 const PAUSES: Pauses = Pauses { first: Duration::from_secs(30), longest: Duration::from_secs(300) };
 /// Neither shorter nor longer.
-const EVEN: f64 = 0.5;
+const EVEN: fn() -> f64 = || 0.5;
 
 fn circuit(pauses: Pauses) -> (Circuit, Instant) {
     let now = Instant::now();
