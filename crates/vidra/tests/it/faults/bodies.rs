@@ -1,0 +1,177 @@
+//! F16, F17, F26: bodies that break off, drip or are something else, and addresses where nobody is.
+
+use std::convert::Infallible;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::{Stream, StreamExt, stream};
+use http::{Request, Response};
+use http_body_util::StreamBody;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::time::{Instant, sleep};
+use vidra::{
+    ApiKey, Ask, Builder, ErrorKind, InProcess, Life, Lifetimes, Network, Outcome, Resource,
+    RetryPolicy, VideoId, Vidra,
+};
+use vidra_sim::Simulator;
+
+use crate::sim;
+
+const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+fn video() -> VideoId {
+    VideoId::parse("quirkNoLike").unwrap()
+}
+
+/// Over the network, asking once; what is known is stale at once and of use for long.
+fn builder(url: &str) -> Builder {
+    let life = Life {
+        ttl: Duration::ZERO,
+        grace: Duration::ZERO,
+        stale_if_error: Duration::from_secs(3600),
+    };
+    Vidra::builder()
+        .key(ApiKey::new("demo-key"))
+        .data_api_url(url)
+        .transport(Network::new())
+        .lifetimes(Lifetimes::default().with_life(Resource::Video, life))
+        .breaker_pause(Duration::ZERO)
+        .retry(RetryPolicy { retries: 0, delay: Duration::ZERO })
+}
+
+/// Answers each connection with the next of `answers`, byte by byte as they are.
+async fn serve(answers: Vec<Vec<u8>>) -> String {
+    let listener = TcpListener::bind(LOOPBACK).await.unwrap();
+    let url = format!("http://{}/youtube/v3", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        for answer in answers {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = [0; 4096];
+            let _ = socket.read(&mut request).await;
+            let _ = socket.write_all(&answer).await;
+        }
+    });
+    url
+}
+
+fn answer(headers: &str, length: usize, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n"
+    );
+    [head.as_bytes(), body].concat()
+}
+
+#[tokio::test]
+async fn f16_what_breaks_off_or_is_something_else_is_an_error_and_never_kept() {
+    let seed = 16;
+    let mut random = fastrand::Rng::with_seed(seed);
+    let text = r#"{"items":[{"id":"quirkNoLike","snippet":{"title":"Good"}}]}"#;
+    let good = answer("content-type: application/json\r\n", text.len(), text.as_bytes());
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(text.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let mut bad = vec![];
+    for _ in 0..30 {
+        // In the body, and anywhere: in the head too.
+        bad.push(answer("", text.len(), &text.as_bytes()[..random.usize(..text.len())]));
+        bad.push(good[..random.usize(..good.len())].to_vec());
+        let part = &gzip[..random.usize(..gzip.len())];
+        bad.push(answer("content-encoding: gzip\r\n", part.len(), part));
+    }
+    // Longer than promised is cut to what was promised.
+    bad.push(answer("", text.len() - 5, text.as_bytes()));
+    let pages = [
+        "<html><title>Sorry...</title><form action=\"CaptchaRedirect\"><div class=\"g-recaptcha\">",
+        "<html><form action=\"https://consent.youtube.com/save\"><input name=\"v\" value=\"cb\">",
+    ];
+    bad.extend(
+        pages.map(|page| answer("content-type: text/html\r\n", page.len(), page.as_bytes())),
+    );
+
+    // With nothing known it is an error of its kind; with something known that is told.
+    let url = serve(bad.clone()).await;
+    let vidra = builder(&url).cache_bytes(0).build();
+    for number in 0..bad.len() {
+        let error = vidra.video(video()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream, "seed {seed}, {number}: {error:?}");
+        assert!(!error.message().contains('<'), "{error}");
+    }
+    for (number, bad) in bad.into_iter().enumerate().step_by(7) {
+        let url = serve(vec![good.clone(), bad, good.clone()]).await;
+        let vidra = builder(&url).build();
+        let ask = async || vidra.ask(&Ask::Video(video())).await.unwrap();
+        let known = ask().await;
+        let told = ask().await;
+        assert_eq!(told.outcome, Outcome::Stale, "seed {seed}, {number}");
+        assert_eq!(told.body, known.body, "seed {seed}, {number}");
+    }
+}
+
+/// A platform whose answers come a byte a second.
+#[derive(Clone)]
+struct Dripping;
+
+type Drops = Pin<Box<dyn Stream<Item = Result<http_body::Frame<Bytes>, Infallible>> + Send>>;
+
+impl tower_service::Service<Request<Bytes>> for Dripping {
+    type Response = Response<StreamBody<Drops>>;
+    type Error = Infallible;
+    type Future = std::future::Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<Bytes>) -> Self::Future {
+        let drops: Drops = Box::pin(stream::repeat(()).then(|()| async {
+            sleep(Duration::from_secs(1)).await;
+            Ok(http_body::Frame::data(Bytes::from_static(b" ")))
+        }));
+        std::future::ready(Ok(Response::new(StreamBody::new(drops))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f17_a_body_that_drips_is_given_up() {
+    let sim = Simulator::new();
+    let retry = RetryPolicy { retries: 2, delay: Duration::ZERO };
+    let vidra = sim::builder(&sim).transport(InProcess(Dripping)).retry(retry).build();
+    let started = Instant::now();
+    let error = vidra.video(video()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(started.elapsed().as_secs(), 30, "ten seconds for each of three attempts");
+    let started = Instant::now();
+    let error = vidra.transcript(video(), &vidra::TranscriptQuery::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(started.elapsed().as_secs() <= 30);
+}
+
+#[tokio::test]
+async fn f26_an_address_where_nobody_is_and_then_somebody() {
+    let sim = Simulator::new();
+    let first = sim.listen(LOOPBACK).await.unwrap();
+    let url = first.data_api_url();
+    let address: SocketAddr = first.url().trim_start_matches("http://").parse().unwrap();
+    let vidra = builder(&url).build();
+    let ask = async || vidra.ask(&Ask::Video(video())).await.unwrap();
+    ask().await;
+    drop(first);
+    let units = vidra.cost().units();
+    assert_eq!(ask().await.outcome, Outcome::Stale);
+    let unknown = vidra.regions(None).await.unwrap_err();
+    assert_eq!(unknown.kind(), ErrorKind::Upstream);
+    assert!(!unknown.message().contains("127.0.0.1"), "{unknown}");
+    assert!(vidra.cost().units() <= units + 1, "what was not sent is not charged");
+    let _again = sim.listen(address).await.unwrap();
+    // A failure is told for a second.
+    sleep(Duration::from_millis(1_001)).await;
+    assert_eq!(ask().await.outcome, Outcome::Miss);
+    vidra.regions(None).await.unwrap();
+}

@@ -1,0 +1,89 @@
+//! F12, F13: a spent day, and a ledger that is never below the platform's bill.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, advance};
+use vidra::{Ask, ChannelRef, ErrorKind, Outcome, PlaylistId, RetryPolicy, VideoId};
+use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
+
+use crate::sim;
+
+fn video(id: &str) -> VideoId {
+    VideoId::parse(id).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn f12_a_spent_day_closes_its_bucket_and_leaves_what_is_known() {
+    let sim = Simulator::new();
+    let vidra = sim::builder(&sim).cache_bytes(1 << 20).build();
+    let known = Ask::Video(video("quirkNoLike"));
+    vidra.ask(&known).await.unwrap();
+    sim.inject(Fault::on(Endpoint::Channels, Action::quota_exceeded()));
+    let handle = ChannelRef::parse("@fermata").unwrap();
+    vidra.channel(&handle).await.unwrap_err();
+    sim.reset_record();
+    let started = Instant::now();
+    for id in ["quirkNoComm", "quirkDurDay", "quirkHtmlCm"] {
+        let error = vidra.video(video(id)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::QuotaExhausted);
+        let wait = error.retry_after().unwrap();
+        assert!(!wait.is_zero() && wait <= Duration::from_secs(25 * 3600), "{wait:?}");
+    }
+    assert_eq!(vidra.ask(&known).await.unwrap().outcome, Outcome::Hit);
+    advance(Duration::from_secs(2 * 3600)).await;
+    assert_eq!(vidra.ask(&known).await.unwrap().outcome, Outcome::Stale, "past its grace");
+    assert_eq!(started.elapsed(), Duration::from_secs(2 * 3600), "nobody had to wait");
+    assert_eq!(sim.record().calls, 0, "not one more call");
+    let quota = vidra.quota().await.unwrap();
+    let left: Vec<u32> = quota.buckets.iter().map(|bucket| bucket.remaining).collect();
+    assert_eq!(left, [0, 100], "the other bucket is as it was");
+    // Transcripts cost nothing.
+    vidra.tracks(video("txManualAsr")).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn f13_whatever_happens_the_ledger_is_not_below_the_bill() {
+    for seed in 0..3 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let folder = tempfile::tempdir().unwrap();
+        let sim = Simulator::new();
+        let open = || {
+            let retry = RetryPolicy { retries: 2, delay: Duration::ZERO };
+            sim::builder(&sim).retry(retry).state_dir(folder.path()).build()
+        };
+        let mut vidra = open();
+        let mut has_hung = false;
+        for step in 0..30 {
+            let trouble = match random.u8(..9) {
+                0 => Action::status(500),
+                1 => Action::status(304),
+                2 => Action::error("videoNotFound"),
+                3 => Action::error("rateLimitExceeded"),
+                4 => Action::Reset,
+                5 => Action::Cut,
+                6 => Action::Junk { kind: Junk::Truncated },
+                7 => Action::Hang,
+                _ => Action::delay(Duration::from_millis(1)),
+            };
+            has_hung |= trouble == Action::Hang;
+            sim.clear_faults();
+            sim.inject(Fault::any(trouble).times(random.u64(..4)));
+            match random.u8(..4) {
+                0 => drop(vidra.video(video("quirkNoLike")).await),
+                1 => drop(vidra.playlist(&PlaylistId::parse("PLsize51").unwrap()).await),
+                2 => drop(vidra.videos(&[video("quirkNoLike"), video("quirkDurDay")]).await),
+                // Ends in the middle, as a process that is killed does.
+                _ => {
+                    let id = PlaylistId::parse("PLsize500").unwrap();
+                    let some_time = Duration::from_millis(random.u64(..5));
+                    let _ = tokio::time::timeout(some_time, vidra.playlist(&id)).await;
+                    vidra = open();
+                }
+            }
+            let used = u64::from(vidra.quota().await.unwrap().buckets[0].used);
+            let billed = sim.record().units.default;
+            assert!(used >= billed, "seed {seed}, step {step}: {used} of {billed}");
+        }
+        println!("seed {seed}: hung {has_hung}");
+    }
+}

@@ -1,0 +1,144 @@
+//! F9, F10, F11: many failures, and how patiently they are met.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, StatusCode};
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::{Instant, sleep};
+use vidra::upstream::transport::{Answer, BoxFuture, Failure};
+use vidra::{ErrorKind, InProcess, PlaylistId, QuotaLimits, RetryPolicy, Transport, VideoId};
+use vidra_sim::{Action, Fault, Simulator};
+
+use crate::sim;
+
+/// A platform that fails every other time, by chance.
+#[derive(Clone)]
+struct Flaky {
+    sim: Simulator,
+    random: Arc<Mutex<fastrand::Rng>>,
+}
+
+impl Transport for Flaky {
+    fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let answer = InProcess(self.sim.clone()).exchange(request).await?;
+            if self.random.lock().unwrap().bool() {
+                return Ok(answer);
+            }
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            Ok(Answer { status, headers: HeaderMap::new(), body: Bytes::new() })
+        })
+    }
+}
+
+/// Asks 200 times a second for a minute: how many went well, and how many attempts it took.
+async fn minute(is_left_alone: bool, seed: u64) -> (u64, u64, u64) {
+    let sim = Simulator::builder().limits(100_000, 100).build();
+    let limits = QuotaLimits { default: 100_000, ..QuotaLimits::default() };
+    let random = Arc::new(Mutex::new(fastrand::Rng::with_seed(seed)));
+    let flaky = Flaky { sim: sim.clone(), random };
+    let builder = sim::builder(&sim).quota(limits).transport(flaky);
+    let vidra = match is_left_alone {
+        true => builder.build(),
+        false => builder.breaker_pause(Duration::ZERO).build(),
+    };
+    let tasks = (0..12_000).map(|number| {
+        let vidra = vidra.clone();
+        tokio::spawn(async move {
+            sleep(Duration::from_millis(5 * number)).await;
+            // None of them is there, and none is asked for twice.
+            let id = PlaylistId::parse(&format!("PLstorm{number}")).unwrap();
+            vidra.playlist_info(&id).await.unwrap_err().kind() == ErrorKind::NotFound
+        })
+    });
+    let mut well = 0;
+    for task in tasks.collect::<Vec<_>>() {
+        well += u64::from(task.await.unwrap());
+    }
+    (well, sim.record().calls, vidra.upstream_report().retries)
+}
+
+#[tokio::test(start_paused = true)]
+async fn f9_half_of_all_calls_fail_for_a_minute() {
+    let seed = 9;
+    let (well, attempts, retries) = minute(false, seed).await;
+    println!("seed {seed}: {well} of 12,000 well, {attempts} attempts, {retries} retries");
+    let flights = attempts - retries;
+    assert!(attempts <= flights * 12 / 10 + 3, "seed {seed}: {attempts} for {flights}");
+    // Half at once, and half of the retries that the budget allows: a flight that may retry goes well
+    // three times in four.
+    assert!(well >= 6_000 + retries * 2 / 5, "seed {seed}: {well}");
+
+    let (well, attempts, _) = minute(true, seed).await;
+    println!("seed {seed}, left alone: {well} of 12,000 well, {attempts} attempts");
+    assert!(attempts <= 12_000 / 10, "seed {seed}: {attempts} attempts at a platform in trouble");
+    assert!(well > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f10_the_schedule_of_retries_is_the_model_s_to_the_millisecond() {
+    for seed in 0..200 {
+        let sim = Simulator::new();
+        sim.inject(Fault::any(Action::status(503)));
+        let policy = RetryPolicy { retries: 3, delay: Duration::from_millis(300) };
+        let vidra = sim::builder(&sim).retry(policy).build();
+        fastrand::seed(seed);
+        let started = Instant::now();
+        vidra.video(VideoId::parse("quirkNoLike").unwrap()).await.unwrap_err();
+        let took = started.elapsed();
+        fastrand::seed(seed);
+        // A timer goes off at the next whole millisecond.
+        let whole = |wait: Duration| wait.as_nanos().div_ceil(1_000_000);
+        let waits =
+            [300, 600, 1_200].map(|most| Duration::from_millis(most).mul_f64(fastrand::f64()));
+        let model: u128 = waits.into_iter().map(whole).sum();
+        assert_eq!((took.as_millis(), sim.record().calls), (model, 4), "seed {seed}");
+    }
+    let policy = RetryPolicy::default();
+    for seed in 0..10_000 {
+        let dice = fastrand::Rng::with_seed(seed).f64();
+        for (failed, most) in [(1, 300), (2, 600)] {
+            let wait = policy.wait(failed, None, Duration::from_secs(60), dice).unwrap();
+            assert!(wait <= Duration::from_millis(most), "seed {seed}");
+        }
+        assert_eq!(policy.wait(3, None, Duration::from_secs(60), dice), None, "seed {seed}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f11_retry_after_in_all_its_forms() {
+    let date = Timestamp::now() + SignedDuration::from_secs(3600);
+    let far = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    let past = "Sun, 06 Nov 1994 08:49:37 GMT";
+    // The header, for how long it is waited at least and at most, in milliseconds, and the attempts.
+    let table = [
+        ("7", 7_000, 7_001, 2),
+        ("30", 30_000, 30_001, 2),
+        ("31", 0, 0, 1),
+        ("86400", 0, 0, 1),
+        (far.as_str(), 0, 0, 1),
+        (past, 0, 301, 2),
+        ("soon", 0, 301, 2),
+        ("-3", 0, 301, 2),
+        ("", 0, 301, 2),
+    ];
+    for (value, least, most, attempts) in table {
+        for trouble in [Action::status(503), Action::error("rateLimitExceeded")] {
+            let sim = Simulator::new();
+            sim.inject(Fault::any(trouble.retry_after(value)).once());
+            let vidra = sim::client(&sim);
+            let started = Instant::now();
+            let told = vidra.video(VideoId::parse("quirkNoLike").unwrap()).await;
+            let took = started.elapsed().as_millis();
+            assert!((least..=most).contains(&took), "{value:?}: {took} ms");
+            assert_eq!(sim.record().calls, attempts, "{value:?}");
+            assert_eq!(told.is_ok(), attempts == 2, "{value:?}");
+            if let Err(error) = told {
+                let kinds = [ErrorKind::Upstream, ErrorKind::RateLimited];
+                assert!(kinds.contains(&error.kind()), "{value:?}: {error:?}");
+            }
+        }
+    }
+}
