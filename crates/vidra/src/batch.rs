@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use crate::ask::{self, Ask};
 use crate::error::{Error, Result};
@@ -162,7 +163,7 @@ type Placed = (u64, Entry);
 /// Runs the batch as a task of its own, which ends when the stream is dropped.
 pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send {
     let (events, receiver) = mpsc::channel(UNREAD);
-    tokio::spawn(async move {
+    crate::upstream::traced::spawn(async move {
         tokio::select! {
             () = events.closed() => {}
             done = AssertUnwindSafe(work(Arc::new(batch), &events)).catch_unwind() => {
@@ -239,11 +240,12 @@ async fn transcribe(
                 Some((entry, permit)) => {
                     let place = Place::taken(Arc::clone(&places), permit, tell.clone());
                     let batch = Arc::clone(batch);
-                    under_way.spawn(async move {
+                    let work = async move {
                         // The place is kept until the result has been taken: a slow reader slows the
                         // work, and results do not pile up.
                         (transcript_of(&batch, entry, &place).await, place)
-                    });
+                    };
+                    under_way.spawn(work.in_current_span());
                 }
                 None => more = false,
             },

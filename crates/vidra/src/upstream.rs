@@ -13,6 +13,7 @@ mod fault;
 pub mod pace;
 pub mod quota;
 pub mod retry;
+pub(crate) mod traced;
 pub mod traffic;
 pub mod transport;
 pub(crate) mod web;
@@ -267,8 +268,9 @@ impl Scope {
         // After the charge, which may have taken its time.
         let left = self.deadline.saturating_duration_since(Instant::now());
         let limit = self.upstream.attempt_timeout.min(left);
-        tracing::debug!(endpoint = call.endpoint.path(), "asking");
-        match timeout(limit, self.upstream.transport.exchange(request)).await {
+        let (transport, endpoint) = (&*self.upstream.transport, call.endpoint.path());
+        tracing::debug!(endpoint, "asking");
+        match timeout(limit, traced::exchange(transport, endpoint, request)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failure @ Failure::NotSent(_))) => Err(Unanswered::NotSent(failure)),
             Ok(Err(failure)) => Err(Unanswered::Sent(failure)),

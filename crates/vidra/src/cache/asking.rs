@@ -172,7 +172,7 @@ impl Cache {
         fetching: BoxFuture<'static, Result<Bytes>>,
     ) {
         let (cache, key) = (Arc::clone(self), key.clone());
-        tokio::spawn(async move {
+        crate::upstream::traced::spawn(async move {
             let outcome = cache.keep(&key, fetching.await);
             if let Some(renewal) = renewal {
                 renewal.end(&outcome);

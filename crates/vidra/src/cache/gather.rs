@@ -79,7 +79,7 @@ where
     fn depart(self: &Arc<Self>, leaving: Option<Vec<Waiting<Id, T>>>) {
         let Some(mut batch) = leaving else { return };
         let returned = Returned(Arc::clone(self));
-        tokio::spawn(async move {
+        crate::upstream::traced::spawn(async move {
             loop {
                 for gone in batch.extract_if(.., |waiting| waiting.scope.audience.is_gone()) {
                     let _ = gone.tell.send(Err(nobody_waits()));
@@ -109,7 +109,7 @@ where
 
     fn depart_in_time(self: &Arc<Self>, departures: u64) {
         let gather = Arc::clone(self);
-        tokio::spawn(async move {
+        crate::upstream::traced::spawn(async move {
             sleep(WINDOW).await;
             let leaving = {
                 let mut state = gather.lock();

@@ -136,7 +136,7 @@ impl Cache {
         place: Option<OwnedSemaphorePermit>,
     ) {
         let cache = Arc::clone(self);
-        tokio::spawn(async move {
+        crate::upstream::traced::spawn(async move {
             let outcomes = fetching.await;
             if let Some(renewal) = renewal {
                 let one = outcomes.iter().find(|outcome| outcome.is_err()).or(outcomes.first());

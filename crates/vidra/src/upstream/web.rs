@@ -237,7 +237,9 @@ impl Errand<'_> {
         let pass = egress.breaker.admit(Instant::now());
         let pass = pass.map_err(|wait| Reason::Failing.error(self.id).retry_in(Some(wait)))?;
         let started = Instant::now();
-        let outcome = timeout(limit, egress.transport.exchange(request.clone())).await;
+        let (transport, path) = (&*egress.transport, request.uri().path());
+        let exchange = super::traced::exchange(transport, path, request.clone());
+        let outcome = timeout(limit, exchange).await;
         let ending = match &outcome {
             Ok(Ok(answer)) if page::is_sorry(answer) => Ending::Blocked,
             Ok(Ok(answer)) => Ending::of_answer(answer),
