@@ -66,6 +66,7 @@ impl Traces {
             filter_fn(|metadata| metadata.is_span() && metadata.target().starts_with("vidra"));
         tracing_opentelemetry::layer()
             .with_tracer(self.0.tracer("vidra"))
+            .with_target(false)
             .with_location(false)
             .with_threads(false)
             .with_tracked_inactivity(false)

@@ -28,6 +28,7 @@ mod off {
 mod on {
     use axum::http::{HeaderValue, Request};
     use opentelemetry::global;
+    use opentelemetry::trace::{Status, TraceContextExt};
     use opentelemetry_http::HeaderExtractor;
     use tracing::field::Empty;
     use tracing::instrument::Instrumented;
@@ -44,8 +45,6 @@ mod on {
                 parent: None,
                 "request",
                 otel.kind = "server",
-                otel.name = Empty,
-                otel.status_code = Empty,
                 request_id = id.to_str().unwrap_or_default(),
                 http.request.method = request.method().as_str(),
                 http.route = Empty,
@@ -65,11 +64,14 @@ mod on {
         }
 
         pub(crate) fn end(&self, route: &str, status: u16) {
-            self.0.record("otel.name", route);
+            if self.0.is_disabled() {
+                return;
+            }
+            self.0.context().span().update_name(route.to_owned());
             self.0.record("http.route", route);
-            self.0.record("http.response.status_code", status);
+            self.0.record("http.response.status_code", i64::from(status));
             if status >= 500 {
-                self.0.record("otel.status_code", "ERROR");
+                self.0.set_status(Status::error(""));
             }
         }
     }

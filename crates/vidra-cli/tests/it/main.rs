@@ -5,3 +5,5 @@ mod health;
 mod inside;
 mod process;
 mod serve;
+#[cfg(feature = "otel")]
+mod traces;
