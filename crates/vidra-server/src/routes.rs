@@ -4,6 +4,7 @@ mod channel;
 mod comment;
 mod document;
 mod link;
+mod patterns;
 mod playlist;
 mod region;
 mod status;

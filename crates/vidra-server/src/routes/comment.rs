@@ -15,10 +15,10 @@ const LONGEST_SEARCH: usize = 200;
     get, path = "/api/comments/{videoId}", tag = "Comments",
     params(
         ("videoId" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ"),
-        ("order" = Option<String>, Query, description = "`time` (newest first, the default) or `relevance`", pattern = "^(time|relevance)$", example = "time"),
+        ("order" = Option<String>, Query, description = "`time` (newest first, the default) or `relevance`", example = "time"),
         ("maxResults" = Option<u32>, Query, description = "The most threads; 100 if not given", minimum = 1, maximum = 2000, example = 100),
         ("search" = Option<String>, Query, description = "Only threads that match these words", max_length = 200, example = "the"),
-        ("replies" = Option<String>, Query, description = "`preview` (the few that the platform sends along, the default) or `all`", pattern = "^(preview|all)$", example = "preview")
+        ("replies" = Option<String>, Query, description = "`preview` (the few that the platform sends along, the default) or `all`", example = "preview")
     ),
     responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
 )]

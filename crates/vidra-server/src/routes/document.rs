@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use utoipa::openapi::path::{Operation, Parameter};
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
 };
@@ -13,6 +13,7 @@ use utoipa::openapi::{
     ResponseBuilder, Schema, Type,
 };
 
+use super::patterns;
 use crate::gate::Open;
 
 /// Answers that the service really gave over the simulator, by operation. A test makes them.
@@ -27,7 +28,7 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
             let Some(operation) = operation else { continue };
             let example = examples.remove(&format!("{method} {path}"));
             guard(operation, Open::of(path));
-            complete(operation, method, example);
+            complete(operation, path, method, example);
         }
     }
     let components = document.components.get_or_insert_default();
@@ -68,10 +69,11 @@ fn guard(operation: &mut Operation, open: Open) {
     operation.security = Some([SecurityRequirement::default()].into_iter().chain(either).collect());
 }
 
-fn complete(operation: &mut Operation, method: &str, example: Option<Value>) {
+fn complete(operation: &mut Operation, path: &str, method: &str, example: Option<Value>) {
     let name = operation.operation_id.clone().unwrap_or_default();
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter {
+            with_pattern(parameter, path);
             with_default(parameter, &name);
         }
     }
@@ -129,6 +131,18 @@ fn but_streams(response: &Response) -> &'static str {
     }
 }
 
+/// What a parameter has to look like, where that is more than a type can say.
+fn with_pattern(parameter: &mut Parameter, path: &str) {
+    let Some(RefOr::T(Schema::Object(schema))) = &mut parameter.schema else { return };
+    match parameter.parameter_in {
+        ParameterIn::Path => {
+            schema.pattern = patterns::of_path(path);
+            schema.max_length = Some(patterns::LONGEST_ID);
+        }
+        _ => schema.pattern = patterns::of_query(path, &parameter.name),
+    }
+}
+
 /// The value that a parameter has when it is not given, and the words that it may be.
 fn with_default(parameter: &mut Parameter, operation: &str) {
     let (default, words): (Value, &[&str]) = match parameter.name.as_str() {
@@ -143,7 +157,6 @@ fn with_default(parameter: &mut Parameter, operation: &str) {
         schema.default = Some(default);
         if !words.is_empty() {
             schema.enum_values = Some(words.iter().map(|word| json!(word)).collect());
-            schema.pattern = None;
         }
     }
 }

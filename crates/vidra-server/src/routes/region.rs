@@ -13,7 +13,7 @@ const MOST_CATEGORIES: usize = 50;
 /// The regions that the platform serves.
 #[utoipa::path(
     get, path = "/api/i18n/regions", tag = "Regions",
-    params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", pattern = "^[A-Za-z0-9_-]{2,20}$", example = "en")),
+    params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The regions", body = Vec<Region>), AskErrors)
 )]
 pub(super) async fn get_regions(Extension(vidra): Extension<Vidra>, query: Query) -> KeptAnswer {
@@ -23,7 +23,7 @@ pub(super) async fn get_regions(Extension(vidra): Extension<Vidra>, query: Query
 /// The languages of the platform's interface.
 #[utoipa::path(
     get, path = "/api/i18n/languages", tag = "Regions",
-    params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", pattern = "^[A-Za-z0-9_-]{2,20}$", example = "en")),
+    params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The languages", body = Vec<Language>), AskErrors)
 )]
 pub(super) async fn get_languages(Extension(vidra): Extension<Vidra>, query: Query) -> KeptAnswer {
@@ -34,9 +34,9 @@ pub(super) async fn get_languages(Extension(vidra): Extension<Vidra>, query: Que
 #[utoipa::path(
     get, path = "/api/video-categories", tag = "Regions",
     params(
-        ("region" = Option<String>, Query, description = "Two-letter code of a region; US if neither it nor `ids` is given", pattern = "^[A-Za-z]{2}$", example = "US"),
-        ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas; not together with `region`, which counts if not given", example = "10,22"),
-        ("hl" = Option<String>, Query, description = "Language of the titles; English if not given", pattern = "^[A-Za-z0-9_-]{2,20}$", example = "en")
+        ("region" = Option<String>, Query, description = "Two-letter code of a region; US if neither it nor `ids` is given", example = "US"),
+        ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas, such as `10,22`; not together with `region`, which counts if not given"),
+        ("hl" = Option<String>, Query, description = "Language of the titles; English if not given", example = "en")
     ),
     responses((status = 200, description = "The categories", body = Vec<VideoCategory>), AskErrors)
 )]

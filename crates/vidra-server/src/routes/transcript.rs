@@ -4,12 +4,15 @@ use axum::Extension;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
+use utoipa::openapi::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use vidra::{
     Ask, BatchQuery, BatchSummary, CaptionTrack, Languages, PlaylistId, Transcript, TranscriptLine,
     TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
 };
 
+use super::patterns;
 use crate::drain::Drain;
 use crate::extract::{Id, JsonBody, Query, accepted};
 use crate::problem::{AskErrors, BatchErrors, BodyErrors, Problem, TranscriptErrors};
@@ -23,9 +26,9 @@ use crate::reply::{KeptAnswer, Reply, kept};
     params(
         ("id" = String, Path, description = "Video id or URL", example = "txManualAsr"),
         ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
-        ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt` or `txt`; if not given, by `Accept`, and else `json`", pattern = "^(json|srt|vtt|txt)$", example = "json"),
-        ("translate" = Option<String>, Query, description = "Have the platform translate it to this language; not translated if not given", pattern = "^[A-Za-z0-9_-]{2,20}$", example = "de"),
-        ("download" = Option<String>, Query, description = "`1` to have it saved as a file; `0` if not given", pattern = "^(0|1)$", example = "0")
+        ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt` or `txt`; if not given, by `Accept`, and else `json`", example = "json"),
+        ("translate" = Option<String>, Query, description = "Have the platform translate it to this language; not translated if not given", example = "de"),
+        ("download" = Option<String>, Query, description = "`1` to have it saved as a file; `0` if not given", example = "0")
     ),
     responses(
         (status = 200, description = "The lines", content(
@@ -72,21 +75,49 @@ pub(super) async fn get_tracks(
 }
 
 /// What is asked of the transcripts of a playlist. Numbers may come as strings.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documentation: `BatchQuery::from_json` reads the body")]
+// Only documentation: `BatchQuery::from_json` reads the body, to name all that is wrong with it.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct BatchBody {
-    /// How many transcripts may be under way together; 3 if not given.
-    #[schema(nullable = false, minimum = 1, maximum = 20, example = 3)]
-    concurrency: Option<u32>,
-    /// The first place of the playlist, counted from 1.
-    #[schema(nullable = false, minimum = 1, example = 1)]
-    from: Option<u64>,
-    /// The last place, included; past the end is the end.
-    #[schema(nullable = false, minimum = 1, example = 25)]
-    to: Option<u64>,
-    /// One language code, or several by preference; the spoken language if not given.
-    #[schema(nullable = false, example = "de,en")]
-    lang: Option<String>,
+    #[schema(required = false, schema_with = at_once)]
+    concurrency: u64,
+    #[schema(required = false, schema_with = first_place)]
+    from: u64,
+    #[schema(required = false, schema_with = last_place)]
+    to: u64,
+    #[schema(required = false, schema_with = preferred)]
+    lang: String,
+}
+
+fn at_once() -> Schema {
+    let what = "How many transcripts may be under way together; 3 if not given.";
+    number(what, 20, "^0*([1-9]|1[0-9]|20)$", 3)
+}
+
+fn first_place() -> Schema {
+    place("The first place of the playlist, counted from 1.", 1)
+}
+
+fn last_place() -> Schema {
+    place("The last place, included; past the end is the end.", 25)
+}
+
+fn place(what: &str, example: u64) -> Schema {
+    number(what, i64::MAX, "^0*[1-9][0-9]{0,17}$", example)
+}
+
+/// A whole number from 1 on, also as a string.
+fn number(what: &str, most: i64, pattern: &str, example: u64) -> Schema {
+    let whole = ObjectBuilder::new().schema_type(Type::Integer);
+    let whole = whole.minimum(Some(1)).maximum(Some(most)).examples([json!(example)]);
+    let text = ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern));
+    Schema::OneOf(OneOfBuilder::new().item(whole).item(text).description(Some(what)).build())
+}
+
+fn preferred() -> Schema {
+    let what = "One language code, or several by preference; the spoken language if not given.";
+    let text = ObjectBuilder::new().schema_type(Type::String).pattern(Some(patterns::languages()));
+    Schema::Object(text.description(Some(what)).examples([json!("de,en")]).build())
 }
 
 /// The transcripts of a playlist.

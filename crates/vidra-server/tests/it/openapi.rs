@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
@@ -80,7 +81,10 @@ fn every_operation_is_complete() {
             let parameters = operation["parameters"].as_array().map_or(&[][..], Vec::as_slice);
             for parameter in parameters {
                 assert!(parameter["description"].is_string(), "{name}: {parameter}");
-                assert!(!parameter["example"].is_null(), "{name}: {parameter} has no example");
+                // Examples are tried together, so only one of two that exclude each other has one.
+                let is_other = path == "/api/video-categories" && parameter["name"] == "ids";
+                let has_example = !parameter["example"].is_null();
+                assert_eq!(has_example, !is_other, "{name}: {parameter} has no example");
                 let schema = &parameter["schema"];
                 let optional = parameter["required"] == false;
                 let told = schema["default"] != Value::Null
@@ -179,8 +183,7 @@ async fn every_parameters_example_works_in_the_demo() {
             let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
             match parameter["in"].as_str() {
                 Some("path") => url = url.replace(&format!("{{{name}}}"), &example),
-                // The two exclude each other.
-                _ if name == "ids" && path == "/api/video-categories" => {}
+                _ if parameter["example"].is_null() => {}
                 _ => query.push(format!("{name}={}", example.replace(' ', "%20"))),
             }
         }
@@ -282,5 +285,119 @@ fn the_lines_of_a_stream_have_a_shape() {
     for name in ["ETag", "X-Quota-Cost"] {
         let told = success.unwrap()["headers"][name]["description"].as_str().unwrap();
         assert!(told.contains("not sent with streams"), "{name}: {told}");
+    }
+}
+
+/// The pattern of a parameter must mean what the service does: all that it allows is accepted, and what
+/// it does not is refused. Where the service reads more than that, the pattern says so in its module.
+#[tokio::test]
+async fn patterns_allow_what_is_accepted() {
+    let app = TestApp::new();
+    let document = document();
+    let long = format!("PL{}", "x".repeat(63));
+    let eleven = ["de"; 11].join(",");
+    let table: [(&str, &str, &[&str], &[&str]); 8] = [
+        (
+            "/api/video/{id}",
+            "id",
+            &[
+                "fda4eREcaTQ",
+                "https://www.youtube.com/watch?v=fda4eREcaTQ",
+                "https://www.youtube.com/watch?list=PLsize1&t=5&v=fda4eREcaTQ&pp=x%20y",
+                "http://m.youtube.com/shorts/fda4eREcaTQ?feature=share",
+                "youtu.be/fda4eREcaTQ?si=abc",
+            ],
+            &["fda4eREcaT", "fda4eREcaTQx", "https://example.com/watch?v=fda4eREcaTQ", "ünicode"],
+        ),
+        (
+            "/api/channel/{id}",
+            "id",
+            &[
+                "@fermata",
+                "fermata",
+                "UCB-2_pXPtFYDifLXZF-S8PA",
+                "@日本語",
+                "https://www.youtube.com/@fermata?x=y",
+                "https://www.youtube.com/channel/UCB-2_pXPtFYDifLXZF-S8PA",
+                "youtube.com/c/fermata",
+            ],
+            &[
+                "@",
+                "...",
+                "two words",
+                "https://youtu.be/fda4eREcaTQ",
+                "a_name_of_more_than_30_letters_",
+            ],
+        ),
+        (
+            "/api/playlist/{id}/info",
+            "id",
+            &[
+                "PLsize1",
+                "https://www.youtube.com/playlist?list=PLsize1&si=x",
+                "https://www.youtube.com/watch?v=fda4eREcaTQ&list=PLsize1&index=2",
+                "https://youtu.be/fda4eREcaTQ?si=x&list=PLsize1",
+            ],
+            &["P", &long, "https://www.youtube.com/watch?v=fda4eREcaTQ"],
+        ),
+        (
+            "/api/comment-replies/{id}",
+            "id",
+            &[
+                "UgquirkManyReplies04AaABAg",
+                "UgquirkManyReplies04AaABAg.child",
+                "https://www.youtube.com/watch?v=fda4eREcaTQ&lc=UgquirkManyReplies04AaABAg",
+            ],
+            &["U", "Ug.", "Ug.x.y", "https://www.youtube.com/watch?v=fda4eREcaTQ"],
+        ),
+        (
+            "/api/videos",
+            "ids",
+            &[
+                "fda4eREcaTQ",
+                "fda4eREcaTQ,quirkNoLike",
+                "https://youtu.be/fda4eREcaTQ, quirkNoLike",
+            ],
+            &["", "nope", "fda4eREcaTQ,nope"],
+        ),
+        (
+            "/api/video-categories",
+            "ids",
+            &["", "10", "10,22", "10, 22"],
+            &["x", "1234567890", "10;22"],
+        ),
+        ("/api/transcript/{id}", "lang", &["", "en", "pt_BR", "de, en"], &["e", "de;en", &eleven]),
+        ("/api/i18n/regions", "hl", &["", "en", "zh-Hans"], &["x", "e n", "a_code_of_21_letters_"]),
+    ];
+    for (path, name, allowed, refused) in table {
+        let parameters = &document["paths"][path]["get"]["parameters"];
+        let parameter = parameters.as_array().unwrap().iter().find(|it| it["name"] == name);
+        let pattern = parameter.unwrap()["schema"]["pattern"].as_str().unwrap();
+        let pattern = regex::Regex::new(pattern).unwrap();
+        let samples =
+            allowed.iter().map(|it| (it, true)).chain(refused.iter().map(|it| (it, false)));
+        for (sample, is_allowed) in samples {
+            assert_eq!(pattern.is_match(sample), is_allowed, "{path} {name}: {sample}");
+            let value = utf8_percent_encode(sample, NON_ALPHANUMERIC).to_string();
+            let target = match path.contains(&format!("{{{name}}}")) {
+                true => path.replace("{id}", &value),
+                false => format!("{}?{name}={value}", path.replace("{id}", "txManualAsr")),
+            };
+            let status = app.get(&target).await.status;
+            assert_eq!(status != 400, is_allowed, "{target} is {status}");
+        }
+    }
+}
+
+#[test]
+fn every_text_that_is_not_free_has_a_pattern() {
+    for (path, methods) in document()["paths"].as_object().unwrap() {
+        for operation in methods.as_object().unwrap().values() {
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let schema = &parameter["schema"];
+                let is_told = schema["pattern"].is_string() || schema["enum"].is_array();
+                assert!(schema["type"] != "string" || is_told, "{path}: {parameter}");
+            }
+        }
     }
 }

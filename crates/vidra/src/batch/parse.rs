@@ -25,8 +25,8 @@ impl BatchQuery {
                 "concurrency" => whole(value, 1..=MOST_AT_ONCE as u64)
                     .map(|number| query.concurrency = number as usize)
                     .err(),
-                "from" => whole(value, 1..=u64::MAX).map(|place| query.from = Some(place)).err(),
-                "to" => whole(value, 1..=u64::MAX).map(|place| query.to = Some(place)).err(),
+                "from" => whole(value, 1..=MOST_PLACES).map(|place| query.from = Some(place)).err(),
+                "to" => whole(value, 1..=MOST_PLACES).map(|place| query.to = Some(place)).err(),
                 "lang" => languages(value).map(|wanted| query.languages = wanted).err(),
                 _ => Some("unknown field".to_owned()),
             };
@@ -38,6 +38,9 @@ impl BatchQuery {
         if faults.is_empty() { Ok(query) } else { Err(invalid(faults)) }
     }
 }
+
+/// Those that speak JSON in other languages do not all have greater whole numbers.
+const MOST_PLACES: u64 = i64::MAX as u64;
 
 fn invalid(faults: Vec<String>) -> Error {
     Error::invalid("The request is not valid", faults)
@@ -53,7 +56,7 @@ fn whole(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, St
         _ => None,
     };
     number.filter(|number| bounds.contains(number)).ok_or_else(|| match bounds.into_inner() {
-        (least, u64::MAX) => format!("must be a whole number, {least} or more"),
+        (least, MOST_PLACES) => format!("must be a whole number, {least} or more"),
         (least, most) => format!("must be a whole number from {least} to {most}"),
     })
 }

@@ -25,6 +25,9 @@ impl Selection {
     }
 }
 
+/// Those that speak JSON in other languages do not all have greater whole numbers.
+const MOST: u64 = i64::MAX as u64;
+
 /// Collects faults on its way through the body.
 #[derive(Default)]
 struct Reader {
@@ -91,7 +94,7 @@ impl Reader {
         let Some(fields) = self.object(value, path, &[low, high]) else { return (None, None) };
         let mut whole = |name: &str| {
             let number = fields.get(name)?;
-            let number = number.as_u64().filter(|number| *number >= least);
+            let number = number.as_u64().filter(|number| (least..=MOST).contains(number));
             let must = format!("must be a whole number, {least} or more");
             number.or_else(|| self.fault(&format!("{path}.{name}"), &must))
         };

@@ -326,6 +326,10 @@ fn bodies_are_read_and_every_fault_is_named() {
         (json!({"concurrency": 2.5}), vec!["concurrency: must be a whole number from 1 to 20"]),
         (json!({"concurrency": "many"}), vec!["concurrency: must be a whole number from 1 to 20"]),
         (json!({"from": 0}), vec!["from: must be a whole number, 1 or more"]),
+        (
+            json!({"to": 9_223_372_036_854_775_808_u64}),
+            vec!["to: must be a whole number, 1 or more"],
+        ),
         (json!({"from": 5, "to": 4}), vec!["from: is greater than to"]),
         (json!({"lang": 5}), vec!["lang: must be a language code, or several separated by commas"]),
         (

@@ -18,6 +18,10 @@ fn every_fault_is_named() {
             vec!["filter.views: min is greater than max"],
         ),
         (json!({"range": {"start": 0}}), vec!["range.start: must be a whole number, 1 or more"]),
+        (
+            json!({"range": {"end": 9_223_372_036_854_775_808_u64}}),
+            vec!["range.end: must be a whole number, 1 or more"],
+        ),
         (json!({"range": {"start": 3, "end": 2}}), vec!["range: start is greater than end"]),
         (
             json!({"filter": {"duration": {"min": -1}}}),

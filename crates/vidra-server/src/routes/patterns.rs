@@ -1,0 +1,70 @@
+//! What callers may write, as patterns of the OpenAPI document.
+//!
+//! They are for tools that make or check requests. Of URLs they hold the forms that the platform itself
+//! writes; the service also reads odder ones (`HTTP://YOUTUBE.COM:80/…`). All that a pattern allows is
+//! accepted.
+
+/// The most characters of an identifier, URL around it included.
+pub(super) const LONGEST_ID: usize = 2048;
+
+const VIDEO: &str = "[A-Za-z0-9_-]{11}";
+const PLAYLIST: &str = "[A-Za-z0-9_-]{2,64}";
+const COMMENT: &str = r"[A-Za-z0-9_-]{2,128}(\.[A-Za-z0-9_-]{2,128})?";
+const CHANNEL: &str = "UC[A-Za-z0-9_-]{22}";
+const HANDLE: &str = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,29}";
+const LANGUAGE: &str = "[A-Za-z0-9_-]{2,20}";
+
+const SITE: &str = r"(https?://)?((www|m|music)\.)?youtube\.com/";
+const SHORT: &str = r"(https?://)?youtu\.be/";
+/// Parameters of a URL before and after the one that counts.
+const BEFORE: &str = "((app|feature|index|pp|si|t)=[A-Za-z0-9._~%+-]*&)*";
+const AFTER: &str = "(&[A-Za-z0-9._~%&=+-]*)?";
+const QUERY: &str = r"(\?[A-Za-z0-9._~%&=+-]*)?";
+
+/// The pattern of the identifier in a path, by the path.
+pub(super) fn of_path(path: &str) -> Option<String> {
+    let (_, rest) = path.split_once("/api/")?;
+    let (kind, _) = rest.split_once("/{")?;
+    let forms = match kind {
+        "video" | "comments" | "transcript" => video(),
+        "playlist" => {
+            let watched = format!("{SITE}(playlist|watch)\\?({BEFORE}v={VIDEO}&)?{BEFORE}");
+            format!("{PLAYLIST}|({watched}|{SHORT}{VIDEO}\\?{BEFORE})list={PLAYLIST}{AFTER}")
+        }
+        "channel" => format!(
+            "{CHANNEL}|@?{HANDLE}|{SITE}(channel/{CHANNEL}|@{HANDLE}|(c|user)/{HANDLE}){QUERY}"
+        ),
+        "comment-replies" => {
+            format!("{COMMENT}|{SITE}watch\\?{BEFORE}v={VIDEO}&{BEFORE}lc={COMMENT}{AFTER}")
+        }
+        _ => return None,
+    };
+    Some(format!("^({forms})$"))
+}
+
+/// The pattern of a parameter of the query. One that is empty is as if it were not given, but for
+/// numbers and words of which there is a choice.
+pub(super) fn of_query(path: &str, name: &str) -> Option<String> {
+    Some(match (path, name) {
+        // Not how many: written out five hundred times it is more than some readers take.
+        ("/api/videos", "ids") => format!("^({0})(, *({0}))*$", video()),
+        ("/api/video-categories", "ids") => "^([0-9]{1,9}(, *[0-9]{1,9}){0,49})?$".to_owned(),
+        (_, "lang") => languages(),
+        (_, "hl" | "translate") => format!("^({LANGUAGE})?$"),
+        (_, "region") => "^([A-Za-z]{2})?$".to_owned(),
+        (_, "search") => r"^[^\u0000-\u001F\u007F-\u009F]*$".to_owned(),
+        (_, "format") => "^(json|srt|vtt|txt)?$".to_owned(),
+        (_, "download") => "^[01]?$".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Up to ten languages, or none.
+pub(super) fn languages() -> String {
+    format!("^({LANGUAGE}(, *{LANGUAGE}){{0,9}})?$")
+}
+
+fn video() -> String {
+    let watched = format!("watch\\?(({BEFORE}list={PLAYLIST}&)?{BEFORE})v={VIDEO}{AFTER}");
+    format!("{VIDEO}|{SITE}({watched}|(shorts|live|embed)/{VIDEO}{QUERY})|{SHORT}{VIDEO}{QUERY}")
+}
