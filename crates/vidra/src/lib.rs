@@ -60,6 +60,7 @@ pub mod thumbnail;
 pub mod transcript;
 pub mod upstream;
 pub mod video;
+mod whole;
 
 pub use ask::Ask;
 pub use batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript};

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{BatchQuery, MOST_AT_ONCE};
 use crate::error::{Error, Result};
 use crate::transcript::choice::Languages;
+use crate::whole::{self, MOST};
 
 impl BatchQuery {
     /// Reads `{"concurrency", "from", "to", "lang"}`, all optional; numbers may come as strings.
@@ -22,11 +23,11 @@ impl BatchQuery {
         let mut query = Self::default();
         for (name, value) in fields {
             let fault = match name.as_str() {
-                "concurrency" => whole(value, 1..=MOST_AT_ONCE as u64)
+                "concurrency" => number(value, 1..=MOST_AT_ONCE as u64)
                     .map(|number| query.concurrency = number as usize)
                     .err(),
-                "from" => whole(value, 1..=MOST_PLACES).map(|place| query.from = Some(place)).err(),
-                "to" => whole(value, 1..=MOST_PLACES).map(|place| query.to = Some(place)).err(),
+                "from" => number(value, 1..=MOST).map(|place| query.from = Some(place)).err(),
+                "to" => number(value, 1..=MOST).map(|place| query.to = Some(place)).err(),
                 "lang" => languages(value).map(|wanted| query.languages = wanted).err(),
                 _ => Some("unknown field".to_owned()),
             };
@@ -39,31 +40,23 @@ impl BatchQuery {
     }
 }
 
-/// Those that speak JSON in other languages do not all have greater whole numbers.
-const MOST_PLACES: u64 = i64::MAX as u64;
-
 fn invalid(faults: Vec<String>) -> Error {
     Error::invalid("The request is not valid", faults)
 }
 
 /// A whole number, also one that is written as a string or as `3.0`.
-fn whole(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
+fn number(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
     let number = match value {
-        Value::Number(number) => number.as_u64().or_else(|| from_float(number.as_f64()?)),
+        Value::Number(number) => whole::whole(number),
         Value::String(text) if text.trim().bytes().all(|byte| byte.is_ascii_digit()) => {
             text.trim().parse().ok()
         }
         _ => None,
     };
     number.filter(|number| bounds.contains(number)).ok_or_else(|| match bounds.into_inner() {
-        (least, MOST_PLACES) => format!("must be a whole number, {least} or more"),
+        (least, MOST) => format!("must be a whole number, {least} or more"),
         (least, most) => format!("must be a whole number from {least} to {most}"),
     })
-}
-
-fn from_float(number: f64) -> Option<u64> {
-    let is_whole = number.fract() == 0.0 && (0.0..=9e15).contains(&number);
-    is_whole.then_some(number as u64)
 }
 
 fn languages(value: &Value) -> Result<Languages, String> {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Bounds, Filter, Places, Selection, Sort, SortField, SortOrder};
 use crate::error::{Error, Result};
+use crate::whole;
 
 impl Selection {
     /// Reads `{"filter": …, "sort": …, "range": …}`, all optional. An error has one line per fault.
@@ -24,9 +25,6 @@ impl Selection {
         }
     }
 }
-
-/// Those that speak JSON in other languages do not all have greater whole numbers.
-const MOST: u64 = i64::MAX as u64;
 
 /// Collects faults on its way through the body.
 #[derive(Default)]
@@ -94,7 +92,8 @@ impl Reader {
         let Some(fields) = self.object(value, path, &[low, high]) else { return (None, None) };
         let mut whole = |name: &str| {
             let number = fields.get(name)?;
-            let number = number.as_u64().filter(|number| (least..=MOST).contains(number));
+            let number =
+                number.as_number().and_then(whole::whole).filter(|number| *number >= least);
             let must = format!("must be a whole number, {least} or more");
             number.or_else(|| self.fault(&format!("{path}.{name}"), &must))
         };

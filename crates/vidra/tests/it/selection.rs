@@ -11,6 +11,13 @@ fn read(body: &Value) -> Selection {
 }
 
 #[test]
+fn a_whole_number_may_be_written_as_a_float() {
+    let floats = json!({"filter": {"views": {"max": 487.0}}, "range": {"start": 2.0}});
+    let plain = json!({"filter": {"views": {"max": 487}}, "range": {"start": 2}});
+    assert_eq!(read(&floats), read(&plain));
+}
+
+#[test]
 fn every_fault_is_named() {
     let table = [
         (
