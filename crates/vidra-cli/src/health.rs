@@ -19,11 +19,15 @@ pub(crate) struct HealthArgs {
     /// The address that the service listens on
     #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
+
+    /// The address for the operator, asked in its place where there is one: it is never encrypted
+    #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS")]
+    pub(crate) admin_listen: Option<SocketAddr>,
 }
 
 /// Asks `/readyz`. `Err` says why the service is not ready.
 pub(crate) fn check(args: &HealthArgs) -> Result<(), String> {
-    let address = reachable(args.listen);
+    let address = reachable(args.admin_listen.unwrap_or(args.listen));
     match status(address) {
         Ok(200) => Ok(()),
         Ok(status) => Err(format!("{address} answered {status}")),

@@ -22,6 +22,10 @@ fn a_service_that_takes_requests_is_healthy_and_one_that_is_gone_is_not() {
     // As in a container: it listens on all addresses and is asked on one of them.
     let everywhere = format!("0.0.0.0:{}", service.address.port());
     assert_eq!(check(&mut vidra(folder.path()), &everywhere), (Some(0), String::new()));
+    // The operator's side is asked where there is one: the other may want TLS.
+    let mut both = vidra(folder.path());
+    both.env("VIDRA_ADMIN_LISTEN", &address);
+    assert_eq!(check(&mut both, "127.0.0.1:1"), (Some(0), String::new()));
     service.kill();
     let (code, why) = check(&mut vidra(folder.path()), &address);
     assert!(code == Some(1) && why.contains(&address), "{why}");
