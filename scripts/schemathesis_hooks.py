@@ -57,6 +57,12 @@ def map_case(context, case):
     return case
 
 
+@schemathesis.hook
+def before_add_examples(context, examples):
+    """Examples are made without asking the hooks above."""
+    examples[:] = [map_case(context, case) for case in examples if filter_case(context, case)]
+
+
 @functools.cache
 def regions():
     with urllib.request.urlopen(os.environ["VIDRA_URL"] + "/api/i18n/regions") as answer:
