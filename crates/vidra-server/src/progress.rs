@@ -122,6 +122,30 @@ pub(crate) struct Waiting {
     waiting: f64,
 }
 
+/// A server-sent event.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation: `Message` writes them")]
+pub(crate) struct BatchEventText {
+    /// What kind of line it carries.
+    event: EventName,
+    /// The events of a stream, counted from 1.
+    #[schema(pattern = "^[1-9][0-9]*$", example = "1")]
+    id: String,
+    /// A `BatchLine` as JSON.
+    #[schema(content_media_type = "application/json")]
+    data: String,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "documentation: `Message` writes them")]
+pub(crate) enum EventName {
+    Result,
+    Waiting,
+    Summary,
+    Error,
+}
+
 /// A line of a stream, or the `data` of an event.
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]

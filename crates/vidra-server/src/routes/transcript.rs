@@ -16,7 +16,7 @@ use super::patterns;
 use crate::drain::Drain;
 use crate::extract::{Id, JsonBody, Query, accepted};
 use crate::problem::{AskErrors, BatchErrors, BodyErrors, Problem, TranscriptErrors};
-use crate::progress::{self, BatchLine, Form};
+use crate::progress::{self, BatchEventText, BatchLine, Form};
 use crate::ready::Kept;
 use crate::reply::{KeptAnswer, Reply, kept};
 
@@ -144,7 +144,7 @@ pub(super) struct PlaylistTranscripts {
         (status = 200, description = "The results", content(
             (PlaylistTranscripts = "application/json"),
             (BatchLine = "application/x-ndjson"),
-            (BatchLine = "text/event-stream")
+            (BatchEventText = "text/event-stream")
         )),
         AskErrors, BodyErrors, BatchErrors
     )

@@ -276,10 +276,16 @@ async fn errors_of_transcripts_are_told_in_their_own_words() {
 fn the_lines_of_a_stream_have_a_shape() {
     let document = document();
     let success = document.pointer("/paths/~1api~1playlist~1{id}~1transcript/post/responses/200");
-    for form in ["application/x-ndjson", "text/event-stream"] {
+    for (form, shape) in
+        [("application/x-ndjson", "BatchLine"), ("text/event-stream", "BatchEventText")]
+    {
         let schema = &success.unwrap()["content"][form]["schema"]["$ref"];
-        assert_eq!(schema, "#/components/schemas/BatchLine", "{form}");
+        assert_eq!(schema, &format!("#/components/schemas/{shape}"), "{form}");
     }
+    // Tools take an event apart before they look at it.
+    let event = &document["components"]["schemas"]["BatchEventText"];
+    assert_eq!(event["required"], json!(["event", "id", "data"]));
+    assert_eq!(event["properties"]["data"]["contentMediaType"], "application/json");
     let line = &document["components"]["schemas"]["BatchLine"];
     assert_eq!(line["oneOf"].as_array().map(Vec::len), Some(4), "{line}");
     for name in ["ETag", "X-Quota-Cost"] {
