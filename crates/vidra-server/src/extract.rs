@@ -92,12 +92,14 @@ impl Query {
     /// The entries of a list: separated by commas, or the parameter given more than once.
     pub(crate) fn list(&self, name: &str) -> Vec<&str> {
         let values = self.pairs.iter().filter(|(key, _)| key == name);
-        let entries = values.flat_map(|(_, value)| value.split(',')).map(str::trim);
+        let entries = values.flat_map(|(_, value)| value.split(','));
+        let entries = entries.map(|entry| entry.trim_matches(' '));
         entries.filter(|entry| !entry.is_empty()).collect()
     }
 
+    /// Spaces around it do not count; other white space is nothing that people type into a query.
     fn given(&self, name: &str) -> Option<&str> {
-        self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim())
+        self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim_matches(' '))
     }
 
     /// A whole number within bounds.

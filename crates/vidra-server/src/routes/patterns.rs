@@ -42,26 +42,26 @@ pub(super) fn of_path(path: &str) -> Option<String> {
     Some(format!("^({forms})$"))
 }
 
-/// The pattern of a parameter of the query. One that is empty is as if it were not given, but for
+/// The pattern of a parameter of the query. Spaces around it do not count, and one that is empty is as if it were not given, but for
 /// numbers and words of which there is a choice.
 pub(super) fn of_query(path: &str, name: &str) -> Option<String> {
     Some(match (path, name) {
         // Not how many: written out five hundred times it is more than some readers take.
-        ("/api/videos", "ids") => format!("^({0})(, *({0}))*$", video()),
-        ("/api/video-categories", "ids") => "^([0-9]{1,9}(, *[0-9]{1,9}){0,49})?$".to_owned(),
+        ("/api/videos", "ids") => format!("^ *({0})( *, *({0}))* *$", video()),
+        ("/api/video-categories", "ids") => "^ *([0-9]{1,9}( *, *[0-9]{1,9}){0,49})? *$".to_owned(),
         (_, "lang") => languages(),
-        (_, "hl" | "translate") => format!("^({LANGUAGE})?$"),
-        (_, "region") => "^([A-Za-z]{2})?$".to_owned(),
+        (_, "hl" | "translate") => format!("^ *({LANGUAGE})? *$"),
+        (_, "region") => "^ *([A-Za-z]{2})? *$".to_owned(),
         (_, "search") => r"^[^\u0000-\u001F\u007F-\u009F]*$".to_owned(),
-        (_, "format") => "^(json|srt|vtt|txt)?$".to_owned(),
-        (_, "download") => "^[01]?$".to_owned(),
+        (_, "format") => "^ *(json|srt|vtt|txt)? *$".to_owned(),
+        (_, "download") => "^ *[01]? *$".to_owned(),
         _ => return None,
     })
 }
 
 /// Up to ten languages, or none.
 pub(super) fn languages() -> String {
-    format!("^({LANGUAGE}(, *{LANGUAGE}){{0,9}})?$")
+    format!("^ *({LANGUAGE}( *, *{LANGUAGE}){{0,9}})? *$")
 }
 
 fn video() -> String {

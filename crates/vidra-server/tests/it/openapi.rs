@@ -373,7 +373,12 @@ async fn patterns_allow_what_is_accepted() {
             &["x", "1234567890", "10;22"],
         ),
         ("/api/transcript/{id}", "lang", &["", "en", "pt_BR", "de, en"], &["e", "de;en", &eleven]),
-        ("/api/i18n/regions", "hl", &["", "en", "zh-Hans"], &["x", "e n", "a_code_of_21_letters_"]),
+        (
+            "/api/i18n/regions",
+            "hl",
+            &["", " ", "en ", "zh-Hans"],
+            &["x", "e n", "\r", "en\n", "a_code_of_21_letters_"],
+        ),
     ];
     for (path, name, allowed, refused) in table {
         let parameters = &document["paths"][path]["get"]["parameters"];
