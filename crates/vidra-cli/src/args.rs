@@ -179,6 +179,19 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_BATCH_TIMEOUT", value_name = "TIME", default_value = "60m", value_parser = seconds)]
     pub(crate) batch_timeout: Duration,
 
+    /// How many answers that are not known may be asked for together; beyond that it is 503
+    #[arg(long, env = "VIDRA_MAX_MISSES", value_name = "COUNT", default_value_t = 1_000, value_parser = at_least_one)]
+    pub(crate) max_misses: usize,
+
+    /// How many playlists may be transcribed together; beyond that it is 503
+    #[arg(long, env = "VIDRA_MAX_BATCHES", value_name = "COUNT", default_value_t = 32, value_parser = at_least_one)]
+    pub(crate) max_batches: usize,
+
+    /// How long the platform is left alone once it fails again and again, as much longer with each time
+    /// in a row; without a unit seconds [default: 30s at the platform's own address, 1s elsewhere]
+    #[arg(long, env = "VIDRA_BREAKER_PAUSE", value_name = "TIME", value_parser = seconds)]
+    pub(crate) breaker_pause: Option<Duration>,
+
     #[command(flatten)]
     pub(crate) cache: CacheArgs,
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::FalseyValueParser;
-use tokio::signal::unix::{SignalKind, signal};
 use vidra_server::gate::{
     AllowedHost, KeyFile, Keys, Origin, Rate, Rules, SpentFile, TrustedProxy,
 };
@@ -132,23 +131,27 @@ impl Callers {
         Ok(Self { rules: args.rules(listen, keys)?, running })
     }
 
-    /// From here on SIGHUP reads the keys anew, and what is spent is kept. Needs a runtime.
-    pub(crate) fn watch(&self) -> Result<(), String> {
-        let Some(running) = self.running.clone() else { return Ok(()) };
-        let mut hangup = signal(SignalKind::hangup())
-            .map_err(|error| format!("cannot listen for signals: {error}"))?;
+    /// From here on what is spent is kept. Needs a runtime.
+    pub(crate) fn watch(&self) {
+        let Some(running) = self.running.clone() else { return };
         let mut save = tokio::time::interval(SAVE_EVERY);
         tokio::spawn(async move {
             loop {
+                save.tick().await;
                 let at_work = running.clone();
-                let work: fn(Running) = tokio::select! {
-                    _ = hangup.recv() => |running| running.reload(),
-                    _ = save.tick() => |running| running.save(),
-                };
-                let _ = tokio::task::spawn_blocking(move || work(at_work)).await;
+                let _ = tokio::task::spawn_blocking(move || at_work.save()).await;
             }
         });
-        Ok(())
+    }
+
+    /// What reads the keys anew.
+    pub(crate) fn reload(&self) -> impl Fn() + Send + Sync + use<> {
+        let running = self.running.clone();
+        move || {
+            if let Some(running) = &running {
+                running.reload();
+            }
+        }
     }
 
     /// Keeps what was spent last.

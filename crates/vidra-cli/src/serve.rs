@@ -42,7 +42,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let runtime =
         tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
-        callers.watch()?;
+        callers.watch();
+        Signals::on_hangup(reload(&callers, &serving, args))?;
         let admin = match args.admin_listen {
             Some(address) => Some(listen(address).await?),
             None => None,
@@ -98,6 +99,26 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     // Work on a blocking thread that hangs must not keep the process alive either.
     runtime.shutdown_timeout(Duration::from_millis(500));
     Ok(())
+}
+
+/// Reads anew what may have changed: keys of callers, certificates.
+fn reload(
+    callers: &Callers,
+    serving: &Serving,
+    args: &ServeArgs,
+) -> impl Fn() + Send + Sync + use<> {
+    let reload_keys = callers.reload();
+    let files = args.tls_cert.clone().zip(args.tls_key.clone());
+    let (tls, http2) = (serving.tls.clone().zip(files), args.http2);
+    move || {
+        tracing::info!("reading files anew");
+        reload_keys();
+        if let Some((tls, (certificates, key))) = &tls
+            && let Err(why) = tls.renew(certificates, key, http2)
+        {
+            tracing::error!("the certificate stays as it was: {why}");
+        }
+    }
 }
 
 /// How the service is put on its socket.
@@ -171,9 +192,14 @@ fn settings(args: &ServeArgs) -> Result<vidra::Builder, String> {
         .deadline(args.request_timeout)
         .batch_deadline(args.batch_timeout)
         .pacing(pacing(args))
+        .most_misses(args.max_misses)
+        .most_batches(args.max_batches)
         .search(!args.no_search);
     if let Some(pause) = args.block_pause {
         builder = builder.block_pause(pause);
+    }
+    if let Some(pause) = args.breaker_pause {
+        builder = builder.breaker_pause(pause);
     }
     let builder = args.cache.behind(builder)?;
     match &args.clients_file {

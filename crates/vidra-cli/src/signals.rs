@@ -1,8 +1,10 @@
 //! SIGTERM and Ctrl-C: the first asks the service to finish what is under way, the second to leave it.
+//! SIGHUP: files are to be read anew.
 
 use std::future::Future;
+use std::sync::Arc;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 /// How often the process has been told to stop. Clones share the count.
@@ -12,8 +14,6 @@ pub(crate) struct Signals(watch::Receiver<u32>);
 impl Signals {
     /// Begins to listen.
     pub(crate) fn listen() -> Result<Self, String> {
-        let listen =
-            |kind| signal(kind).map_err(|error| format!("cannot listen for signals: {error}"));
         let (mut terminate, mut interrupt) =
             (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
         let (count, signals) = watch::channel(0);
@@ -27,6 +27,19 @@ impl Signals {
             }
         });
         Ok(Self(signals))
+    }
+
+    /// Does `work` at each SIGHUP, on a thread where it may wait for files.
+    pub(crate) fn on_hangup(work: impl Fn() + Send + Sync + 'static) -> Result<(), String> {
+        let mut hangup = listen(SignalKind::hangup())?;
+        let work = Arc::new(work);
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                let work = Arc::clone(&work);
+                let _ = tokio::task::spawn_blocking(move || work()).await;
+            }
+        });
+        Ok(())
     }
 
     /// Resolves at the first signal.
@@ -43,4 +56,8 @@ impl Signals {
         // The sender lives as long as the runtime.
         let _ = self.0.wait_for(|signals| *signals >= count).await;
     }
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, String> {
+    signal(kind).map_err(|error| format!("cannot listen for signals: {error}"))
 }

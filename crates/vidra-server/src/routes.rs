@@ -38,6 +38,7 @@ pub(crate) type Document = Arc<openapi::OpenApi>;
             `{\"error\": {\"code\", \"message\", \"details\"}}`; a wrong method is 405 with `Allow`. \
             An `X-Request-Id` of up to 128 plain characters is returned as it was sent; without one every \
             answer has a new one. It is in the service's log. \
+            `X-Request-Timeout` (`2`, `2.5s`, `300ms`) says how long a caller will wait; then it is 504. \
             Where the operator asks for keys, every request but those for health and this document needs one. \
             Where there is a limit, `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` tell how \
             many requests may come at once, how many are left, and in how many seconds all are there again."
