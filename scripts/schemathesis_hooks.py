@@ -48,11 +48,11 @@ def map_case(context, case):
     # Categories are asked for by region or by id, and which regions there are only the platform knows.
     if case.operation.path == "/api/video-categories":
         query = case.query or {}
-        if query.get("region") and query.get("ids"):
+        # Spaces around them do not count.
+        region, ids = (str(query.get(name) or "").strip(" ") for name in ("region", "ids"))
+        if region and ids:
             del query["ids"]
-        region = query.get("region")
-        is_code = isinstance(region, str) and re.fullmatch("[A-Za-z]{2}", region)
-        if is_code and region.upper() not in regions():
+        if re.fullmatch("[A-Za-z]{2}", region) and region.upper() not in regions():
             query["region"] = "US"
     if case.operation.path == "/api/playlist/{id}/transcript":
         # Streams are asked for by a header that OpenAPI leaves to the client. By length, so that a case
