@@ -114,7 +114,7 @@ async fn filter_then_sort_then_slice() {
 
     assert_eq!(select(json!({"range": {"start": 501}})).playlist.videos, []);
     assert_eq!(select(json!({"range": {"start": 499, "end": 9_999_999}})).playlist.video_count, 2);
-    assert_eq!(select(json!({"range": {"end": u64::MAX}})).playlist.video_count, 500);
+    assert_eq!(select(json!({"range": {"end": i64::MAX}})).playlist.video_count, 500);
 }
 
 #[tokio::test]
