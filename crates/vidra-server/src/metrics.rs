@@ -7,6 +7,7 @@ mod histogram;
 pub(crate) mod page;
 mod process;
 mod text;
+mod upstream;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -61,7 +62,7 @@ const OTHER: &str = "other";
 
 /// How many series of routes, methods and statuses there may be. A service sees a hundred; who tries
 /// every combination shall not fill the memory of whoever keeps them.
-const MOST_COUNTS: usize = 250;
+const MOST_COUNTS: usize = 200;
 
 impl Metrics {
     /// For routes with these templates.

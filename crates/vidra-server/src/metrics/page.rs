@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use vidra::{CacheReport, Quota, Vidra};
 
 use super::text::{self, Kind, Page};
-use super::{METHODS, Metrics, OTHER, STATUSES, process};
+use super::{METHODS, Metrics, OTHER, STATUSES, process, upstream};
 use crate::drain::Drain;
 use crate::ready::Shelf;
 
@@ -35,6 +35,7 @@ impl Inside {
         if let Ok(report) = cache {
             self.write_cache(&mut page, &report);
         }
+        upstream::write(&mut page, &vidra.upstream_report());
         if let Ok(Ok(quota)) = quota {
             write_quota(&mut page, &quota);
         }
@@ -66,6 +67,11 @@ impl Inside {
         for (tier, usage) in &tiers {
             entries.sample(&[("tier", tier)], usage.entries);
         }
+        let help = "The greatest age of an answer that was lately sent although it was not fresh.";
+        let age = report.oldest_stale.as_secs_f64();
+        page.one("vidra_stale_age_seconds", Kind::Gauge, help, age);
+        let help = "Renewals that have failed one after the other.";
+        page.one("vidra_renewal_failures_in_a_row", Kind::Gauge, help, report.renewal_failures);
     }
 }
 

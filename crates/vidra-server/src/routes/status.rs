@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vidra::cache::store::Usage;
 use vidra::upstream::quota::BucketUse;
-use vidra::{Addresses, Bucket, Counts, Quota, Resource, Vidra};
+use vidra::{Addresses, Bucket, Counts, Quota, Resource, Standing, Vidra};
 
 use crate::drain::{Drain, STOPPING};
 use crate::gate::Caller;
@@ -213,6 +213,7 @@ pub(super) async fn get_readiness(
     ];
     let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so);
     let degraded = degraded.map(|(_, what)| what.to_owned()).chain(lost(vidra.addresses()));
+    let degraded = degraded.chain(left_alone(vidra.upstream_report().breakers));
     Ok(Reply(Health { status: "ready", degraded: degraded.collect() }))
 }
 
@@ -226,6 +227,15 @@ fn lost(Addresses { all, blocked, unreachable }: Addresses) -> impl Iterator<Ite
             1 => format!("transcripts: the address is {what}"),
             _ => format!("transcripts: {count} of {all} addresses {are} {what}"),
         }
+    })
+}
+
+/// What fails again and again, so that it is not asked for a while.
+fn left_alone(breakers: Vec<(String, Standing)>) -> impl Iterator<Item = String> {
+    let open = breakers.into_iter().filter(|(_, standing)| *standing != Standing::Closed);
+    open.map(|(domain, standing)| match standing {
+        Standing::HalfOpen => format!("{domain}: failed; whether it still does is being found out"),
+        _ => format!("{domain}: fails, and is left alone for a while"),
     })
 }
 

@@ -11,7 +11,7 @@ use vidra_server::Config;
 use vidra_sim::{Action, Endpoint, Fault};
 
 use crate::app::{PEER, TestApp};
-use scrape::{Scrape, scrape};
+use scrape::{Labels, Scrape, scrape};
 
 const VIDEO: &str = "/api/video/quirkNoLike";
 
@@ -60,6 +60,14 @@ async fn counts_are_what_was_asked_by_route_method_and_status() {
     };
     // The two that were ready, the one by its URL, and the one that was asked for with HEAD.
     assert_eq!((video("hit"), video("miss"), video("stale")), (4.0, 3.0, 0.0));
+    let called = |endpoint, outcome| {
+        let labels = [("endpoint", endpoint), ("outcome", outcome)];
+        told.value("vidra_upstream_calls_total", &labels)
+    };
+    assert_eq!((called("videos", "ok"), called("player", "ok")), (3.0, 1.0));
+    assert_eq!(told.sum("vidra_upstream_calls_total"), 4.0);
+    assert_eq!(told.sum("vidra_upstream_call_duration_seconds_count"), 4.0);
+    assert_eq!(told.value("vidra_egress_blocked", &[("egress", "1")]), 1.0, "the wall for bots");
     assert_eq!(told.value("vidra_quota_used", &[("bucket", "default")]), 3.0);
     assert_eq!(told.value("vidra_quota_limit", &[("bucket", "search")]), 100.0);
     assert_eq!(told.value("vidra_cache_entries", &[("tier", "memory")]), 3.0);
@@ -115,6 +123,46 @@ async fn a_request_whose_caller_left_is_counted_as_499() {
     assert_eq!(told.value("vidra_requests_in_flight", &[]), 1.0, "the scrape alone");
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_outage_is_told_by_breakers_and_by_the_age_of_what_is_sent() {
+    let app = TestApp::new();
+    app.get(VIDEO).await;
+    let healthy = scrape(&app).await;
+    for domain in ["data-api", "search", "egress-1"] {
+        let is_told = |(name, labels, _): &(String, Labels, f64)| {
+            name == "vidra_breaker_state" && labels["domain"] == domain
+        };
+        assert!(healthy.samples.iter().any(is_told), "{domain}");
+    }
+    assert_eq!(healthy.sum("vidra_breaker_state"), 0.0);
+    app.sim.inject(Fault::on(Endpoint::Videos, Action::status(503)));
+    for number in 0..5 {
+        app.get(&format!("/api/video/________{number:03}")).await.problem(502);
+    }
+    tokio::time::advance(Duration::from_secs(20 * 60)).await;
+    assert_eq!(app.get(VIDEO).await.header("x-cache"), Some("stale"));
+    let told = scrape(&app).await;
+    assert!(told.value("vidra_breaker_state", &[("domain", "data-api")]) > 0.0);
+    assert_eq!(told.value("vidra_breaker_state", &[("domain", "search")]), 0.0);
+    let calls = [("endpoint", "videos"), ("outcome", "failed")];
+    assert!(told.value("vidra_upstream_calls_total", &calls) >= 5.0);
+    assert!(told.value("vidra_stale_age_seconds", &[]) >= 1_200.0);
+    let ready = app.get("/readyz").await;
+    assert!(ready.status == 200 && ready.text.contains("\"data-api: fail"), "{}", ready.text);
+}
+
+#[tokio::test]
+async fn transcripts_of_playlists_are_counted_by_what_became_of_them() {
+    let app = TestApp::new();
+    let got = app.post("/api/playlist/PLquirkMixed/transcript", "{}").await.json();
+    let told = scrape(&app).await;
+    for (status, field) in [("success", "succeeded"), ("failed", "failed")] {
+        let entries = told.value("vidra_batch_entries_total", &[("status", status)]);
+        assert_eq!(Some(entries), got[field].as_f64(), "{got}");
+    }
+    assert_eq!(told.value("vidra_batches_under_way", &[]), 0.0);
+}
+
 #[tokio::test]
 async fn nothing_that_a_caller_sends_makes_more_series() {
     let app = TestApp::new();
@@ -158,7 +206,7 @@ async fn metrics_apart_are_for_the_admin_side_alone() {
     public.method(Method::POST, "/metrics").await.problem(404);
     let document = public.get("/openapi.json").await.json();
     assert!(document["paths"].get("/metrics").is_none(), "what is not there is not told of");
-    let admin = TestApp { sim: public.sim.clone(), app: public.app.admin(true) };
+    let admin = TestApp { sim: public.sim.clone(), app: public.app.admin(false) };
     let told = scrape(&admin).await;
     let labels = [("route", "/api/video/{id}"), ("method", "GET"), ("status", "200")];
     assert_eq!(told.value("vidra_requests_total", &labels), 1.0, "those of the public side");
