@@ -41,7 +41,11 @@ fn is_good(id: &[u8]) -> bool {
 fn new() -> HeaderValue {
     let id = MADE.with_borrow_mut(|made| {
         if made.is_empty() {
-            *made = (0..AT_A_TIME).flat_map(|_| hex(fastrand::u64(..))).collect();
+            let mut digits = Vec::with_capacity(AT_A_TIME * DIGITS);
+            for _ in 0..AT_A_TIME {
+                digits.extend_from_slice(&hex(fastrand::u64(..)));
+            }
+            *made = digits.into();
         }
         made.split_to(DIGITS)
     });
