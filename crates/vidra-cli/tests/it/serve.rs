@@ -361,6 +361,28 @@ fn what_cannot_work_is_said_in_one_line_and_exits_with_2() {
 }
 
 #[test]
+fn a_hangup_reads_files_anew_and_ends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    plain.log_until("reading files anew", "-HUP");
+    assert_eq!(plain.get("/healthz").0, 200);
+
+    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    fs::write(&certificate, issued.cert.pem()).unwrap();
+    fs::write(&key, issued.signing_key.serialize_pem()).unwrap();
+    let mut command = vidra(folder.path());
+    command.env("VIDRA_DEMO", "1").env("VIDRA_TLS_CERT", &certificate).env("VIDRA_TLS_KEY", &key);
+    let encrypted = Service::start(&mut command);
+    fs::write(&certificate, "nonsense").unwrap();
+    let seen = encrypted.log_until("the certificate stays as it was", "-HUP");
+    assert!(seen.contains("cert.pem"), "{seen}");
+    assert_eq!(encrypted.stop().0, Some(0));
+    let (code, error) = refused(&mut command);
+    assert!(code == Some(2) && error.contains("TLS: ") && error.contains("cert.pem"), "{error}");
+}
+
+#[test]
 fn the_readme_tells_of_every_flag() {
     let help =
         Command::new(env!("CARGO_BIN_EXE_vidra")).args(["serve", "--help"]).output().unwrap();

@@ -5,6 +5,7 @@ mod answers;
 mod app;
 mod cache;
 mod connections;
+mod deadlines;
 mod drain;
 mod errors;
 mod gate;
