@@ -35,9 +35,9 @@ const SETTLE: Duration = Duration::from_secs(2);
 
 /// Runs the service until it is told to stop.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
-    let serving = serving(args)?;
     let state_dir = state_dir(args);
     let callers = Callers::open(&args.callers, args.listen, state_dir.as_deref())?;
+    let serving = serving(args, &callers)?;
     let vidra = if args.demo { demo_client(args)? } else { client(args)? };
     let runtime =
         tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
@@ -122,7 +122,7 @@ fn reload(
 }
 
 /// How the service is put on its socket.
-fn serving(args: &ServeArgs) -> Result<Serving, String> {
+fn serving(args: &ServeArgs, callers: &Callers) -> Result<Serving, String> {
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificates), Some(key)) => Some(
             Tls::from_files(certificates, key, args.http2).map_err(|why| format!("TLS: {why}"))?,
@@ -133,6 +133,7 @@ fn serving(args: &ServeArgs) -> Result<Serving, String> {
         idle_timeout: args.idle_timeout,
         connections: files::connections(args.max_connections),
         connections_per_address: args.max_connections_per_address,
+        trusted_proxies: callers.rules.trusted_proxies.clone(),
         http2: args.http2,
         drain_delay: args.drain_delay,
         ..Limits::default()

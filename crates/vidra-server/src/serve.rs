@@ -66,9 +66,9 @@ pub async fn serve(
 ) {
     let delay = serving.limits.drain_delay;
     let slots = Arc::new(Slots::new(&serving.limits));
-    let entrance = Entrance { listener, app: app.clone(), serving: Arc::new(serving), slots };
+    let entrance = Entrance { app: app.clone(), serving: Arc::new(serving), slots };
     let older = GracefulShutdown::new();
-    entrance.take_in_until(stop, &older).await;
+    entrance.take_in_until(stop, &listener, &older).await;
 
     app.drain();
     let newer = GracefulShutdown::new();
@@ -79,9 +79,8 @@ pub async fn serve(
             }
             older.shutdown().await;
         };
-        entrance.take_in_until(older_are_gone, &newer).await;
-        entrance.take_in_who_waits(&newer).await;
-        drop(entrance);
+        entrance.take_in_until(older_are_gone, &listener, &newer).await;
+        entrance.close(listener, &newer);
         newer.shutdown().await;
     };
     tokio::select! {
@@ -92,21 +91,25 @@ pub async fn serve(
 
 /// Where connections come in.
 struct Entrance {
-    listener: TcpListener,
     app: App,
     serving: Arc<Serving>,
     slots: Arc<Slots>,
 }
 
 impl Entrance {
-    async fn take_in_until(&self, end: impl Future<Output = ()>, connections: &GracefulShutdown) {
+    async fn take_in_until(
+        &self,
+        end: impl Future<Output = ()>,
+        listener: &TcpListener,
+        connections: &GracefulShutdown,
+    ) {
         let mut end = pin!(end);
         let mut complained: Option<Instant> = None;
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = &mut end => return,
-                accepted = self.listener.accept() => accepted,
+                accepted = listener.accept() => accepted,
             };
             match accepted {
                 Ok((stream, peer)) => self.take_in(stream, peer, connections.watcher()),
@@ -127,10 +130,15 @@ impl Entrance {
         }
     }
 
-    /// Whoever is in the line when the door closes would be cut off.
-    async fn take_in_who_waits(&self, connections: &GracefulShutdown) {
-        while let Ok(Ok((stream, peer))) = timeout(Duration::ZERO, self.listener.accept()).await {
-            self.take_in(stream, peer, connections.watcher());
+    /// Closes the door behind whoever is in the line: they would be cut off.
+    fn close(self, listener: TcpListener, connections: &GracefulShutdown) {
+        let Ok(listener) = listener.into_std() else { return };
+        while let Ok((stream, peer)) = listener.accept() {
+            if let Ok(stream) =
+                stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream))
+            {
+                self.take_in(stream, peer, connections.watcher());
+            }
         }
     }
 

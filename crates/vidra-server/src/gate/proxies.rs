@@ -25,6 +25,12 @@ impl FromStr for TrustedProxy {
     }
 }
 
+impl TrustedProxy {
+    pub(crate) fn is(&self, address: IpAddr) -> bool {
+        self.0.contains(&address)
+    }
+}
+
 /// Where a request really comes from: of the chain of proxies, from the nearest on, the first that is
 /// not trusted. What cannot be read ends the chain, because nobody can be trusted for what is before it.
 pub(super) fn caller_address(
@@ -32,7 +38,7 @@ pub(super) fn caller_address(
     headers: &HeaderMap,
     trusted: &[TrustedProxy],
 ) -> IpAddr {
-    let is_trusted = |address: &IpAddr| trusted.iter().any(|proxy| proxy.0.contains(address));
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|proxy| proxy.is(*address));
     let mut nearest = peer.to_canonical();
     if !is_trusted(&nearest) {
         return nearest;

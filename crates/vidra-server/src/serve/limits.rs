@@ -5,6 +5,8 @@ use std::time::Duration;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
 
+use crate::gate::TrustedProxy;
+
 /// What callers may take up: time, connections, bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -22,6 +24,8 @@ pub struct Limits {
     /// The most connections from one address; `None` for the usual number, which is not for this
     /// machine itself: a proxy on it stands for many.
     pub connections_per_address: Option<usize>,
+    /// Proxies elsewhere, which stand for many too: they have no limit of their own.
+    pub trusted_proxies: Vec<TrustedProxy>,
     /// Whether HTTP/2 is spoken too, also without encryption (by prior knowledge).
     pub http2: bool,
     /// How long new connections are still taken in after the signal to stop, with connections open.
@@ -38,6 +42,7 @@ impl Default for Limits {
             head_bytes: 80 * 1024,
             connections: 10_000,
             connections_per_address: None,
+            trusted_proxies: vec![],
             http2: false,
             drain_delay: Duration::from_secs(1),
         }

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::{Limits, refusal};
+use crate::gate::TrustedProxy;
 
 /// From one address that is not this machine, where nothing else was said.
 const USUAL_PER_ADDRESS: usize = 256;
@@ -26,6 +27,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub(super) struct Slots {
     most: usize,
     most_per_address: Option<usize>,
+    trusted_proxies: Vec<TrustedProxy>,
     taken: Mutex<Taken>,
     farewells: Arc<Semaphore>,
 }
@@ -64,6 +66,7 @@ impl Slots {
         Self {
             most: limits.connections,
             most_per_address: limits.connections_per_address,
+            trusted_proxies: limits.trusted_proxies.clone(),
             taken: Mutex::default(),
             farewells: Arc::new(Semaphore::new(MOST_FAREWELLS)),
         }
@@ -74,10 +77,12 @@ impl Slots {
         if taken.all >= self.most {
             return Err(Full::Altogether);
         }
-        let most = self.most_per_address.unwrap_or(match address.is_loopback() {
-            true => usize::MAX,
-            false => USUAL_PER_ADDRESS,
-        });
+        let most = match self.most_per_address {
+            _ if self.trusted_proxies.iter().any(|proxy| proxy.is(address)) => usize::MAX,
+            Some(most) => most,
+            None if address.is_loopback() => usize::MAX,
+            None => USUAL_PER_ADDRESS,
+        };
         let from_there = taken.by_address.entry(address).or_default();
         if *from_there >= most {
             return Err(Full::ForAddress);
@@ -132,13 +137,11 @@ impl Drop for Slot {
 mod tests {
     use super::*;
 
-    fn slots(connections: usize, connections_per_address: Option<usize>) -> Arc<Slots> {
-        Arc::new(Slots::new(&Limits { connections, connections_per_address, ..Limits::default() }))
-    }
-
     #[test]
     fn a_place_that_is_given_back_is_there_for_the_next() {
-        let slots = slots(3, Some(2));
+        let limits =
+            Limits { connections: 3, connections_per_address: Some(2), ..Limits::default() };
+        let slots = Arc::new(Slots::new(&limits));
         let [here, there] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().unwrap());
         let first = slots.take(here).ok().unwrap();
         let _second = slots.take(here).ok().unwrap();
@@ -152,9 +155,12 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_on_this_machine_stands_for_many() {
-        let slots = slots(10_000, None);
-        for (address, places) in [("127.0.0.1", 10_000), ("::1", 10_000), ("10.0.0.1", 256)] {
+    fn a_proxy_stands_for_many() {
+        let trusted_proxies = vec!["10.1.0.0/16".parse().unwrap()];
+        let slots = Arc::new(Slots::new(&Limits { trusted_proxies, ..Limits::default() }));
+        let table =
+            [("127.0.0.1", 10_000), ("::1", 10_000), ("10.1.0.1", 10_000), ("10.0.0.1", 256)];
+        for (address, places) in table {
             let address = address.parse().unwrap();
             let taken: Vec<_> = std::iter::from_fn(|| slots.take(address).ok()).collect();
             assert_eq!(taken.len(), places, "{address}");
