@@ -144,6 +144,10 @@ impl Callers {
         });
     }
 
+    pub(crate) fn has_keys(&self) -> bool {
+        self.running.is_some()
+    }
+
     /// What reads the keys anew.
     pub(crate) fn reload(&self) -> impl Fn() + Send + Sync + use<> {
         let running = self.running.clone();

@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::future::pending;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,7 +28,10 @@ const DEMO_KEY: &str = "demo-key";
 
 /// How long what is under way may take once the service has been told to stop. With what follows it is
 /// 25 seconds in all.
-const DRAIN: Duration = Duration::from_secs(22);
+const DRAIN: Duration = Duration::from_secs(21);
+
+/// An operator needs few.
+const ADMIN_CONNECTIONS: usize = 64;
 
 /// How long the end waits for answers to be kept.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -43,7 +46,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
         callers.watch();
-        Signals::on_hangup(reload(&callers, &serving, args))?;
+        let has_files = callers.has_keys() || serving.tls.is_some();
+        // Without files to read it is what ends a process whose terminal was closed.
+        if has_files || !io::stdin().is_terminal() {
+            Signals::on_hangup(reload(&callers, &serving, args))?;
+        }
         let admin = match args.admin_listen {
             Some(address) => Some(listen(address).await?),
             None => None,
@@ -84,7 +91,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         let app = App::new(vidra.clone(), config);
         if let Some((listener, address)) = admin {
             // To the very end: what goes on while the service stops is worth seeing too.
-            let (app, serving) = (app.admin(address.ip().is_loopback()), Serving::default());
+            let app = app.admin(address.ip().to_canonical().is_loopback());
+            let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
+            let serving = Serving { limits, tls: None };
             tokio::spawn(vidra_server::serve(listener, app, serving, pending(), pending()));
         }
         vidra_server::serve(listener, app, serving, stop, give_up).await;

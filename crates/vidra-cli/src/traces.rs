@@ -23,8 +23,8 @@ use crate::log::Watcher;
 /// How long a collector may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the end waits for the last spans to be sent.
-const FLUSH: Duration = Duration::from_secs(5);
+/// How long the end waits for the last spans to be sent: a collector that is gone must not delay it.
+const FLUSH: Duration = Duration::from_millis(500);
 
 /// Where OpenTelemetry's own variables name an endpoint.
 const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];

@@ -172,8 +172,8 @@ impl<S: Sync> FromRequest<S> for JsonBody {
         let (parts, body) = request.into_parts();
         let collected = timeout(LONGEST_BODY, Limited::new(body, MOST_BODY).collect()).await;
         let Ok(collected) = collected else {
-            let fault = "body: did not come in time".to_owned();
-            return Err(Error::invalid("The body is not valid", vec![fault]).into());
+            let message = "The body did not come in time".to_owned();
+            return Err(Problem::Http(StatusCode::REQUEST_TIMEOUT, message));
         };
         let bytes = match collected {
             Ok(collected) => collected.to_bytes(),

@@ -30,6 +30,7 @@ pub use rate::Rate;
 pub use spent::SpentFile;
 
 pub(crate) use keys::Caller;
+pub(crate) use rate::Neighbourhood;
 
 use keys::Shown;
 use rate::{Addresses, Standing};
@@ -127,12 +128,14 @@ impl Gate {
         let (headers, rules) = (request.headers(), &self.rules);
         let allowed = &rules.allowed_hosts;
         guest.vary.clone_from(&self.vary);
-        if self.checks_host {
+        let open = Open::of(request.uri().path());
+        // Whoever watches a service beyond loopback asks for it by its address.
+        if self.checks_host && (rules.on_loopback || open != Open::Always) {
             host::check_host(request.version(), request.uri(), headers, allowed)
-                .map_err(Refusal::Stranger)?;
-        }
-        if rules.on_loopback {
-            host::check_origin(headers, allowed, |origin| cors::lists(&rules.origins, origin))
+                .and_then(|()| {
+                    let is_listed = |origin: &[u8]| cors::lists(&rules.origins, origin);
+                    host::check_origin(headers, allowed, is_listed)
+                })
                 .map_err(Refusal::Stranger)?;
         }
         if !rules.origins.is_empty() {
@@ -142,7 +145,6 @@ impl Gate {
             }
             guest.origin = origin;
         }
-        let open = Open::of(request.uri().path());
         let known = match &rules.keys {
             Some(keys) if open == Open::No => key_holder(keys, headers),
             _ => Ok(None),

@@ -78,6 +78,7 @@ impl App {
     /// The service over a client.
     pub fn new(vidra: Vidra, config: Config) -> Self {
         let (routes, document) = routes::routes(!config.metrics_apart);
+        // Also of the operator's side.
         let metrics = Metrics::new(routes::openapi().paths.paths.into_keys());
         let shelf = Shelf::new(config.ready_bytes);
         let inside = Arc::new(Inside { metrics, shelf, drain: Drain::default() });

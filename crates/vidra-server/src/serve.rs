@@ -16,11 +16,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::http::header::CONNECTION;
-use axum::http::{HeaderValue, Request, Response, Version};
+use axum::http::{HeaderValue, Request, Response};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
@@ -114,7 +113,7 @@ impl Entrance {
             match accepted {
                 Ok((stream, peer)) => self.take_in(stream, peer, connections.watcher()),
                 // Theirs: they left while they waited.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) if is_theirs(&error) => {}
                 Err(error) => {
                     self.app.metrics().connections.refused("no_resources");
                     if complained.is_none_or(|since| since.elapsed() >= COMPLAIN_EVERY) {
@@ -169,6 +168,15 @@ impl Entrance {
     }
 }
 
+/// Whether a connection failed before it was taken in, which says nothing about the next.
+fn is_theirs(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, HostUnreachable, NetworkUnreachable};
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionReset | HostUnreachable | NetworkUnreachable
+    )
+}
+
 /// A caller's connection, for as long as it lasts.
 struct Connection {
     app: App,
@@ -185,57 +193,67 @@ impl Drop for Connection {
 
 impl Connection {
     async fn run(self, stream: TcpStream, watcher: Watcher) {
-        let Some(tls) = &self.serving.tls else { return self.serve(stream, watcher).await };
-        let handshake = timeout(self.serving.limits.head_timeout, tls.accept(stream));
-        match handshake.await {
-            Ok(Ok(stream)) => self.serve(stream, watcher).await,
+        let Serving { limits, tls } = &*self.serving;
+        let Some(tls) = tls else {
+            let is_http2 = limits.http2
+                && timeout(limits.head_timeout, speaks_http2(&stream)).await.unwrap_or_default();
+            return self.serve(stream, is_http2, watcher).await;
+        };
+        match timeout(limits.head_timeout, tls.accept(stream)).await {
+            Ok(Ok(stream)) => {
+                let is_http2 = stream.get_ref().1.alpn_protocol() == Some(tls::HTTP2);
+                self.serve(stream, is_http2, watcher).await;
+            }
             Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
             Err(_) => tracing::debug!("a handshake took too long"),
         }
     }
 
-    async fn serve<S>(&self, stream: S, watcher: Watcher)
+    async fn serve<S>(&self, stream: S, is_http2: bool, watcher: Watcher)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let limits = &self.serving.limits;
-        let activity = Arc::new(Activity::new(self.app.drain_state()));
+        let activity = Arc::new(Activity::new(self.app.drain_state(), is_http2));
         let stream = TokioIo::new(Patient::new(stream, limits, Arc::clone(&activity)));
         let (app, peer) = (self.app.clone(), self.peer);
         let service = service_fn(move |request: Request<Incoming>| {
-            let busy = Activity::begin(&activity);
-            let version = request.version();
+            let busy = activity.begin();
             let answer = app.answer(request, peer);
-            async move { Ok::<_, Infallible>(sent(answer.await, version, busy)) }
+            async move { Ok::<_, Infallible>(sent(answer.await, is_http2, busy)) }
         });
-        let ended = if limits.http2 {
-            let builder = limits.http2_builder();
-            let connection = builder.serve_connection(stream, service).into_owned();
-            watcher.watch(connection).await.map_err(|error| error.to_string())
+        let ended = if is_http2 {
+            watcher.watch(limits.http2().serve_connection(stream, service)).await
         } else {
-            let mut builder = http1::Builder::new();
-            builder.max_header_size(limits.head_bytes);
-            let connection = builder.serve_connection(stream, service);
-            watcher.watch(connection).await.map_err(|error| error.to_string())
+            watcher.watch(limits.http1().serve_connection(stream, service)).await
         };
         if let Err(error) = ended {
-            tracing::debug!(error, "a connection ended early");
+            tracing::debug!(%error, "a connection ended early");
         }
     }
 }
 
+/// Whether a caller begins as one does in HTTP/2 who knows that it is spoken: `PRI * HTTP/2.0`.
+async fn speaks_http2(stream: &TcpStream) -> bool {
+    let mut start = [0; 3];
+    stream.peek(&mut start).await.is_ok() && start == *b"PRI"
+}
+
 /// An answer on its way out. In the end it is the last on its connection.
-fn sent(mut response: Response<Sent>, version: Version, busy: Busy) -> Response<Sending> {
-    if busy.is_draining() && version < Version::HTTP_2 {
+fn sent(mut response: Response<Sent>, is_http2: bool, busy: Busy) -> Response<Sending> {
+    // HTTP/2 has other words for it.
+    if busy.is_draining() && !is_http2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    response.map(|body| Sending { body, _busy: busy })
+    // Where there is no room for it in HTTP/2 it is not even looked at.
+    busy.lies_there(true);
+    response.map(|body| Sending { body, busy })
 }
 
 /// A body, and that its connection is busy with it.
 struct Sending {
     body: Sent,
-    _busy: Busy,
+    busy: Busy,
 }
 
 impl Body for Sending {
@@ -246,7 +264,9 @@ impl Body for Sending {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        self.busy.lies_there(matches!(polled, Poll::Ready(Some(_))));
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

@@ -145,8 +145,12 @@ impl KeyFile {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let file: Self = serde_json::from_str(text)
-            .map_err(|error| format!("this is no file of caller keys: {error}"))?;
+        let file: Self = serde_json::from_str(text).map_err(|error| {
+            // Without the texts that it quotes: one may be a key that was put in the wrong place.
+            let error = error.to_string();
+            let told: Vec<&str> = error.split('"').step_by(2).collect();
+            format!("this is no file of caller keys: {}", told.join("…"))
+        })?;
         for (index, entry) in file.keys.iter().enumerate() {
             let (before, name) = (&file.keys[..index], &entry.name);
             if before.iter().any(|other| other.name == *name) {
@@ -197,7 +201,8 @@ impl KeyFile {
     }
 }
 
-/// Writes JSON in place of a file, all or nothing, to be read by its owner alone.
+/// Writes JSON in place of a file, all or nothing; to be read by whom the old one was, a new one by its
+/// owner alone.
 pub(super) fn replace_file(path: &Path, value: &impl Serialize) -> io::Result<()> {
     // What a link leads to is replaced, and not the link.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -210,6 +215,7 @@ pub(super) fn replace_file(path: &Path, value: &impl Serialize) -> io::Result<()
         if let Ok(old) = fs::metadata(path) {
             // So that the service can still read what an administrator changes.
             let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
+            let _ = file.set_permissions(old.permissions());
         }
         file.write_all(&serde_json::to_vec_pretty(value)?)?;
         file.write_all(b"\n")?;
@@ -270,6 +276,10 @@ mod tests {
             (format!("{{\"keys\": [{}]}}", entry("a b", HASH, "")), "a name has 1 to 64"),
             (format!("{{\"keys\": [{}]}}", entry("a", HASH, ", \"rate\": \"fast\"")), "100/s"),
             (format!("{{\"keys\": [{}]}}", entry("a", HASH, ", \"unit\": 5")), "unknown field"),
+            (
+                format!("{{\"keys\": [{}]}}", entry("a", HASH, ", \"units\": \"vk_secret\"")),
+                "line 1",
+            ),
             (
                 format!("{{\"keys\": [{}, {}]}}", entry("a", HASH, ""), entry("a", &other, "")),
                 "two keys named a",

@@ -138,17 +138,17 @@ impl Meter {
 }
 
 /// The meters of those who are known by their address alone.
-pub(super) struct Addresses(Cache<Address, Arc<Meter>>);
+pub(super) struct Addresses(Cache<Neighbourhood, Arc<Meter>>);
 
 /// Who is counted as one: an IPv4 address, or a network of IPv6 as a customer gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Address {
+pub(crate) enum Neighbourhood {
     V4(u32),
     V6(u64),
 }
 
-impl Address {
-    fn of(address: IpAddr) -> Self {
+impl Neighbourhood {
+    pub(crate) fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(address) => Self::V4(address.to_bits()),
             IpAddr::V6(address) => Self::V6((address.to_bits() >> 64) as u64),
@@ -163,7 +163,7 @@ impl Addresses {
 
     pub(super) fn count(&self, address: IpAddr, rate: Rate, now: u64) -> Standing {
         let meter =
-            self.0.get_or_insert_with(&Address::of(address), || Ok::<_, ()>(Arc::default()));
+            self.0.get_or_insert_with(&Neighbourhood::of(address), || Ok::<_, ()>(Arc::default()));
         meter.unwrap_or_default().count(rate, now)
     }
 }
@@ -252,7 +252,7 @@ mod tests {
             ("::192.0.2.1", "192.0.2.1", false),
         ];
         for (one, other, alike) in table {
-            let [a, b] = [one, other].map(|text| Address::of(text.parse().unwrap()));
+            let [a, b] = [one, other].map(|text| Neighbourhood::of(text.parse().unwrap()));
             assert_eq!(a == b, alike, "{one} and {other}");
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Inside {
 }
 
 /// How long a ledger or a store may take to tell of itself; what comes later is left out.
-const PATIENCE: Duration = Duration::from_millis(250);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(250);
 
 impl Inside {
     pub(crate) async fn page(self: &Arc<Self>, vidra: &Vidra) -> Response {

@@ -17,11 +17,14 @@ pub(super) fn write(page: &mut Page) {
         let open = open.count().saturating_sub(1);
         page.one("process_open_fds", Kind::Gauge, "Files and sockets that are open.", open);
     }
-    if let Some((cpu, started)) = cpu_and_start() {
+    if let Some((cpu, since_boot)) = cpu_and_start() {
         let help = "Processor time used.";
         page.one("process_cpu_seconds_total", Kind::Counter, help, cpu);
-        let help = "When the process began, in Unix time.";
-        page.one("process_start_time_seconds", Kind::Gauge, help, started);
+        // Not everybody is shown when the machine began.
+        if let Some(boot) = boot() {
+            let help = "When the process began, in Unix time.";
+            page.one("process_start_time_seconds", Kind::Gauge, help, boot + since_boot);
+        }
     }
 }
 
@@ -31,7 +34,7 @@ fn resident_kilobytes() -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// In seconds.
+/// In seconds; the start since that of the machine.
 fn cpu_and_start() -> Option<(f64, f64)> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The name in brackets may hold anything, brackets too.
@@ -40,8 +43,12 @@ fn cpu_and_start() -> Option<(f64, f64)> {
     // Counted from the field after the name, which proc(5) numbers 3.
     let ticks = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
     let cpu = (ticks(14)? + ticks(15)?) / TICKS_PER_SECOND;
-    let since_boot = ticks(22)? / TICKS_PER_SECOND;
+    Some((cpu, ticks(22)? / TICKS_PER_SECOND))
+}
+
+/// When the machine began, in Unix time.
+fn boot() -> Option<f64> {
     let system = fs::read_to_string("/proc/stat").ok()?;
     let boot = system.lines().find_map(|line| line.strip_prefix("btime "))?;
-    Some((cpu, boot.trim().parse::<f64>().ok()? + since_boot))
+    boot.trim().parse().ok()
 }

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 use vidra::cache::store::Usage;
 use vidra::upstream::quota::BucketUse;
@@ -14,7 +15,7 @@ use vidra::{Addresses, Bucket, Counts, Quota, Resource, Standing, Vidra};
 
 use crate::drain::{Drain, STOPPING};
 use crate::gate::Caller;
-use crate::metrics::page::Inside;
+use crate::metrics::page::{Inside, PATIENCE};
 use crate::problem::{ErrorBody, Problem};
 use crate::reply::{Answer, Reply};
 
@@ -201,9 +202,10 @@ pub(super) async fn get_readiness(
     if drain.has_begun() {
         return Err(Problem::Http(StatusCode::SERVICE_UNAVAILABLE, STOPPING.to_owned()));
     }
-    let quota = vidra.quota().await;
-    let is_spent =
-        quota.is_ok_and(|quota| quota.buckets.iter().any(|bucket| bucket.remaining == 0));
+    // A disk that hangs must not make a service that answers look dead.
+    let quota = timeout(PATIENCE, vidra.quota()).await;
+    let is_empty = |quota: &Quota| quota.buckets.iter().any(|bucket| bucket.remaining == 0);
+    let is_spent = matches!(&quota, Ok(Ok(quota)) if is_empty(quota));
     let degraded = [
         (!vidra.has_key(), "data-api: no key is configured"),
         (vidra.key_was_rejected(), "data-api: the key was rejected"),

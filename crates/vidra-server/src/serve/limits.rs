@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use hyper_util::server::conn::auto;
 
 use crate::gate::TrustedProxy;
 
@@ -11,7 +11,7 @@ use crate::gate::TrustedProxy;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// How long the head of a request may take from its first byte, and the first byte of a new
-    /// connection. No other limit is shorter.
+    /// connection.
     pub head_timeout: Duration,
     /// How long a connection may lie idle between two requests.
     pub idle_timeout: Duration,
@@ -53,13 +53,18 @@ impl Default for Limits {
 const MOST_STREAMS: u32 = 100;
 
 impl Limits {
-    /// What speaks both versions.
-    pub(super) fn http2_builder(&self) -> auto::Builder<TokioExecutor> {
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder.http1().max_buf_size(self.head_bytes);
+    /// What speaks HTTP/1.
+    pub(super) fn http1(&self) -> http1::Builder {
+        let mut builder = http1::Builder::new();
+        builder.max_header_size(self.head_bytes);
+        builder
+    }
+
+    /// What speaks HTTP/2.
+    pub(super) fn http2(&self) -> http2::Builder<TokioExecutor> {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
         let head_bytes = u32::try_from(self.head_bytes).unwrap_or(u32::MAX);
         builder
-            .http2()
             .timer(TokioTimer::new())
             .max_concurrent_streams(MOST_STREAMS)
             .max_header_list_size(head_bytes)

@@ -6,9 +6,10 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
@@ -21,36 +22,69 @@ pub(super) struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
     drain: Drain,
+    /// Of HTTP/2, where a caller can leave one answer lying while it takes others: for each that is
+    /// under way since when nothing of it was taken.
+    lying: Option<Mutex<Vec<Weak<Lying>>>>,
 }
 
+/// Since when the next piece of an answer lies there and is not taken.
+type Lying = Mutex<Option<Instant>>;
+
 /// A request under way, until its answer has been handed over.
-pub(super) struct Busy(Arc<Activity>);
+pub(super) struct Busy {
+    activity: Arc<Activity>,
+    lying: Option<Arc<Lying>>,
+}
 
 impl Activity {
-    pub(super) fn new(drain: Drain) -> Self {
-        Self { begun: AtomicU64::new(0), ended: AtomicU64::new(0), drain }
+    pub(super) fn new(drain: Drain, is_http2: bool) -> Self {
+        let lying = is_http2.then(Mutex::default);
+        Self { begun: AtomicU64::new(0), ended: AtomicU64::new(0), drain, lying }
     }
 
     pub(super) fn begin(self: &Arc<Self>) -> Busy {
         self.begun.fetch_add(1, Ordering::Relaxed);
-        Busy(Arc::clone(self))
+        let lying = self.lying.as_ref().map(|all| {
+            let own = Arc::new(Lying::default());
+            let mut all = lock(all);
+            all.retain(|lying| lying.strong_count() > 0);
+            all.push(Arc::downgrade(&own));
+            own
+        });
+        Busy { activity: Arc::clone(self), lying }
     }
 
     fn is_busy(&self) -> bool {
         self.begun.load(Ordering::Relaxed) != self.ended.load(Ordering::Relaxed)
     }
+
+    fn lying_since(&self) -> Option<Instant> {
+        let all = lock(self.lying.as_ref()?);
+        all.iter().filter_map(|lying| *lock(&*lying.upgrade()?)).min()
+    }
 }
 
 impl Busy {
     pub(super) fn is_draining(&self) -> bool {
-        self.0.drain.has_begun()
+        self.activity.drain.has_begun()
+    }
+
+    /// Notes that a piece of the answer lies there, or that there is none at the moment.
+    pub(super) fn lies_there(&self, lies_there: bool) {
+        if let Some(lying) = &self.lying {
+            *lock(lying) = lies_there.then(Instant::now);
+        }
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.ended.fetch_add(1, Ordering::Relaxed);
+        self.activity.ended.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The stream of a connection.
@@ -58,6 +92,8 @@ pub(super) struct Patient<S> {
     stream: S,
     activity: Arc<Activity>,
     limits: Limits,
+    /// The shortest of them: no limit that begins from now on is reached before.
+    shortest: Duration,
     /// Fires no later than the next limit is reached, which may have moved on by then.
     timer: Pin<Box<Sleep>>,
     /// How many requests had begun when it was last looked at.
@@ -81,11 +117,14 @@ enum WaitingFor {
 
 impl<S> Patient<S> {
     pub(super) fn new(stream: S, limits: &Limits, activity: Arc<Activity>) -> Self {
+        let Limits { head_timeout, idle_timeout, stall_timeout, .. } = *limits;
+        let shortest = head_timeout.min(idle_timeout).min(stall_timeout);
         Self {
             stream,
             activity,
             limits: limits.clone(),
-            timer: Box::pin(sleep(limits.head_timeout)),
+            shortest,
+            timer: Box::pin(sleep(shortest)),
             begun: 0,
             waiting_for: WaitingFor::FirstByte(Instant::now()),
             stalled_since: None,
@@ -105,13 +144,16 @@ impl<S> Patient<S> {
     fn has_read(&mut self, bytes: usize) {
         self.look();
         let is_first = !matches!(self.waiting_for, WaitingFor::RestOfHead(_));
-        if bytes > 0 && is_first && !self.activity.is_busy() {
+        // In HTTP/2 much else is sent between requests.
+        let may_be_head = self.activity.lying.is_none() || self.begun == 0;
+        if bytes > 0 && is_first && may_be_head && !self.activity.is_busy() {
             self.waiting_for = WaitingFor::RestOfHead(Instant::now());
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let stalled = self.stalled_since.map(|since| since + self.limits.stall_timeout);
+        let stalled = self.stalled_since.into_iter().chain(self.activity.lying_since()).min();
+        let stalled = stalled.map(|since| since + self.limits.stall_timeout);
         let silent = match self.waiting_for {
             _ if self.activity.is_busy() => None,
             WaitingFor::Nothing => None,
@@ -132,19 +174,18 @@ impl<S> Patient<S> {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Poll::Ready(io::ErrorKind::TimedOut.into());
             }
-            // No limit that begins from now on is shorter.
-            let latest = now + self.limits.head_timeout;
+            let latest = now + self.shortest;
             let next = deadline.map_or(latest, |deadline| deadline.min(latest));
             self.timer.as_mut().reset(next);
         }
     }
 
     /// The outcome of writing: nothing taken counts from when it began.
-    fn written(
+    fn written<T>(
         &mut self,
         cx: &mut Context<'_>,
-        written: Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled_since = None;
             return written;
@@ -226,12 +267,59 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_instead(cx))?;
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = match self.poll_instead(cx) {
+            Poll::Ready(Ok(())) => Pin::new(&mut self.stream).poll_flush(cx),
+            other => other,
+        };
+        self.written(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_instead(cx))?;
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        let closed = match self.poll_instead(cx) {
+            Poll::Ready(Ok(())) => Pin::new(&mut self.stream).poll_shutdown(cx),
+            other => other,
+        };
+        self.written(cx, closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    /// Takes what is written, and never gets rid of it: as encryption does whose caller takes nothing.
+    struct Stuck;
+
+    impl AsyncWrite for Stuck {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_connection_has_a_limit_too() {
+        let limits = Limits::default();
+        let activity = Arc::new(Activity::new(Drain::default(), false));
+        let _busy = activity.begin();
+        let patient = || Patient::new(Stuck, &limits, Arc::clone(&activity));
+        let begun = Instant::now();
+        for ended in [patient().flush().await, patient().shutdown().await] {
+            assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        }
+        assert_eq!(begun.elapsed(), 2 * limits.stall_timeout);
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::{Limits, refusal};
-use crate::gate::TrustedProxy;
+use crate::gate::{Neighbourhood, TrustedProxy};
 
 /// From one address that is not this machine, where nothing else was said.
 const USUAL_PER_ADDRESS: usize = 256;
@@ -35,13 +35,13 @@ pub(super) struct Slots {
 #[derive(Default)]
 struct Taken {
     all: usize,
-    by_address: HashMap<IpAddr, usize>,
+    by_address: HashMap<Neighbourhood, usize>,
 }
 
 /// A place, until it is dropped.
 pub(super) struct Slot {
     slots: Arc<Slots>,
-    address: IpAddr,
+    from: Neighbourhood,
 }
 
 /// Why there is no place.
@@ -83,13 +83,13 @@ impl Slots {
             None if address.is_loopback() => usize::MAX,
             None => USUAL_PER_ADDRESS,
         };
-        let from_there = taken.by_address.entry(address).or_default();
-        if *from_there >= most {
+        let from = Neighbourhood::of(address);
+        if taken.by_address.get(&from).is_some_and(|from_there| *from_there >= most) {
             return Err(Full::ForAddress);
         }
-        *from_there += 1;
+        *taken.by_address.entry(from).or_default() += 1;
         taken.all += 1;
-        Ok(Slot { slots: Arc::clone(self), address })
+        Ok(Slot { slots: Arc::clone(self), from })
     }
 
     /// Tells one who is turned away why, as far as that takes nothing from others.
@@ -124,10 +124,10 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let mut taken = self.slots.lock();
         taken.all -= 1;
-        if let Some(from_there) = taken.by_address.get_mut(&self.address) {
+        if let Some(from_there) = taken.by_address.get_mut(&self.from) {
             *from_there -= 1;
             if *from_there == 0 {
-                taken.by_address.remove(&self.address);
+                taken.by_address.remove(&self.from);
             }
         }
     }
@@ -152,6 +152,16 @@ mod tests {
         assert!(slots.take(here).is_ok());
         drop(third);
         assert_eq!(slots.lock().by_address.len(), 1, "nothing is kept of those who left");
+    }
+
+    #[test]
+    fn what_a_customer_gets_of_ipv6_is_one() {
+        let limits = Limits { connections_per_address: Some(2), ..Limits::default() };
+        let slots = Arc::new(Slots::new(&limits));
+        let take = |address: &str| slots.take(address.parse().unwrap());
+        let _taken = (take("2001:db8::1").ok().unwrap(), take("2001:db8::2").ok().unwrap());
+        assert_eq!(take("2001:db8::3").err(), Some(Full::ForAddress));
+        assert!(take("2001:db8:0:1::1").is_ok());
     }
 
     #[test]

@@ -13,6 +13,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+/// What HTTP/2 is called when callers and the service agree on what they speak.
+pub(super) const HTTP2: &[u8] = b"h2";
+
 /// A certificate and its key. Clones share them, so that they can be renewed while connections come.
 #[derive(Clone)]
 pub struct Tls(Arc<RwLock<Arc<ServerConfig>>>);
@@ -60,7 +63,7 @@ fn config(certificates: &Path, key: &Path, http2: bool) -> Result<Arc<ServerConf
         .map_err(|error| unreadable(certificates, &error))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     if http2 {
-        config.alpn_protocols.insert(0, b"h2".to_vec());
+        config.alpn_protocols.insert(0, HTTP2.to_vec());
     }
     Ok(Arc::new(config))
 }

@@ -202,6 +202,53 @@ async fn http2_is_spoken_where_it_is_wanted() {
     }
 }
 
+/// A connection of HTTP/2, and what it ends with.
+async fn http2_to(
+    address: SocketAddr,
+    builder: &http2::Builder<TokioExecutor>,
+) -> (http2::SendRequest<Body>, tokio::task::JoinHandle<()>) {
+    let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
+    let (sender, connection) = builder.handshake(stream).await.unwrap();
+    (sender, tokio::spawn(async { drop(connection.await) }))
+}
+
+fn http2_get(address: SocketAddr, path: &str) -> Request<Body> {
+    let request = Request::get(format!("http://{address}{path}")).version(Version::HTTP_2);
+    request.body(Body::empty()).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_said_between_requests_of_http2_is_no_slow_head() {
+    let app = TestApp::new();
+    let limits = Limits { http2: true, head_timeout: SHORT, ..patient() };
+    let address = served(&app, limits).await;
+    let (mut sender, _connection) =
+        http2_to(address, &http2::Builder::new(TokioExecutor::new())).await;
+    for _ in 0..2 {
+        let response = sender.send_request(http2_get(address, "/healthz")).await.unwrap();
+        // Taking it has the client say that there is room again.
+        response.into_body().collect().await.unwrap();
+        // As long as a slow head may take, and as long once more.
+        for _ in 0..2 {
+            until_closed(&mut say(address, "GET").await).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_leaves_an_answer_of_http2_lying_is_left() {
+    let app = TestApp::new();
+    let limits = Limits { http2: true, stall_timeout: 2 * SHORT, ..patient() };
+    let address = served(&app, limits).await;
+    let mut narrow = http2::Builder::new(TokioExecutor::new());
+    narrow.initial_stream_window_size(0);
+    let (mut sender, connection) = http2_to(address, &narrow).await;
+    let response = sender.send_request(http2_get(address, "/openapi.json")).await.unwrap();
+    assert_eq!(response.status(), 200);
+    timeout(LONG, connection).await.expect("it is closed").unwrap();
+    drop(response);
+}
+
 #[tokio::test]
 async fn connections_are_encrypted_with_a_certificate_that_can_be_renewed() {
     let folder = tempfile::tempdir().unwrap();

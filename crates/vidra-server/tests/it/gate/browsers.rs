@@ -226,14 +226,19 @@ async fn names_and_pages_that_the_operator_lists() {
         assert_eq!(got.status, status, "{host} {origin}");
         assert_eq!(cors_headers(&got).is_empty(), origin != PAGE);
     }
-    // In public every name and page will do, unless a name is given.
+    // In public every name and page will do, unless a name is given; whoever watches may use any.
     let (open, named) = (
         app(Rules::default()),
         app(Rules { allowed_hosts: vec![host.parse().unwrap()], ..Rules::default() }),
     );
-    for (app, name, status) in [(&open, "any.tld", 200), (&named, host, 200), (&named, "a.b", 421)]
-    {
-        let got = get(app, VIDEO, &[("host", name), ("origin", others)]).await;
-        assert_eq!(got.status, status, "{name}");
+    for (app, path, name, origin, status) in [
+        (&open, VIDEO, "any.tld", others, 200),
+        (&named, VIDEO, host, own, 200),
+        (&named, VIDEO, host, others, 403),
+        (&named, VIDEO, "a.b", own, 421),
+        (&named, "/readyz", "10.1.2.3:3000", own, 200),
+    ] {
+        let got = get(app, path, &[("host", name), ("origin", origin)]).await;
+        assert_eq!(got.status, status, "{name} {origin}");
     }
 }
