@@ -187,6 +187,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_MAX_BATCHES", value_name = "COUNT", default_value_t = 32, value_parser = at_least_one)]
     pub(crate) max_batches: usize,
 
+    /// How many of them for one key, or one address; on loopback without keys there is no such limit
+    /// [default: a quarter of --max-batches]
+    #[arg(long, env = "VIDRA_MAX_BATCHES_PER_CALLER", value_name = "COUNT", value_parser = at_least_one)]
+    pub(crate) max_batches_per_caller: Option<usize>,
+
     /// How long the platform is left alone once it fails again and again, as much longer with each time
     /// in a row; without a unit seconds [default: 30s at the platform's own address, 1s elsewhere]
     #[arg(long, env = "VIDRA_BREAKER_PAUSE", value_name = "TIME", value_parser = seconds)]

@@ -250,7 +250,7 @@ async fn report(server: &str) -> Result<String, String> {
         Err(_) => return Err(format!("{url}: no answer in time")),
     };
     if answer.status == http::StatusCode::UNAUTHORIZED {
-        return Err(format!("{url} asks for a key: set VIDRA_CALLER_KEY"));
+        return Err(format!("{url} asks for a key, or another one: set VIDRA_CALLER_KEY"));
     }
     if !answer.status.is_success() {
         return Err(format!("{url} answered {}", answer.status));

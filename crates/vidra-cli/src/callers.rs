@@ -121,7 +121,11 @@ impl Callers {
     ) -> Result<Self, String> {
         let running = match &args.caller_keys_file {
             Some(file) => {
-                let keys = Arc::new(Keys::new(&read(file)?));
+                let entries = read(file)?;
+                if entries.keys().is_empty() {
+                    tracing::warn!("nobody has a key: add one with vidra keys add");
+                }
+                let keys = Arc::new(Keys::new(&entries));
                 let spent = state_dir.map(|folder| SpentFile::open(folder.join(SPENT), &keys));
                 Some(Running { keys, file: file.clone(), spent: spent.map(Arc::new) })
             }

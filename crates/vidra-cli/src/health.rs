@@ -64,7 +64,9 @@ fn status(address: SocketAddr) -> io::Result<u16> {
             count => head.extend_from_slice(&part[..count]),
         }
     }
-    status_in(&head).ok_or_else(|| io::Error::other("the answer is not HTTP"))
+    status_in(&head).ok_or_else(|| {
+        io::Error::other("the answer is not HTTP: with TLS, ask at VIDRA_ADMIN_LISTEN")
+    })
 }
 
 /// The status in the first line of an answer.

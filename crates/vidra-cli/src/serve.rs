@@ -57,6 +57,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         };
         if let Some((_, address)) = &admin {
             tracing::info!(admin = %address, "listening for the operator");
+            if !address.ip().to_canonical().is_loopback() {
+                tracing::warn!("whoever reaches the operator's address can read the metrics");
+            }
         }
         let (listener, address) = listen(args.listen).await?;
         tracing::info!(%address, demo = args.demo, "listening");
@@ -86,6 +89,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             callers_may_refresh: !args.no_caller_refresh,
             ready_bytes: args.cache.ready_bytes(),
             metrics_apart: admin.is_some(),
+            batches_per_caller: args
+                .max_batches_per_caller
+                .unwrap_or_else(|| args.max_batches.div_ceil(4)),
             gate: callers.rules.clone(),
         };
         let app = App::new(vidra.clone(), config);

@@ -11,6 +11,9 @@ pub struct Config {
     pub ready_bytes: u64,
     /// Whether `/metrics` is only for [`App::admin`](crate::App::admin).
     pub metrics_apart: bool,
+    /// How many playlists may be transcribed together for one caller; on loopback without keys all are
+    /// the operator's own, and are not counted.
+    pub batches_per_caller: usize,
     /// Who may come in.
     pub gate: Rules,
 }
@@ -21,6 +24,7 @@ impl Default for Config {
             callers_may_refresh: true,
             ready_bytes: 52 << 20,
             metrics_apart: false,
+            batches_per_caller: 8,
             gate: Rules::default(),
         }
     }

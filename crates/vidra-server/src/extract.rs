@@ -170,6 +170,14 @@ impl<S: Sync> FromRequest<S> for JsonBody {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
+        let too_large = || {
+            let message = format!("The body is larger than {MOST_BODY} bytes");
+            Problem::Http(StatusCode::PAYLOAD_TOO_LARGE, message)
+        };
+        // What is announced need not come.
+        if http_body::Body::size_hint(&body).lower() > MOST_BODY as u64 {
+            return Err(too_large());
+        }
         let collected = timeout(LONGEST_BODY, Limited::new(body, MOST_BODY).collect()).await;
         let Ok(collected) = collected else {
             let message = "The body did not come in time".to_owned();
@@ -177,10 +185,7 @@ impl<S: Sync> FromRequest<S> for JsonBody {
         };
         let bytes = match collected {
             Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => {
-                let message = format!("The body is larger than {MOST_BODY} bytes");
-                return Err(Problem::Http(StatusCode::PAYLOAD_TOO_LARGE, message));
-            }
+            Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
             Err(_) => {
                 let fault = "body: could not be read to its end".to_owned();
                 return Err(Error::invalid("The body is not valid", vec![fault]).into());

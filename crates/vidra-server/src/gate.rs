@@ -11,6 +11,7 @@ mod keys;
 mod proxies;
 mod rate;
 mod refusal;
+mod shares;
 mod spent;
 
 use std::net::IpAddr;
@@ -31,6 +32,7 @@ pub use spent::SpentFile;
 
 pub(crate) use keys::Caller;
 pub(crate) use rate::Neighbourhood;
+pub(crate) use shares::{Shares, Who};
 
 use keys::Shown;
 use rate::{Addresses, Standing};
@@ -73,6 +75,8 @@ pub(crate) struct Gate {
 pub(crate) struct Guest {
     /// `None` where no key was needed.
     pub(crate) caller: Option<Arc<Caller>>,
+    /// Where it comes from; `None` on loopback, where all are one.
+    from: Option<Neighbourhood>,
     standing: Option<Standing>,
     origin: Option<HeaderValue>,
     vary: Option<HeaderValue>,
@@ -158,6 +162,10 @@ impl Gate {
             return Err(Refusal::TooFast(wait));
         }
         guest.caller = known?;
+        if !rules.on_loopback && guest.caller.is_none() {
+            let address = proxies::caller_address(peer, headers, &rules.trusted_proxies);
+            guest.from = Some(Neighbourhood::of(address));
+        }
         Ok(())
     }
 
@@ -201,6 +209,9 @@ impl Guest {
             request.headers_mut().remove(AUTHORIZATION);
             request.headers_mut().remove(keys::X_API_KEY);
             request.extensions_mut().insert(Arc::clone(caller));
+            request.extensions_mut().insert(Who::Key(caller.name().into()));
+        } else if let Some(from) = self.from {
+            request.extensions_mut().insert(Who::Address(from));
         }
     }
 }
@@ -219,8 +230,7 @@ impl Open {
     pub(crate) fn of(path: &str) -> Self {
         match path {
             "/healthz" | "/readyz" => Self::Always,
-            "/openapi.json" | "/docs" => Self::Keyless,
-            _ if path.starts_with("/docs/") => Self::Keyless,
+            "/openapi.json" => Self::Keyless,
             _ => Self::No,
         }
     }

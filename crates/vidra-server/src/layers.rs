@@ -27,7 +27,6 @@ pub(crate) fn around(routes: Router, vidra: Vidra, inside: Arc<Inside>, config: 
     routes
         // Innermost: some handlers tell of the service itself, or have to know that it ends.
         .layer(Extension(Arc::clone(&inside)))
-        .layer(Extension(inside.drain.clone()))
         // Around the handlers alone: what it says is an answer like theirs.
         .layer(middleware::from_fn_with_state(inside.drain.clone(), drain::within))
         // It needs the handler's answer and nothing else.

@@ -40,7 +40,7 @@ pub use config::Config;
 pub use serve::{Limits, Serving, Tls, serve};
 
 use drain::Drain;
-use gate::{Gate, Rules};
+use gate::{Gate, Rules, Shares};
 use metrics::Metrics;
 use metrics::page::Inside;
 use ready::Shelf;
@@ -81,7 +81,8 @@ impl App {
         // Also of the operator's side.
         let metrics = Metrics::new(routes::openapi().paths.paths.into_keys());
         let shelf = Shelf::new(config.ready_bytes);
-        let inside = Arc::new(Inside { metrics, shelf, drain: Drain::default() });
+        let batches = Arc::new(Shares::new(config.batches_per_caller));
+        let inside = Arc::new(Inside { metrics, shelf, drain: Drain::default(), batches });
         let routes = routes.with_state(document.into());
         let routes = layers::around(routes, vidra.clone(), Arc::clone(&inside), &config);
         let routes = typed_url::before_routing(routes);

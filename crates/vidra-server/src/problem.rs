@@ -1,5 +1,7 @@
 //! Errors as HTTP: one mapping of [`ErrorKind`] to status, headers and body.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -73,15 +75,9 @@ impl ErrorBody {
 
     /// The body of an error of the library.
     pub(crate) fn of(error: &Error) -> Self {
-        let status = status(error.kind());
-        // Logged once, here: what the platform said stays with the operator.
-        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            tracing::warn!(kind = ?error.kind(), cause = error.cause(), "{error}");
-        } else {
-            tracing::debug!(kind = ?error.kind(), cause = error.cause(), "{error}");
-        }
+        let code = status(error.kind()).as_u16();
         let (message, details) = (error.message().to_owned(), error.details().to_vec());
-        Self { error: ErrorInfo { code: status.as_u16(), message, details } }
+        Self { error: ErrorInfo { code, message, details } }
     }
 }
 
@@ -90,7 +86,7 @@ impl IntoResponse for Problem {
         let error = match self {
             Self::Http(status, message) => {
                 let mut response = Self::Refused(status, message, vec![]).into_response();
-                if status == StatusCode::SERVICE_UNAVAILABLE {
+                if matches!(status.as_u16(), 429 | 503) {
                     response.headers_mut().insert(header::RETRY_AFTER, 1.into());
                 }
                 return response;
@@ -102,6 +98,8 @@ impl IntoResponse for Problem {
             Self::Failed(error) => error,
         };
         let mut response = response(status(error.kind()), ErrorBody::of(&error));
+        // For the request's line in the log: what the platform said stays with the operator.
+        response.extensions_mut().insert(Arc::new(error.clone()));
         if let Some(wait) = error.retry_after() {
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
@@ -158,6 +156,9 @@ pub(crate) enum BodyErrors {
     /// Not a valid body.
     #[response(status = 400, example = json!({"error": {"code": 400, "message": "The query is not valid", "details": ["range: start is greater than end"]}}))]
     BadRequest(ErrorBody),
+    /// The body did not come in time.
+    #[response(status = 408, example = json!({"error": {"code": 408, "message": "The body did not come in time", "details": []}}))]
+    TooSlow(ErrorBody),
     /// The body is too large.
     #[response(status = 413, example = json!({"error": {"code": 413, "message": "The body is larger than 65536 bytes", "details": []}}))]
     TooLarge(ErrorBody),

@@ -183,7 +183,10 @@ impl Message {
             }
             Ok(BatchEvent::Done(summary)) => Self::new("summary", &summary),
             // The status has been sent; this is what the error's answer would have held.
-            Err(error) => Self::new("error", &ErrorBody::of(&error)),
+            Err(error) => {
+                tracing::warn!(kind = ?error.kind(), cause = error.cause(), "{error}");
+                Self::new("error", &ErrorBody::of(&error))
+            }
         })
     }
 

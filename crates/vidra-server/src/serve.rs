@@ -204,8 +204,14 @@ impl Connection {
                 let is_http2 = stream.get_ref().1.alpn_protocol() == Some(tls::HTTP2);
                 self.serve(stream, is_http2, watcher).await;
             }
-            Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
-            Err(_) => tracing::debug!("a handshake took too long"),
+            Ok(Err(error)) => {
+                self.app.metrics().connections.refused("handshake");
+                tracing::debug!(%error, "a handshake failed");
+            }
+            Err(_) => {
+                self.app.metrics().connections.refused("too_slow");
+                tracing::debug!("a handshake took too long");
+            }
         }
     }
 
@@ -228,9 +234,19 @@ impl Connection {
             watcher.watch(limits.http1().serve_connection(stream, service)).await
         };
         if let Err(error) = ended {
+            if is_timeout(&error) {
+                self.app.metrics().connections.refused("too_slow");
+            }
             tracing::debug!(%error, "a connection ended early");
         }
     }
+}
+
+/// Whether a connection was ended because its caller took too long.
+fn is_timeout(error: &hyper::Error) -> bool {
+    let cause =
+        std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
 }
 
 /// Whether a caller begins as one does in HTTP/2 who knows that it is spoken: `PRI * HTTP/2.0`.

@@ -14,7 +14,7 @@ use axum::http::{Extensions, HeaderValue, Method, Request, Response, StatusCode,
 use bytes::Bytes;
 use http_body::Frame;
 use tokio::time::Instant;
-use vidra::Cost;
+use vidra::{Cost, Error};
 
 use crate::metrics::page::Inside;
 use crate::metrics::{ABANDONED, Metrics, Route};
@@ -71,6 +71,7 @@ impl Visit {
             path: request.uri().path().to_owned(),
             notes,
             status: None,
+            error: None,
             is_whole: false,
         }
     }
@@ -109,6 +110,8 @@ pub(crate) struct UnderWay {
     notes: Arc<Notes>,
     /// `None` where there was nobody left to answer.
     status: Option<StatusCode>,
+    /// Why it failed, where it did.
+    error: Option<Arc<Error>>,
     /// Whether the caller stayed to the end.
     is_whole: bool,
 }
@@ -121,6 +124,7 @@ impl UnderWay {
     /// Ends the visit, or has it end with the stream that answers it.
     pub(crate) fn answered(mut self, mut response: Response<Body>) -> Response<Body> {
         self.status = Some(response.status());
+        self.error = response.extensions_mut().remove();
         response.headers_mut().insert(X_REQUEST_ID, self.visit.id.clone());
         if is_stream(&response) {
             return response.map(|body| Body::new(Watched { body, visit: self }));
@@ -143,7 +147,12 @@ impl Drop for UnderWay {
         let cost = notes.cost.get().map_or(0, Cost::units);
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let request_id = text(&visit.id);
-        if self.is_whole {
+        if let Some(error) = self.error.as_deref().filter(|_| status >= Some(429)) {
+            let (why, cause) = (error.message(), error.cause());
+            tracing::warn!(
+                request_id, %method, path, status, cost, elapsed_ms, why, cause, "request failed"
+            );
+        } else if self.is_whole {
             tracing::info!(request_id, %method, path, status, cost, elapsed_ms, "request");
         } else {
             let what = "request abandoned by its caller";

@@ -44,6 +44,22 @@ fn the_operators_address_has_the_metrics_and_nothing_of_the_api() {
 }
 
 #[test]
+fn why_a_request_failed_is_in_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    assert_eq!(service.get("/api/transcript/plBotWall__").0, 502);
+    assert_eq!(service.get("/api/video/quirkUnknwn").0, 404);
+    let (_, log) = service.stop();
+    let failed: Vec<&str> =
+        log.lines().filter(|line| line.contains("\"level\":\"WARN\"")).collect();
+    let of_request: Vec<_> = failed.iter().filter(|line| line.contains("request failed")).collect();
+    assert_eq!(of_request.len(), 1, "what is not found is no failure: {failed:?}");
+    for part in ["\"request_id\":\"", "\"status\":502", "\"why\":\"YouTube blocks requests"] {
+        assert!(of_request[0].contains(part), "{part}: {}", of_request[0]);
+    }
+}
+
+#[test]
 fn a_request_is_found_in_the_log_by_its_id() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));

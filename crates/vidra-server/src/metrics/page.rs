@@ -13,6 +13,7 @@ use vidra::{CacheReport, Quota, Vidra};
 use super::text::{self, Kind, Page};
 use super::{METHODS, Metrics, OTHER, STATUSES, process, upstream};
 use crate::drain::Drain;
+use crate::gate::Shares;
 use crate::ready::Shelf;
 
 /// What the service knows of itself, and shares with its operator's side.
@@ -20,6 +21,8 @@ pub(crate) struct Inside {
     pub(crate) metrics: Metrics,
     pub(crate) shelf: Shelf,
     pub(crate) drain: Drain,
+    /// Of playlists that are being transcribed.
+    pub(crate) batches: Arc<Shares>,
 }
 
 /// How long a ledger or a store may take to tell of itself; what comes later is left out.

@@ -13,7 +13,7 @@ use vidra::cache::store::Usage;
 use vidra::upstream::quota::BucketUse;
 use vidra::{Addresses, Bucket, Counts, Quota, Resource, Standing, Vidra};
 
-use crate::drain::{Drain, STOPPING};
+use crate::drain::STOPPING;
 use crate::gate::Caller;
 use crate::metrics::page::{Inside, PATIENCE};
 use crate::problem::{ErrorBody, Problem};
@@ -197,19 +197,22 @@ pub(super) async fn get_health() -> Reply<Health> {
 )]
 pub(super) async fn get_readiness(
     Extension(vidra): Extension<Vidra>,
-    Extension(drain): Extension<Drain>,
+    Extension(inside): Extension<Arc<Inside>>,
 ) -> Answer<Health> {
-    if drain.has_begun() {
+    if inside.drain.has_begun() {
         return Err(Problem::Http(StatusCode::SERVICE_UNAVAILABLE, STOPPING.to_owned()));
     }
     // A disk that hangs must not make a service that answers look dead.
     let quota = timeout(PATIENCE, vidra.quota()).await;
-    let is_empty = |quota: &Quota| quota.buckets.iter().any(|bucket| bucket.remaining == 0);
-    let is_spent = matches!(&quota, Ok(Ok(quota)) if is_empty(quota));
+    let is_spent = |name: &str| {
+        let is_empty = |bucket: &BucketUse| bucket.name == name && bucket.remaining == 0;
+        matches!(&quota, Ok(Ok(quota)) if quota.buckets.iter().any(is_empty))
+    };
     let degraded = [
         (!vidra.has_key(), "data-api: no key is configured"),
         (vidra.key_was_rejected(), "data-api: the key was rejected"),
-        (is_spent, "data-api: a bucket of the day's quota is used up"),
+        (is_spent("default"), "data-api: the day's quota is used up"),
+        (is_spent("search"), "data-api: the day's searches are used up"),
         (vidra.is_platform_failing(), "youtube: fails; what is known is sent without asking"),
         (vidra.is_store_failing(), "cache: the store behind memory does not answer"),
     ];

@@ -1,8 +1,11 @@
 //! `/api/transcript/…` and `POST /api/playlist/{id}/transcript`.
 
+use std::sync::Arc;
+
 use axum::Extension;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -13,8 +16,9 @@ use vidra::{
 };
 
 use super::patterns;
-use crate::drain::Drain;
 use crate::extract::{Id, JsonBody, Query, accepted};
+use crate::gate::Who;
+use crate::metrics::page::Inside;
 use crate::problem::{AskErrors, BatchErrors, BodyErrors, Problem, TranscriptErrors};
 use crate::progress::{self, BatchEventText, BatchLine, Form};
 use crate::ready::Kept;
@@ -151,20 +155,29 @@ pub(super) struct PlaylistTranscripts {
 )]
 pub(super) async fn get_playlist_transcripts(
     Extension(vidra): Extension<Vidra>,
-    Extension(drain): Extension<Drain>,
+    Extension(inside): Extension<Arc<Inside>>,
+    who: Option<Extension<Who>>,
     Id(id): Id<PlaylistId>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let query = body.as_ref().map(BatchQuery::from_json).transpose()?.unwrap_or_default();
-    let events = vidra.playlist_transcripts(&id, &query);
+    let held = who.map(|Extension(who)| inside.batches.hold(who).ok_or_else(too_many));
+    let held = held.transpose()?;
+    // Held to the end of the stream, however it ends.
+    let events = vidra.playlist_transcripts(&id, &query).inspect(move |_| _ = &held);
     match Form::accepted(&headers) {
         Form::Whole => {
             let (summary, results) = progress::whole(events).await?;
             Ok(Reply(PlaylistTranscripts { summary, results }).into_response())
         }
-        form => progress::streamed(events, form, drain).await,
+        form => progress::streamed(events, form, inside.drain.clone()).await,
     }
+}
+
+fn too_many() -> Problem {
+    let message = "Too many playlists are being transcribed for you already".to_owned();
+    Problem::Http(StatusCode::TOO_MANY_REQUESTS, message)
 }
 
 fn languages(query: &mut Query) -> Languages {

@@ -21,6 +21,9 @@ use crate::drain::Drain;
 pub(super) struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
+    opened: Instant,
+    /// When the last request ended, in milliseconds since then.
+    quiet_since: AtomicU64,
     drain: Drain,
     /// Of HTTP/2, where a caller can leave one answer lying while it takes others: for each that is
     /// under way since when nothing of it was taken.
@@ -38,8 +41,14 @@ pub(super) struct Busy {
 
 impl Activity {
     pub(super) fn new(drain: Drain, is_http2: bool) -> Self {
-        let lying = is_http2.then(Mutex::default);
-        Self { begun: AtomicU64::new(0), ended: AtomicU64::new(0), drain, lying }
+        Self {
+            begun: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            opened: Instant::now(),
+            quiet_since: AtomicU64::new(0),
+            drain,
+            lying: is_http2.then(Mutex::default),
+        }
     }
 
     pub(super) fn begin(self: &Arc<Self>) -> Busy {
@@ -56,6 +65,10 @@ impl Activity {
 
     fn is_busy(&self) -> bool {
         self.begun.load(Ordering::Relaxed) != self.ended.load(Ordering::Relaxed)
+    }
+
+    fn quiet_since(&self) -> Instant {
+        self.opened + Duration::from_millis(self.quiet_since.load(Ordering::Relaxed))
     }
 
     fn lying_since(&self) -> Option<Instant> {
@@ -79,7 +92,9 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.activity.ended.fetch_add(1, Ordering::Relaxed);
+        let Activity { opened, quiet_since, ended, .. } = &*self.activity;
+        quiet_since.store(opened.elapsed().as_millis() as u64, Ordering::Relaxed);
+        ended.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -105,14 +120,12 @@ pub(super) struct Patient<S> {
     instead: Option<(Vec<u8>, usize)>,
 }
 
-/// What the caller is to do next.
+/// What the caller is to do next, where no request is under way.
 #[derive(Debug, Clone, Copy)]
 enum WaitingFor {
-    /// Nothing: its request is under way.
-    Nothing,
     FirstByte(Instant),
-    NextRequest(Instant),
     RestOfHead(Instant),
+    NextRequest,
 }
 
 impl<S> Patient<S> {
@@ -137,7 +150,7 @@ impl<S> Patient<S> {
         let begun = self.activity.begun.load(Ordering::Relaxed);
         if begun != self.begun {
             self.begun = begun;
-            self.waiting_for = WaitingFor::Nothing;
+            self.waiting_for = WaitingFor::NextRequest;
         }
     }
 
@@ -156,11 +169,10 @@ impl<S> Patient<S> {
         let stalled = stalled.map(|since| since + self.limits.stall_timeout);
         let silent = match self.waiting_for {
             _ if self.activity.is_busy() => None,
-            WaitingFor::Nothing => None,
             WaitingFor::FirstByte(since) | WaitingFor::RestOfHead(since) => {
                 Some(since + self.limits.head_timeout)
             }
-            WaitingFor::NextRequest(since) => Some(since + self.limits.idle_timeout),
+            WaitingFor::NextRequest => Some(self.activity.quiet_since() + self.limits.idle_timeout),
         };
         stalled.into_iter().chain(silent).min()
     }
@@ -228,9 +240,6 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
             return Poll::Ready(read);
         }
         this.look();
-        if matches!(this.waiting_for, WaitingFor::Nothing) && !this.activity.is_busy() {
-            this.waiting_for = WaitingFor::NextRequest(Instant::now());
-        }
         this.poll_limits(cx).map(Err)
     }
 }

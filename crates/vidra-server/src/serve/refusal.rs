@@ -33,7 +33,7 @@ pub(super) fn completed(bytes: &[u8]) -> Option<Vec<u8>> {
         "14" => (StatusCode::URI_TOO_LONG, "The address of the request is too long"),
         "31" => (
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            "The headers of the request are too large",
+            "The headers of the request are too many or too large",
         ),
         _ => return None,
     };
@@ -55,7 +55,7 @@ mod tests {
         let table = [
             ("400 Bad Request", Some("not valid HTTP")),
             ("414 URI Too Long", Some("too long")),
-            ("431 Request Header Fields Too Large", Some("too large")),
+            ("431 Request Header Fields Too Large", Some("too many or too large")),
             ("200 OK", None),
             ("404 Not Found", None),
         ];

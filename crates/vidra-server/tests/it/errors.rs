@@ -221,7 +221,7 @@ async fn a_body_that_never_comes_is_not_waited_for_forever() {
     let body = Body::from_stream(futures_util::stream::pending::<Result<String, std::io::Error>>());
     let request = Request::post("/api/url/parse").header("content-type", "application/json");
     let got = TestApp::new().send(request.body(body).unwrap()).await;
-    assert_eq!(got.problem(400).1, ["body: did not come in time"]);
+    assert_eq!(got.problem(408).0, "The body did not come in time");
 }
 
 #[tokio::test]
@@ -237,7 +237,7 @@ async fn degraded_parts_are_told_by_name() {
     sim_says(&app, Action::quota_exceeded());
     app.get("/api/video/quirkNoLike").await.problem(429);
     let spent = app.get("/readyz").await.json();
-    assert_eq!(spent["degraded"], json!(["data-api: a bucket of the day's quota is used up"]));
+    assert_eq!(spent["degraded"], json!(["data-api: the day's quota is used up"]));
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
+use vidra_server::Config;
 use vidra_sim::{Action, Endpoint, Fault};
 
 use crate::app::{PEER, TestApp};
@@ -183,4 +184,26 @@ async fn read_until(caller: &mut TcpStream, text: &str) {
         let more = timeout(SOON, caller.read_buf(&mut read)).await;
         assert!(more.expect("something to read").unwrap() > 0, "it ended");
     }
+}
+
+#[tokio::test]
+async fn one_caller_does_not_take_all_places_for_batches() {
+    let config = Config { batches_per_caller: 1, ..Config::default() };
+    let app = TestApp::configured(|builder| builder, config);
+    app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
+    let begin = async |peer: &str| {
+        let request = Request::post("/api/playlist/PLsize50/transcript");
+        let request = request.header("accept", "application/x-ndjson").body(Body::empty());
+        app.app.answer(request.unwrap(), peer.parse().unwrap()).await
+    };
+    let first = begin("192.0.2.1").await;
+    assert_eq!(first.status(), 200);
+    let second = begin("192.0.2.1").await;
+    assert_eq!(
+        (second.status().as_u16(), &second.headers()["retry-after"]),
+        (429, &"1".parse().unwrap())
+    );
+    assert_eq!(begin("192.0.2.2").await.status(), 200, "another one");
+    drop(first);
+    assert_eq!(begin("192.0.2.1").await.status(), 200, "who has left holds nothing");
 }
