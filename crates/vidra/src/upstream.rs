@@ -12,6 +12,7 @@ pub mod ending;
 mod fault;
 pub mod pace;
 pub mod quota;
+pub(crate) mod resolver;
 pub mod retry;
 pub(crate) mod traced;
 pub mod traffic;

@@ -21,6 +21,7 @@ use crate::upstream::breaker::{Breaker, Pauses};
 use crate::upstream::egress::{Care, Egress, Egresses};
 use crate::upstream::pace::Pace;
 use crate::upstream::quota::{Ledger, QuotaLimits};
+use crate::upstream::resolver::{DATA_API_HOST, WEB_HOST};
 use crate::upstream::retry::{RetryBudget, RetryPolicy};
 use crate::upstream::traffic::Traffic;
 use crate::upstream::transport::{Network, Transport};
@@ -85,8 +86,6 @@ impl Pacing {
     }
 }
 
-const PLATFORM: &str = "https://www.youtube.com";
-
 /// Whether this is the platform itself, however it is spelled.
 fn is_platform(url: &str) -> bool {
     let host = url.parse::<Uri>().ok().and_then(|url| url.host().map(str::to_ascii_lowercase));
@@ -101,7 +100,7 @@ fn is_platform(url: &str) -> bool {
 impl Default for Builder {
     fn default() -> Self {
         Self {
-            data_api_url: "https://www.googleapis.com/youtube/v3".to_owned(),
+            data_api_url: format!("https://{DATA_API_HOST}/youtube/v3"),
             key: None,
             transport: None,
             limits: QuotaLimits::default(),
@@ -111,7 +110,7 @@ impl Default for Builder {
             deadline: Duration::from_secs(120),
             batch_deadline: Duration::from_secs(3600),
             search: true,
-            web_url: PLATFORM.to_owned(),
+            web_url: format!("https://{WEB_HOST}"),
             proxies: vec![],
             pacing: Pacing::Auto,
             block_pause: None,

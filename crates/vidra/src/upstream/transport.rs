@@ -4,6 +4,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -11,6 +12,8 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::BodyExt;
 use tower_service::Service;
+
+use super::resolver::Resolver;
 
 /// What the platform answered, read to its end.
 #[derive(Debug, Clone)]
@@ -70,7 +73,7 @@ pub struct Network {
 impl Network {
     /// A connection pool of its own.
     pub fn new() -> Self {
-        Self::build(None)
+        Self::build(None, Arc::new(Resolver::new()))
     }
 
     /// The same through a proxy: `http://`, `https://`, `socks5://` or `socks5h://`, with user and
@@ -81,12 +84,18 @@ impl Network {
             return Err("a proxy is an http, https or socks5 URL");
         }
         let proxy = reqwest::Proxy::all(proxy).map_err(|_| "the proxy's URL is not valid")?;
-        Ok(Self::build(Some(proxy)))
+        Ok(Self::build(Some(proxy), Arc::new(Resolver::new())))
     }
 
-    fn build(proxy: Option<reqwest::Proxy>) -> Self {
+    /// The same with other answers to the question where a name leads.
+    #[cfg(test)]
+    pub(super) fn resolving(resolver: Arc<Resolver>) -> Self {
+        Self::build(None, resolver)
+    }
+
+    fn build(proxy: Option<reqwest::Proxy>, resolver: Arc<Resolver>) -> Self {
         let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("ring speaks the default TLS versions")
@@ -100,6 +109,7 @@ impl Network {
         };
         let client = builder
             .tls_backend_preconfigured(tls)
+            .dns_resolver(resolver)
             // A redirect could carry the key to another host.
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(Duration::from_secs(5))
