@@ -343,6 +343,10 @@ impl Scope {
             let call = walk.call.clone();
             let call = if token.is_empty() { call } else { call.with("pageToken", token) };
             let page: List<T> = walk.scope.fetch(&call).await?;
+            // It could not be sent back, and what is left would be missing without a word.
+            if page.next_page_token.as_ref().is_some_and(|token| token.len() > LONGEST_TOKEN) {
+                return Err(Fault::unreadable("a page token without end".to_owned()).error);
+            }
             walk.next = page
                 .next_page_token
                 .filter(|token| !token.is_empty() && walk.seen.insert(token.clone()));
@@ -389,6 +393,9 @@ impl Default for Gathers {
         }
     }
 }
+
+/// Far more than any token has; much more would not fit into a URL.
+const LONGEST_TOKEN: usize = 8192;
 
 /// Where a walk through pages stands.
 struct Walk {
