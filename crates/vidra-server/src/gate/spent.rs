@@ -4,8 +4,9 @@
 //! how callers share what the ledger guards, and a kill may let one have a few units twice.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -47,7 +48,7 @@ impl SpentFile {
             return Ok(());
         }
         if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         replace_file(&self.path, &spent)?;
         *kept = spent;

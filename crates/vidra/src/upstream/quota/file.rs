@@ -1,7 +1,8 @@
 //! The ledger's file: read and written under a lock that other processes honour.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -52,12 +53,15 @@ impl Locked {
     }
 }
 
-/// Opens a file to be read and written; makes it, and its folder, where there is none.
+/// Opens a file to be read and written; makes it, and its folder, where there is none, for its user
+/// alone: a stranger could hold the lock.
 fn open(path: &Path) -> io::Result<File> {
-    let open = || File::options().read(true).write(true).create(true).truncate(false).open(path);
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let open = || options.open(path);
     match (open(), path.parent()) {
         (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(folder)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             open()
         }
         (opened, _) => opened,
