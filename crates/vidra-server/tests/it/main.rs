@@ -12,5 +12,6 @@ mod gate;
 mod hostile;
 mod metrics;
 mod openapi;
+mod security;
 mod streams;
 mod transcripts;

@@ -1,0 +1,121 @@
+//! Callers who ask for as much as they can.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use futures_util::future::join_all;
+use http_body_util::BodyExt;
+use serde_json::json;
+use vidra_sim::{Action, Endpoint, Fault};
+
+use crate::app::{PEER, TestApp};
+
+#[tokio::test]
+async fn s10_compressed_bodies_of_callers_are_not_unpacked() {
+    let app = TestApp::new();
+    for encoding in ["gzip", "br", "zstd", "deflate", "gzip, gzip", "identity", "x"] {
+        for path in
+            ["/api/url/parse", "/api/playlist/PLsize1/query", "/api/playlist/PLsize1/transcript"]
+        {
+            let request = Request::post(path)
+                .header("content-type", "application/json")
+                .header("content-encoding", encoding);
+            let got = app.send(request.body(Body::from(r#"{"url":"x"}"#)).unwrap()).await;
+            got.problem(415);
+        }
+    }
+    assert_eq!(app.sim.record().calls, 0);
+}
+
+#[tokio::test]
+async fn s15_a_batch_is_as_large_as_it_may_be_and_no_larger() {
+    let app = TestApp::new();
+    let path = "/api/playlist/PLsize50/transcript";
+    for body in [
+        json!({"concurrency": 1_000_000}),
+        json!({"concurrency": 0}),
+        json!({"concurrency": -1}),
+        json!({"concurrency": 1e300}),
+        json!({"from": 5, "to": 4}),
+        json!({"ids": vec!["quirkNoLike"; 1_000]}),
+        json!({"playlists": ["PLsize50", "PLsize51"]}),
+        json!([{"to": 1}]),
+    ] {
+        app.post(path, &body).await.problem(400);
+    }
+    app.post(path, format!("{{\"lang\":\"{}\"}}", "a".repeat(1 << 20))).await.problem(413);
+    // A million ids are no request any more; five hundred and one are one too many.
+    for (count, status) in [(501, 400), (5_000, 400)] {
+        let ids = vec!["quirkNoLike"; count].join(",");
+        app.get(&format!("/api/videos?ids={ids}")).await.problem(status);
+    }
+    assert_eq!(app.sim.record().calls, 0, "nothing was spent");
+    let same = vec!["quirkNoLike"; 500].join(",");
+    assert_eq!(
+        app.get(&format!("/api/videos?ids={same}")).await.cost(),
+        1,
+        "each is asked for once"
+    );
+}
+
+/// A thousand batches at once: so many are taken on, and those who ask for what is known notice nothing.
+#[tokio::test]
+async fn s15_a_thousand_batches_do_not_crowd_out_what_is_known() {
+    let app = TestApp::new();
+    app.get("/api/video/quirkNoLike").await;
+    app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
+    let begin = async || {
+        let request = Request::post("/api/playlist/PLsize50/transcript")
+            .header("accept", "application/x-ndjson")
+            .body(Body::empty());
+        app.app.answer(request.unwrap(), PEER).await
+    };
+    let batches = join_all((0..1_000).map(|_| begin())).await;
+    let taken = batches.iter().filter(|response| response.status() == 200).count();
+    let refused = batches.iter().filter(|response| response.status() == 503);
+    let (refused, told): (Vec<_>, Vec<_>) =
+        refused.map(|it| ((), it.headers().contains_key("retry-after"))).unzip();
+    assert_eq!((taken, refused.len()), (32, 968));
+    assert!(told.into_iter().all(|is_told| is_told));
+    let calls = app.sim.record().calls;
+    assert!(calls < 1_000, "{calls}: what is listed is shared");
+    for _ in 0..100 {
+        let got = app.get("/api/video/quirkNoLike").await;
+        assert_eq!((got.status.as_u16(), got.header("x-cache")), (200, Some("hit")));
+    }
+    // All leave at once, and again, and again: what they held is free each time.
+    drop(batches);
+    for _ in 0..20 {
+        let storm = join_all((0..32).map(|_| begin())).await;
+        drop(storm);
+    }
+    let free = async {
+        while begin().await.status() != 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), free).await.expect("places are given back");
+}
+
+#[tokio::test]
+async fn s16_what_is_junk_costs_nothing_and_what_is_unknown_is_asked_once() {
+    let app = TestApp::new();
+    for number in 0..2_000 {
+        for path in [format!("/api/video/{number}"), format!("/api/transcript/no-{number}")] {
+            assert_eq!(app.get(&path).await.status, 400, "{path}");
+        }
+    }
+    assert_eq!(app.sim.record().calls, 0);
+    let unknown: Vec<String> = (0..500).map(|number| format!("none{number:07}")).collect();
+    for _ in 0..3 {
+        let got = app.get(&format!("/api/videos?ids={}", unknown.join(","))).await;
+        assert_eq!(got.status, 200, "{}", got.text);
+    }
+    assert_eq!(app.sim.record().units.default, 10, "fifty a call, and never again");
+    let request = Request::get(format!("/api/video/{}", unknown[7])).body(Body::empty()).unwrap();
+    let response = app.app.answer(request, PEER).await;
+    assert_eq!(response.status(), 404);
+    drop(response.into_body().collect().await);
+    assert_eq!(app.sim.record().units.default, 10, "one by one neither");
+}
