@@ -54,6 +54,9 @@ impl fmt::Display for Failure {
 /// 100 comments of the greatest length stays below a quarter of it.
 pub const MAX_BODY: usize = 32 * 1024 * 1024;
 
+/// Nearly every answer is smaller.
+const USUAL: usize = 1024 * 1024;
+
 /// A future of a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -168,12 +171,17 @@ where
     let (head, body) = response.into_parts();
     let mut body = std::pin::pin!(body);
     // As large as promised, within reason: growing by doubling would leave twice the room.
-    let promised = usize::try_from(body.size_hint().lower()).unwrap_or(0).min(1024 * 1024);
+    let promised = usize::try_from(body.size_hint().lower()).unwrap_or(0).min(USUAL);
     let mut whole = BytesMut::with_capacity(promised);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         if whole.len() + data.len() > MAX_BODY {
             return Err(Failure::TooLarge);
+        }
+        // Room for the most there may be, at once: what is not written to takes no memory, and growing
+        // by doubling would have the old and the new there together.
+        if whole.len() + data.len() > USUAL {
+            whole.reserve(MAX_BODY - whole.len());
         }
         whole.extend_from_slice(&data);
     }
