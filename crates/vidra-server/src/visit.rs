@@ -3,6 +3,7 @@
 //! An answer that is ready begins and ends its visit in one go. Every other request is [`UnderWay`]
 //! meanwhile, which ends by being dropped: also where its caller went away.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -13,6 +14,7 @@ use axum::extract::MatchedPath;
 use axum::http::{Extensions, HeaderValue, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
 use http_body::Frame;
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use tokio::time::Instant;
 use vidra::{Cost, Error};
 
@@ -50,7 +52,7 @@ impl Visit {
         tracing::info!(
             request_id = text(&self.id),
             %method,
-            path = request.uri().path(),
+            path = &*written(request.uri().path()),
             status,
             cost = 0,
             elapsed_ms = elapsed.as_millis() as u64,
@@ -68,7 +70,7 @@ impl Visit {
             visit: self,
             inside: Arc::clone(inside),
             method: request.method().clone(),
-            path: request.uri().path().to_owned(),
+            path: written(request.uri().path()).into_owned(),
             notes,
             status: None,
             error: None,
@@ -187,6 +189,12 @@ impl http_body::Body for Watched {
 pub(crate) fn is_stream<B>(response: &Response<B>) -> bool {
     let content_type = response.headers().get(header::CONTENT_TYPE);
     content_type.is_some_and(|it| it == "application/x-ndjson" || it == "text/event-stream")
+}
+
+/// A path as the log has it: what is not ASCII as it should have been sent. Some of it would turn a
+/// terminal's text around, or tell it what to do.
+fn written(path: &str) -> Cow<'_, str> {
+    utf8_percent_encode(path, CONTROLS).into()
 }
 
 fn text(id: &HeaderValue) -> &str {
