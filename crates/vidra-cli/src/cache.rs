@@ -186,7 +186,7 @@ pub(crate) enum What {
         #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
         cache: Option<Place>,
 
-        /// The running service
+        /// The running service; where it asks for a key, that of VIDRA_CALLER_KEY is shown
         #[arg(long, env = "VIDRA_SERVER", value_name = "URL", default_value = "http://127.0.0.1:3000", value_parser = http_url)]
         server: String,
     },
