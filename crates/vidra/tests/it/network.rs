@@ -7,6 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use vidra::{ApiKey, ErrorKind, Network, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra};
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
@@ -101,6 +102,67 @@ async fn cookie_visitor_and_token_follow_no_redirect() {
     }
 }
 
+/// Every kind of redirect, to every kind of place: the key goes nowhere else.
+#[tokio::test]
+async fn s3_no_redirect_of_any_kind_is_followed() {
+    let trap = Simulator::new();
+    let listening = trap.listen(LOOPBACK).await.unwrap();
+    let port = listening.addr().port();
+    let places = [
+        listening.data_api_url(),
+        format!("http://localhost:{port}/youtube/v3/videos"),
+        format!("http://user:pass@127.0.0.1:{port}/"),
+        format!("//127.0.0.1:{port}/"),
+        "/youtube/v3/videos".to_owned(),
+        "file:///etc/passwd".to_owned(),
+        "https://www.googleapis.com/youtube/v3/videos".to_owned(),
+    ];
+    for status in [300, 301, 302, 303, 307, 308] {
+        for place in &places {
+            let head =
+                format!("HTTP/1.1 {status} x\r\nlocation: {place}\r\nrefresh: 0; url={place}");
+            let (url, requests) = serve(head, vec![]).await;
+            let error = client(&url).video(video()).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Upstream, "{status} {place}");
+            assert_eq!(trap.record().calls, 0, "{status} {place}");
+            // Nor is it asked again where it was sent from.
+            assert_eq!(*requests.borrow(), 1, "{status} {place}");
+        }
+    }
+}
+
+/// Bodies that are more than they look, or something else than they say.
+#[tokio::test]
+async fn s10_no_encoding_makes_an_answer_larger_than_it_may_be() {
+    let mut bomb = br#"{"items":[{"id":""#.to_vec();
+    bomb.resize(40 << 20, b'x');
+    let (packed, item) = (gzip(&bomb), br#"{"items":[{"id":"quirkNoLike"}]}"#);
+    let table = [
+        // A thousand to one, more than once, and in many pieces.
+        ("gzip", packed.clone(), "too large"),
+        ("gzip", [&gzip(&bomb[..20 << 20])[..]; 2].concat(), ""),
+        ("x-gzip", packed.clone(), "could not be read"),
+        ("gzip, gzip", gzip(&packed), "could not be read"),
+        // What nobody asked for is not unpacked.
+        ("br", packed.clone(), "could not be read"),
+        ("zstd", packed.clone(), "could not be read"),
+        ("deflate", packed.clone(), "could not be read"),
+        ("identity", packed.clone(), "could not be read"),
+        // Lies.
+        ("gzip", item.to_vec(), ""),
+        ("gzip", gzip(item)[..20].to_vec(), ""),
+        ("gzip", b"\x1f\x8b".to_vec(), ""),
+        ("gzip", vec![], ""),
+    ];
+    for (encoding, body, told) in table {
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-encoding: {encoding}");
+        let (url, _) = serve(head, body).await;
+        let error = client(&url).video(video()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream, "{encoding}");
+        assert!(error.message().contains(told), "{encoding}: {error}");
+    }
+}
+
 #[tokio::test]
 async fn nobody_there_is_an_upstream_error_that_names_no_address() {
     let free = TcpListener::bind(LOOPBACK).await.unwrap().local_addr().unwrap();
@@ -134,19 +196,26 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Answers one request with a gzip body.
 async fn serve_once(body: Vec<u8>) -> String {
+    serve("HTTP/1.1 200 OK\r\ncontent-encoding: gzip".to_owned(), body).await.0
+}
+
+/// Answers every request so, and counts them.
+async fn serve(head: String, body: Vec<u8>) -> (String, watch::Receiver<u32>) {
     let listener = TcpListener::bind(LOOPBACK).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
+    let (count, requests) = watch::channel(0);
     tokio::spawn(async move {
-        let (mut socket, _) = listener.accept().await.unwrap();
-        let mut request = [0; 4096];
-        let _ = socket.read(&mut request).await.unwrap();
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        socket.write_all(head.as_bytes()).await.unwrap();
-        // The reader of a bomb hangs up in the middle.
-        let _ = socket.write_all(&body).await;
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = [0; 4096];
+            let _ = socket.read(&mut request).await.unwrap();
+            count.send_modify(|count| *count += 1);
+            let length = body.len();
+            let head = format!("{head}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+            socket.write_all(head.as_bytes()).await.unwrap();
+            // The reader of a bomb hangs up in the middle.
+            let _ = socket.write_all(&body).await;
+        }
     });
-    url
+    (url, requests)
 }
