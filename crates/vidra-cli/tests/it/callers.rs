@@ -11,19 +11,19 @@ use crate::process::{Service, vidra};
 const ANEW: &str = "cache-control: no-cache\r\n";
 
 /// Runs a command to its end: exit code, standard output, standard error.
-fn run(command: &mut Command) -> (Option<i32>, String, String) {
+pub(crate) fn run(command: &mut Command) -> (Option<i32>, String, String) {
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 /// `vidra keys` with the file `keys.json`.
-fn keys(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) fn keys(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     run(vidra(folder).env("VIDRA_CALLER_KEYS_FILE", "keys.json").arg("keys").args(args))
 }
 
 /// Makes a key.
-fn new_key(folder: &Path, args: &[&str]) -> String {
+pub(crate) fn new_key(folder: &Path, args: &[&str]) -> String {
     let (code, key, error) = keys(folder, &[&["add"], args].concat());
     assert_eq!(code, Some(0), "{error}");
     let key = key.strip_suffix('\n').expect("one line").to_owned();
@@ -205,7 +205,7 @@ fn the_key_of_a_caller_appears_in_no_log_answer_or_file() {
 }
 
 /// All files in a folder and below it.
-fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
+pub(crate) fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }

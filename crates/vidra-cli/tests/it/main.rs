@@ -4,6 +4,7 @@ mod callers;
 mod health;
 mod inside;
 mod process;
+mod security;
 mod serve;
 #[cfg(feature = "otel")]
 mod traces;

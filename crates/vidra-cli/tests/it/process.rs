@@ -102,10 +102,22 @@ impl Service {
     }
 
     /// Asks it to stop and gives the exit code and the whole log.
-    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
+    pub(crate) fn stop(self) -> (Option<i32>, String) {
+        let (code, _, log) = self.stop_and_tell();
+        (code, log)
+    }
+
+    /// The same with what it wrote to standard output.
+    pub(crate) fn stop_and_tell(mut self) -> (Option<i32>, String, String) {
         self.signal("-TERM");
         let code = self.child.wait().unwrap().code();
-        (code, self.log.take().unwrap().join().unwrap())
+        let mut output = String::new();
+        self.output.read_to_string(&mut output).unwrap();
+        (code, output, self.log.take().unwrap().join().unwrap())
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -134,10 +146,11 @@ impl Drop for Service {
     }
 }
 
-/// An address in the log, by its name.
+/// An address in the log, by its name: in JSON, or in text.
 fn told(name: &str, log: &str) -> Option<SocketAddr> {
-    let (_, rest) = log.split_once(&format!("\"{name}\":\""))?;
-    rest.split('"').next()?.parse().ok()
+    let written = [format!("\"{name}\":\""), format!(" {name}=")];
+    let (_, rest) = written.iter().find_map(|written| log.split_once(written))?;
+    rest.split(['"', ' ', '\n']).next()?.parse().ok()
 }
 
 /// One request; the connection is closed behind it. Gives the status, and all that comes after the

@@ -10,16 +10,16 @@ use vidra_sim::{Action, Endpoint, Fault, Listening, Simulator};
 
 use crate::process::{Service, vidra};
 
-const CANARY: &str = "AIzaSyCANARY-0123456789-abcdefghijklmn";
+pub(crate) const CANARY: &str = "AIzaSyCANARY-0123456789-abcdefghijklmn";
 
 /// A simulator on loopback, on a runtime that lives as long as the test.
-struct Platform {
-    sim: Simulator,
-    listening: Listening,
-    runtime: tokio::runtime::Runtime,
+pub(crate) struct Platform {
+    pub(crate) sim: Simulator,
+    pub(crate) listening: Listening,
+    pub(crate) runtime: tokio::runtime::Runtime,
 }
 
-fn platform() -> Platform {
+pub(crate) fn platform() -> Platform {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let sim = Simulator::builder().key(CANARY).build();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -28,7 +28,7 @@ fn platform() -> Platform {
 }
 
 /// `vidra` pointed at the platform.
-fn vidra_at(platform: &Platform, folder: &std::path::Path) -> Command {
+pub(crate) fn vidra_at(platform: &Platform, folder: &std::path::Path) -> Command {
     let mut command = vidra(folder);
     command.env("VIDRA_DATA_API_URL", platform.listening.data_api_url());
     command

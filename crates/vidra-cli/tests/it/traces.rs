@@ -13,7 +13,7 @@ use prost::Message;
 use crate::process::{Service, send, vidra};
 
 /// The smallest collector there is: what is posted to it comes out of the channel.
-fn collector() -> (SocketAddr, mpsc::Receiver<(String, Vec<u8>)>) {
+pub(crate) fn collector() -> (SocketAddr, mpsc::Receiver<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, posted) = mpsc::channel();
