@@ -121,7 +121,11 @@ impl Cache {
             Ok(Boarding::Failed(error)) => Err(Err(error)),
             Ok(Boarding::Join(joined)) => Ok((joined, Outcome::Coalesced)),
             Ok(Boarding::Lead(lead, joined)) => {
-                let Some(place) = self.place() else { return Err(Err(Error::busy())) };
+                let Some(place) = self.place() else {
+                    // Told to those who joined meanwhile too: they would find no place either.
+                    lead.land(Err(Error::busy()));
+                    return Err(Err(Error::busy()));
+                };
                 // What is known already is renewed to the end, whoever waits for that.
                 let audience = match renewal {
                     Some(_) => Audience::default(),

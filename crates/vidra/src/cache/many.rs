@@ -28,6 +28,17 @@ enum Part {
     },
 }
 
+/// One that this call asks for.
+struct Led {
+    key: Key,
+    lead: Lead,
+    /// Whether something old is known.
+    renews: bool,
+}
+
+/// What came of one, or that it has to be asked for anew, and something old until then.
+type Ended = (Result<Result<Cached>, Deserted>, Option<Found>);
+
 impl Cache {
     /// [`get_or_fetch`](Cache::get_or_fetch) for many. `fetch` is told which of them to ask for, and
     /// gives an outcome for each.
@@ -38,50 +49,65 @@ impl Cache {
         fetch: impl Fn(Scope, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
     ) -> Vec<Result<Cached>> {
         let mut answers: Vec<Option<Result<Cached>>> = keys.iter().map(|_| None).collect();
+        // Those whose asker ended without a word once already.
+        let mut deserted = vec![false; keys.len()];
         loop {
             let open: Vec<usize> = (0..keys.len()).filter(|at| answers[*at].is_none()).collect();
             if open.is_empty() {
                 return answers.into_iter().flatten().collect();
             }
             let asked = self.take_part_in_all(keys, &open, asker, &fetch).await;
-            for (index, answer) in open.into_iter().zip(asked) {
-                answers[index] = answer;
+            for (index, (ended, old)) in open.into_iter().zip(asked) {
+                answers[index] = match ended {
+                    Ok(answer) => Some(answer),
+                    Err(Deserted::WithoutAWord)
+                        if std::mem::replace(&mut deserted[index], true) =>
+                    {
+                        let bug = Err(Error::bug("those who asked ended without a word"));
+                        Some(self.unless_trouble(&keys[index], bug, old))
+                    }
+                    Err(_) => None,
+                };
             }
         }
     }
 
-    /// Those of `keys` that are `open`. `None` where whoever asked failed for reasons of its own.
+    /// Those of `keys` that are `open`.
     async fn take_part_in_all(
         self: &Arc<Self>,
         keys: &[Key],
         open: &[usize],
         asker: &Scope,
         fetch: &impl Fn(Scope, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
-    ) -> Vec<Option<Result<Cached>>> {
+    ) -> Vec<Ended> {
         let wanted: Vec<Key> = open.iter().map(|index| keys[*index].clone()).collect();
         let found = self.find_all(&wanted).await;
-        let renewal = wanted.first().and_then(|key| self.begin_waited_for(key, asker));
-        // One for all of them, if any may have to be asked for.
-        let is_fresh = |found: &Option<Found>| {
-            asker.want == Want::Usual
-                && found.as_ref().is_some_and(|found| found.state() == State::Fresh)
+        let state = |found: &Option<Found>| {
+            found.as_ref().filter(|_| asker.want == Want::Usual).map(Found::state)
         };
+        let is_old =
+            |found: &Option<Found>| state(found).is_some_and(|state| state != State::Fresh);
+        // Of what is old one renewal for all, and of what is not fresh one place.
+        let renewal = wanted.first().filter(|_| found.iter().any(is_old));
+        let renewal = renewal.and_then(|key| self.begin_waited_for(key, asker));
+        let is_fresh = |found: &Option<Found>| state(found) == Some(State::Fresh);
         let place = if found.iter().all(is_fresh) { None } else { self.place() };
-        let is_renewal = found.iter().any(Option::is_some) && asker.want == Want::Usual;
         let (mut leads, mut led) = (vec![], vec![]);
         let mut parts = Vec::with_capacity(wanted.len());
         for ((index, key), found) in open.iter().zip(&wanted).zip(found) {
+            let renews = is_old(&found);
             let (part, lead) =
                 self.part(key, asker.want, found, renewal.is_some(), place.is_some());
             if let Some(lead) = lead {
-                leads.push((key.clone(), lead));
+                leads.push(Led { key: key.clone(), lead, renews });
                 led.push(*index);
             }
             parts.push(part);
         }
         if !leads.is_empty() {
             // What is known already is renewed to the end, whoever waits for that.
-            let seats = leads.iter().filter(|_| !is_renewal).map(|(_, lead)| lead.seats.clone());
+            let is_renewal = leads.iter().any(|led| led.renews);
+            let seats = leads.iter().filter(|_| !is_renewal).map(|led| led.lead.seats.clone());
             let scope = Scope { audience: Audience::of(seats), ..asker.clone() };
             self.depart_together(leads, fetch(scope, led), renewal, place);
         }
@@ -114,7 +140,9 @@ impl Cache {
             }
             Ok(Boarding::Join(joined)) => (joined, None),
             Ok(Boarding::Lead(lead, joined)) if may_ask => (joined, Some(lead)),
-            Ok(Boarding::Lead(..)) => {
+            Ok(Boarding::Lead(lead, _)) => {
+                // Told to those who joined meanwhile too: they would find no place either.
+                lead.land(Err(Error::busy()));
                 return (Part::Settled(self.unless_trouble(key, Err(Error::busy()), found)), None);
             }
         };
@@ -130,7 +158,7 @@ impl Cache {
     /// As a task of its own, because a caller who leaves must not end it for others.
     fn depart_together(
         self: &Arc<Self>,
-        leads: Vec<(Key, Lead)>,
+        leads: Vec<Led>,
         fetching: BoxFuture<'static, Vec<Result<Bytes>>>,
         renewal: Option<Renewal>,
         place: Option<OwnedSemaphorePermit>,
@@ -139,28 +167,32 @@ impl Cache {
         crate::upstream::traced::spawn(async move {
             let outcomes = fetching.await;
             if let Some(renewal) = renewal {
-                let one = outcomes.iter().find(|outcome| outcome.is_err()).or(outcomes.first());
-                renewal.end(one.unwrap_or(&Ok(Bytes::new())));
+                // Of those that are renewed: what was not known cannot fail to be.
+                let renewed = leads.iter().zip(&outcomes).filter(|(led, _)| led.renews);
+                let renewed: Vec<_> = renewed.map(|(_, outcome)| outcome).collect();
+                let failed = renewed.iter().find(|outcome| outcome.is_err());
+                if let Some(outcome) = failed.or(renewed.first()) {
+                    renewal.end(outcome);
+                }
             }
             drop(place);
-            for ((key, lead), outcome) in leads.into_iter().zip(outcomes) {
+            for (Led { key, lead, .. }, outcome) in leads.into_iter().zip(outcomes) {
                 lead.land(cache.keep(&key, outcome));
             }
         });
     }
 
-    async fn settled(&self, key: &Key, part: Part, deadline: Instant) -> Option<Result<Cached>> {
+    async fn settled(&self, key: &Key, part: Part, deadline: Instant) -> Ended {
         let (joined, how, old) = match part {
-            Part::Settled(settled) => return Some(settled),
+            Part::Settled(settled) => return (Ok(settled), None),
             Part::Waiting { joined, how, old } => (joined, how, old),
         };
         let patience = old.as_ref().map_or(deadline, |_| Instant::now() + STALE_PATIENCE);
         let asked = match timeout_at(patience, joined.landed()).await {
             Ok(Ok(outcome)) => self.landed(key, outcome, how),
-            Ok(Err(Deserted::ForItself)) => return None,
-            Ok(Err(_)) => Err(Error::bug("whoever asked ended without a word")),
+            Ok(Err(deserted)) => return (Err(deserted), old),
             Err(_) => Err(too_late()),
         };
-        Some(self.unless_trouble(key, asked, old))
+        (Ok(self.unless_trouble(key, asked, old)), None)
     }
 }

@@ -75,6 +75,26 @@ async fn who_asks_beyond_the_limit_is_told_at_once_and_may_come_again() {
     }
 }
 
+/// On several threads, because who joins has to come between two steps of the one who leads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_joins_one_that_finds_no_place_is_told_the_same() {
+    let vidra = builder(&Simulator::new()).most_misses(0).build();
+    let asks = (0..8).map(|number| {
+        let vidra = vidra.clone();
+        tokio::spawn(async move {
+            for _ in 0..5_000 {
+                is_busy(&match number % 2 {
+                    0 => vidra.video(video(1)).await.unwrap_err(),
+                    _ => vidra.videos(&[video(1)]).await.unwrap_err(),
+                });
+            }
+        })
+    });
+    for ask in asks.collect::<Vec<_>>() {
+        ask.await.unwrap();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_stale_is_better_than_a_refusal() {
     let sim = Simulator::new();

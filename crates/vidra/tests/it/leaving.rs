@@ -125,6 +125,33 @@ async fn what_is_renewed_is_renewed_to_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_fresh_one_among_many_does_not_make_the_others_a_renewal() {
+    let sim = slow();
+    let vidra = builder(&sim).build();
+    let fresh = video("quirkNoLike");
+    vidra.video(fresh).await.unwrap();
+    sim.reset_record();
+    let unknown = (0..499).map(|number| video(&format!("unknown{number:04}")));
+    let ids: Vec<VideoId> = [fresh].into_iter().chain(unknown).collect();
+    assert!(timeout(50 * MS, vidra.videos(&ids)).await.is_err());
+    let sent = sim.record().calls;
+    sleep(60_000 * MS).await;
+    assert_eq!(sim.record().calls, sent, "not one more");
+    assert!(sent < 10, "{sent} of ten");
+    // And what was not known cannot fail to be renewed.
+    sim.inject(Fault::any(Action::error("API_KEY_INVALID")));
+    for round in 0..3 {
+        vidra.videos(&[fresh, video(&format!("nothing{round:04}"))]).await.unwrap_err();
+    }
+    assert_eq!(vidra.cache_report().await.renewal_failures, 0);
+    // What was known can.
+    advance(Duration::from_secs(2 * 3600)).await;
+    let stale = vidra.videos_json(&[fresh]).await.unwrap();
+    assert_eq!(stale.outcome, Outcome::Stale);
+    assert_eq!(vidra.cache_report().await.renewal_failures, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_deadline_of_ones_own_is_ones_own() {
     let sim = Simulator::builder().latency(500 * MS).build();
     let vidra = builder(&sim).build();

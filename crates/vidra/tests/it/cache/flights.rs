@@ -138,6 +138,24 @@ async fn who_panics_again_and_again_is_asked_twice_and_the_key_stays_usable() {
     }
 }
 
+/// The same for those who ask for many at once.
+#[tokio::test(start_paused = true)]
+async fn a_panic_over_many_is_asked_once_more_too() {
+    for panics in [1, u64::MAX] {
+        let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
+        let transport = Panicking { sim: sim.clone(), left: Arc::new(panics.into()) };
+        let vidra = builder(&sim).transport(transport).build();
+        let ids = [video("quirkNoLike"), video("quirkNoComm")];
+        for answer in join_all((0..100).map(|_| vidra.videos(&ids))).await {
+            match panics {
+                1 => assert_eq!(answer.unwrap().len(), 2),
+                _ => assert_eq!(answer.unwrap_err().kind(), ErrorKind::Internal),
+            }
+        }
+        assert_eq!(sim.record().calls, 2, "{panics}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_failure_is_shared_and_told_for_a_second() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
