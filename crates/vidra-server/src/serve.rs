@@ -41,6 +41,9 @@ const BACK_OFF: Duration = Duration::from_millis(50);
 /// How often the log says that.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
 
+/// How long those who came last have to say what they want.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
 /// How the service is put on a socket.
 #[derive(Debug, Clone, Default)]
 pub struct Serving {
@@ -80,11 +83,19 @@ pub async fn serve(
         };
         entrance.take_in_until(older_are_gone, &listener, &newer).await;
         entrance.close(listener, &newer);
+        // Who has just come has not been heard yet, and is gone after one answer.
+        let _ = timeout(LAST_WORD, all_gone(&newer)).await;
         newer.shutdown().await;
     };
     tokio::select! {
         () = ending => {}
         () = give_up => {}
+    }
+}
+
+async fn all_gone(connections: &GracefulShutdown) {
+    while connections.count() > 0 {
+        sleep(Duration::from_millis(5)).await;
     }
 }
 
@@ -129,12 +140,13 @@ impl Entrance {
         }
     }
 
-    /// Closes the door behind whoever is in the line: they would be cut off.
-    fn close(self, listener: TcpListener, connections: &GracefulShutdown) {
+    /// Closes the door. Whoever stands before it then would be cut off, so they are taken in first:
+    /// the system is asked for them, because what the runtime knows of them is a moment old.
+    fn close(&self, listener: TcpListener, connections: &GracefulShutdown) {
         let Ok(listener) = listener.into_std() else { return };
         while let Ok((stream, peer)) = listener.accept() {
-            if let Ok(stream) =
-                stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream))
+            if stream.set_nonblocking(true).is_ok()
+                && let Ok(stream) = TcpStream::from_std(stream)
             {
                 self.take_in(stream, peer, connections.watcher());
             }
