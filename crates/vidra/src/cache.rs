@@ -307,6 +307,7 @@ impl Cache {
             memory_limit: self.tiers.memory_limit(),
             far: usage.far,
             is_far_failing: self.tiers.is_far_left_alone(),
+            far_failures: self.tiers.failures(),
             oldest_stale: self.tally.oldest_stale(self.clock.now()),
             renewal_failures: self.renewals.iter().map(Renewals::failures).max().unwrap_or(0),
         }

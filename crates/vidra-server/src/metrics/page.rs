@@ -70,6 +70,18 @@ impl Inside {
         for (tier, usage) in &tiers {
             entries.sample(&[("tier", tier)], usage.entries);
         }
+        if let Some(failures) = report.far_failures {
+            let help = "What went wrong with the store of answers; to callers it is a miss.";
+            let mut family = page.family("vidra_cache_store_failures_total", Kind::Counter, help);
+            for (operation, count) in [
+                ("read", failures.reads),
+                ("write", failures.writes),
+                ("skipped", failures.skipped),
+                ("damaged", failures.corrupt),
+            ] {
+                family.sample(&[("operation", operation)], count);
+            }
+        }
         let help = "The greatest age of an answer that was lately sent although it was not fresh.";
         let age = report.oldest_stale.as_secs_f64();
         page.one("vidra_stale_age_seconds", Kind::Gauge, help, age);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use super::freshness::{Life, Resource};
-use super::store::Usage;
+use super::store::{Failures, Usage};
 use crate::error::{Error, Result};
 
 /// An answer as JSON, and how it came about.
@@ -156,6 +156,8 @@ pub struct CacheReport {
     pub far: Option<Usage>,
     /// Whether the store behind memory failed when last tried.
     pub is_far_failing: bool,
+    /// What went wrong with the store behind memory so far; `None` where there is none.
+    pub far_failures: Option<Failures>,
     /// The greatest age of an answer that was sent in the last minute or two although it was not fresh;
     /// zero where there was none.
     pub oldest_stale: Duration,
