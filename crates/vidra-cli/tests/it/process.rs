@@ -17,7 +17,7 @@ pub(crate) fn vidra(folder: &Path) -> Command {
 
 /// A service that answers, killed when dropped.
 pub(crate) struct Service {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) address: SocketAddr,
     /// Where the operator asks, if that is somewhere else.
     pub(crate) admin: Option<SocketAddr>,

@@ -1,0 +1,69 @@
+//! F20: a flood of questions that nobody asked before, beside answers that are known. How fast those
+//! are then is `vidra-bench`'s to tell.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::callers::Caller;
+use crate::platform::Platform;
+
+const FLOOD: usize = 10_000;
+const CALLERS: usize = 64;
+
+#[test]
+fn f20_ten_thousand_misses_beside_hits() {
+    let platform = Platform::new();
+    // Fewer places than callers, so that some are turned away.
+    let service = platform.service(&[("VIDRA_MAX_MISSES", "16")]);
+    service.get("/api/playlist/PLsize50");
+    let known = Platform::videos(&service, "PLsize50");
+    for path in &known {
+        service.get(path);
+    }
+    platform.sim.set_latency(Duration::from_millis(20));
+    let address = service.address;
+    let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let flood = || {
+        let (mut caller, mut statuses) = (Caller::of(address), BTreeMap::new());
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= FLOOD {
+                return statuses;
+            }
+            let heard = caller.get(&format!("/api/video/flood-{number:05}")).unwrap();
+            if heard.status == 503 {
+                assert!(heard.header("retry-after").is_some());
+            }
+            *statuses.entry(heard.status).or_insert(0) += 1;
+        }
+    };
+    let hits = || {
+        let (mut caller, mut count) = (Caller::of(address), 0);
+        while !is_over.load(Ordering::Relaxed) {
+            for path in &known {
+                let heard = caller.get(path).unwrap();
+                assert_eq!((heard.status, heard.header("x-cache")), (200, Some("hit")));
+                count += 1;
+            }
+        }
+        count
+    };
+    thread::scope(|scope| {
+        let hits: Vec<_> = (0..4).map(|_| scope.spawn(hits)).collect();
+        let floods: Vec<_> = (0..CALLERS).map(|_| scope.spawn(flood)).collect();
+        let mut statuses = BTreeMap::new();
+        for flood in floods {
+            for (status, count) in flood.join().unwrap() {
+                *statuses.entry(status).or_insert(0) += count;
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        let hits: usize = hits.into_iter().map(|hits| hits.join().unwrap()).sum();
+        println!("{hits} hits without an error beside {FLOOD} misses: {statuses:?}");
+        assert!(hits > FLOOD / 10, "{hits}");
+        assert!(statuses.keys().all(|status| matches!(status, 404 | 503)), "{statuses:?}");
+        assert!(statuses.len() == 2, "some are answered and some turned away: {statuses:?}");
+    });
+}

@@ -1,0 +1,241 @@
+//! F22, F23, F27: what answers are kept in is full, broken, damaged or gone. The library's own tests
+//! have every byte of it; here is what callers see.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::callers::Caller;
+use crate::platform::{Platform, Running};
+
+const SEED: u64 = 23;
+
+/// Asks for all of them; every answer is 200. Gives how many came from where answers are kept.
+fn ask_all(service: &Running, paths: &[String]) -> usize {
+    let mut caller = Caller::of(service.address);
+    let hits = paths.iter().filter(|path| {
+        let heard = caller.get(path).unwrap();
+        assert_eq!(heard.status, 200, "{path}");
+        let id = path.rsplit('/').next().unwrap();
+        let body = String::from_utf8_lossy(&heard.body);
+        assert!(body.starts_with(&format!("{{\"id\":\"{id}\"")), "{path}: {body}");
+        heard.header("x-cache") == Some("hit")
+    });
+    hits.count()
+}
+
+/// All files in a folder and below it.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| if path.is_dir() { files_in(&path) } else { vec![path] };
+    entries.flat_map(below).collect()
+}
+
+/// A disk of its own, full or read-only at will; `None` for who is not root.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(folder: PathBuf) -> Option<Self> {
+        fs::create_dir(&folder).unwrap();
+        let disk = Self(folder);
+        let is_mounted = disk.run("mount", &["-t", "tmpfs", "-o", "size=256k", "tmpfs"]);
+        if !is_mounted {
+            println!("skipped: a disk can be mounted by root alone");
+        }
+        is_mounted.then_some(disk)
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> bool {
+        let output = Command::new(program).args(arguments).arg(&self.0).output();
+        output.is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.run("umount", &["-l"]);
+    }
+}
+
+/// The service over a folder that goes bad behind its back.
+fn goes_on(platform: &Platform, folder: &Path, break_it: impl FnOnce(&Path)) {
+    let cache = format!("fs:{}", folder.display());
+    let service = platform.service(&[("VIDRA_CACHE", &cache)]);
+    let paths = Platform::videos(&service, "PLsize200");
+    let (before, after) = paths.split_at(100);
+    ask_all(&service, before);
+    break_it(folder);
+    assert_eq!(ask_all(&service, before), before.len(), "what is in memory is there");
+    ask_all(&service, after);
+    assert_eq!(ask_all(&service, after), after.len(), "what came since is in memory");
+    let begun = Instant::now();
+    let failures = || service.metric("vidra_cache_store_failures_total{operation=\"write\"} ");
+    while failures() < 1.0 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it is not told");
+    }
+    let (code, log) = service.0.stop();
+    assert_eq!(code, Some(0));
+    let complaints = log.lines().filter(|line| line.contains("\"WARN\"")).count();
+    assert!((1..=2).contains(&complaints), "reads and writes once a minute each: {log}");
+}
+
+#[test]
+fn f22_a_folder_that_is_gone() {
+    let platform = Platform::new();
+    goes_on(&platform, &platform.folder().join("cache"), |folder| {
+        fs::rename(folder, folder.with_extension("gone")).unwrap();
+        fs::write(folder, "a file").unwrap();
+    });
+}
+
+#[test]
+fn f22_a_disk_that_is_full_or_read_only() {
+    let platform = Platform::new();
+    let Some(disk) = Disk::mount(platform.folder().join("full")) else { return };
+    goes_on(&platform, &disk.0.join("cache"), |_| {
+        let _ = fs::write(disk.0.join("ballast"), vec![0; 300_000]);
+    });
+    let Some(disk) = Disk::mount(platform.folder().join("read-only")) else { return };
+    goes_on(&platform, &disk.0.join("cache"), |_| {
+        assert!(disk.run("mount", &["-o", "remount,ro"]));
+    });
+}
+
+#[test]
+fn f23_damaged_files_are_fetched_anew() {
+    let platform = Platform::new();
+    let folder = platform.folder().join("cache");
+    let cache = format!("fs:{}", folder.display());
+    let start = || platform.service(&[("VIDRA_CACHE", &cache)]);
+    let service = start();
+    let paths = Platform::videos(&service, "PLsize200");
+    ask_all(&service, &paths);
+    assert_eq!(service.0.stop().0, Some(0));
+    let mut dice = fastrand::Rng::with_seed(SEED);
+    let files = files_in(&folder);
+    assert!(files.len() >= 200, "{}", files.len());
+    for file in &files {
+        let mut bytes = fs::read(file).unwrap();
+        match dice.u8(0..4) {
+            0 => bytes.truncate(dice.usize(..bytes.len())),
+            1 => bytes = fs::read(&files[dice.usize(..files.len())]).unwrap(),
+            2 => bytes.fill(0),
+            _ => {
+                let bit = dice.usize(..bytes.len() * 8);
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+        fs::write(file, bytes).unwrap();
+    }
+    let again = start();
+    let hits = ask_all(&again, &paths);
+    assert_eq!(ask_all(&again, &paths), paths.len());
+    let damaged = again.metric("vidra_cache_store_failures_total{operation=\"damaged\"} ");
+    println!("seed {SEED}: {} files, {damaged} found damaged, {hits} whole by chance", files.len());
+    assert!(damaged >= 100.0 && hits < 20, "{damaged}, {hits}");
+    let (code, log) = again.0.stop();
+    assert!(code == Some(0) && !log.contains("panicked"), "{log}");
+}
+
+/// A server on a free port; it ends with this.
+struct Redis {
+    port: u16,
+    process: Child,
+}
+
+impl Redis {
+    /// `None` where there is no `redis-server`, which is an error where peers are required.
+    fn start(folder: &Path) -> Option<Self> {
+        if Command::new("redis-server").arg("--version").output().is_err() {
+            let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
+            assert!(!is_required, "redis-server is missing: scripts/needs --tests installs it");
+            println!("skipped: there is no redis-server");
+            return None;
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Some(Self { port, process: Self::run(folder, port) })
+    }
+
+    fn run(folder: &Path, port: u16) -> Child {
+        let mut process = Command::new("redis-server")
+            .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port"])
+            .arg(port.to_string())
+            .current_dir(folder)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.is_ok_and(|line| line.contains("eady to accept"))));
+        // Read on, so that it can write on.
+        std::thread::spawn(move || lines.count());
+        process
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+
+    fn kill(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+#[test]
+fn f27_a_redis_that_hangs_dies_and_comes_back_empty() {
+    let platform = Platform::new();
+    let Some(mut redis) = Redis::start(platform.folder()) else { return };
+    let cache = format!("redis://127.0.0.1:{}", redis.port);
+    let service = platform.service(&[("VIDRA_CACHE", &cache)]);
+    let paths = Platform::videos(&service, "PLsize200");
+    let mut parts = paths.chunks(40);
+    let mut next = || parts.next().unwrap();
+    let known = next();
+    ask_all(&service, known);
+
+    // It hangs, or the way to it does: nothing is refused, nothing is answered.
+    redis.signal("-STOP");
+    let mut hang = |what: &str| {
+        let begun = Instant::now();
+        assert_eq!(ask_all(&service, known), known.len(), "{what}");
+        let hits = begun.elapsed();
+        let begun = Instant::now();
+        ask_all(&service, next());
+        let misses = begun.elapsed();
+        println!("{what}: 40 hits in {hits:?}, 40 misses in {misses:?}, no error");
+        // One waits its 50 ms, the others do not even ask.
+        assert!(misses < Duration::from_secs(2), "{what}: {misses:?}");
+    };
+    hang("it hangs");
+    redis.signal("-CONT");
+    redis.kill();
+    hang("it is dead");
+    // Without anything it knew, as after a failover.
+    redis.process = Redis::run(platform.folder(), redis.port);
+    hang("it is empty");
+    let kept = || service.metric("vidra_cache_entries{tier=\"store\"} ");
+    let begun = Instant::now();
+    let mut caller = Caller::of(service.address);
+    // It is tried again after a while, by who comes with something new.
+    let mut number = 0;
+    while kept() < 1.0 {
+        number += 1;
+        caller.get(&format!("/api/video/nobody-{number:04}")).unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(60), "it is not used again");
+    }
+    println!("in use again after {:?}", begun.elapsed());
+    assert_eq!(ask_all(&service, known), known.len());
+    let units = platform.sim.record().units.default as f64;
+    let counted = service.metric("vidra_quota_used{bucket=\"default\"} ");
+    assert_eq!(counted, units, "the ledger is not kept there");
+}
