@@ -10,13 +10,23 @@ use vidra_sim::{Endpoint, Simulator};
 use crate::report::{Report, expect};
 use crate::service::Service;
 use crate::upstream::Upstream;
-use crate::{Part, hot, kept};
+use crate::{Part, hot, kept, overload, soak};
 
 const LATENCY: Duration = Duration::from_millis(50);
 const ENTRIES: u64 = 5_000;
 
+/// How long what takes long takes.
+pub(crate) struct Long {
+    pub(crate) seconds: f64,
+    pub(crate) minutes: f64,
+}
+
 /// Runs the cases that are wanted and gives the table of results.
-pub(crate) fn run_all(runs: usize, wanted: impl Fn(Part) -> bool) -> io::Result<Report> {
+pub(crate) fn run_all(
+    runs: usize,
+    long: &Long,
+    wanted: impl Fn(Part) -> bool,
+) -> io::Result<Report> {
     let runtime = Runtime::new()?;
     let sim = Simulator::builder().latency(LATENCY).limits(u64::MAX, u64::MAX).build();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -40,6 +50,12 @@ pub(crate) fn run_all(runs: usize, wanted: impl Fn(Part) -> bool) -> io::Result<
     }
     if wanted(Part::Kept) {
         kept::measure(&upstream, runs, &mut report)?;
+    }
+    if wanted(Part::Load) {
+        overload::measure(&upstream, long.seconds, &mut report)?;
+    }
+    if wanted(Part::Soak) {
+        soak::measure(&upstream, long.minutes, &mut report)?;
     }
     Ok(report)
 }

@@ -1,0 +1,178 @@
+//! More than the service can take on: what it still does, how it refuses the rest, and whether it is
+//! itself again afterwards. Service and platform share one core, so that what is refused costs those
+//! who are answered.
+
+use std::io;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::open::{self, Phase, Told};
+use crate::process::{SERVER_CORE, has_two_cores};
+use crate::report::{Report, expect};
+use crate::service::{Service, Setup};
+use crate::upstream::Upstream;
+
+const CONNECTIONS: usize = 2_000;
+
+/// How much more than it can is asked of it.
+const TIMES: f64 = 3.0;
+
+pub(crate) fn measure(upstream: &Upstream, seconds: f64, report: &mut Report) -> io::Result<()> {
+    if !has_two_cores() {
+        report.word("overload", "", "skipped: there is one core");
+        return Ok(());
+    }
+    // Little memory, so that of many videos none is known when it is asked for again.
+    let flags = ["--quota-limit", "4000000000", "--cache-size", "2MB"];
+    let setup = Setup { core: Some(SERVER_CORE), is_quiet: true, flags: &flags };
+    let service = upstream.service(&setup)?;
+    let known = paths(&service, "PLsize50")?;
+    let others = paths(&service, "PLsize20000")?;
+    let others: Vec<String> = others.into_iter().filter(|path| !known.contains(path)).collect();
+    on_cores(&SERVER_CORE.to_string())?;
+    let outcome = overload(&service, [&known, &others], seconds, report)
+        .and_then(|()| flood(&service, [&known, &others], report));
+    on_cores("0-1023")?;
+    outcome
+}
+
+/// Puts this process, which is the platform, on these cores.
+fn on_cores(cores: &str) -> io::Result<()> {
+    let pid = std::process::id().to_string();
+    let mut command = Command::new("taskset");
+    command.args(["--all-tasks", "--cpu-list", "--pid", cores, &pid]);
+    expect(command.output()?.status.success(), "taskset failed")
+}
+
+/// The paths of the videos of a playlist.
+pub(crate) fn paths(service: &Service, playlist: &str) -> io::Result<Vec<String>> {
+    let (_, body) = service.get(&format!("/api/playlist/{playlist}/ids"))?;
+    let body: serde_json::Value = serde_json::from_slice(&body)?;
+    let ids = body["videoIds"].as_array().into_iter().flatten();
+    Ok(ids.filter_map(|id| Some(format!("/api/video/{}", id.as_str()?))).collect())
+}
+
+fn ask(
+    service: &Service,
+    lists: [&[String]; 2],
+    connections: usize,
+    phases: &[([f64; 2], f64)],
+) -> io::Result<Vec<Told>> {
+    let phases = phases.iter().map(|&(rates, seconds)| Phase { rates, seconds }).collect();
+    open::run(&open::Args { address: service.address, connections, phases }, lists)
+}
+
+fn is_good(kind: &str) -> bool {
+    kind.ends_with(" 200")
+}
+
+fn overload(
+    service: &Service,
+    lists: [&[String]; 2],
+    seconds: f64,
+    report: &mut Report,
+) -> io::Result<()> {
+    let (mut peak, mut at) = (0.0, 0);
+    for connections in [16, 64, 256, 1_000] {
+        let told = ask(service, lists, connections, &[([0.0; 2], 5.0)])?;
+        let goodput = told[0].count(is_good) as f64 / 5.0;
+        if goodput > peak {
+            (peak, at) = (goodput, connections);
+        }
+    }
+    let case = "half known, half not, each as soon as the last is answered: most good answers";
+    report.word(case, "", &format!("{peak:.0}/s over {at} connections"));
+
+    let usual = [0.15 * peak; 2];
+    let phases = [(usual, 10.0), ([TIMES / 2.0 * peak; 2], seconds), (usual, 15.0)];
+    let watch = Watch::default();
+    let (before, told) = thread::scope(|scope| {
+        let before = service.memory_mb();
+        let watching = scope.spawn(|| watch.memory(service));
+        let told = ask(service, lists, CONNECTIONS, &phases);
+        watch.is_over.store(true, Ordering::Relaxed);
+        (before.and_then(|before| Ok((before, watching.join().expect("no panic")?))), told)
+    });
+    let ((before, most), told) = (before?, told?);
+    let [usual, over, after] = &told[..] else { return expect(false, "three phases") };
+
+    let name = format!("{CONNECTIONS} connections, {TIMES} times that for {seconds} s");
+    let goodput = over.count(is_good) as f64 / seconds;
+    let case = format!("{name}: good answers over the most");
+    report.word(&case, "≥ 0.9", &format!("{:.2} ({goodput:.0}/s)", goodput / peak));
+    let busy = over.of("1 busy");
+    let refused = format!("{} turned away, p50 {:.1} ms", busy.count, busy.p50);
+    report.word(
+        "the same: 503 of those turned away, p99",
+        "< 10 ms",
+        &format!("{:.1} ms ({refused})", busy.p99),
+    );
+    let wrong =
+        told.iter().map(|told| told.count(|kind| !is_good(kind) && !kind.ends_with("busy")));
+    report.word("the same: any other answer", "0", &wrong.sum::<usize>().to_string());
+    let broken = told.iter().map(|told| told.broken).sum::<usize>();
+    report.word("the same: connections that broke", "0", &broken.to_string());
+    let unsent = format!("{}", over.unsent);
+    report.word("the same: nobody free to ask within a second", "", &unsent);
+    for (list, name) in ["known", "not known"].into_iter().enumerate() {
+        let kind = format!("{list} 200");
+        let [before, during] = [usual, over].map(|told| told.of(&kind));
+        report.word(
+            &format!("the same: {name}, p50 and p99, beside those at 0.3 of the most"),
+            "",
+            &format!(
+                "{:.1} and {:.1} ms ({:.1} and {:.1})",
+                during.p50, during.p99, before.p50, before.p99
+            ),
+        );
+    }
+    report.word(
+        "the same: resident memory, most over before",
+        "flat",
+        &format!("{:.1} MB ({before:.1} to {most:.1})", most - before),
+    );
+    let slowest = usual.halves.iter().map(|(_, slowest)| *slowest).fold(10.0, f64::max);
+    let is_normal = |(busy, time): &&(usize, f64)| *busy == 0 && *time <= 2.0 * slowest;
+    let odd = after.halves.iter().rposition(|half| !is_normal(&half)).map_or(0, |at| at + 1);
+    report.word(
+        "the same: until nobody is turned away and all are as fast as before",
+        "≤ 5 s",
+        &format!("{:.1} s", odd as f64 / 2.0),
+    );
+    Ok(())
+}
+
+/// 2,000 known answers a second, alone and beside 10,000 that are not known (F20).
+fn flood(service: &Service, lists: [&[String]; 2], report: &mut Report) -> io::Result<()> {
+    let phases = [([2_000.0, 0.0], 10.0), ([2_000.0, 10_000.0], 10.0)];
+    let told = ask(service, lists, CONNECTIONS, &phases)?;
+    let [alone, beside] = [&told[0], &told[1]].map(|told| told.of("0 200"));
+    report.word(
+        "2,000 known answers a second beside 10,000 misses a second: p99 over that alone",
+        "≤ 1.5",
+        &format!("{:.1} ({:.2} ms, {:.2} ms alone)", beside.p99 / alone.p99, beside.p99, alone.p99),
+    );
+    let errors = told[1].count(|kind| kind.starts_with('0') && !is_good(kind));
+    report.word("the same: errors of known answers", "0", &errors.to_string());
+    Ok(())
+}
+
+/// Looks at memory while something else goes on.
+#[derive(Default)]
+struct Watch {
+    is_over: AtomicBool,
+}
+
+impl Watch {
+    /// The most that was resident, in MB.
+    fn memory(&self, service: &Service) -> io::Result<f64> {
+        let mut most = 0.0_f64;
+        while !self.is_over.load(Ordering::Relaxed) {
+            most = most.max(service.memory_mb()?);
+            thread::park_timeout(Duration::from_millis(250));
+        }
+        Ok(most)
+    }
+}
