@@ -15,12 +15,13 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::ask::{self, Ask};
+use crate::cache::Cached;
 use crate::error::{Error, Result};
 use crate::ident::{PlaylistId, VideoId};
 use crate::playlist::{self, Entry, Standing};
 use crate::transcript::choice::Languages;
 use crate::transcript::reason::Reason;
-use crate::transcript::{self, Transcript, TranscriptLine, TranscriptQuery};
+use crate::transcript::{self, TranscriptLine, TranscriptQuery};
 use crate::upstream::Scope;
 use crate::upstream::web::{Errand, Place};
 
@@ -297,9 +298,9 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let key = Ask::Transcript(id, wanted.clone()).key();
             let Scope { cache, want, .. } = &batch.scope;
-            let work = async || ask::json(&patiently(&errand, &wanted).await?);
-            let asked = cache.get_or_do(key, *want, batch.deadline, place, work);
-            let caught = AssertUnwindSafe(asked).catch_unwind().await;
+            let work = async || ask::json(&transcript::one(&errand, &wanted).await?);
+            let ask = || cache.get_or_do(key.clone(), *want, batch.deadline, place, work);
+            let caught = AssertUnwindSafe(patiently(&errand, ask)).catch_unwind().await;
             caught
                 .unwrap_or_else(|_| Err(Error::bug("a panic")))
                 .and_then(|transcript| transcript.decode())
@@ -323,11 +324,15 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
 }
 
 /// The transcript; where the platform fails and is left alone, once it is asked again. To go on without
-/// waiting would fail all that is left of a playlist in a moment.
-async fn patiently(errand: &Errand<'_>, wanted: &TranscriptQuery) -> Result<Transcript> {
+/// waiting would fail all that is left of a playlist in a moment. Waits while it asks for nothing: others
+/// who want the same are told at once, and need not wait with it.
+async fn patiently<F>(errand: &Errand<'_>, ask: impl Fn() -> F) -> Result<Cached>
+where
+    F: Future<Output = Result<Cached>>,
+{
     let mut waits = 0;
     loop {
-        let error = match transcript::one(errand, wanted).await {
+        let error = match ask().await {
             Err(error) if error.reason() == Some(Reason::Failing) => error,
             ended => return ended,
         };

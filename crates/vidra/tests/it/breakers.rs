@@ -269,6 +269,35 @@ async fn an_address_that_leads_nowhere_is_left_alone_and_blamed_for_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_batch_that_waits_keeps_nobody_else_waiting() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).build();
+    let playlist = PlaylistId::parse("PLquirkMixed").unwrap();
+    let query = BatchQuery { to: Some(1), ..BatchQuery::default() };
+    let id = vidra.playlist_ids(&playlist).await.unwrap().video_ids[0];
+    sim.inject(Fault::on(Endpoint::Player, Action::status(503)));
+    for id in videos().take(5) {
+        vidra.transcript(id, &TranscriptQuery::default()).await.unwrap_err();
+    }
+    let batch = async {
+        let events: Vec<_> = vidra.playlist_transcripts(&playlist, &query).collect().await;
+        (events, Instant::now())
+    };
+    let other = async {
+        sleep(Duration::from_millis(100)).await;
+        let started = Instant::now();
+        is_left_alone(&vidra.transcript(id, &TranscriptQuery::default()).await.unwrap_err());
+        assert_eq!(started.elapsed(), Duration::ZERO, "at once");
+        sim.clear_faults();
+        started
+    };
+    let ((events, ended), asked) = tokio::join!(batch, other);
+    assert!(ended > asked, "the batch waited");
+    let is_done = |event: &vidra::Result<BatchEvent>| matches!(event, Ok(BatchEvent::Result(entry)) if entry.status == BatchStatus::Success);
+    assert!(events.iter().any(is_done), "{events:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_batch_waits_out_an_outage() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let vidra = builder(&sim).build();
