@@ -31,6 +31,7 @@ use crate::upstream::egress::Addresses;
 use crate::upstream::quota::{Allowance, Quota};
 use crate::upstream::traffic::UpstreamReport;
 use crate::upstream::transport::BoxFuture;
+use crate::upstream::web::Load;
 use crate::upstream::web::Web;
 use crate::upstream::{Bill, Cost, Gathers, Scope, Upstream};
 use crate::video::{self, Video, VideoTitle};
@@ -124,14 +125,14 @@ impl Vidra {
     pub fn upstream_report(&self) -> UpstreamReport {
         let now = Instant::now();
         let Upstream { breaker, search_breaker, traffic, .. } = &*self.upstream;
-        let egresses: Vec<_> = self.web.egresses.each(now).collect();
+        let egresses = &self.web.egresses;
         let breakers = [&**breaker, &**search_breaker].into_iter();
-        let breakers = breakers.chain(egresses.iter().map(|(breaker, _)| *breaker));
+        let breakers = breakers.chain(egresses.breakers());
         UpstreamReport {
             calls: traffic.report(),
             retries: traffic.retries(),
             breakers: breakers.map(|it| (it.name.clone(), it.standing(now))).collect(),
-            addresses: egresses.iter().map(|(_, trouble)| *trouble).collect(),
+            addresses: egresses.troubles(now).collect(),
             batches: self.batches.report(),
         }
     }
@@ -151,7 +152,7 @@ impl Vidra {
     pub fn is_platform_failing(&self) -> bool {
         let now = Instant::now();
         self.upstream.breaker.standing(now) != Standing::Closed
-            || self.web.egresses.are_failing(now)
+            || self.web.egresses.are_failing(Load::Captions, now)
     }
 
     /// Notes in the report that an answer was given again by whoever kept it in front of this client.

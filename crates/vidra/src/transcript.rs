@@ -42,7 +42,7 @@ pub type Transcript = Vec<TranscriptLine>;
 
 /// The transcript of a video.
 pub(crate) async fn one(errand: &Errand<'_>, query: &TranscriptQuery) -> Result<Transcript> {
-    let mut addresses = Addresses::new(errand);
+    let mut addresses = Addresses::new(errand, Load::Captions);
     // Bound to the video and not to the address.
     let token = Token::default();
     loop {
@@ -81,7 +81,7 @@ async fn read(
 
 /// The caption tracks of a video.
 pub(crate) async fn tracks(errand: &Errand<'_>) -> Result<Vec<CaptionTrack>> {
-    let mut addresses = Addresses::new(errand);
+    let mut addresses = Addresses::new(errand, Load::Player);
     loop {
         let egress = addresses.next()?;
         let result = playable(errand, &egress).await;
@@ -95,6 +95,8 @@ pub(crate) async fn tracks(errand: &Errand<'_>) -> Result<Vec<CaptionTrack>> {
 /// Goes from one address to the next when the platform turns against it.
 struct Addresses<'a> {
     errand: &'a Errand<'a>,
+    /// What it is all for.
+    load: Load,
     /// How many may still be tried: each once.
     left: usize,
     /// What the last one was told.
@@ -102,14 +104,14 @@ struct Addresses<'a> {
 }
 
 impl<'a> Addresses<'a> {
-    fn new(errand: &'a Errand<'a>) -> Self {
-        Self { errand, left: errand.web.egresses.count(), last: None }
+    fn new(errand: &'a Errand<'a>, load: Load) -> Self {
+        Self { errand, load, left: errand.web.egresses.count(), last: None }
     }
 
     /// An address that the platform has nothing against.
     fn next(&mut self) -> Result<InUse<'a>> {
         self.left = self.left.saturating_sub(1);
-        self.errand.web.egresses.choose(Instant::now()).map_err(|(why, wait)| {
+        self.errand.web.egresses.choose(self.load, Instant::now()).map_err(|(why, wait)| {
             let told = self.last.take();
             told.unwrap_or_else(|| why.error(self.errand.id).retry_in(Some(wait)))
         })

@@ -51,7 +51,7 @@ use quota::{Charge, Ledger, Quota};
 use retry::{RetryBudget, RetryPolicy};
 use traffic::{Traffic, Whom};
 use transport::{Answer, Failure, Transport};
-use web::Web;
+use web::{Load, Web};
 use wire::List;
 
 pub(crate) use bill::Bill;
@@ -182,7 +182,11 @@ impl Scope {
         let now = Instant::now();
         match resource.is_from_data_api() {
             true => self.upstream.breaker.refuses(now).is_some(),
-            false => self.web.egresses.are_failing(now),
+            // Which tracks there are is the player's to say; what is in them is not.
+            false if resource == Resource::Tracks => {
+                self.web.egresses.are_failing(Load::Player, now)
+            }
+            false => self.web.egresses.are_failing(Load::Captions, now),
         }
     }
 

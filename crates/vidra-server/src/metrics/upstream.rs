@@ -5,7 +5,7 @@ use vidra::{BOUNDS, BatchReport, Calls, Histogram, Standing, UpstreamReport};
 use super::histogram::Cumulated;
 use super::text::{Kind, Page};
 
-/// Addresses beyond these are left out: each is a series or two, and who has more of them looks at the
+/// Addresses beyond these are left out: each is a few series, and who has more of them looks at the
 /// log.
 const MOST_ADDRESSES: usize = 50;
 
@@ -15,7 +15,7 @@ pub(super) fn write(page: &mut Page, report: &UpstreamReport) {
     page.one("vidra_upstream_retries_total", Kind::Counter, help, report.retries);
     let help = "Whether what fails is left alone: 0 closed, 1 half-open, 2 open.";
     let mut breakers = page.family("vidra_breaker_state", Kind::Gauge, help);
-    for (domain, standing) in report.breakers.iter().take(2 + MOST_ADDRESSES) {
+    for (domain, standing) in report.breakers.iter().take(2 + 2 * MOST_ADDRESSES) {
         let state = match standing {
             Standing::Closed => 0,
             Standing::HalfOpen => 1,

@@ -128,7 +128,7 @@ async fn an_outage_is_told_by_breakers_and_by_the_age_of_what_is_sent() {
     let app = TestApp::new();
     app.get(VIDEO).await;
     let healthy = scrape(&app).await;
-    for domain in ["data-api", "search", "egress-1"] {
+    for domain in ["data-api", "search", "egress-1-player", "egress-1-timedtext"] {
         let is_told = |(name, labels, _): &(String, Labels, f64)| {
             name == "vidra_breaker_state" && labels["domain"] == domain
         };

@@ -19,8 +19,10 @@ pub(crate) struct Egress {
     /// What it is called in the log: a proxy by its number, because its URL may hold a password.
     name: String,
     pub(crate) transport: Arc<dyn Transport>,
-    /// Of failures, which say nothing about the address but that it leads nowhere now.
-    pub(crate) breaker: Arc<Breaker>,
+    /// Of failures, which say nothing about the address but that it leads nowhere now. Players and
+    /// captions have one each: either may fail while the other answers.
+    player: Arc<Breaker>,
+    timedtext: Arc<Breaker>,
     /// Of page and player calls.
     pub(crate) pacer: Pacer,
     /// Of translations, which the platform limits far harder.
@@ -74,10 +76,13 @@ impl Egress {
         care: Care,
         now: Instant,
     ) -> Self {
+        let breaker =
+            |of| Arc::new(Breaker::new(format!("egress-{number}-{of}"), care.failures, now));
         Self {
             name,
             transport,
-            breaker: Arc::new(Breaker::new(format!("egress-{number}"), care.failures, now)),
+            player: breaker("player"),
+            timedtext: breaker("timedtext"),
             pacer: Pacer::new(care.requests, now),
             translations: Pacer::new(care.translations, now),
             pause: care.pause,
@@ -86,10 +91,23 @@ impl Egress {
         }
     }
 
-    /// Whether it may be used now, and whether that is to find out if a pause is over: one request at
-    /// a time does. Otherwise why not, and for how long.
-    fn admits(&self, now: Instant) -> Result<bool, (Reason, Duration)> {
-        if let Some(wait) = self.breaker.refuses(now) {
+    /// Of requests of this kind.
+    pub(crate) fn breaker(&self, load: Load) -> &Arc<Breaker> {
+        match load {
+            Load::Player | Load::Page => &self.player,
+            Load::Captions | Load::Translation => &self.timedtext,
+        }
+    }
+
+    /// How long nothing of this kind is of use, because it fails or the player does, which comes first.
+    fn fails(&self, load: Load, now: Instant) -> Option<Duration> {
+        self.player.refuses(now).max(self.breaker(load).refuses(now))
+    }
+
+    /// Whether it may be used now, to end with this kind of request, and whether that is to find out if
+    /// a pause is over: one request at a time does. Otherwise why not, and for how long.
+    fn admits(&self, load: Load, now: Instant) -> Result<bool, (Reason, Duration)> {
+        if let Some(wait) = self.fails(load, now) {
             return Err((Reason::Failing, wait));
         }
         let mut state = self.state();
@@ -110,7 +128,7 @@ impl Egress {
     /// Why nothing of this kind is asked from it now, and for how long; also for requests that began
     /// before.
     pub(crate) fn closed(&self, load: Load, now: Instant) -> Option<(Reason, Duration)> {
-        if let Some(wait) = self.breaker.refuses(now) {
+        if let Some(wait) = self.breaker(load).refuses(now) {
             return Some((Reason::Failing, wait));
         }
         let state = self.state();
@@ -231,21 +249,27 @@ impl Egresses {
         self.all.len()
     }
 
-    /// Whether nothing can be asked from any of them, because the platform or the way to it fails.
-    pub(crate) fn are_failing(&self, now: Instant) -> bool {
-        let is_failing = |egress: &Egress| egress.breaker.refuses(now).is_some();
+    /// Whether nothing of this kind can be had from any of them, because the platform or the way to it
+    /// fails.
+    pub(crate) fn are_failing(&self, load: Load, now: Instant) -> bool {
+        let is_failing = |egress: &Egress| egress.fails(load, now).is_some();
         let is_of_use = |egress: &Egress| !is_failing(egress) && egress.trouble(now).is_none();
         self.all.iter().any(is_failing) && !self.all.iter().any(is_of_use)
     }
 
-    /// By number: its breaker, and why it is turned away, where it is.
-    pub(crate) fn each(&self, now: Instant) -> impl Iterator<Item = (&Breaker, Option<Reason>)> {
-        self.all.iter().map(move |egress| (&*egress.breaker, egress.trouble(now)))
+    /// Of each, by number.
+    pub(crate) fn breakers(&self) -> impl Iterator<Item = &Breaker> {
+        self.all.iter().flat_map(|egress| [&*egress.player, &*egress.timedtext])
+    }
+
+    /// Why each is turned away, where it is, by number.
+    pub(crate) fn troubles(&self, now: Instant) -> impl Iterator<Item = Option<Reason>> {
+        self.all.iter().map(move |egress| egress.trouble(now))
     }
 
     pub(crate) fn report(&self, now: Instant) -> Addresses {
         let mut report = Addresses { all: self.count(), blocked: 0, unreachable: 0 };
-        for trouble in self.all.iter().filter_map(|egress| egress.trouble(now)) {
+        for trouble in self.troubles(now).flatten() {
             match trouble {
                 Reason::Unreachable => report.unreachable += 1,
                 _ => report.blocked += 1,
@@ -255,8 +279,9 @@ impl Egresses {
     }
 
     /// The address that the platform has nothing against and that may ask soonest, of equals the next
-    /// in turn; or when the first of them may be tried again.
-    pub(crate) fn choose(&self, now: Instant) -> Result<InUse<'_>, (Reason, Duration)> {
+    /// in turn; or when the first of them may be tried again. For errands that end with this kind of
+    /// request: a player whose captions cannot be had is not asked.
+    pub(crate) fn choose(&self, load: Load, now: Instant) -> Result<InUse<'_>, (Reason, Duration)> {
         let (before, after) =
             self.all.split_at(self.next.fetch_add(1, Ordering::Relaxed) % self.count());
         let mut in_turn: Vec<&Egress> = after.iter().chain(before).collect();
@@ -264,7 +289,7 @@ impl Egresses {
         in_turn.sort_by_cached_key(|egress| egress.pacer.wait(now));
         let mut soonest = (Reason::Blocked, Duration::MAX);
         for egress in in_turn {
-            match egress.admits(now) {
+            match egress.admits(load, now) {
                 Ok(probing) => return Ok(InUse { egress, probing }),
                 Err(closed) if closed.1 < soonest.1 => soonest = closed,
                 Err(_) => {}
@@ -327,63 +352,4 @@ impl Drop for InUse<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::upstream::transport::Network;
-
-    const MINUTE: Duration = Duration::from_secs(60);
-
-    /// Addresses that may ask once a minute.
-    fn egresses(count: usize, now: Instant) -> Egresses {
-        let requests = Some(Pace { burst: 1, per_hour: 60 });
-        let failures = Pauses { first: MINUTE, longest: MINUTE };
-        let care = Care { requests, translations: None, failures, pause: 10 * MINUTE };
-        let one = || Egress::new("one".to_owned(), 1, Arc::new(Network::new()), care, now);
-        Egresses::new(std::iter::repeat_with(one).take(count).collect())
-    }
-
-    /// Which one is chosen; it takes a turn.
-    fn chosen(egresses: &Egresses, now: Instant) -> usize {
-        let in_use = egresses.choose(now).ok().unwrap();
-        in_use.pacer.turn(now, Duration::MAX).unwrap();
-        egresses.all.iter().position(|egress| std::ptr::eq(egress, in_use.egress)).unwrap()
-    }
-
-    #[tokio::test]
-    async fn who_may_ask_soonest_is_chosen_and_equals_in_turn() {
-        let now = Instant::now();
-        let egresses = egresses(3, now);
-        egresses.all[1].pacer.turn(now, Duration::MAX).unwrap();
-        egresses.all[1].pacer.turn(now, Duration::MAX).unwrap();
-        let order: Vec<usize> = (0..7).map(|_| chosen(&egresses, now)).collect();
-        assert_eq!(order, [0, 2, 2, 0, 1, 2, 0]);
-    }
-
-    #[tokio::test]
-    async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
-        let now = Instant::now();
-        let egresses = egresses(1, now);
-        let egress = egresses.choose(now).ok().unwrap();
-        for _ in 0..12 {
-            egress.pacer.turn(now, Duration::MAX).unwrap();
-        }
-        assert_eq!(egress.blocked(Reason::RateLimited, None, now), 10 * MINUTE);
-        drop(egress);
-        let blocked = |now| egresses.report(now).blocked;
-        assert_eq!((blocked(now), blocked(now + 11 * MINUTE)), (1, 0));
-        let refused = |now| egresses.choose(now).err();
-        assert_eq!(refused(now + 9 * MINUTE), Some((Reason::RateLimited, MINUTE)));
-        let over = now + 11 * MINUTE;
-        assert_eq!(refused(over), Some((Reason::RateLimited, MINUTE)), "until its turn comes");
-        let probe = egresses.choose(over + MINUTE).ok().unwrap();
-        assert_eq!(probe.pacer.turn(over + MINUTE, Duration::ZERO), Ok(Duration::ZERO));
-        assert_eq!(
-            refused(over + MINUTE),
-            Some((Reason::RateLimited, MINUTE)),
-            "and the next turn"
-        );
-        assert_eq!(refused(over + 2 * MINUTE), Some((Reason::RateLimited, PROBE_TIME)));
-        probe.trusted();
-        assert!(egresses.choose(over + 2 * MINUTE).is_ok());
-    }
-}
+mod tests;

@@ -159,7 +159,7 @@ impl Errand<'_> {
             failed += 1;
             let wait = self.web.retry.wait(failed, None, self.left(), fastrand::f64());
             // An address that has just been given up is not asked again.
-            let is_final = is_final || egress.breaker.refuses(Instant::now()).is_some();
+            let is_final = is_final || egress.breaker(load).refuses(Instant::now()).is_some();
             match wait.filter(|_| !is_final && self.web.budget.spend()) {
                 Some(wait) => {
                     self.web.traffic.note_retry();
@@ -234,7 +234,7 @@ impl Errand<'_> {
         if limit.is_zero() {
             return Err(too_late());
         }
-        let pass = egress.breaker.admit(Instant::now());
+        let pass = egress.breaker(load).admit(Instant::now());
         let pass = pass.map_err(|wait| Reason::Failing.error(self.id).retry_in(Some(wait)))?;
         let started = Instant::now();
         let (transport, path) = (&*egress.transport, request.uri().path());

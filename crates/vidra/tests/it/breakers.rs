@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, advance, sleep, timeout};
 use vidra::{
     Ask, BatchEvent, BatchQuery, BatchStatus, Builder, ChannelRef, Error, ErrorKind, Outcome,
-    PlaylistId, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra,
+    PlaylistId, Reason, RetryPolicy, Standing, TranscriptQuery, VideoId, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 
@@ -30,6 +30,10 @@ fn videos() -> impl Iterator<Item = VideoId> {
 fn known() -> VideoId {
     VideoId::parse("quirkNoLike").unwrap()
 }
+
+/// Five videos whose captions can be read.
+const WITH_CAPTIONS: [&str; 5] =
+    ["txOneCue___", "txAsrOnly__", "txManualOnl", "txAsrFirst_", "txForced___"];
 
 /// Asks for five, which fail.
 async fn trip(vidra: &Vidra) {
@@ -266,6 +270,38 @@ async fn an_address_that_leads_nowhere_is_left_alone_and_blamed_for_nothing() {
         advance(PAUSE).await;
         ask(VideoId::parse("txManualAsr").unwrap()).await.unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn captions_that_fail_are_left_alone_though_players_answer() {
+    let sim = Simulator::new();
+    sim.inject(Fault::on(Endpoint::TimedText, Action::status(503)));
+    let vidra = builder(&sim).build();
+    let ask = async |id: VideoId| vidra.transcript(id, &TranscriptQuery::default()).await;
+    for id in WITH_CAPTIONS {
+        let error = ask(VideoId::parse(id).unwrap()).await.unwrap_err();
+        assert_eq!(error.reason(), Some(Reason::UpstreamFailed), "{id}");
+    }
+    let id = VideoId::parse("txManualAsr").unwrap();
+    let error = ask(id).await.unwrap_err();
+    is_left_alone(&error);
+    assert_eq!(error.reason(), Some(Reason::Failing));
+    let asked = |endpoint| sim.record().calls_to(endpoint);
+    assert_eq!(asked(Endpoint::TimedText), 5);
+    assert_eq!(asked(Endpoint::Player), 5, "nor is a player asked whose answer is of no use");
+    let open: Vec<String> = vidra
+        .upstream_report()
+        .breakers
+        .into_iter()
+        .filter_map(|(name, standing)| (standing == Standing::Open).then_some(name))
+        .collect();
+    assert_eq!(open, ["egress-1-timedtext"]);
+    // Which tracks there are is the player's to say.
+    vidra.tracks(id).await.unwrap();
+    sim.clear_faults();
+    advance(PAUSE).await;
+    ask(id).await.unwrap();
+    assert!(!vidra.is_platform_failing());
 }
 
 #[tokio::test(start_paused = true)]

@@ -81,7 +81,17 @@ async fn breakers_are_told_by_name_and_addresses_by_number() {
     let standings = |of: &str| {
         let report = vidra.upstream_report();
         let names: Vec<&str> = report.breakers.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["data-api", "search", "egress-1", "egress-2"]);
+        assert_eq!(
+            names,
+            [
+                "data-api",
+                "search",
+                "egress-1-player",
+                "egress-1-timedtext",
+                "egress-2-player",
+                "egress-2-timedtext"
+            ]
+        );
         assert_eq!(report.addresses, [None, None]);
         assert!(!format!("{report:?}").contains("secret"));
         report.breakers.into_iter().find(|(name, _)| name == of).unwrap().1
@@ -91,7 +101,7 @@ async fn breakers_are_told_by_name_and_addresses_by_number() {
         vidra.video(video("quirkNoLike")).await.unwrap_err();
     }
     assert_eq!(standings("data-api"), Standing::Open);
-    assert_eq!(standings("egress-1"), Standing::Closed);
+    assert_eq!(standings("egress-1-player"), Standing::Closed);
     advance(Duration::from_secs(2)).await;
     assert_eq!(standings("data-api"), Standing::HalfOpen);
 }
