@@ -338,3 +338,34 @@ fn s25_nothing_is_ever_started() {
     }
     assert!(seen > 100, "{seen} files");
 }
+
+/// What the table names is there, so that it can be found and run.
+#[test]
+fn every_test_of_the_table_exists() {
+    let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let code: String = walk(&crates)
+        .iter()
+        .filter(|file| file.extension().is_some_and(|it| it == "rs"))
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    let document = include_str!("../../../../docs/RELIABILITY.md");
+    let (_, table) = document.split_once("\n## Security tests\n").unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    let names: Vec<&str> = table
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter_map(|quoted| quoted.rsplit_once("::"))
+        .map(|(_, name)| name)
+        .collect();
+    assert!(names.len() > 50, "{names:?}");
+    for name in &names {
+        assert!(code.contains(&format!("fn {name}(")), "there is no test {name}");
+    }
+    for line in code.lines().filter_map(|line| line.trim().split_once("fn s")) {
+        let name = line.1.split('(').next().unwrap();
+        let is_numbered = name.starts_with(|c: char| c.is_ascii_digit());
+        let name = format!("s{name}");
+        assert!(!is_numbered || names.contains(&&*name), "{name} is not in the table");
+    }
+}

@@ -4,6 +4,7 @@
 mod abuse;
 mod answers;
 mod cache_keys;
+mod http2;
 mod hygiene;
 mod outbound;
 mod slow;
