@@ -16,6 +16,7 @@ mod tiers;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use vidra::cache::store::{BoxFuture, Memory, Record, Store, StoreError, Usage};
 
@@ -52,6 +53,8 @@ struct Faulty {
 enum Trouble {
     None,
     Hangs,
+    /// Takes 300 ms for everything.
+    Slow,
     Fails,
     FailsToWrite,
     Panics,
@@ -78,6 +81,10 @@ impl Faulty {
         let trouble = *self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         match trouble {
             Trouble::Hangs => std::future::pending().await,
+            Trouble::Slow => {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                Ok(())
+            }
             Trouble::CorruptAndHangsToWrite if is_write => std::future::pending().await,
             Trouble::FailsToWrite if !is_write => Ok(()),
             Trouble::Fails | Trouble::FailsToWrite => {

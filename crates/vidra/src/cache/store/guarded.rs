@@ -14,6 +14,9 @@ use super::{Record, Store, StoreError, Usage};
 
 /// How long a store has for one answer.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// How long it has to keep something: nobody waits for that, and what comes while it is left alone is
+/// not kept at all.
+const PATIENCE_TO_PUT: Duration = Duration::from_millis(500);
 /// How long is waited for it to say how much it keeps, how long it may go on counting after that, and
 /// for how long what it said will do: anybody may ask, and counting is work.
 const PATIENCE_TO_COUNT: Duration = Duration::from_secs(1);
@@ -40,9 +43,10 @@ pub struct Failures {
     pub corrupt: u64,
 }
 
-/// Wraps a store. A call that fails or takes more than 50 ms is a miss; then the store is left alone,
-/// for a second at first and for 30 at most, until one call tries it again. Reads and writes are left
-/// alone apart from each other, because a full disk can still be read.
+/// Wraps a store. A call that fails or takes more than 50 ms is a miss, or more than 500 ms where it
+/// keeps something, for which nobody waits. Then the store is left alone, for a second at first and for
+/// 30 at most, until one call tries it again. Reads and writes are left alone apart from each other,
+/// because a full disk can still be read.
 pub struct Guarded {
     store: Arc<dyn Store>,
     reads: Gate,
@@ -77,7 +81,7 @@ impl Guarded {
     /// What is kept under `key`. A damaged record is removed.
     pub async fn get(&self, key: &str) -> Option<Record> {
         let until = Instant::now() + PATIENCE;
-        match self.ask(&self.reads, async { self.store.get(key).await }).await {
+        match self.ask(&self.reads, PATIENCE, async { self.store.get(key).await }).await {
             Ok(found) => found,
             Err(StoreError::Corrupt) => {
                 self.corrupt.fetch_add(1, Ordering::Relaxed);
@@ -91,7 +95,8 @@ impl Guarded {
 
     /// What is kept under each of `keys`, in their order.
     pub async fn get_many(&self, keys: &[String]) -> Vec<Option<Record>> {
-        let found = self.ask(&self.reads, async { self.store.get_many(keys).await }).await;
+        let found = self.ask(&self.reads, PATIENCE, async { self.store.get_many(keys).await });
+        let found = found.await;
         let mut found = found.unwrap_or_default();
         found.resize(keys.len(), None);
         found
@@ -99,12 +104,13 @@ impl Guarded {
 
     /// Keeps `record` under `key`, if the store can.
     pub async fn put(&self, key: &str, record: &Record) {
-        let _ = self.ask(&self.writes, async { self.store.put(key, record).await }).await;
+        let put = async { self.store.put(key, record).await };
+        let _ = self.ask(&self.writes, PATIENCE_TO_PUT, put).await;
     }
 
     /// Forgets what is kept under `key`. Whoever asks for that wants to know whether it is so.
     pub async fn remove(&self, key: &str) -> Result<(), StoreError> {
-        self.ask(&self.writes, async { self.store.remove(key).await }).await
+        self.ask(&self.writes, PATIENCE, async { self.store.remove(key).await }).await
     }
 
     /// Forgets everything; asked for by hand, so also of a store that is left alone.
@@ -156,13 +162,14 @@ impl Guarded {
     async fn ask<T>(
         &self,
         gate: &Gate,
+        patience: Duration,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let Some(round) = gate.enter() else {
             self.skipped.fetch_add(1, Ordering::Relaxed);
             return Err(StoreError::LeftAlone);
         };
-        let outcome = within(PATIENCE, call).await;
+        let outcome = within(patience, call).await;
         match &outcome {
             // The store works; it is the record that does not.
             Ok(_) | Err(StoreError::Corrupt) => gate.worked(round),

@@ -78,6 +78,18 @@ async fn a_try_that_is_given_up_does_not_shut_the_store_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_nobody_waits_for_may_take_longer() {
+    let (store, guarded) = guarded(Trouble::Slow);
+    for key in ["one", "other"] {
+        guarded.put(key, &record("here")).await;
+        assert_eq!(store.memory.peek(key), Some(record("here")), "{key}");
+    }
+    assert_eq!(guarded.failures(), Failures::default());
+    assert_eq!(guarded.get("one").await, None);
+    assert_eq!(guarded.failures(), Failures { reads: 1, ..Failures::default() });
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_full_disk_can_still_be_read() {
     let (store, guarded) = guarded(Trouble::FailsToWrite);
     store.memory.insert("key", record("here"));

@@ -114,7 +114,7 @@ async fn a_store_that_hangs_delays_a_read_once_and_a_put_never() {
     assert_eq!(begun.elapsed(), Duration::from_millis(50));
     assert_eq!(tiers.dropped(), 20_000 - 8192, "so many wait and not more");
     tiers.settled().await;
-    assert_eq!(begun.elapsed(), Duration::from_millis(100), "then those are let go");
+    assert_eq!(begun.elapsed(), Duration::from_millis(550), "then those are let go");
     assert!(tiers.peek("19999", NOW).is_some());
     assert!(tiers.remove("19999").await.is_err(), "who removes is told that it may be there still");
     assert!(tiers.is_far_left_alone());
