@@ -15,16 +15,16 @@ const KNOWN: &str = "/api/video/quirkNoLike";
 const CALLERS: usize = 16;
 const SLOW: usize = 20;
 
-/// How long what is slow takes.
+/// How long what is slow takes: not so long that the platform is given up, which is after 10 seconds.
 fn slow() -> Duration {
-    Duration::from_secs(if is_long() { 10 } else { 4 })
+    Duration::from_secs(if is_long() { 9 } else { 4 })
 }
 
 /// A service with so many requests under way that take their time, and those who wait for them.
 fn with_slow_misses(
     platform: &Platform,
     action: Action,
-) -> (Running, Vec<thread::JoinHandle<u16>>) {
+) -> (Running, Vec<thread::JoinHandle<Option<u16>>>) {
     let service = platform.service(&[]);
     assert_eq!(service.get(KNOWN).0, 200);
     platform.sim.inject(Fault::on(Endpoint::Player, action));
@@ -32,7 +32,7 @@ fn with_slow_misses(
     let waiting = videos.iter().take(SLOW).map(|path| {
         let path = path.replace("/api/video/", "/api/transcript/");
         let mut caller = Caller::of(service.address);
-        thread::spawn(move || caller.get(&path).unwrap().status)
+        thread::spawn(move || Some(caller.get(&path).ok()?.status))
     });
     let waiting = waiting.collect();
     let all = platform.sim.until(|record| record.calls_to(Endpoint::Player) >= SLOW as u64);
@@ -71,7 +71,7 @@ fn f21_told_to_stop_under_load() {
         service.log_until("stopping", "-TERM");
         let begun = Instant::now();
         for slow in slow {
-            assert_eq!(slow.join().unwrap(), 200, "what was under way is answered");
+            assert_eq!(slow.join().unwrap(), Some(200), "what was under way is answered");
         }
         for caller in callers {
             caller.join().unwrap();

@@ -62,9 +62,9 @@ fn f15_killed_in_the_middle_of_a_batch() {
     let platform = Platform::new();
     let expected = whole_batch(&platform.service(&[]));
     platform.sim.set_latency(Duration::from_millis(5));
-    let kills = if is_long() { 100 } else { 5 };
+    let kills: u32 = if is_long() { 100 } else { 5 };
     let mut dice = fastrand::Rng::with_seed(SEED);
-    let (mut most_again, mut all_again) = (0, 0);
+    let (mut most_again, mut all_again, mut slow) = (0, 0, 0);
     for kill in 0..kills {
         let cache = platform.folder().join(format!("cache-{kill}"));
         let cache = format!("fs:{}", cache.display());
@@ -75,7 +75,7 @@ fn f15_killed_in_the_middle_of_a_batch() {
         // The first page, and two calls a transcript.
         let calls = dice.u64(1..2 * ENTRIES as u64);
         platform.runtime.block_on(platform.sim.until(|record| record.calls >= calls));
-        killed.kill();
+        let log = killed.kill();
         let told = lines.filter_map(|line| video(&line)).count();
 
         let again = start();
@@ -84,13 +84,20 @@ fn f15_killed_in_the_middle_of_a_batch() {
         assert_eq!(times.len(), ENTRIES);
         assert!(times.values().all(|times| *times <= 2));
         let twice = times.values().filter(|times| **times == 2).count();
+        // Where the machine is so busy that the folder takes longer than it may, it is left alone for a
+        // second, before the kill or after it.
+        let missed = again.metric("vidra_cache_store_failures_total{operation=\"skipped\"} ");
+        if missed > 0.0 || log.contains("store is in trouble") {
+            slow += 1;
+            continue;
+        }
         assert!(twice <= CONCURRENCY, "kill {kill} at call {calls}, {told} told: {twice} again");
         most_again = most_again.max(twice);
-        all_again += twice;
+        all_again += twice as u32;
     }
     println!(
         "{kills} kills, seed {SEED}: every result there and right; fetched again {most_again} at \
-         most of {CONCURRENCY} at a time, {:.1} on average",
-        all_again as f64 / kills as f64
+         most of {CONCURRENCY} at a time, {:.1} on average; {slow} times the folder was too slow",
+        f64::from(all_again) / f64::from(kills - slow).max(1.0)
     );
 }

@@ -132,10 +132,11 @@ impl Service {
         std::iter::repeat_with(next).find(|line| line.contains(text)).unwrap()
     }
 
-    /// Ends it without a chance to tidy up.
-    pub(crate) fn kill(mut self) {
+    /// Ends it without a chance to tidy up; gives the whole log.
+    pub(crate) fn kill(mut self) -> String {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+        self.log.take().unwrap().join().unwrap()
     }
 }
 
