@@ -72,7 +72,11 @@ async fn s12_no_json_of_the_platform_breaks_the_service() {
     for body in &all {
         let status = if body.starts_with("{\"error\"") { 403 } else { 200 };
         let app = Always::answering(status, HeaderMap::new(), body.clone()).app();
-        for path in paths {
+        // What is a player's or a track is read by nobody else.
+        let is_keyless = body.starts_with("{\"playability")
+            || body.starts_with("{\"captions")
+            || body.starts_with("{\"events");
+        for path in paths.into_iter().filter(|path| !is_keyless || path.contains("transcript")) {
             let got = app.get(path).await;
             assert_ne!(got.status.as_u16(), 500, "{path}: {body:.200}");
             assert!(serde_json::from_str::<Value>(&got.text).is_ok(), "{path}: {body:.200}");
