@@ -62,7 +62,7 @@ fn f20_ten_thousand_misses_beside_hits() {
         is_over.store(true, Ordering::Relaxed);
         let hits: usize = hits.into_iter().map(|hits| hits.join().unwrap()).sum();
         println!("{hits} hits without an error beside {FLOOD} misses: {statuses:?}");
-        assert!(hits > FLOOD / 10, "{hits}");
+        assert!(hits > FLOOD / 100, "{hits}");
         assert!(statuses.keys().all(|status| matches!(status, 404 | 503)), "{statuses:?}");
         assert!(statuses.len() == 2, "some are answered and some turned away: {statuses:?}");
     });
