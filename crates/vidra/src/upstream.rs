@@ -11,6 +11,7 @@ pub(crate) mod egress;
 pub mod ending;
 mod fault;
 pub mod pace;
+mod pages;
 pub mod quota;
 pub(crate) mod resolver;
 pub mod retry;
@@ -20,7 +21,6 @@ pub mod transport;
 pub(crate) mod web;
 pub(crate) mod wire;
 
-use std::collections::HashSet;
 use std::fmt;
 use std::slice;
 use std::sync::Arc;
@@ -28,7 +28,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Stream, stream};
 use http::{HeaderValue, Request, header};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -52,7 +51,6 @@ use retry::{RetryBudget, RetryPolicy};
 use traffic::{Traffic, Whom};
 use transport::{Answer, Failure, Transport};
 use web::{Load, Web};
-use wire::List;
 
 pub(crate) use bill::Bill;
 pub use bill::Cost;
@@ -193,10 +191,9 @@ impl Scope {
     /// Sends one call, retrying what is worth it, and decodes its answer.
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, call: &Call) -> Result<T> {
         let upstream = &*self.upstream;
-        upstream.budget.earn();
         let mut failed = 0;
         loop {
-            let fault = match self.attempt(call).await {
+            let fault = match self.attempt(call, failed > 0).await {
                 Ok(decoded) => {
                     upstream.key_rejected.store(false, Ordering::Relaxed);
                     return Ok(decoded);
@@ -222,19 +219,25 @@ impl Scope {
     }
 
     /// One charged attempt.
-    async fn attempt<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Fault> {
+    async fn attempt<T: DeserializeOwned>(&self, call: &Call, is_retry: bool) -> Result<T, Fault> {
         if self.audience.is_gone() {
             return Err(Fault::lasting(nobody_waits()));
         }
         let request = self.request(call)?;
         let breaker = self.upstream.breaker(call.endpoint);
         let pass = breaker.admit(Instant::now()).map_err(Fault::failing)?;
+        if !is_retry {
+            self.upstream.budget.earn();
+        }
         let charge = self.charge(call).await?;
         let started = Instant::now();
-        let end = |ending| {
+        let note = |ending| {
             let whom = Whom::DataApi(call.endpoint);
             self.upstream.traffic.note(whom, ending, started.elapsed());
-            pass.end(ending);
+        };
+        let end = |ending| {
+            note(ending);
+            pass.end(ending, is_retry);
         };
         match self.exchange(request, call).await {
             Err(Unanswered::NotSent(failure)) => {
@@ -249,12 +252,17 @@ impl Scope {
                 Err(self.fault_of(&failure, call))
             }
             Err(Unanswered::TooLate(limit)) => {
-                end(Ending::out_of_time(limit));
+                end(Ending::out_of_time(limit, self.upstream.attempt_timeout));
                 Err(Fault::timeout(call))
             }
             Ok(answer) if answer.status.is_success() => {
                 let read = serde_json::from_slice(&answer.body);
-                end(if read.is_ok() { Ending::Ok } else { Ending::Unreadable });
+                match &read {
+                    Ok(_) => end(Ending::Ok),
+                    // One answer of another shape says nothing about the others.
+                    Err(error) if error.is_data() => note(Ending::Unreadable),
+                    Err(_) => end(Ending::Unreadable),
+                }
                 read.map_err(|error| Fault::unreadable(self.upstream.redacted(&error.to_string())))
             }
             Ok(answer) => {
@@ -333,36 +341,6 @@ impl Scope {
             Err(_elapsed) => Err(Fault::timeout(call)),
         }
     }
-
-    /// Walks a list page by page. `nextPageToken` alone says whether there is more: short pages are
-    /// not last pages, counts announce items that never come. A token seen before ends the walk.
-    pub(crate) fn pages<T>(&self, call: Call) -> impl Stream<Item = Result<Vec<T>>> + use<T>
-    where
-        T: DeserializeOwned,
-    {
-        let scope = self.clone();
-        let walk = Walk { scope, call, next: Some(String::new()), seen: HashSet::new() };
-        stream::try_unfold(walk, |mut walk| async {
-            let Some(token) = walk.next.take() else { return Ok(None) };
-            let call = walk.call.clone();
-            let call = if token.is_empty() { call } else { call.with("pageToken", token) };
-            let page: List<T> = walk.scope.fetch(&call).await?;
-            // It could not be sent back, and what is left would be missing without a word.
-            if page.next_page_token.as_ref().is_some_and(|token| token.len() > LONGEST_TOKEN) {
-                return Err(Fault::unreadable("a page token without end".to_owned()).error);
-            }
-            walk.next = page
-                .next_page_token
-                .filter(|token| !token.is_empty() && walk.seen.insert(token.clone()));
-            Ok(Some((page.items.unwrap_or_default(), walk)))
-        })
-    }
-
-    /// One page of a list.
-    pub(crate) async fn list<T: DeserializeOwned>(&self, call: &Call) -> Result<Vec<T>> {
-        let page: List<T> = self.fetch(call).await?;
-        Ok(page.items.unwrap_or_default())
-    }
 }
 
 /// The item that was asked for by `id`, or else one that does not tell its id. `None` where nothing
@@ -396,16 +374,4 @@ impl Default for Gathers {
             })),
         }
     }
-}
-
-/// Far more than any token has; much more would not fit into a URL.
-const LONGEST_TOKEN: usize = 8192;
-
-/// Where a walk through pages stands.
-struct Walk {
-    scope: Scope,
-    call: Call,
-    /// The token of the page to ask for: empty for the first, `None` past the last.
-    next: Option<String>,
-    seen: HashSet<String>,
 }

@@ -30,17 +30,6 @@ pub enum Standing {
     HalfOpen,
 }
 
-impl Standing {
-    /// In a word, for a metric's label.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-            Self::HalfOpen => "half-open",
-        }
-    }
-}
-
 /// How long nothing is asked: `first`, twice that after the second opening in a row, and so on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pauses {
@@ -62,6 +51,17 @@ impl Pauses {
 struct Circuit {
     pauses: Pauses,
     state: State,
+    /// How often it has opened.
+    openings: u64,
+}
+
+/// Leave to ask, as it was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Leave {
+    /// Whether that is to find out.
+    is_probe: bool,
+    /// How often it had opened by then.
+    openings: u64,
 }
 
 #[derive(Debug)]
@@ -110,14 +110,8 @@ impl Recent {
 
 impl Circuit {
     fn new(pauses: Pauses, now: Instant) -> Self {
-        let mut circuit =
-            Self { pauses, state: State::Open { times: 0, until: now, is_probed: false } };
-        circuit.close(now);
-        circuit
-    }
-
-    fn close(&mut self, now: Instant) {
-        self.state = State::Closed { in_a_row: 0, recent: Recent::new(now) };
+        let state = State::Closed { in_a_row: 0, recent: Recent::new(now) };
+        Self { pauses, state, openings: 0 }
     }
 
     /// How long nobody may ask, where nobody may.
@@ -129,29 +123,33 @@ impl Circuit {
         }
     }
 
-    /// Whether it may be asked now, and if so, whether that is to find out.
-    fn admit(&mut self, now: Instant) -> Result<bool, Duration> {
+    /// Leave to ask now, or how long to wait for it.
+    fn admit(&mut self, now: Instant) -> Result<Leave, Duration> {
         if let Some(wait) = self.refuses(now) {
             return Err(wait);
         }
-        match &mut self.state {
-            State::Closed { .. } => Ok(false),
+        let is_probe = match &mut self.state {
+            State::Closed { .. } => false,
             State::Open { is_probed, .. } => {
                 *is_probed = true;
-                Ok(true)
+                true
             }
-        }
+        };
+        Ok(Leave { is_probe, openings: self.openings })
     }
 
     /// What came of it; `None` where that does not tell. Those who left before it opened change nothing
-    /// any more. Gives back a change of standing, with the pause where it opened.
+    /// any more, also once it is closed again. Gives back a change of standing, with the pause where it opened.
     fn end(
         &mut self,
-        is_probe: bool,
+        Leave { is_probe, openings }: Leave,
         is_failure: Option<bool>,
         now: Instant,
         dice: impl FnOnce() -> f64,
     ) -> Option<Change> {
+        if openings != self.openings {
+            return None;
+        }
         let times = match (&mut self.state, is_failure) {
             (State::Closed { in_a_row, recent }, Some(is_failure)) => {
                 *in_a_row = if is_failure { *in_a_row + 1 } else { 0 };
@@ -167,7 +165,7 @@ impl Circuit {
                 return None;
             }
             (State::Open { .. }, Some(false)) if is_probe => {
-                self.close(now);
+                self.state = State::Closed { in_a_row: 0, recent: Recent::new(now) };
                 return Some(Change::Closed);
             }
             (State::Open { times, .. }, Some(true)) if is_probe => times.saturating_add(1),
@@ -175,6 +173,7 @@ impl Circuit {
         };
         let pause = self.pauses.after(times, dice());
         self.state = State::Open { times, until: now + pause, is_probed: false };
+        self.openings += 1;
         Some(Change::Opened { times, pause })
     }
 
@@ -214,16 +213,16 @@ impl Breaker {
 
     /// Leave to ask once, or how long to wait for it.
     pub(crate) fn admit(self: &Arc<Self>, now: Instant) -> Result<Pass, Duration> {
-        let is_probe = self.circuit().admit(now)?;
-        Ok(Pass { breaker: Arc::clone(self), is_probe })
+        let leave = self.circuit().admit(now)?;
+        Ok(Pass { breaker: Arc::clone(self), leave })
     }
 
     pub(crate) fn standing(&self, now: Instant) -> Standing {
         self.circuit().standing(now)
     }
 
-    fn end(&self, is_probe: bool, is_failure: Option<bool>) {
-        let change = self.circuit().end(is_probe, is_failure, Instant::now(), fastrand::f64);
+    fn end(&self, leave: Leave, is_failure: Option<bool>) {
+        let change = self.circuit().end(leave, is_failure, Instant::now(), fastrand::f64);
         let what = self.name.as_str();
         match change {
             Some(Change::Opened { times, pause }) => {
@@ -245,25 +244,28 @@ impl Breaker {
 #[derive(Debug)]
 pub(crate) struct Pass {
     breaker: Arc<Breaker>,
-    is_probe: bool,
+    leave: Leave,
 }
 
 impl Pass {
-    pub(crate) fn end(self, ending: Ending) {
-        self.tell(ending.is_failure());
+    /// How an attempt ended. However often one thing is tried, it fails once: what is wrong with it alone
+    /// must not close the way to all others. Who finds out has only this attempt to tell of.
+    pub(crate) fn end(self, ending: Ending, is_retry: bool) {
+        let is_told = !is_retry || self.leave.is_probe;
+        self.tell(ending.is_failure().filter(|is_failure| is_told || !is_failure));
     }
 
     /// Whether it failed; `None` where that does not tell.
     pub(crate) fn tell(mut self, is_failure: Option<bool>) {
-        self.breaker.end(self.is_probe, is_failure);
-        self.is_probe = false;
+        self.breaker.end(self.leave, is_failure);
+        self.leave.is_probe = false;
     }
 }
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        if self.is_probe {
-            self.breaker.end(true, None);
+        if self.leave.is_probe {
+            self.breaker.end(self.leave, None);
         }
     }
 }

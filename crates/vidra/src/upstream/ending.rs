@@ -80,9 +80,10 @@ impl Ending {
         }
     }
 
-    /// Nobody answered within `limit`.
-    pub(crate) fn out_of_time(limit: Duration) -> Self {
-        if limit < LONG_ENOUGH { Self::CutShort } else { Self::TimedOut }
+    /// Nobody answered within `limit`, where an attempt has `usual` as a rule: who set that to less than
+    /// is long enough has decided what is too long.
+    pub(crate) fn out_of_time(limit: Duration, usual: Duration) -> Self {
+        if limit < LONG_ENOUGH.min(usual) { Self::CutShort } else { Self::TimedOut }
     }
 
     /// Whether the platform, or the way to it, is in trouble; `None` where this does not tell.

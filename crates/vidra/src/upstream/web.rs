@@ -128,7 +128,6 @@ impl Errand<'_> {
         load: Load,
         request: &Request<Bytes>,
     ) -> Result<Answer> {
-        self.web.budget.earn();
         let mut failed = 0;
         loop {
             if self.audience.is_gone() {
@@ -138,7 +137,7 @@ impl Errand<'_> {
             self.take_turn(egress, load).await?;
             // It may have been closed while we waited.
             self.check_open(egress, load)?;
-            let error = match self.attempt(egress, load, request).await {
+            let error = match self.attempt(egress, load, request, failed > 0).await {
                 Ok(answer) if answer.status == StatusCode::TOO_MANY_REQUESTS => {
                     return Err(self.too_many(egress, load, &answer));
                 }
@@ -228,6 +227,7 @@ impl Errand<'_> {
         egress: &Egress,
         load: Load,
         request: &Request<Bytes>,
+        is_retry: bool,
     ) -> Result<Answer> {
         let too_late = || Reason::TimedOut.error(self.id);
         let limit = self.web.attempt_timeout.min(self.left());
@@ -236,6 +236,9 @@ impl Errand<'_> {
         }
         let pass = egress.breaker(load).admit(Instant::now());
         let pass = pass.map_err(|wait| Reason::Failing.error(self.id).retry_in(Some(wait)))?;
+        if !is_retry {
+            self.web.budget.earn();
+        }
         let started = Instant::now();
         let (transport, path) = (&*egress.transport, request.uri().path());
         let exchange = super::traced::exchange(transport, path, request.clone());
@@ -244,10 +247,10 @@ impl Errand<'_> {
             Ok(Ok(answer)) if page::is_sorry(answer) => Ending::Blocked,
             Ok(Ok(answer)) => Ending::of_answer(answer),
             Ok(Err(failure)) => Ending::of_failure(failure),
-            Err(_) => Ending::out_of_time(limit),
+            Err(_) => Ending::out_of_time(limit, self.web.attempt_timeout),
         };
         self.web.traffic.note(Whom::Web(load), ending, started.elapsed());
-        pass.end(ending);
+        pass.end(ending, is_retry);
         match outcome {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failure @ Failure::NotSent(_))) => {

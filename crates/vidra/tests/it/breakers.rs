@@ -1,5 +1,7 @@
 //! What fails again and again is left alone: what that costs, what it spares, and how it ends.
 
+mod counted;
+
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -131,17 +133,6 @@ async fn a_spent_day_closes_its_bucket_and_nothing_else() {
     assert_eq!(sim.record().calls_to(Endpoint::Search), 1);
     vidra.video(known()).await.unwrap();
     assert!(!vidra.is_platform_failing());
-}
-
-#[tokio::test(start_paused = true)]
-async fn retries_stop_when_it_opens() {
-    let sim = Simulator::new();
-    sim.inject(Fault::any(Action::status(503)));
-    let retry = RetryPolicy { retries: 9, delay: Duration::from_millis(10) };
-    let vidra = builder(&sim).retry(retry).build();
-    let error = vidra.video(known()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Upstream, "what came of the last attempt");
-    assert_eq!(sim.record().calls, 5);
 }
 
 #[tokio::test(start_paused = true)]

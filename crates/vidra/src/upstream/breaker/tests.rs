@@ -12,8 +12,8 @@ fn circuit(pauses: Pauses) -> (Circuit, Instant) {
 
 /// Asks, as one who is let through, and says what came of it.
 fn ask(circuit: &mut Circuit, is_failure: Option<bool>, now: Instant) -> Option<Change> {
-    let is_probe = circuit.admit(now).unwrap();
-    circuit.end(is_probe, is_failure, now, EVEN)
+    let leave = circuit.admit(now).unwrap();
+    circuit.end(leave, is_failure, now, EVEN)
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn half_of_twenty_within_ten_seconds_open_it() {
         for round in 0..rounds {
             let now = start + SECOND * seconds * round / rounds;
             for is_failure in (0..answers).map(|_| false).chain((0..failures).map(|_| true)) {
-                if circuit.admit(now).is_ok() {
-                    opened = opened.or(circuit.end(false, Some(is_failure), now, EVEN));
+                if let Ok(leave) = circuit.admit(now) {
+                    opened = opened.or(circuit.end(leave, Some(is_failure), now, EVEN));
                 }
             }
         }
@@ -68,15 +68,16 @@ fn after_the_pause_one_finds_out_and_each_failure_makes_it_longer() {
     for (times, pause) in (2..).zip([60, 90, 120, 150, 180, 210, 240, 270, 300, 300]) {
         now += circuit.admit(now).unwrap_err();
         assert_eq!(circuit.standing(now), Standing::HalfOpen);
-        assert_eq!(circuit.admit(now), Ok(true));
+        let probe = circuit.admit(now).unwrap();
+        assert!(probe.is_probe);
         assert_eq!(circuit.admit(now), Err(PROBE_TIME), "one at a time");
-        let pause = pause * SECOND;
-        assert_eq!(circuit.end(true, Some(true), now, EVEN), Some(Change::Opened { times, pause }));
+        let opened = Some(Change::Opened { times, pause: pause * SECOND });
+        assert_eq!(circuit.end(probe, Some(true), now, EVEN), opened);
     }
     now += circuit.admit(now).unwrap_err();
-    assert_eq!(circuit.admit(now), Ok(true));
     // One that went away leaves the finding out to the next.
-    assert_eq!(circuit.end(true, None, now, EVEN), None);
+    assert_eq!(ask(&mut circuit, None, now), None);
+    assert_eq!(circuit.standing(now), Standing::HalfOpen);
     assert_eq!(ask(&mut circuit, Some(false), now), Some(Change::Closed));
     for _ in 0..4 {
         assert_eq!(ask(&mut circuit, Some(true), now), None, "all is forgotten");
@@ -88,12 +89,21 @@ fn after_the_pause_one_finds_out_and_each_failure_makes_it_longer() {
 #[test]
 fn who_left_before_it_opened_changes_nothing() {
     let (mut circuit, now) = circuit(PAUSES);
-    let passes: Vec<bool> = (0..10).map(|_| circuit.admit(now).unwrap()).collect();
-    let changes: Vec<_> =
-        passes.into_iter().map(|is_probe| circuit.end(is_probe, Some(true), now, EVEN)).collect();
+    let left: Vec<Leave> = (0..20).map(|_| circuit.admit(now).unwrap()).collect();
+    let (early, late) = left.split_at(10);
+    let fail =
+        |circuit: &mut Circuit, leave: &Leave, now| circuit.end(*leave, Some(true), now, EVEN);
+    let changes: Vec<_> = early.iter().map(|leave| fail(&mut circuit, leave, now)).collect();
     assert_eq!(changes.iter().flatten().count(), 1);
-    assert_eq!(circuit.end(false, Some(false), now, EVEN), None);
+    assert_eq!(circuit.end(early[0], Some(false), now, EVEN), None);
     assert_eq!(circuit.refuses(now), Some(30 * SECOND));
+    // Nor once it is closed again, which they know nothing of.
+    let over = now + 30 * SECOND;
+    assert_eq!(ask(&mut circuit, Some(false), over), Some(Change::Closed));
+    for leave in late {
+        assert_eq!(fail(&mut circuit, leave, over), None);
+    }
+    assert_eq!(circuit.standing(over), Standing::Closed);
 }
 
 #[test]
@@ -119,12 +129,31 @@ async fn a_pass_that_is_dropped_frees_the_probe() {
     let pauses = Pauses { first: Duration::from_nanos(1), longest: Duration::from_nanos(1) };
     let breaker = Arc::new(Breaker::new("test", pauses, Instant::now()));
     for _ in 0..5 {
-        breaker.admit(Instant::now()).unwrap().end(Ending::TimedOut);
+        breaker.admit(Instant::now()).unwrap().end(Ending::TimedOut, false);
     }
     let later = Instant::now() + SECOND;
     let probe = breaker.admit(later).unwrap();
     assert!(breaker.admit(later).is_err());
     drop(probe);
-    breaker.admit(later).unwrap().end(Ending::Refused);
+    breaker.admit(later).unwrap().end(Ending::Refused, false);
     assert_eq!(breaker.standing(later), Standing::Closed);
+}
+
+#[tokio::test]
+async fn retries_that_fail_count_only_where_they_find_out() {
+    let pauses = Pauses { first: SECOND, longest: SECOND };
+    let now = Instant::now();
+    let breaker = Arc::new(Breaker::new("test", pauses, now));
+    let fail = |is_retry, now| breaker.admit(now).unwrap().end(Ending::Failed, is_retry);
+    for is_retry in [false, true, true, true, false, true, false, false, true] {
+        fail(is_retry, now);
+    }
+    assert_eq!(breaker.standing(now), Standing::Closed, "four have failed");
+    fail(false, now);
+    assert_eq!(breaker.standing(now), Standing::Open);
+    let later = now + 2 * SECOND;
+    assert_eq!(breaker.standing(later), Standing::HalfOpen);
+    fail(true, later);
+    let again = breaker.circuit().openings;
+    assert_eq!(again, 2, "it found out that nothing has changed");
 }
