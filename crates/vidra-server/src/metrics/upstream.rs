@@ -54,8 +54,9 @@ fn write_calls(page: &mut Page, calls: &[Calls]) {
 fn write_batches(page: &mut Page, batches: &BatchReport) {
     let help = "Playlists whose transcripts are being fetched.";
     page.one("vidra_batches_under_way", Kind::Gauge, help, batches.under_way);
-    let help = "Entries of playlists that are done.";
+    let help = "Entries of playlists: listed, and of these what has become of them.";
     let mut entries = page.family("vidra_batch_entries_total", Kind::Counter, help);
+    entries.sample(&[("status", "listed")], batches.entries);
     entries.sample(&[("status", "success")], batches.succeeded);
     entries.sample(&[("status", "failed")], batches.failed);
 }

@@ -213,7 +213,6 @@ pub(super) async fn get_readiness(
         (vidra.key_was_rejected(), "data-api: the key was rejected"),
         (is_spent("default"), "data-api: the day's quota is used up"),
         (is_spent("search"), "data-api: the day's searches are used up"),
-        (vidra.is_platform_failing(), "youtube: fails; what is known is sent without asking"),
         (vidra.is_store_failing(), "cache: the store behind memory does not answer"),
     ];
     let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so);
@@ -240,7 +239,7 @@ fn left_alone(breakers: Vec<(String, Standing)>) -> impl Iterator<Item = String>
     let open = breakers.into_iter().filter(|(_, standing)| *standing != Standing::Closed);
     open.map(|(domain, standing)| match standing {
         Standing::HalfOpen => format!("{domain}: failed; whether it still does is being found out"),
-        _ => format!("{domain}: fails, and is left alone for a while"),
+        _ => format!("{domain}: fails, and is left alone for a while; what is known is sent"),
     })
 }
 
