@@ -390,6 +390,7 @@ fn the_readme_tells_of_every_flag() {
     let readme = include_str!("../../../../README.md");
     let flags: Vec<&str> = help
         .split_whitespace()
+        .map(|word| word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()))
         .filter(|word| word.starts_with("--") && *word != "--help")
         .collect();
     assert!(flags.len() >= 14, "{flags:?}");
