@@ -55,7 +55,7 @@ pub(crate) fn measure(upstream: &Upstream, minutes: f64, report: &mut Report) ->
         .map(|(kind, times)| format!("{} {}", times.count, &kind[2..]))
         .collect();
     report.word(&format!("{case}: requests"), "", &format!("{all}: {}", kinds.join(", ")));
-    report.word("the same: faults of the platform", "1 % of calls", &faults.to_string());
+    report.word("the same: faults ordered of the platform", "1 % of calls", &faults.to_string());
     let failed = told.count(|kind| kind.contains(" 5"));
     let unexplained = told.count(|kind| kind.ends_with("500")) + told.broken + told.unsent;
     report.word(
@@ -122,7 +122,8 @@ fn look(service: &Service, sim: &Simulator, is_over: &AtomicBool) -> io::Result<
     let (mut samples, mut faults) = (vec![], 0);
     let files = format!("/proc/{}/fd", service.process.0.id());
     while !is_over.load(Ordering::Relaxed) {
-        // All that were ordered have happened by now, or nearly.
+        // Nearly all that were ordered have happened by now: they are spread over as many calls as there
+        // were in the second before.
         sim.clear_faults();
         let calls = sim_calls(sim);
         for _ in 0..calls.div_ceil(CALLS_A_FAULT) {
