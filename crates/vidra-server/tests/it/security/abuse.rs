@@ -1,5 +1,6 @@
 //! Callers who ask for as much as they can.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -59,19 +60,21 @@ async fn s15_a_batch_is_as_large_as_it_may_be_and_no_larger() {
     );
 }
 
-/// A thousand batches at once: so many are taken on, and those who ask for what is known notice nothing.
+/// A thousand batches at once, from as many addresses: so many are taken on, and those who ask for what is
+/// known notice nothing.
 #[tokio::test]
 async fn s15_a_thousand_batches_do_not_crowd_out_what_is_known() {
     let app = TestApp::new();
     app.get("/api/video/quirkNoLike").await;
     app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
-    let begin = async || {
+    let begin = async |number: u32| {
         let request = Request::post("/api/playlist/PLsize50/transcript")
             .header("accept", "application/x-ndjson")
             .body(Body::empty());
-        app.app.answer(request.unwrap(), PEER).await
+        let peer = Ipv4Addr::from_bits(Ipv4Addr::new(192, 0, 2, 0).to_bits() + number);
+        app.app.answer(request.unwrap(), peer.into()).await
     };
-    let batches = join_all((0..1_000).map(|_| begin())).await;
+    let batches = join_all((0..1_000).map(begin)).await;
     let taken = batches.iter().filter(|response| response.status() == 200).count();
     let refused = batches.iter().filter(|response| response.status() == 503);
     let (refused, told): (Vec<_>, Vec<_>) =
@@ -87,11 +90,11 @@ async fn s15_a_thousand_batches_do_not_crowd_out_what_is_known() {
     // All leave at once, and again, and again: what they held is free each time.
     drop(batches);
     for _ in 0..20 {
-        let storm = join_all((0..32).map(|_| begin())).await;
+        let storm = join_all((0..32).map(begin)).await;
         drop(storm);
     }
     let free = async {
-        while begin().await.status() != 200 {
+        while begin(0).await.status() != 200 {
             tokio::task::yield_now().await;
         }
     };
