@@ -65,7 +65,7 @@ pub(crate) fn make(args: &Args) -> io::Result<()> {
     let statuses = runtime.block_on(LocalSet::new().run_until(async {
         let mut open = Vec::with_capacity(connections);
         for _ in 0..connections {
-            open.push(Connection::open(address).await?);
+            open.push(Connection::open(address, 256 << 10).await?);
         }
         let callers: Vec<_> = open
             .into_iter()
@@ -75,7 +75,8 @@ pub(crate) fn make(args: &Args) -> io::Result<()> {
                     let mut statuses = BTreeMap::<u16, usize>::new();
                     while next.get() < wanted {
                         let request = &requests[next.replace(next.get() + 1) % requests.len()];
-                        *statuses.entry(connection.ask(request).await?).or_default() += 1;
+                        connection.send(request).await?;
+                        *statuses.entry(connection.answer().await?.0).or_default() += 1;
                     }
                     Ok::<_, io::Error>(statuses)
                 })
@@ -94,21 +95,25 @@ pub(crate) fn make(args: &Args) -> io::Result<()> {
 }
 
 /// A connection that stays open.
-struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Connection {
-    async fn open(address: SocketAddr) -> io::Result<Self> {
+    /// Reads at most so many bytes at a time.
+    pub(crate) async fn open(address: SocketAddr, at_a_time: usize) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: vec![0; 256 << 10] })
+        Ok(Self { stream, buffer: vec![0; at_a_time] })
     }
 
-    /// Sends a request and reads its answer to the end; gives its status.
-    async fn ask(&mut self, request: &str) -> io::Result<u16> {
-        self.stream.write_all(request.as_bytes()).await?;
+    pub(crate) async fn send(&mut self, request: &str) -> io::Result<()> {
+        self.stream.write_all(request.as_bytes()).await
+    }
+
+    /// Reads an answer to the end. Gives its status, and the whole of it where it is small.
+    pub(crate) async fn answer(&mut self) -> io::Result<(u16, &[u8])> {
         let (mut filled, mut head) = (0, None);
         loop {
             // The body is not looked at, and may be longer than the buffer.
@@ -122,7 +127,8 @@ impl Connection {
             if let Some(Head { status, ends, body }) = head
                 && filled >= ends + body
             {
-                return Ok(status);
+                let small = filled.min(self.buffer.len());
+                return Ok((status, &self.buffer[..small]));
             }
         }
     }

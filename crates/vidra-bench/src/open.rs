@@ -13,12 +13,10 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::LocalSet;
 
-use crate::load;
+use crate::load::Connection;
 use crate::process::{LOAD_CORE, pinned};
 
 /// What to ask. The paths come on standard input, a line each: those of the first list, an empty line,
@@ -88,6 +86,9 @@ impl Told {
     }
 }
 
+/// Thousands of connections have a buffer each.
+const AT_A_TIME: usize = 16 << 10;
+
 /// The word of the service for what it does not take on.
 const BUSY: &[u8] = b"busy";
 
@@ -120,7 +121,7 @@ pub(crate) fn make(args: &Args) -> io::Result<()> {
     let told = runtime.block_on(LocalSet::new().run_until(async {
         let crowd = Rc::new(Crowd::new(args, lists));
         for _ in 0..args.connections {
-            let caller = Connection::open(args.address).await?;
+            let caller = Connection::open(args.address, AT_A_TIME).await?;
             tokio::task::spawn_local(Rc::clone(&crowd).ask_on(caller));
         }
         for phase in &args.phases {
@@ -241,10 +242,10 @@ impl Crowd {
                 None => (&**line, true),
             };
             let sent = Instant::now();
-            let answer = connection.ask(path, waits).await;
+            let answer = ask(&mut connection, path, waits).await;
             self.hear(wish, sent, waits.then_some(&answer));
             if answer.is_err() || !waits {
-                match Connection::open(self.address).await {
+                match Connection::open(self.address, AT_A_TIME).await {
                     Ok(another) => connection = another,
                     Err(_) => return,
                 }
@@ -301,44 +302,13 @@ impl Crowd {
     }
 }
 
-/// A connection that stays open.
-struct Connection {
-    stream: TcpStream,
-    buffer: Vec<u8>,
-}
-
-impl Connection {
-    async fn open(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: vec![0; 16 << 10] })
+/// Sends a request and reads its answer to the end, if the caller waits for it. Gives its status, and
+/// whether the service was too busy.
+async fn ask(connection: &mut Connection, path: &str, waits: bool) -> io::Result<(u16, bool)> {
+    connection.send(&format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n")).await?;
+    if !waits {
+        return Ok((0, false));
     }
-
-    /// Sends a request and reads its answer to the end, if it waits for it. Gives its status, and
-    /// whether the service was too busy.
-    async fn ask(&mut self, path: &str, waits: bool) -> io::Result<(u16, bool)> {
-        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
-        self.stream.write_all(request.as_bytes()).await?;
-        if !waits {
-            return Ok((0, false));
-        }
-        let (mut filled, mut head) = (0, None);
-        loop {
-            // The body is not looked at, and may be longer than the buffer.
-            let room = if head.is_some() { 0 } else { filled };
-            let read = self.stream.read(&mut self.buffer[room..]).await?;
-            if read == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            filled += read;
-            head = head.or_else(|| load::head(&self.buffer[..filled]));
-            if let Some(load::Head { status, ends, body }) = head
-                && filled >= ends + body
-            {
-                let said = &self.buffer[..filled.min(self.buffer.len())];
-                let is_busy = status == 503 && said.windows(BUSY.len()).any(|it| it == BUSY);
-                return Ok((status, is_busy));
-            }
-        }
-    }
+    let (status, said) = connection.answer().await?;
+    Ok((status, status == 503 && said.windows(BUSY.len()).any(|it| it == BUSY)))
 }
