@@ -1,0 +1,107 @@
+//! How much of an answer fits a model, and where the rest begins.
+
+use serde::Serialize;
+
+/// Items with their lines, as many as there is room for. Text and data are both within the room: a
+/// client may give a model either.
+pub(crate) struct Page<T> {
+    pub(crate) items: Vec<T>,
+    pub(crate) lines: Vec<String>,
+    left: usize,
+    is_begun: bool,
+}
+
+/// What stands around the items: the mark, the cursor, names of fields.
+const FRAME: usize = 800;
+
+impl<T: Serialize> Page<T> {
+    /// A page of `max_chars`, of which so many are used already.
+    pub(crate) fn new(max_chars: usize, used: usize) -> Self {
+        let left = max_chars.saturating_sub(FRAME + used);
+        Self { items: vec![], lines: vec![], left, is_begun: false }
+    }
+
+    /// Adds an item if it fits. The first is added in any case: it was made to fit, and a page of
+    /// nothing would lead nowhere.
+    pub(crate) fn add(&mut self, item: T, line: String) -> bool {
+        let size = line.chars().count().max(json_chars(&item)) + 1;
+        if !self.take(size) {
+            return false;
+        }
+        self.items.push(item);
+        self.lines.push(line);
+        true
+    }
+
+    /// Adds what fits of a list; whether something is left over.
+    pub(crate) fn fill(&mut self, items: impl IntoIterator<Item = (T, String)>) -> bool {
+        !items.into_iter().all(|(item, line)| self.add(item, line))
+    }
+
+    /// Takes up room, if there is so much.
+    pub(crate) fn take(&mut self, chars: usize) -> bool {
+        if chars > self.left && self.is_begun {
+            return false;
+        }
+        self.is_begun = true;
+        self.left = self.left.saturating_sub(chars);
+        true
+    }
+
+    /// Whether so much would fit.
+    pub(crate) fn fits(&self, chars: usize) -> bool {
+        chars <= self.left || !self.is_begun
+    }
+
+    pub(crate) fn body(&self) -> String {
+        self.lines.join("\n")
+    }
+}
+
+/// How many characters something has as JSON.
+pub(crate) fn json_chars(value: &impl Serialize) -> usize {
+    serde_json::to_string(value).map_or(0, |json| json.chars().count())
+}
+
+/// The most that one text of an item may have. As JSON it may be twice as long.
+pub(crate) fn share(max_chars: usize) -> usize {
+    max_chars / 8
+}
+
+/// The beginning of a text, and whether that is not all of it.
+pub(crate) fn clip(text: &str, most: usize) -> (String, bool) {
+    match text.char_indices().nth(most) {
+        None => (text.to_owned(), false),
+        Some((end, _)) => (format!("{}…", text[..end].trim_end()), true),
+    }
+}
+
+/// A text as one line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_takes_what_fits_and_at_least_one() {
+        let mut page = Page::new(FRAME + 20, 0);
+        let items = (0..10).map(|number| (number, "12345678".to_owned()));
+        assert!(page.fill(items));
+        assert_eq!(page.items, [0, 1]);
+
+        let mut page = Page::new(0, 0);
+        assert!(page.add("longer than nothing", String::new()));
+        assert!(!page.add("", String::new()));
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        assert_eq!(clip("äöü", 3), ("äöü".to_owned(), false));
+        assert_eq!(clip("äöü", 2), ("äö…".to_owned(), true));
+        assert_eq!(clip("", 0), (String::new(), false));
+        assert_eq!(one_line(" a\n\tb  c "), "a b c");
+    }
+}

@@ -1,0 +1,288 @@
+//! The values that inputs are made of. What is malformed ends here, before anything is spent, and what
+//! the schema says of a value stands beside what reads it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error as _, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vidra::{ChannelRef, LanguageCode, Languages, PlaylistId, VideoId};
+
+/// No identifier or URL that holds one comes near it.
+const LONGEST_ID: usize = 2048;
+
+/// A whole number within bounds, and the usual one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Whole<const LEAST: u64, const MOST: u64, const USUAL: u64>(u64);
+
+/// How many characters an answer may have.
+pub(crate) type MaxChars = Whole<4_000, 200_000, 20_000>;
+
+/// A place in a playlist, counted from 1.
+pub(crate) type Place = Whole<1, 1_000_000, 1>;
+
+impl<const LEAST: u64, const MOST: u64, const USUAL: u64> Whole<LEAST, MOST, USUAL> {
+    pub(crate) const fn get(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn count(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64, const USUAL: u64> Default for Whole<LEAST, MOST, USUAL> {
+    fn default() -> Self {
+        Self(USUAL)
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64, const USUAL: u64> Serialize for Whole<LEAST, MOST, USUAL> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0)
+    }
+}
+
+impl<'de, const LEAST: u64, const MOST: u64, const USUAL: u64> Deserialize<'de>
+    for Whole<LEAST, MOST, USUAL>
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<const LEAST: u64, const MOST: u64>;
+
+        impl<const LEAST: u64, const MOST: u64> Visitor<'_> for Reader<LEAST, MOST> {
+            type Value = u64;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number from {LEAST} to {MOST}")
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<u64, E> {
+                let fits = (LEAST..=MOST).contains(&number);
+                fits.then_some(number)
+                    .ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<u64, E> {
+                Err(E::invalid_value(Unexpected::Signed(number), &self))
+            }
+
+            /// Some send every number as `5.0`, which is a whole number too.
+            fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<u64, E> {
+                let fits = number.fract() == 0.0 && (LEAST as f64..=MOST as f64).contains(&number);
+                fits.then_some(number as u64)
+                    .ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
+            }
+        }
+        deserializer.deserialize_any(Reader::<LEAST, MOST>).map(Self)
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64, const USUAL: u64> JsonSchema for Whole<LEAST, MOST, USUAL> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Whole{LEAST}To{MOST}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": LEAST, "maximum": MOST})
+    }
+}
+
+/// A text that is read into something, with what its schema says.
+macro_rules! texts {
+    ($($(#[$doc:meta])* $name:ident($inner:ty) by $parse:expr, schema $schema:tt;)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone)]
+        pub(crate) struct $name(pub(crate) $inner);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                let parse: fn(&str) -> Result<$inner, String> = $parse;
+                parse(text.trim()).map(Self).map_err(D::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )+};
+}
+
+texts! {
+    /// A video, by id or URL.
+    VideoArg(VideoId) by |text| told(VideoId::parse(text)), schema {
+        "type": "string", "minLength": 1, "maxLength": LONGEST_ID,
+        "examples": ["dQw4w9WgXcQ", "https://youtu.be/dQw4w9WgXcQ"]
+    };
+    /// A playlist, by id or URL.
+    PlaylistArg(PlaylistId) by |text| told(PlaylistId::parse(text)), schema {
+        "type": "string", "minLength": 1, "maxLength": LONGEST_ID,
+        "examples": ["https://www.youtube.com/playlist?list=PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"]
+    };
+    /// A channel, by id, handle or URL.
+    ChannelArg(ChannelRef) by |text| told(ChannelRef::parse(text)), schema {
+        "type": "string", "minLength": 1, "maxLength": LONGEST_ID,
+        "examples": ["@GoogleDevelopers", "UC_x5XG1OV2P6uZZ5FSM9Ttw"]
+    };
+    /// Languages by preference.
+    LanguagesArg(Languages) by |text| Languages::parse(text).map_err(str::to_owned), schema {
+        "type": "string", "minLength": 2, "maxLength": 200, "examples": ["en", "de,en"]
+    };
+    /// One language.
+    LanguageArg(LanguageCode) by |text| text.parse().map_err(str::to_owned), schema {
+        "type": "string", "minLength": 2, "maxLength": 20, "examples": ["de"]
+    };
+    /// What is searched for.
+    Words(String) by |text| match text.chars().count() {
+        1..=200 => Ok(text.to_owned()),
+        _ => Err("expected 1 to 200 characters".to_owned()),
+    }, schema { "type": "string", "minLength": 1, "maxLength": 200 };
+}
+
+/// What an error of the library says about a text.
+fn told<T>(parsed: vidra::Result<T>) -> Result<T, String> {
+    parsed.map_err(|error| {
+        let details = error.details().iter().map(String::as_str);
+        [error.message()].into_iter().chain(details).collect::<Vec<_>>().join("; ")
+    })
+}
+
+/// From 1 to 50 videos.
+#[derive(Debug, Clone)]
+pub(crate) struct VideoArgs(pub(crate) Vec<VideoId>);
+
+/// The most videos of one call.
+pub(crate) const MOST_VIDEOS: usize = 50;
+
+impl<'de> Deserialize<'de> for VideoArgs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let videos = Vec::<VideoArg>::deserialize(deserializer)?;
+        match videos.len() {
+            1..=MOST_VIDEOS => Ok(Self(videos.into_iter().map(|VideoArg(id)| id).collect())),
+            count => Err(D::Error::invalid_length(count, &"from 1 to 50 videos")),
+        }
+    }
+}
+
+impl JsonSchema for VideoArgs {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "VideoArgs".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let items = VideoArg::json_schema(generator);
+        json_schema!({"type": "array", "minItems": 1, "maxItems": MOST_VIDEOS, "items": items})
+    }
+}
+
+/// Where the rest of an answer begins: an item of the list, and a part of that item.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    pub(crate) item: u64,
+    pub(crate) part: u64,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.part {
+            0 => write!(f, "{}", self.item),
+            part => write!(f, "{}.{part}", self.item),
+        }
+    }
+}
+
+impl Cursor {
+    /// The beginning of an item.
+    pub(crate) fn at(item: usize) -> Self {
+        Self { item: item as u64, part: 0 }
+    }
+
+    /// How many items come before it.
+    pub(crate) fn skip(self) -> usize {
+        usize::try_from(self.item).unwrap_or(usize::MAX)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let number = |text: &str| {
+            let is_plain = text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|_| is_plain)
+        };
+        let (item, part) = text.split_once('.').unwrap_or((text, "0"));
+        Some(Self { item: number(item)?, part: number(part)? })
+    }
+}
+
+impl<'de> Deserialize<'de> for Cursor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let wrong = || D::Error::custom("expected the nextCursor of an earlier answer");
+        Self::parse(&text).ok_or_else(wrong)
+    }
+}
+
+impl Serialize for Cursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Cursor {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Cursor".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": r"^[0-9]{1,9}(\.[0-9]{1,9})?$"})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_keep_their_bounds() {
+        let read = |text: &str| serde_json::from_str::<Whole<1, 50, 5>>(text).map(Whole::get);
+        for (text, number) in [("1", 1), ("50", 50), ("7.0", 7)] {
+            assert_eq!(read(text).ok(), Some(number), "{text}");
+        }
+        for text in ["0", "51", "-1", "1.5", "\"5\"", "1e99", "true", "[1]"] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains("a whole number from 1 to 50"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn cursors_are_read_as_they_are_written() {
+        for (item, part) in [(0, 0), (12, 0), (12, 3), (999_999_999, 999_999_999)] {
+            let cursor = Cursor { item, part };
+            assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+        }
+        for text in ["", ".", "1.", ".1", "-1", "+1", "1.2.3", "a", "1234567890", " 1", "1e3"] {
+            assert_eq!(Cursor::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The table of tools.
+
+mod channel;
+mod comment;
+mod playlist;
+mod transcript;
+mod video;
+
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc::UnboundedSender;
+use vidra::Vidra;
+
+use crate::reply::{CallError, Marked, Reply, Sheet};
+use crate::schema;
+
+/// What a call works with.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    vidra: &'a Vidra,
+    steps: Option<&'a Steps>,
+}
+
+/// Takes what a long call tells of its progress. There are never more than a few dozen.
+pub type Steps = UnboundedSender<Step>;
+
+/// How far a long call has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// How many are done.
+    pub done: u64,
+    /// Of how many, where that is known.
+    pub total: Option<u64>,
+    /// What was done last, in our words alone.
+    pub what: String,
+}
+
+impl<'a> Call<'a> {
+    /// A call that is answered by `vidra` and paid for by its handle.
+    pub fn new(vidra: &'a Vidra) -> Self {
+        Self { vidra, steps: None }
+    }
+
+    /// The same, telling how far it has come.
+    pub fn telling(self, steps: &'a Steps) -> Self {
+        Self { steps: Some(steps), ..self }
+    }
+
+    fn tell(&self, done: u64, total: Option<u64>, what: String) {
+        if let Some(steps) = self.steps {
+            // Who does not listen any more needs not be told.
+            let _ = steps.send(Step { done, total, what });
+        }
+    }
+}
+
+/// A tool: its input, from which everything else follows.
+trait Work: DeserializeOwned + JsonSchema + Send + 'static {
+    /// The name that models call it by.
+    const NAME: &'static str;
+    /// Its name for people.
+    const TITLE: &'static str;
+    /// What it does and when to use it, for models.
+    const ABOUT: &'static str;
+    /// What it finds.
+    type Found: Serialize + JsonSchema + 'static;
+
+    /// Does it. Dropping the future ends the work.
+    fn work(self, call: &Call<'_>) -> impl Future<Output = Found<Self::Found>> + Send;
+}
+
+type Found<T> = Result<Sheet<T>, CallError>;
+
+type Running<'a> = Pin<Box<dyn Future<Output = Result<Reply, CallError>> + Send + 'a>>;
+
+/// A tool as it is listed.
+pub struct Tool {
+    /// The name that models call it by.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it does and when to use it, for models.
+    pub description: &'static str,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Arc<Map<String, Value>>,
+    /// The JSON Schema of what it gives.
+    pub output_schema: Arc<Map<String, Value>>,
+    run: for<'a> fn(&'a Call<'a>, Value) -> Running<'a>,
+}
+
+impl Tool {
+    fn of<W: Work>() -> Self {
+        Self {
+            name: W::NAME,
+            title: W::TITLE,
+            description: W::ABOUT,
+            input_schema: Arc::new(schema::of_input::<W>()),
+            output_schema: Arc::new(schema::of_output::<Marked<W::Found>>()),
+            run: |call, arguments| Box::pin(run::<W>(call, arguments)),
+        }
+    }
+}
+
+async fn run<W: Work>(call: &Call<'_>, arguments: Value) -> Result<Reply, CallError> {
+    let input: W = serde_path_to_error::deserialize(without_nulls(arguments)).map_err(|error| {
+        let path = error.path().to_string();
+        CallError::bad(match path.as_str() {
+            "." => error.inner().to_string(),
+            path => format!("{path}: {}", error.inner()),
+        })
+    })?;
+    input.work(call).await?.reply()
+}
+
+/// Some models send `null` for what they leave out.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Null => Value::Object(Map::new()),
+        Value::Object(fields) => Value::Object(
+            fields
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, value)| match value {
+                    Value::Object(_) => (name, without_nulls(value)),
+                    value => (name, value),
+                })
+                .collect(),
+        ),
+        value => value,
+    }
+}
+
+static TOOLS: LazyLock<[Tool; 15]> = LazyLock::new(|| {
+    [
+        Tool::of::<video::GetVideo>(),
+        Tool::of::<video::GetVideos>(),
+        Tool::of::<channel::GetChannel>(),
+        Tool::of::<channel::GetChannelVideos>(),
+        Tool::of::<playlist::GetPlaylist>(),
+        Tool::of::<playlist::GetPlaylistInfo>(),
+        Tool::of::<playlist::GetPlaylistVideos>(),
+        Tool::of::<playlist::QueryPlaylist>(),
+        Tool::of::<comment::GetComments>(),
+        Tool::of::<comment::GetTopComments>(),
+        Tool::of::<comment::SearchComments>(),
+        Tool::of::<transcript::GetCaptionTracks>(),
+        Tool::of::<transcript::TranscribeVideo>(),
+        Tool::of::<transcript::BatchTranscribe>(),
+        Tool::of::<transcript::TranscribePlaylist>(),
+    ]
+});
+
+/// Every tool there is. All of them only read, may be called again without harm, and ask the world
+/// outside.
+pub fn tools() -> &'static [Tool] {
+    &*TOOLS
+}
+
+/// The tool of this name.
+pub fn tool(name: &str) -> Option<&'static Tool> {
+    tools().iter().find(|tool| tool.name == name)
+}
+
+/// Runs the tool of this name with a JSON object of arguments. Dropping the future ends the work.
+pub async fn call(name: &str, arguments: Value, call: &Call<'_>) -> Result<Reply, CallError> {
+    let tool = tool(name).ok_or_else(|| CallError::UnknownTool(name.to_owned()))?;
+    (tool.run)(call, arguments).await
+}

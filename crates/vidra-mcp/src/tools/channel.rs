@@ -1,0 +1,173 @@
+//! `get_channel`, `get_channel_videos`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use vidra::{Channel, ChannelVideo, format};
+
+use super::video::{hidden, video_url, withheld, written};
+use super::{Call, Found, Work};
+use crate::page::one_line;
+use crate::params::{ChannelArg, Whole};
+use crate::reply::Sheet;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetChannel {
+    /// The channel: its id (UC and 22 characters), its @handle or its YouTube URL.
+    channel: ChannelArg,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OneChannel {
+    channel: ChannelFacts,
+}
+
+/// A channel.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ChannelFacts {
+    id: String,
+    url: String,
+    name: String,
+    /// The handle, with its @.
+    username: String,
+    /// As rounded by YouTube.
+    subscribers: u64,
+    total_views: u64,
+    video_count: u64,
+    /// A two-letter code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    country: Option<String>,
+    /// The playlist of all its uploads, for the tools that take a playlist.
+    uploads_playlist_id: String,
+    /// Counts that YouTube withholds and that are therefore 0.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hidden: Vec<&'static str>,
+}
+
+impl From<Channel> for ChannelFacts {
+    fn from(channel: Channel) -> Self {
+        Self {
+            url: format!("https://www.youtube.com/channel/{}", channel.id),
+            id: channel.id,
+            name: channel.name,
+            username: channel.username,
+            subscribers: channel.subscribers,
+            total_views: channel.total_views,
+            video_count: channel.video_count,
+            country: channel.country,
+            uploads_playlist_id: channel.uploads_playlist_id,
+            hidden: hidden(&channel.hidden),
+        }
+    }
+}
+
+impl Work for GetChannel {
+    const NAME: &'static str = "get_channel";
+    const TITLE: &'static str = "Get a channel";
+    const ABOUT: &'static str = "Name, handle, country and counts of subscribers, views and videos of a \
+        YouTube channel, and the id of the playlist of all its uploads. Costs 1 quota unit, more by a \
+        custom name.";
+    type Found = OneChannel;
+
+    async fn work(self, call: &Call<'_>) -> Found<OneChannel> {
+        let channel = ChannelFacts::from(call.vidra.channel(&self.channel.0).await?);
+        let ChannelFacts { url, subscribers, total_views, video_count, .. } = &channel;
+        let (name, username) = (one_line(&channel.name), one_line(&channel.username));
+        let country = channel.country.as_ref().map(|code| format!(" · {code}")).unwrap_or_default();
+        let body = format!(
+            "{name} ({username}) {url}{country}\n{subscribers} subscribers · {total_views} views · {video_count} videos{}\nuploads: {}",
+            withheld(&channel.hidden),
+            channel.uploads_playlist_id,
+        );
+        Ok(Sheet {
+            head: "One channel.".to_owned(),
+            body,
+            next: None,
+            found: OneChannel { channel },
+        })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetChannelVideos {
+    /// The channel: its id (UC and 22 characters), its @handle or its YouTube URL.
+    channel: ChannelArg,
+    /// How many of the newest uploads.
+    #[serde(default)]
+    limit: Whole<1, 50, 5>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Uploads {
+    /// Newest first.
+    videos: Vec<Upload>,
+}
+
+/// A recent upload.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Upload {
+    id: String,
+    url: String,
+    title: String,
+    views: u64,
+    likes: u64,
+    /// The length in seconds.
+    duration: u64,
+    /// How long ago it was published.
+    upload_age: String,
+    /// When it was published, ISO 8601.
+    published_at: String,
+    /// Counts that YouTube withholds and that are therefore 0.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hidden: Vec<&'static str>,
+}
+
+impl From<ChannelVideo> for Upload {
+    fn from(video: ChannelVideo) -> Self {
+        Self {
+            id: video.id.to_string(),
+            url: video_url(video.id),
+            title: video.title,
+            views: video.views,
+            likes: video.likes,
+            duration: video.duration,
+            upload_age: video.upload_age,
+            published_at: written(&video.published_at),
+            hidden: hidden(&video.hidden),
+        }
+    }
+}
+
+impl Upload {
+    fn line(&self) -> String {
+        let Self { url, title, views, likes, duration, upload_age, .. } = self;
+        let (title, length) = (one_line(title), format::clock(*duration));
+        let withheld = withheld(&self.hidden);
+        format!(
+            "- {title}\n  {url} · {length} · {upload_age} · {views} views · {likes} likes{withheld}"
+        )
+    }
+}
+
+impl Work for GetChannelVideos {
+    const NAME: &'static str = "get_channel_videos";
+    const TITLE: &'static str = "Get a channel's newest videos";
+    const ABOUT: &'static str = "The newest uploads of a YouTube channel, at most 50, newest first. For \
+        older ones give the channel's uploadsPlaylistId (get_channel) to get_playlist_videos. Costs 2 \
+        to 3 quota units.";
+    type Found = Uploads;
+
+    async fn work(self, call: &Call<'_>) -> Found<Uploads> {
+        let videos = call.vidra.channel_videos(&self.channel.0, self.limit.count()).await?;
+        let videos: Vec<Upload> = videos.into_iter().map(Upload::from).collect();
+        Ok(Sheet {
+            head: format!("The newest {} uploads.", videos.len()),
+            body: videos.iter().map(Upload::line).collect::<Vec<_>>().join("\n"),
+            next: None,
+            found: Uploads { videos },
+        })
+    }
+}

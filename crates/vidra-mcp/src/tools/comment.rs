@@ -1,0 +1,224 @@
+//! `get_comments`, `get_top_comments`, `search_comments`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use vidra::{Comment, CommentOrder, CommentQuery, CommentThread, VideoId};
+
+use super::video::{day, written};
+use super::{Call, Found, Work};
+use crate::page::{Page, clip, one_line, share};
+use crate::params::{Cursor, MaxChars, VideoArg, Whole, Words};
+use crate::reply::Sheet;
+
+/// Comments of a video; a reply follows the comment that it answers to.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Comments {
+    video_id: String,
+    comments: Vec<CommentFacts>,
+}
+
+/// A comment or a reply to one.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CommentFacts {
+    id: String,
+    url: String,
+    author: String,
+    text: String,
+    /// Whether the text goes on; a greater max_chars shows more of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    text_cut: bool,
+    likes: u64,
+    /// When it was written, ISO 8601.
+    published_at: String,
+    /// How many replies it has, shown here or not; absent on a reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_count: Option<u64>,
+    /// The comment that it answers to; absent on a comment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_id: Option<String>,
+}
+
+impl CommentFacts {
+    fn new(video: VideoId, comment: Comment, reply_count: Option<u64>, most: usize) -> Self {
+        let (text, text_cut) = clip(&comment.text, most);
+        Self {
+            url: format!("https://www.youtube.com/watch?v={video}&lc={}", comment.id),
+            id: comment.id,
+            author: comment.author_name,
+            text,
+            text_cut,
+            likes: comment.like_count,
+            published_at: written(&comment.published_at),
+            reply_count,
+            parent_id: comment.parent_id,
+        }
+    }
+
+    fn line(&self) -> String {
+        let Self { author, text, likes, published_at, .. } = self;
+        let (author, text) = (one_line(author), one_line(text));
+        let day = day(published_at);
+        match self.reply_count {
+            Some(replies) => format!("- {author}, {day}, {likes} likes, {replies} replies: {text}"),
+            None => format!("  > {author}, {day}, {likes} likes: {text}"),
+        }
+    }
+}
+
+/// Asks for threads, and tells as many comments of them as fit.
+async fn threads(
+    call: &Call<'_>,
+    VideoArg(video): VideoArg,
+    query: &CommentQuery,
+    max_chars: MaxChars,
+    cursor: Option<Cursor>,
+) -> Found<Comments> {
+    let threads = call.vidra.comments(video, query).await?;
+    let (count, skip, most) =
+        (threads.len(), cursor.unwrap_or_default().skip(), share(max_chars.count()));
+    let flat = threads.into_iter().flat_map(|thread| {
+        let CommentThread { top_level_comment, total_reply_count, replies, .. } = thread;
+        let first = CommentFacts::new(video, top_level_comment, Some(total_reply_count), most);
+        let replies = replies.into_iter().map(move |reply| {
+            let parent = reply.parent_id.clone().unwrap_or_default();
+            let mut reply = CommentFacts::new(video, reply, None, most);
+            reply.parent_id = Some(parent);
+            reply
+        });
+        std::iter::once(first).chain(replies)
+    });
+    let mut page = Page::new(max_chars.count(), 0);
+    let has_more = page.fill(flat.skip(skip).map(|comment| {
+        let line = comment.line();
+        (comment, line)
+    }));
+    Ok(Sheet {
+        head: format!(
+            "{} comments and replies from {count} threads on {}.",
+            page.items.len(),
+            super::video::video_url(video)
+        ),
+        body: page.body(),
+        next: has_more.then(|| Cursor::at(skip + page.items.len())),
+        found: Comments { video_id: video.to_string(), comments: page.items },
+    })
+}
+
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    Time,
+    Relevance,
+}
+
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Replies {
+    Preview,
+    All,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetComments {
+    /// The video: its 11-character id or any YouTube URL that holds it.
+    video: VideoArg,
+    /// time for the newest first, relevance as YouTube ranks them; time if not given.
+    #[serde(default)]
+    order: Option<Order>,
+    /// The most threads.
+    #[serde(default)]
+    limit: Whole<1, 1_000, 50>,
+    /// preview for the few replies that YouTube sends along, all for every reply, which costs more;
+    /// preview if not given.
+    #[serde(default)]
+    replies: Option<Replies>,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+impl Work for GetComments {
+    const NAME: &'static str = "get_comments";
+    const TITLE: &'static str = "Get comments";
+    const ABOUT: &'static str = "Comments on a YouTube video with their replies, newest first or as \
+        YouTube ranks them. Costs 1 quota unit for each 100 threads, and with all replies 1 more for \
+        most threads that have many.";
+    type Found = Comments;
+
+    async fn work(self, call: &Call<'_>) -> Found<Comments> {
+        let order = match self.order {
+            None | Some(Order::Time) => CommentOrder::Time,
+            Some(Order::Relevance) => CommentOrder::Relevance,
+        };
+        let all_replies = matches!(self.replies, Some(Replies::All));
+        let query = CommentQuery { order, limit: self.limit.count(), search: None, all_replies };
+        threads(call, self.video, &query, self.max_chars, self.cursor).await
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetTopComments {
+    /// The video: its 11-character id or any YouTube URL that holds it.
+    video: VideoArg,
+    /// How many threads.
+    #[serde(default)]
+    limit: Whole<1, 100, 10>,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+impl Work for GetTopComments {
+    const NAME: &'static str = "get_top_comments";
+    const TITLE: &'static str = "Get the top comments";
+    const ABOUT: &'static str = "The comments on a YouTube video that YouTube ranks highest, with some of \
+        their replies: what people think of it, at a glance. Costs 1 quota unit.";
+    type Found = Comments;
+
+    async fn work(self, call: &Call<'_>) -> Found<Comments> {
+        let query = CommentQuery::top(self.limit.count());
+        threads(call, self.video, &query, self.max_chars, self.cursor).await
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SearchComments {
+    /// The video: its 11-character id or any YouTube URL that holds it.
+    video: VideoArg,
+    /// The words that comments have to hold.
+    query: Words,
+    /// The most threads.
+    #[serde(default)]
+    limit: Whole<1, 1_000, 20>,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+impl Work for SearchComments {
+    const NAME: &'static str = "search_comments";
+    const TITLE: &'static str = "Search comments";
+    const ABOUT: &'static str = "Comments on a YouTube video that hold certain words, as YouTube ranks \
+        them. Costs 1 quota unit for each 100 threads.";
+    type Found = Comments;
+
+    async fn work(self, call: &Call<'_>) -> Found<Comments> {
+        let Words(words) = self.query;
+        let query = CommentQuery { search: Some(words), ..CommentQuery::top(self.limit.count()) };
+        threads(call, self.video, &query, self.max_chars, self.cursor).await
+    }
+}

@@ -1,0 +1,380 @@
+//! `get_playlist`, `get_playlist_info`, `get_playlist_videos`, `query_playlist`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use vidra::selection::{Places, SortField, SortOrder};
+use vidra::{Playlist, PlaylistId, PlaylistVideo, Selection, format};
+
+use super::video::{SHORT, day, hidden, video_url, withheld, written};
+use super::{Call, Found, Work};
+use crate::page::{Page, clip, json_chars, one_line, share};
+use crate::params::{Cursor, MaxChars, Place, PlaylistArg, Whole};
+use crate::reply::{CallError, Sheet};
+
+/// A playlist without its videos.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PlaylistHead {
+    id: String,
+    url: String,
+    title: String,
+    description: String,
+}
+
+impl PlaylistHead {
+    fn new(id: &PlaylistId, title: &str, description: &str, most: usize) -> Self {
+        Self {
+            id: id.to_string(),
+            url: format!("https://www.youtube.com/playlist?list={id}"),
+            title: title.to_owned(),
+            description: clip(description, most).0,
+        }
+    }
+
+    fn text(&self) -> String {
+        let text = format!("{} {}\n{}", one_line(&self.title), self.url, self.description);
+        text.trim_end().to_owned()
+    }
+}
+
+/// A video of a playlist.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry {
+    id: String,
+    url: String,
+    title: String,
+    channel: String,
+    views: u64,
+    likes: u64,
+    /// The length in seconds.
+    duration: u64,
+    /// When the video was published, ISO 8601.
+    published_at: String,
+    /// The beginning of the description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// Counts that YouTube withholds and that are therefore 0.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hidden: Vec<&'static str>,
+}
+
+impl Entry {
+    fn new(video: PlaylistVideo, is_described: bool) -> Self {
+        Self {
+            id: video.id.to_string(),
+            url: video_url(video.id),
+            title: video.title,
+            channel: video.channel_title,
+            views: video.views,
+            likes: video.likes,
+            duration: video.duration,
+            published_at: written(&video.published_at),
+            description: is_described.then(|| clip(&video.description, SHORT).0),
+            hidden: hidden(&video.hidden),
+        }
+    }
+
+    fn line(&self, place: usize) -> String {
+        let Self { url, title, channel, views, likes, duration, published_at, .. } = self;
+        let (title, channel, length) =
+            (one_line(title), one_line(channel), format::clock(*duration));
+        let mut line = format!(
+            "{place}. {title}\n  {url} · {channel} · {length} · {} · {views} views · {likes} likes{}",
+            day(published_at),
+            withheld(&self.hidden),
+        );
+        if let Some(description) = self.description.as_deref().filter(|it| !it.is_empty()) {
+            line += &format!("\n  {}", one_line(description));
+        }
+        line
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetPlaylistInfo {
+    /// The playlist: its id or any YouTube URL with list=.
+    playlist: PlaylistArg,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OnePlaylist {
+    playlist: PlaylistHead,
+}
+
+impl Work for GetPlaylistInfo {
+    const NAME: &'static str = "get_playlist_info";
+    const TITLE: &'static str = "Get a playlist's title";
+    const ABOUT: &'static str = "Title and description of a YouTube playlist, without its videos. Costs 1 \
+        quota unit, however long the playlist is.";
+    type Found = OnePlaylist;
+
+    async fn work(self, call: &Call<'_>) -> Found<OnePlaylist> {
+        let info = call.vidra.playlist_info(&self.playlist.0).await?;
+        let playlist = PlaylistHead::new(&info.id, &info.title, &info.description, usize::MAX);
+        Ok(Sheet {
+            head: "One playlist.".to_owned(),
+            body: playlist.text(),
+            next: None,
+            found: OnePlaylist { playlist },
+        })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetPlaylist {
+    /// The playlist: its id or any YouTube URL with list=.
+    playlist: PlaylistArg,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+/// A playlist with videos.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PlaylistPage {
+    playlist: PlaylistHead,
+    /// How many videos there are, on this page and others.
+    video_count: usize,
+    /// Their length together, in seconds.
+    total_duration: u64,
+    /// How many entries are private or deleted and not listed.
+    unavailable_count: usize,
+    /// How many videos the playlist has before the selection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original_count: Option<usize>,
+    videos: Vec<Entry>,
+}
+
+/// How a page of a playlist is told.
+struct Telling {
+    max_chars: usize,
+    cursor: Option<Cursor>,
+    is_described: bool,
+    /// What place the first video has.
+    first: usize,
+    original_count: Option<usize>,
+}
+
+fn told(playlist: Playlist, telling: &Telling) -> Sheet<PlaylistPage> {
+    let Telling { max_chars, cursor, is_described, first, original_count } = *telling;
+    let description = share(max_chars);
+    let head = PlaylistHead::new(&playlist.id, &playlist.title, &playlist.description, description);
+    let mut page = Page::new(max_chars, json_chars(&head));
+    let skip = cursor.unwrap_or_default().skip();
+    let items = playlist.videos.into_iter().enumerate().skip(skip).map(|(index, video)| {
+        let video = Entry::new(video, is_described);
+        let line = video.line(first + index);
+        (video, line)
+    });
+    let has_more = page.fill(items);
+    let (count, length) = (playlist.video_count, &playlist.total_duration_fmt);
+    let mut words = format!("{} of {count} videos, {length} in all.", page.items.len());
+    if let Some(original) = original_count {
+        words += &format!(" Selected from {original}.");
+    }
+    if playlist.unavailable_count > 0 {
+        words += &format!(" {} entries are private or deleted.", playlist.unavailable_count);
+    }
+    Sheet {
+        head: words,
+        body: format!("{}\n\n{}", head.text(), page.body()),
+        next: has_more.then(|| Cursor::at(skip + page.items.len())),
+        found: PlaylistPage {
+            playlist: head,
+            video_count: count,
+            total_duration: playlist.total_duration,
+            unavailable_count: playlist.unavailable_count,
+            original_count,
+            videos: page.items,
+        },
+    }
+}
+
+impl Work for GetPlaylist {
+    const NAME: &'static str = "get_playlist";
+    const TITLE: &'static str = "Get a playlist";
+    const ABOUT: &'static str = "A YouTube playlist: title, description, number and total length of its \
+        videos, and the videos in order with length, date and counts. For a part of it, or one sorted \
+        by views, use query_playlist. Costs 1 quota unit and 2 for each 50 videos.";
+    type Found = PlaylistPage;
+
+    async fn work(self, call: &Call<'_>) -> Found<PlaylistPage> {
+        let Self { playlist, max_chars, cursor } = self;
+        let playlist = call.vidra.playlist(&playlist.0).await?;
+        let max_chars = max_chars.count();
+        let telling =
+            Telling { max_chars, cursor, is_described: false, first: 1, original_count: None };
+        Ok(told(playlist, &telling))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetPlaylistVideos {
+    /// The playlist: its id or any YouTube URL with list=.
+    playlist: PlaylistArg,
+    /// The first place, counted from 1 among the videos that can be seen.
+    #[serde(default)]
+    from: Option<Place>,
+    /// The last place, included.
+    #[serde(default)]
+    to: Option<Place>,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+impl Work for GetPlaylistVideos {
+    const NAME: &'static str = "get_playlist_videos";
+    const TITLE: &'static str = "Get the videos of a playlist";
+    const ABOUT: &'static str = "Some or all videos of a YouTube playlist, by their places, each with the \
+        beginning of its description. Costs 1 quota unit and 2 for each 50 videos of the playlist.";
+    type Found = PlaylistPage;
+
+    async fn work(self, call: &Call<'_>) -> Found<PlaylistPage> {
+        let Self { playlist, from, to, max_chars, cursor } = self;
+        check_order(from, to)?;
+        let range = Places { start: from.map(Whole::get), end: to.map(Whole::get) };
+        let selection = Selection { range, ..Selection::default() };
+        let selected = call.vidra.query_playlist(&playlist.0, &selection).await?;
+        let telling = Telling {
+            max_chars: max_chars.count(),
+            cursor,
+            is_described: true,
+            first: from.map_or(1, Whole::count),
+            original_count: Some(selected.original_count),
+        };
+        Ok(told(selected.playlist, &telling))
+    }
+}
+
+/// Refuses a range that ends before it begins.
+pub(super) fn check_order(from: Option<Place>, to: Option<Place>) -> Result<(), CallError> {
+    match from.zip(to) {
+        Some((from, to)) if from.get() > to.get() => {
+            Err(CallError::bad("from: is greater than to"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Inclusive bounds, either of which may be left out.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Bounds {
+    /// The least that is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min: Option<Whole<0, 1_000_000_000_000, 0>>,
+    /// The most that is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max: Option<Whole<0, 1_000_000_000_000, 0>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum By {
+    Duration,
+    Views,
+    Likes,
+}
+
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    Asc,
+    #[default]
+    Desc,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct QueryPlaylist {
+    /// The playlist: its id or any YouTube URL with list=.
+    playlist: PlaylistArg,
+    /// Keep videos of this length, in seconds.
+    #[serde(default)]
+    duration: Option<Bounds>,
+    /// Keep videos with so many views.
+    #[serde(default)]
+    views: Option<Bounds>,
+    /// Keep videos with so many likes.
+    #[serde(default)]
+    likes: Option<Bounds>,
+    /// Sort by this; without it the playlist's order stays.
+    #[serde(default)]
+    sort_by: Option<By>,
+    /// asc for the least first, desc for the greatest first; desc if not given.
+    #[serde(default)]
+    order: Option<Order>,
+    /// After filtering and sorting, keep from this place on, counted from 1.
+    #[serde(default)]
+    from: Option<Place>,
+    /// After filtering and sorting, keep up to this place, included.
+    #[serde(default)]
+    to: Option<Place>,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+impl QueryPlaylist {
+    fn selection(&self) -> Result<Selection, CallError> {
+        check_order(self.from, self.to)?;
+        let mut filter = serde_json::Map::new();
+        let bounds = [("duration", &self.duration), ("views", &self.views), ("likes", &self.likes)];
+        for (name, bounds) in bounds {
+            filter.extend(bounds.as_ref().map(|bounds| (name.to_owned(), json!(bounds))));
+        }
+        // The library's own reader knows what is wrong with bounds.
+        let mut selection = Selection::from_json(&json!({"filter": filter}))
+            .map_err(|error| CallError::BadArguments(error.details().to_vec()))?;
+        let order = match self.order.as_ref().unwrap_or(&Order::Desc) {
+            Order::Asc => SortOrder::Asc,
+            Order::Desc => SortOrder::Desc,
+        };
+        let field = self.sort_by.as_ref().map(|by| match by {
+            By::Duration => SortField::Duration,
+            By::Views => SortField::Views,
+            By::Likes => SortField::Likes,
+        });
+        selection.sort = field.map(|field| vidra::selection::Sort { field, order });
+        let (start, end) = (self.from.map(Whole::get), self.to.map(Whole::get));
+        selection.range = Places { start, end };
+        Ok(selection)
+    }
+}
+
+impl Work for QueryPlaylist {
+    const NAME: &'static str = "query_playlist";
+    const TITLE: &'static str = "Filter and sort a playlist";
+    const ABOUT: &'static str = "The videos of a YouTube playlist, filtered by length, views and likes, \
+        then sorted, then cut to a range: for example the ten most watched videos under five minutes. \
+        Costs 1 quota unit and 2 for each 50 videos of the playlist.";
+    type Found = PlaylistPage;
+
+    async fn work(self, call: &Call<'_>) -> Found<PlaylistPage> {
+        let selection = self.selection()?;
+        let selected = call.vidra.query_playlist(&self.playlist.0, &selection).await?;
+        let telling = Telling {
+            max_chars: self.max_chars.count(),
+            cursor: self.cursor,
+            is_described: false,
+            first: self.from.map_or(1, Whole::count),
+            original_count: Some(selected.original_count),
+        };
+        Ok(told(selected.playlist, &telling))
+    }
+}

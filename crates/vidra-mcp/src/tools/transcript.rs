@@ -1,0 +1,140 @@
+//! `get_caption_tracks`, `transcribe_video`; those of many videos are in [`batch`].
+
+mod batch;
+mod segment;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use vidra::TranscriptQuery;
+
+use super::video::video_url;
+use super::{Call, Found, Work};
+use crate::page::{Page, one_line};
+use crate::params::{Cursor, LanguageArg, LanguagesArg, MaxChars, VideoArg};
+use crate::reply::Sheet;
+
+pub(super) use batch::{BatchTranscribe, TranscribePlaylist};
+use segment::{Segment, segments};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetCaptionTracks {
+    /// The video: its 11-character id or any YouTube URL that holds it.
+    video: VideoArg,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Tracks {
+    video_id: String,
+    tracks: Vec<Track>,
+}
+
+/// Captions in one language.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Track {
+    /// To be given as lang to the tools that transcribe.
+    language_code: String,
+    language_name: String,
+    /// Whether a machine recognised the words.
+    is_auto_generated: bool,
+    /// Whether YouTube offers to translate it.
+    is_translatable: bool,
+}
+
+impl Work for GetCaptionTracks {
+    const NAME: &'static str = "get_caption_tracks";
+    const TITLE: &'static str = "Get caption tracks";
+    const ABOUT: &'static str = "The languages in which a YouTube video has captions, which are made by \
+        people and which by machine, and which can be translated. Needs no API key and no quota.";
+    type Found = Tracks;
+
+    async fn work(self, call: &Call<'_>) -> Found<Tracks> {
+        let id = self.video.0;
+        let tracks = call.vidra.tracks(id).await?.into_iter().map(|track| Track {
+            language_code: track.language_code,
+            language_name: track.language_name,
+            is_auto_generated: track.is_auto_generated,
+            is_translatable: track.is_translatable,
+        });
+        let tracks: Vec<Track> = tracks.collect();
+        let line = |track: &Track| {
+            let made = if track.is_auto_generated { "by machine" } else { "by people" };
+            let translatable = if track.is_translatable { ", translatable" } else { "" };
+            let name = one_line(&track.language_name);
+            format!("- {}: {name}, made {made}{translatable}", track.language_code)
+        };
+        Ok(Sheet {
+            head: format!("{} caption tracks of {}.", tracks.len(), video_url(id)),
+            body: tracks.iter().map(line).collect::<Vec<_>>().join("\n"),
+            next: None,
+            found: Tracks { video_id: id.to_string(), tracks },
+        })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TranscribeVideo {
+    /// The video: its 11-character id or any YouTube URL that holds it.
+    video: VideoArg,
+    /// One language code, or several by preference (de,en); the spoken language if not given.
+    #[serde(default)]
+    lang: Option<LanguagesArg>,
+    /// Have YouTube translate it to this language.
+    #[serde(default)]
+    translate: Option<LanguageArg>,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct VideoTranscript {
+    video_id: String,
+    url: String,
+    /// The language of the captions that were read.
+    language: String,
+    /// What is said, in order.
+    segments: Vec<Segment>,
+}
+
+impl Work for TranscribeVideo {
+    const NAME: &'static str = "transcribe_video";
+    const TITLE: &'static str = "Transcribe a video";
+    const ABOUT: &'static str = "What is said in a YouTube video, from its captions, with the time and a \
+        link to the moment every half minute. Cite moments by their links. A long video comes in parts: \
+        call again with nextCursor as cursor. Needs no API key and no quota.";
+    type Found = VideoTranscript;
+
+    async fn work(self, call: &Call<'_>) -> Found<VideoTranscript> {
+        let id = self.video.0;
+        let query = TranscriptQuery {
+            languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
+            translate: self.translate.map(|LanguageArg(it)| it),
+        };
+        let lines = call.vidra.transcript(id, &query).await?;
+        let language = lines.first().map(|line| line.lang.to_string()).unwrap_or_default();
+        let all = segments(id.as_str(), &lines);
+        let (count, skip) = (all.len(), self.cursor.unwrap_or_default().skip());
+        let mut page = Page::new(self.max_chars.count(), 0);
+        let has_more = page.fill(all.into_iter().skip(skip).map(Segment::with_line));
+        let (first, last) = (skip.min(count) + 1, skip.min(count) + page.items.len());
+        Ok(Sheet {
+            head: format!("Transcript of {}, parts {first} to {last} of {count}.", video_url(id)),
+            body: page.body(),
+            next: has_more.then(|| Cursor::at(last)),
+            found: VideoTranscript {
+                video_id: id.to_string(),
+                url: video_url(id),
+                language,
+                segments: page.items,
+            },
+        })
+    }
+}

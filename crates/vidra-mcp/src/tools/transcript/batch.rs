@@ -1,0 +1,294 @@
+//! `batch_transcribe`, `transcribe_playlist`: videos one after the other until the page is full; a few
+//! are under way together, and what is not shown any more is not asked for.
+
+use std::collections::BTreeMap;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use vidra::{
+    BatchEvent, BatchQuery, BatchStatus, Transcript, TranscriptQuery,
+    VideoTranscript as BatchResult,
+};
+
+use super::segment::{Segment, segments};
+use super::video_url;
+use crate::page::{Page, json_chars, one_line};
+use crate::params::{
+    Cursor, LanguagesArg, MOST_VIDEOS, MaxChars, Place, PlaylistArg, VideoArgs, Whole,
+};
+use crate::reply::{Sheet, failure_line};
+use crate::tools::playlist::check_order;
+use crate::tools::{Call, Found, Work};
+
+/// How many are under way together.
+type AtOnce = Whole<1, 5, 3>;
+
+/// What became of one video.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct VideoResult {
+    /// Empty where YouTube does not tell it.
+    video_id: String,
+    url: String,
+    /// The place in the playlist, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    status: Status,
+    /// The language of the captions that were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
+    /// What is said, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    segments: Vec<Segment>,
+    /// Whether the video goes on beyond this answer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    continues: bool,
+    /// Why there is no transcript, and what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Success,
+    Failed,
+}
+
+impl VideoResult {
+    fn of(id: &str, done: Result<&Transcript, String>) -> Self {
+        let url = if id.is_empty() { String::new() } else { video_url(id) };
+        let (lines, error) = match done {
+            Ok(lines) => (Some(lines), None),
+            Err(error) => (None, Some(error)),
+        };
+        Self {
+            video_id: id.to_owned(),
+            url,
+            position: None,
+            title: None,
+            status: if lines.is_some() { Status::Success } else { Status::Failed },
+            language: lines.and_then(|lines| lines.first()).map(|line| line.lang.to_string()),
+            segments: lines.map(|lines| segments(id, lines)).unwrap_or_default(),
+            continues: false,
+            error,
+        }
+    }
+
+    fn heading(&self) -> String {
+        let place = self.position.map(|place| format!("{place}. ")).unwrap_or_default();
+        let title = self.title.as_deref().map(one_line).filter(|title| !title.is_empty());
+        let title = title.map(|title| format!("{title} ")).unwrap_or_default();
+        match &self.error {
+            None => format!("## {place}{title}{}", self.url),
+            Some(error) => format!("## {place}{title}{} FAILED: {error}", self.url),
+        }
+    }
+}
+
+/// The results that fit.
+struct Sheaf {
+    page: Page<Segment>,
+    results: Vec<VideoResult>,
+    next: Option<Cursor>,
+}
+
+impl Sheaf {
+    fn new(max_chars: MaxChars) -> Self {
+        Self { page: Page::new(max_chars.count(), 0), results: vec![], next: None }
+    }
+
+    /// Adds a result from its segment `part` on; `false` where the page is full.
+    fn add(&mut self, item: u64, part: u64, mut result: VideoResult) -> bool {
+        let skip = usize::try_from(part).unwrap_or(usize::MAX);
+        let all = std::mem::take(&mut result.segments);
+        let heading = result.heading();
+        let head = heading.chars().count().max(json_chars(&result)) + 40;
+        let mut rest = all.into_iter().skip(skip).map(Segment::with_line).peekable();
+        // A heading with nothing below it helps nobody.
+        let first =
+            rest.peek().map_or(0, |(it, line)| line.chars().count().max(json_chars(it)) + 1);
+        if !self.page.fits(head + first) {
+            self.next = Some(Cursor { item, part });
+            return false;
+        }
+        self.page.take(head);
+        self.page.lines.push(heading);
+        let is_cut = self.page.fill(rest);
+        result.segments = std::mem::take(&mut self.page.items);
+        result.continues = is_cut;
+        if is_cut {
+            self.next = Some(Cursor { item, part: part + result.segments.len() as u64 });
+        }
+        self.results.push(result);
+        !is_cut
+    }
+
+    /// Where to go on where it was not the page that was full.
+    fn stop_before(&mut self, item: u64) {
+        self.next.get_or_insert(Cursor { item, part: 0 });
+    }
+
+    fn sheet(self) -> Sheet<Transcripts> {
+        let count = |status| self.results.iter().filter(|it| it.status == status).count();
+        let (succeeded, failed) = (count(Status::Success), count(Status::Failed));
+        Sheet {
+            head: format!("Transcripts of {succeeded} videos; {failed} failed."),
+            body: self.page.body(),
+            next: self.next,
+            found: Transcripts { succeeded, failed, results: self.results },
+        }
+    }
+}
+
+/// Transcripts of several videos.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::tools) struct Transcripts {
+    /// How many of the results have a transcript.
+    succeeded: usize,
+    /// How many have none.
+    failed: usize,
+    results: Vec<VideoResult>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::tools) struct BatchTranscribe {
+    /// From 1 to 50 videos: ids or URLs.
+    videos: VideoArgs,
+    /// One language code, or several by preference (de,en); the spoken language if not given.
+    #[serde(default)]
+    lang: Option<LanguagesArg>,
+    /// How many videos are read at the same time.
+    #[serde(default)]
+    concurrency: AtOnce,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+impl Work for BatchTranscribe {
+    const NAME: &'static str = "batch_transcribe";
+    const TITLE: &'static str = "Transcribe several videos";
+    const ABOUT: &'static str = "What is said in 1 to 50 YouTube videos, with links to the moments, at most \
+        5 read at the same time. A video without captions fails alone. Long answers come in parts: call \
+        again with nextCursor as cursor. Needs no API key and no quota.";
+    type Found = Transcripts;
+
+    async fn work(self, call: &Call<'_>) -> Found<Transcripts> {
+        let languages = self.lang.map(|LanguagesArg(it)| it).unwrap_or_default();
+        let query = TranscriptQuery { languages, translate: None };
+        let Cursor { item, part } = self.cursor.unwrap_or_default();
+        let total = self.videos.0.len() as u64;
+        let ids = (0..).zip(self.videos.0).filter(|(index, _)| *index >= item);
+        let read = ids.map(|(index, id)| {
+            let query = &query;
+            async move { (index, id, call.vidra.transcript(id, query).await) }
+        });
+        let mut read = stream::iter(read).buffered(self.concurrency.count());
+        let mut sheaf = Sheaf::new(self.max_chars);
+        while let Some((index, id, done)) = read.next().await {
+            let done = done.as_ref().map_err(failure_line);
+            call.tell(index + 1, Some(total), format!("{id}: {}", word(done.is_ok())));
+            let part = if index == item { part } else { 0 };
+            if !sheaf.add(index, part, VideoResult::of(id.as_str(), done)) {
+                // Also where this one was shown to its end, and nothing of the next fits.
+                break;
+            }
+        }
+        Ok(sheaf.sheet())
+    }
+}
+
+fn word(is_done: bool) -> &'static str {
+    if is_done { "transcribed" } else { "failed" }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::tools) struct TranscribePlaylist {
+    /// The playlist: its id or any YouTube URL with list=.
+    playlist: PlaylistArg,
+    /// The first place of the playlist, counted from 1.
+    #[serde(default)]
+    from: Option<Place>,
+    /// The last place, included.
+    #[serde(default)]
+    to: Option<Place>,
+    /// One language code, or several by preference (de,en); the spoken language if not given.
+    #[serde(default)]
+    lang: Option<LanguagesArg>,
+    /// How many videos are read at the same time.
+    #[serde(default)]
+    concurrency: AtOnce,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+impl Work for TranscribePlaylist {
+    const NAME: &'static str = "transcribe_playlist";
+    const TITLE: &'static str = "Transcribe a playlist";
+    const ABOUT: &'static str = "What is said in the videos of a YouTube playlist, or of some of its \
+        places, with links to the moments. A video without captions fails alone. An answer has at most \
+        50 videos and max_chars characters; call again with nextCursor as cursor for the rest. Costs 1 \
+        quota unit for each 50 entries.";
+    type Found = Transcripts;
+
+    async fn work(self, call: &Call<'_>) -> Found<Transcripts> {
+        check_order(self.from, self.to)?;
+        let from = self.from.map_or(1, Whole::get);
+        let begin = self.cursor.filter(|cursor| cursor.item >= from);
+        let Cursor { item: mut position, part } = begin.unwrap_or(Cursor { item: from, part: 0 });
+        let (first, end) = (position, position + MOST_VIDEOS as u64);
+        let asked_to = self.to.map(Whole::get);
+        let query = BatchQuery {
+            concurrency: self.concurrency.count(),
+            from: Some(first),
+            // One more, to learn whether there is one.
+            to: Some(asked_to.map_or(end, |to| to.min(end))),
+            languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
+        };
+        let mut events = std::pin::pin!(call.vidra.playlist_transcripts(&self.playlist.0, &query));
+        let mut sheaf = Sheaf::new(self.max_chars);
+        // Results come in whatever order.
+        let mut early: BTreeMap<u64, BatchResult> = BTreeMap::new();
+        let mut done = 0;
+        while let Some(event) = events.try_next().await? {
+            let BatchEvent::Result(result) = event else { continue };
+            done += 1;
+            let is_done = result.status == BatchStatus::Success;
+            call.tell(done, None, format!("entry {}: {}", result.position, word(is_done)));
+            early.insert(result.position, result);
+            while let Some(result) = early.remove(&position) {
+                if position == end {
+                    sheaf.stop_before(end);
+                    return Ok(sheaf.sheet());
+                }
+                let part = if position == first { part } else { 0 };
+                if !sheaf.add(position, part, told(result)) {
+                    return Ok(sheaf.sheet());
+                }
+                position += 1;
+            }
+        }
+        Ok(sheaf.sheet())
+    }
+}
+
+/// A result of the library's as it is told here.
+fn told(result: BatchResult) -> VideoResult {
+    let BatchResult { video_id, title, position, lines, error, .. } = result;
+    let done = lines.as_ref().ok_or_else(|| error.unwrap_or_default());
+    let title = Some(title).filter(|title| !title.is_empty());
+    VideoResult { position: Some(position), title, ..VideoResult::of(&video_id, done) }
+}

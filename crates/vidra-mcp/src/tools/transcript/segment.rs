@@ -1,0 +1,109 @@
+//! Captions are a few words each; a model reads sentences. So lines are put together to half a minute,
+//! each with a link to its moment.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use vidra::{TranscriptLine, format};
+
+/// What is said in about half a minute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(super) struct Segment {
+    /// When it begins, in seconds from the start of the video.
+    start: u64,
+    /// A link to that moment.
+    url: String,
+    text: String,
+}
+
+/// A segment ends when it is so long, in seconds or in characters.
+const LONG: u64 = 30;
+const MUCH: usize = 300;
+
+/// Some tracks hold everything in one line.
+const MOST: usize = 500;
+
+impl Segment {
+    fn new(id: &str, start: u64) -> Self {
+        Self { start, url: format!("https://youtu.be/{id}?t={start}"), text: String::new() }
+    }
+
+    /// With its text for a model.
+    pub(super) fn with_line(self) -> (Self, String) {
+        let line = format!("[{}]({}) {}", format::clock(self.start), self.url, self.text);
+        (self, line)
+    }
+}
+
+/// Puts lines together.
+pub(super) fn segments(id: &str, lines: &[TranscriptLine]) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = vec![];
+    let mut chars = 0;
+    for line in lines {
+        let start = line.offset.as_millis() / 1_000;
+        for word in line.text.split_whitespace().flat_map(pieces) {
+            let is_full = segments.last().is_none_or(|last| {
+                chars >= MOST
+                    || (start > last.start && (chars >= MUCH || start >= last.start + LONG))
+            });
+            if is_full {
+                segments.push(Segment::new(id, start));
+                chars = 0;
+            }
+            if let Some(last) = segments.last_mut() {
+                if chars > 0 {
+                    last.text.push(' ');
+                    chars += 1;
+                }
+                last.text.push_str(word);
+                chars += word.chars().count();
+            }
+        }
+    }
+    segments
+}
+
+/// A word as it is; what is too long to be one, in pieces.
+fn pieces(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let end = rest.char_indices().nth(MOST).map_or(rest.len(), |(end, _)| end);
+        let (piece, left) = rest.split_at(end);
+        rest = left;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vidra::Seconds;
+
+    fn line(seconds: u64, text: &str) -> TranscriptLine {
+        TranscriptLine {
+            text: text.to_owned(),
+            duration: Seconds::from_millis(1_000),
+            offset: Seconds::from_millis(seconds * 1_000 + 999),
+            lang: "en".into(),
+        }
+    }
+
+    #[test]
+    fn lines_become_half_minutes_with_links() {
+        let lines = [line(0, "one\ntwo"), line(29, " three "), line(30, "four"), line(75, "five")];
+        let found = segments("dQw4w9WgXcQ", &lines);
+        let texts: Vec<_> = found.iter().map(|it| (it.start, it.text.as_str())).collect();
+        assert_eq!(texts, [(0, "one two three"), (30, "four"), (75, "five")]);
+        assert_eq!(found[2].url, "https://youtu.be/dQw4w9WgXcQ?t=75");
+        let (_, text) = found[2].clone().with_line();
+        assert_eq!(text, "[1:15](https://youtu.be/dQw4w9WgXcQ?t=75) five");
+    }
+
+    #[test]
+    fn no_segment_is_too_long_and_no_word_is_lost() {
+        let long = "wörd ".repeat(1_000) + &"x".repeat(2_000);
+        let found = segments("dQw4w9WgXcQ", &[line(5, &long)]);
+        assert!(found.iter().all(|it| it.start == 5 && it.text.chars().count() <= 2 * MOST + 1));
+        let joined: String = found.iter().map(|it| it.text.as_str()).collect();
+        assert_eq!(joined.replace(' ', ""), long.replace(' ', ""));
+    }
+}

@@ -1,0 +1,79 @@
+//! What is malformed ends before anything is spent.
+
+use serde_json::json;
+use vidra_mcp::CallError;
+
+use crate::World;
+
+#[tokio::test]
+async fn bad_arguments_are_named_and_cost_nothing() {
+    let world = World::new();
+    let many: Vec<String> = (0..51).map(|number| format!("abcdefgh{number:03}")).collect();
+    let table = [
+        ("get_video", json!({}), "missing field `video`"),
+        ("get_video", json!([]), "invalid length"),
+        ("get_video", json!({"video": "nope"}), "video: Not a valid video identifier: nope"),
+        ("get_video", json!({"video": 5}), "video: invalid type"),
+        ("get_video", json!({"video": "https://evil.example/watch?v=fda4eREcaTQ"}), "video: "),
+        ("get_video", json!({"video": "fda4eREcaTQ", "id": 1}), "unknown field `id`"),
+        ("get_videos", json!({"videos": []}), "from 1 to 50 videos"),
+        ("get_videos", json!({"videos": many}), "from 1 to 50 videos"),
+        ("get_videos", json!({"videos": ["fda4eREcaTQ", "x"]}), "videos[1]: "),
+        ("get_channel_videos", json!({"channel": "@fermata", "limit": 51}), "limit: invalid value"),
+        ("get_channel_videos", json!({"channel": "@fermata", "limit": 2.5}), "from 1 to 50"),
+        (
+            "get_comments",
+            json!({"video": "fda4eREcaTQ", "order": "best"}),
+            "order: unknown variant",
+        ),
+        ("search_comments", json!({"video": "fda4eREcaTQ", "query": "  "}), "query: "),
+        ("get_playlist", json!({"playlist": "PLsize1", "max_chars": 10}), "max_chars: "),
+        (
+            "get_playlist",
+            json!({"playlist": "PLsize1", "cursor": "x"}),
+            "cursor: expected the nextC",
+        ),
+        (
+            "get_playlist_videos",
+            json!({"playlist": "PLsize1", "from": 3, "to": 2}),
+            "from: is greater than to",
+        ),
+        (
+            "query_playlist",
+            json!({"playlist": "PLsize1", "views": {"min": 5, "max": 2}}),
+            "filter.views: min is greater than max",
+        ),
+        (
+            "query_playlist",
+            json!({"playlist": "PLsize1", "views": {"min": -1}}),
+            "views.min: invalid value",
+        ),
+        ("transcribe_video", json!({"video": "fda4eREcaTQ", "lang": "!"}), "lang: must be"),
+        ("batch_transcribe", json!({"videos": ["fda4eREcaTQ"], "concurrency": 6}), "from 1 to 5"),
+        ("transcribe_playlist", json!({"playlist": "PLsize1", "from": 2, "to": 1}), "from: is"),
+    ];
+    for (name, arguments, expected) in table {
+        match world.call(name, arguments.clone()).await {
+            Err(CallError::BadArguments(faults)) => {
+                let told = faults.join("; ");
+                assert!(told.contains(expected), "{name} {arguments}: {told}");
+            }
+            other => panic!("{name} {arguments}: {other:?}"),
+        }
+    }
+    assert_eq!(world.vidra.cost().units(), 0);
+    assert!(matches!(
+        world.call("download_video", json!({})).await,
+        Err(CallError::UnknownTool(name)) if name == "download_video"
+    ));
+}
+
+/// Some callers fill in everything that a schema names, and some have no whole numbers.
+#[tokio::test]
+async fn null_is_nothing_and_3_0_is_3() {
+    let world = World::new();
+    let arguments = json!({"playlist": "PLsize200", "from": null, "to": 3.0, "views": {"min": null},
+        "sort_by": null, "max_chars": null, "cursor": null});
+    let reply = world.reply("query_playlist", arguments).await;
+    assert_eq!(reply.structured["videos"].as_array().unwrap().len(), 3);
+}

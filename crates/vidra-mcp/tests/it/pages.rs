@@ -1,0 +1,124 @@
+//! Answers fit, and the rest is a cursor away.
+
+use serde_json::{Value, json};
+use vidra_sim::Endpoint;
+
+use crate::World;
+use crate::answers::each;
+
+/// Follows cursors to the end; the data of all pages.
+async fn all_pages(world: &World, name: &str, arguments: &Value, max_chars: usize) -> Vec<Value> {
+    let mut pages = vec![];
+    let mut cursor = None;
+    loop {
+        let mut arguments = arguments.clone();
+        arguments["max_chars"] = json!(max_chars);
+        if let Some(cursor) = &cursor {
+            arguments["cursor"] = json!(cursor);
+        }
+        let reply = world.reply(name, arguments).await;
+        let json = reply.structured.to_string();
+        assert!(reply.text.chars().count() <= max_chars, "{name}: {}", reply.text.len());
+        assert!(json.chars().count() <= max_chars, "{name}: {}", json.len());
+        let next = reply.structured.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        assert_eq!(next.is_some(), reply.text.contains("There is more: call again"), "{name}");
+        pages.push(reply.structured);
+        assert!(pages.len() < 500, "{name} does not end");
+        assert!(next.is_none() || next != cursor, "{name} stands still");
+        cursor = next;
+        if cursor.is_none() {
+            return pages;
+        }
+    }
+}
+
+fn joined(pages: &[Value], list: &str) -> Vec<Value> {
+    pages.iter().flat_map(|page| page[list].as_array().cloned().unwrap_or_default()).collect()
+}
+
+#[tokio::test]
+async fn pages_put_together_are_the_whole() {
+    let world = World::new();
+    let table = [
+        ("get_videos", json!({"videos": ["fda4eREcaTQ", "quirkNoLike", "quirkDurDay"]}), "videos"),
+        ("get_playlist", json!({"playlist": "PLsize500"}), "videos"),
+        ("get_playlist_videos", json!({"playlist": "PLsize200", "from": 5}), "videos"),
+        ("query_playlist", json!({"playlist": "PLsize200", "sort_by": "likes"}), "videos"),
+        ("get_comments", json!({"video": "quirkManyRp", "replies": "all"}), "comments"),
+        ("get_comments", json!({"video": "quirkHtmlCm", "limit": 1000}), "comments"),
+        ("transcribe_video", json!({"video": "txManualAsr"}), "segments"),
+    ];
+    for (name, arguments, list) in table {
+        let small = all_pages(&world, name, &arguments, 4_000).await;
+        let large = all_pages(&world, name, &arguments, 200_000).await;
+        let ids = |pages: &[Value]| -> Vec<Value> {
+            let items = joined(pages, list);
+            items.iter().map(|item| json!([item["id"], item["start"], item["title"]])).collect()
+        };
+        assert!(small.len() >= large.len(), "{name}");
+        assert_eq!(ids(&small), ids(&large), "{name}");
+        assert!(!ids(&large).is_empty(), "{name}");
+    }
+}
+
+/// All that is said in all results, video by video.
+fn said(pages: &[Value]) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = vec![];
+    for result in joined(pages, "results") {
+        let key = format!("{} {}", result["position"], result["videoId"]);
+        let texts = result["segments"].as_array().into_iter().flatten();
+        let texts: String = texts.map(|segment| segment["text"].to_string()).collect();
+        match all.last_mut() {
+            Some((last, text)) if *last == key => *text += &texts,
+            _ => all.push((key, texts)),
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn batches_go_on_within_a_video() {
+    let world = World::new();
+    let table = [
+        ("batch_transcribe", json!({"videos": ["txManualAsr", "fda4eREcaTQ", "quirkNoComm"]})),
+        ("transcribe_playlist", json!({"playlist": "PLquirkMixed"})),
+        ("transcribe_playlist", json!({"playlist": "PLsize200", "from": 190, "to": 196})),
+        ("transcribe_playlist", json!({"playlist": "PLsize1", "from": 7})),
+    ];
+    for (name, arguments) in table {
+        let small = all_pages(&world, name, &arguments, 4_000).await;
+        let large = all_pages(&world, name, &arguments, 200_000).await;
+        assert_eq!(said(&small), said(&large), "{name} {arguments}");
+        let most = joined(&large[..1], "results").len();
+        assert!(most <= 50, "{name}: {most}");
+    }
+    let all = json!({"playlist": "PLsize200"});
+    let all = all_pages(&world, "transcribe_playlist", &all, 200_000).await;
+    assert_eq!(said(&all).len(), 200);
+}
+
+#[tokio::test]
+async fn every_answer_fits_by_itself() {
+    let world = World::new();
+    for (name, arguments) in each() {
+        let takes_room = vidra_mcp::tool(name).unwrap().input_schema["properties"].get("max_chars");
+        if takes_room.is_some() {
+            all_pages(&world, name, &arguments, 4_000).await;
+        } else {
+            let reply = world.reply(name, arguments).await;
+            assert!(reply.text.len() < 20_000, "{name}: {}", reply.text.len());
+        }
+    }
+}
+
+/// What is not shown is not asked for.
+#[tokio::test]
+async fn a_full_page_ends_the_work() {
+    let world = World::new();
+    let reply = world
+        .reply("transcribe_playlist", json!({"playlist": "PLsize200", "max_chars": 4_000}))
+        .await;
+    assert!(reply.structured["nextCursor"].is_string());
+    let asked = world.sim.record().calls_to(Endpoint::Player);
+    assert!(asked <= 8, "{asked}");
+}
