@@ -11,6 +11,7 @@ use crate::cache::{CacheArgs, CacheCommand};
 use crate::callers::CallerArgs;
 use crate::health::HealthArgs;
 use crate::keys::KeysCommand;
+use crate::mcp::{McpArgs, ToolsArgs};
 
 /// Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.
 #[derive(Debug, Parser)]
@@ -29,6 +30,10 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run the REST service
     Serve(Box<ServeArgs>),
+    /// Serve AI agents over standard input and output, by the Model Context Protocol
+    Mcp(Box<McpArgs>),
+    /// Print the tools for AI models, for function calling
+    Tools(ToolsArgs),
     /// Look at what is kept, or forget it
     Cache(CacheCommand),
     /// Ask the service on this machine whether it takes requests: ends with 0 if so, else with 1
@@ -59,8 +64,7 @@ pub(crate) enum QuotaModel {
     Legacy,
 }
 
-/// Options of `vidra serve`. The upstream key is not among them: it comes from the environment
-/// variable YOUTUBE_API_KEY or from a file, because arguments can be read by everybody on a machine.
+/// Options of `vidra serve`.
 #[derive(Debug, Parser)]
 pub(crate) struct ServeArgs {
     /// The address to listen on; port 0 takes a free one
@@ -109,6 +113,28 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) callers: CallerArgs,
 
+    /// How many playlists may be transcribed together for one key, or one address; on loopback without
+    /// keys there is no such limit [default: a quarter of --max-batches]
+    #[arg(long, env = "VIDRA_MAX_BATCHES_PER_CALLER", value_name = "COUNT", value_parser = at_least_one)]
+    pub(crate) max_batches_per_caller: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+
+    /// Answer from the cache also where a caller sends Cache-Control: no-cache
+    #[arg(long, env = "VIDRA_NO_CALLER_REFRESH", value_parser = FalseyValueParser::new())]
+    pub(crate) no_caller_refresh: bool,
+
+    /// Serve no AI agents at /mcp
+    #[arg(long, env = "VIDRA_NO_MCP", value_parser = FalseyValueParser::new())]
+    pub(crate) no_mcp: bool,
+}
+
+/// How the platform is asked and what is kept: the same for every command that asks it. The key is not
+/// among them: it comes from the environment variable YOUTUBE_API_KEY or from a file, because arguments
+/// can be read by everybody on a machine.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ClientArgs {
     /// Run against the built-in simulator: no key, no internet
     #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new())]
     pub(crate) demo: bool,
@@ -187,11 +213,6 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_MAX_BATCHES", value_name = "COUNT", default_value_t = 32, value_parser = at_least_one)]
     pub(crate) max_batches: usize,
 
-    /// How many of them for one key, or one address; on loopback without keys there is no such limit
-    /// [default: a quarter of --max-batches]
-    #[arg(long, env = "VIDRA_MAX_BATCHES_PER_CALLER", value_name = "COUNT", value_parser = at_least_one)]
-    pub(crate) max_batches_per_caller: Option<usize>,
-
     /// How long the platform is left alone once it fails again and again, as much longer with each time
     /// in a row; without a unit seconds [default: 30s at the platform's own address, 1s elsewhere]
     #[arg(long, env = "VIDRA_BREAKER_PAUSE", value_name = "TIME", value_parser = seconds)]
@@ -199,10 +220,6 @@ pub(crate) struct ServeArgs {
 
     #[command(flatten)]
     pub(crate) cache: CacheArgs,
-
-    /// Answer from the cache also where a caller sends Cache-Control: no-cache
-    #[arg(long, env = "VIDRA_NO_CALLER_REFRESH", value_parser = FalseyValueParser::new())]
-    pub(crate) no_caller_refresh: bool,
 
     /// The folder of what must survive a restart: the quota ledger, and what callers
     /// spent of the day [default: the user's state folder]
@@ -325,8 +342,9 @@ mod tests {
     fn every_flag_has_its_environment_variable() {
         use clap::CommandFactory;
         let args = Args::command();
-        let serve = args.find_subcommand("serve").unwrap();
-        for flag in serve.get_arguments().filter(|flag| flag.get_id() != "help") {
+        let flags =
+            ["serve", "mcp"].map(|name| args.find_subcommand(name).unwrap().get_arguments());
+        for flag in flags.into_iter().flatten().filter(|flag| flag.get_id() != "help") {
             let name = flag.get_long().unwrap().replace('-', "_").to_uppercase();
             let expected = format!("VIDRA_{name}");
             assert_eq!(flag.get_env().and_then(|env| env.to_str()), Some(expected.as_str()));

@@ -3,10 +3,12 @@
 mod args;
 mod cache;
 mod callers;
+mod client;
 mod files;
 mod health;
 mod keys;
 mod log;
+mod mcp;
 mod serve;
 mod signals;
 #[cfg(feature = "otel")]
@@ -52,7 +54,11 @@ fn run(args: Args) -> Result<ExitCode, String> {
 fn run(args: Args) -> Result<ExitCode, String> {
     let traces = match &args.command {
         Command::Serve(options) => traces::Traces::to(options.otlp_endpoint.as_deref())?,
-        Command::Cache(_) | Command::Health(_) | Command::Keys(_) => None,
+        Command::Mcp(_)
+        | Command::Tools(_)
+        | Command::Cache(_)
+        | Command::Health(_)
+        | Command::Keys(_) => None,
     };
     log::install(args.log_format, traces.as_ref().map(traces::Traces::watcher));
     let done = work(args.command);
@@ -65,6 +71,8 @@ fn run(args: Args) -> Result<ExitCode, String> {
 fn work(command: Command) -> Result<ExitCode, String> {
     match command {
         Command::Serve(options) => serve::run(&options)?,
+        Command::Mcp(options) => mcp::run(&options)?,
+        Command::Tools(options) => mcp::print_tools(&options)?,
         Command::Cache(options) => cache::run(&options)?,
         Command::Keys(options) => keys::run(&options)?,
         // Health checks know two ends: 1 is "not healthy", and any other is kept for later use.

@@ -14,6 +14,8 @@ pub struct Config {
     /// How many playlists may be transcribed together for one caller; on loopback without keys all are
     /// the operator's own, and are not counted.
     pub batches_per_caller: usize,
+    /// Whether AI agents are served at `/mcp`.
+    pub mcp: bool,
     /// Who may come in.
     pub gate: Rules,
 }
@@ -25,6 +27,7 @@ impl Default for Config {
             ready_bytes: 52 << 20,
             metrics_apart: false,
             batches_per_caller: 8,
+            mcp: true,
             gate: Rules::default(),
         }
     }

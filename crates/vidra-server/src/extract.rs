@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -160,7 +160,7 @@ impl Query {
 pub(crate) struct JsonBody(pub(crate) Option<Value>);
 
 /// No body that an endpoint takes comes near it.
-const MOST_BODY: usize = 64 * 1024;
+pub(crate) const MOST_BODY: usize = 64 * 1024;
 
 /// Nor does any take so long to send.
 const LONGEST_BODY: Duration = Duration::from_secs(10);
@@ -170,28 +170,32 @@ impl<S: Sync> FromRequest<S> for JsonBody {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let too_large = || {
-            let message = format!("The body is larger than {MOST_BODY} bytes");
-            Problem::Http(StatusCode::PAYLOAD_TOO_LARGE, message)
-        };
-        // What is announced need not come.
-        if http_body::Body::size_hint(&body).lower() > MOST_BODY as u64 {
-            return Err(too_large());
+        read(&parts.headers, &collected(body).await?).map(Self)
+    }
+}
+
+/// A whole body, if it is neither too large nor too slow.
+pub(crate) async fn collected(body: Body) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let message = format!("The body is larger than {MOST_BODY} bytes");
+        Problem::Http(StatusCode::PAYLOAD_TOO_LARGE, message)
+    };
+    // What is announced need not come.
+    if http_body::Body::size_hint(&body).lower() > MOST_BODY as u64 {
+        return Err(too_large());
+    }
+    let collected = timeout(LONGEST_BODY, Limited::new(body, MOST_BODY).collect()).await;
+    let Ok(collected) = collected else {
+        let message = "The body did not come in time".to_owned();
+        return Err(Problem::Http(StatusCode::REQUEST_TIMEOUT, message));
+    };
+    match collected {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(_) => {
+            let fault = "body: could not be read to its end".to_owned();
+            Err(Error::invalid("The body is not valid", vec![fault]).into())
         }
-        let collected = timeout(LONGEST_BODY, Limited::new(body, MOST_BODY).collect()).await;
-        let Ok(collected) = collected else {
-            let message = "The body did not come in time".to_owned();
-            return Err(Problem::Http(StatusCode::REQUEST_TIMEOUT, message));
-        };
-        let bytes = match collected {
-            Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
-            Err(_) => {
-                let fault = "body: could not be read to its end".to_owned();
-                return Err(Error::invalid("The body is not valid", vec![fault]).into());
-            }
-        };
-        read(&parts.headers, &bytes).map(Self)
     }
 }
 

@@ -134,13 +134,15 @@ impl Gate {
         guest.vary.clone_from(&self.vary);
         let open = Open::of(request.uri().path());
         // Whoever watches a service beyond loopback asks for it by its address.
-        if self.checks_host && (rules.on_loopback || open != Open::Always) {
+        let checks_host = self.checks_host && (rules.on_loopback || open != Open::Always);
+        if checks_host {
             host::check_host(request.version(), request.uri(), headers, allowed)
-                .and_then(|()| {
-                    let is_listed = |origin: &[u8]| cors::lists(&rules.origins, origin);
-                    host::check_origin(headers, allowed, is_listed)
-                })
                 .map_err(Refusal::Stranger)?;
+        }
+        // MCP asks for this wherever the service listens.
+        if checks_host || request.uri().path() == crate::mcp::PATH {
+            let is_listed = |origin: &[u8]| cors::lists(&rules.origins, origin);
+            host::check_origin(headers, allowed, is_listed).map_err(Refusal::Stranger)?;
         }
         if !rules.origins.is_empty() {
             let origin = cors::origin_of(headers, &rules.origins);

@@ -9,6 +9,7 @@ mod drain;
 mod extract;
 pub mod gate;
 mod layers;
+mod mcp;
 mod metrics;
 pub mod problem;
 mod progress;
@@ -79,7 +80,9 @@ impl App {
     pub fn new(vidra: Vidra, config: Config) -> Self {
         let (routes, document) = routes::routes(!config.metrics_apart);
         // Also of the operator's side.
-        let metrics = Metrics::new(routes::openapi().paths.paths.into_keys());
+        let routes = if config.mcp { routes.merge(mcp::route(&vidra)) } else { routes };
+        let paths = routes::openapi().paths.paths.into_keys();
+        let metrics = Metrics::new(paths.chain([mcp::PATH.to_owned()]));
         let shelf = Shelf::new(config.ready_bytes);
         let batches = Arc::new(Shares::new(config.batches_per_caller));
         let inside = Arc::new(Inside { metrics, shelf, drain: Drain::default(), batches });

@@ -8,6 +8,7 @@ mod patterns;
 mod playlist;
 mod region;
 mod status;
+mod tool;
 mod transcript;
 mod video;
 
@@ -52,6 +53,7 @@ pub(crate) type Document = Arc<openapi::OpenApi>;
         (name = "Transcripts", description = "What is said, in every format; needs no key but for playlists"),
         (name = "Regions", description = "Regions, languages and categories"),
         (name = "Links", description = "What a link names; asks nobody"),
+        (name = "Tools", description = "What AI models call; `vidra tools` prints their list for function calling, and MCP is at `/mcp`"),
         (name = "Service", description = "The service itself")
     )
 )]
@@ -79,6 +81,7 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<Document>, openapi::OpenApi) 
         .routes(routes!(region::get_languages))
         .routes(routes!(region::get_video_categories))
         .routes(routes!(link::parse_link))
+        .routes(routes!(tool::run_tool))
         .routes(routes!(status::get_quota))
         .routes(routes!(status::get_cache))
         .routes(routes!(status::get_health))

@@ -9,14 +9,16 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 
 /// What a page may send, beyond what every page may.
-const ALLOWED: &str = "accept, authorization, cache-control, content-type, if-none-match, x-api-key, \
-                       x-request-id, x-request-timeout";
+const ALLOWED: &str = "accept, authorization, cache-control, content-type, if-none-match, \
+                       last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, \
+                       x-api-key, x-request-id, x-request-timeout";
 
 /// What a page may read of an answer's head, beyond what every page may.
-const EXPOSED: &str = "age, allow, cache-status, etag, ratelimit-limit, ratelimit-remaining, \
+const EXPOSED: &str = "age, allow, cache-status, etag, mcp-session-id, ratelimit-limit, ratelimit-remaining, \
                        ratelimit-reset, retry-after, www-authenticate, x-cache, x-quota-cost, x-request-id";
 
-const METHODS: &str = "GET, HEAD, POST";
+/// Only sessions of MCP are ever deleted.
+const METHODS: &str = "GET, HEAD, POST, DELETE";
 
 /// How long a browser need not ask again, in seconds. None remembers it for longer.
 const REMEMBERED: &str = "7200";

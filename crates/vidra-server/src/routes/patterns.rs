@@ -26,6 +26,10 @@ pub(super) fn of_path(path: &str) -> Option<String> {
     let (_, rest) = path.split_once("/api/")?;
     let (kind, _) = rest.split_once("/{")?;
     let forms = match kind {
+        "tools" => {
+            let names: Vec<&str> = vidra_mcp::tools().iter().map(|tool| tool.name).collect();
+            names.join("|")
+        }
         "video" | "comments" | "transcript" => video(),
         "playlist" => {
             let watched = format!("{SITE}(playlist|watch)\\?({BEFORE}v={VIDEO}&)?{BEFORE}");

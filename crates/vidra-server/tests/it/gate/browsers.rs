@@ -72,7 +72,7 @@ async fn a_browser_may_ask_what_it_may_send_without_a_key() {
             let got = preflight(origin).await;
             assert_eq!((got.status.as_u16(), got.text.as_str()), (204, ""));
             assert_eq!(got.header("access-control-allow-origin"), Some(origin));
-            assert_eq!(got.header("access-control-allow-methods"), Some("GET, HEAD, POST"));
+            assert_eq!(got.header("access-control-allow-methods"), Some("GET, HEAD, POST, DELETE"));
             let allowed = got.header("access-control-allow-headers").unwrap();
             for name in ["authorization", "x-api-key", "content-type", "if-none-match"] {
                 assert!(allowed.split(", ").any(|it| it == name), "{name}");

@@ -1,0 +1,87 @@
+//! `vidra mcp` and `vidra tools`: the tools for AI models, over standard input and output or as a list.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tokio::time::timeout;
+use vidra_mcp::Format;
+
+use crate::args::ClientArgs;
+use crate::client::client;
+use crate::signals::Signals;
+
+/// How long the end waits for answers to be kept.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// Options of `vidra mcp`.
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+/// Speaks the protocol until the agent ends it. Nothing else is written to standard output.
+pub(crate) fn run(args: &McpArgs) -> Result<(), String> {
+    let vidra = client(&args.client)?;
+    if !vidra.has_key() {
+        tracing::warn!(
+            "no upstream key: only transcripts and caption tracks work; set YOUTUBE_API_KEY or --api-key-file"
+        );
+    }
+    let runtime =
+        tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
+    let served = runtime.block_on(async {
+        let signals = Signals::listen()?;
+        let served = tokio::select! {
+            served = vidra_mcp::serve_stdio(vidra.clone()) => served,
+            () = signals.first() => Ok(()),
+        };
+        let _ = timeout(SETTLE, vidra.settled()).await;
+        served
+    });
+    // A thread may still wait for standard input, which never ends by itself.
+    runtime.shutdown_background();
+    served
+}
+
+/// Options of `vidra tools`.
+#[derive(Debug, Args)]
+pub(crate) struct ToolsArgs {
+    /// In whose words the tools are listed
+    #[arg(long, value_enum, default_value_t)]
+    format: ListFormat,
+}
+
+/// In whose words the tools are listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ListFormat {
+    /// For OpenAI's chat completions, and all that understand the same.
+    #[value(name = "openai")]
+    OpenAi,
+    /// For Anthropic's messages.
+    Anthropic,
+    /// For Gemini's generateContent.
+    Gemini,
+    /// Name, input and output schema, as MCP lists them.
+    #[default]
+    JsonSchema,
+}
+
+/// Prints the tools as JSON.
+pub(crate) fn print_tools(args: &ToolsArgs) -> Result<(), String> {
+    let format = match args.format {
+        ListFormat::OpenAi => Format::OpenAi,
+        ListFormat::Anthropic => Format::Anthropic,
+        ListFormat::Gemini => Format::Gemini,
+        ListFormat::JsonSchema => Format::JsonSchema,
+    };
+    let text = format!("{:#}\n", format.list());
+    match io::stdout().write_all(text.as_bytes()) {
+        // Who reads no further has seen enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot write: {error}"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,85 @@
+//! `/mcp`: the tools for AI agents, over the protocol that they speak.
+//!
+//! The gate has looked at host, origin and key before; the bill that each request brings is its caller's.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use axum::{Extension, Router};
+use futures_util::StreamExt;
+use http_body_util::{BodyExt, Full};
+use vidra::Vidra;
+use vidra_mcp::HttpService;
+
+use crate::drain::{Drain, STREAMS_END_AFTER};
+use crate::extract::{MOST_BODY, collected};
+use crate::problem::Problem;
+use crate::routes::Document;
+use crate::visit::is_stream;
+
+pub(crate) const PATH: &str = "/mcp";
+
+/// The one route that there is.
+pub(crate) fn route(vidra: &Vidra) -> Router<Document> {
+    let service = HttpService::new(vidra.clone(), MOST_BODY);
+    Router::new().route(PATH, any(answer)).layer(Extension(service))
+}
+
+async fn answer(
+    Extension(service): Extension<HttpService>,
+    Extension(drain): Extension<Drain>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let method = parts.method.clone();
+    let body = collected(body).await?;
+    let Ok(response) = service.answer(Request::from_parts(parts, Full::new(body))).await else {
+        let message = "There are too many MCP sessions; come again in a minute".to_owned();
+        return Err(Problem::Http(StatusCode::SERVICE_UNAVAILABLE, message));
+    };
+    let response = response.map(Body::new);
+    if is_stream(&response) {
+        return Ok(until_the_end(response, &method, drain));
+    }
+    if response.status().is_success() || is_json(response.headers()) {
+        return Ok(response);
+    }
+    Ok(in_our_words(response).await)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("application/json"))
+}
+
+/// A stream that ends when the service does. One that waits for news that never come, as agents keep
+/// open, need not be waited for.
+fn until_the_end(response: Response, method: &Method, drain: Drain) -> Response {
+    let patience = if method == Method::GET { Duration::ZERO } else { STREAMS_END_AFTER };
+    let mut response = response.map(|body| {
+        let end = Box::pin(drain.has_lasted(patience));
+        Body::from_stream(body.into_data_stream().take_until(end))
+    });
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// What the protocol's library says in plain text, as every other error of the service is said.
+async fn in_our_words(response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    let said = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let problem = match parts.status.is_server_error() {
+        true => Problem::after_bug(said),
+        false => Problem::Http(parts.status, said),
+    };
+    let mut response = problem.into_response();
+    if let Some(allowed) = parts.headers.get(header::ALLOW) {
+        response.headers_mut().insert(header::ALLOW, allowed.clone());
+    }
+    response
+}
