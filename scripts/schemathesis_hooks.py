@@ -54,6 +54,10 @@ def map_case(context, case):
             del query["ids"]
         if re.fullmatch("[A-Za-z]{2}", region) and region.upper() not in regions():
             query["region"] = "US"
+    # What a tool takes hangs on its name; every tool has tests of its own.
+    if case.operation.path == "/api/tools/{name}" and isinstance(case.body, dict):
+        case.path_parameters["name"] = "get_top_comments"
+        case.body = {"video": "fda4eREcaTQ", "limit": 1}
     if case.operation.path == "/api/playlist/{id}/transcript":
         # Streams are asked for by a header that OpenAPI leaves to the client. By length, so that a case
         # that is tried again is the same.

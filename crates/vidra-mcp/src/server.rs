@@ -1,7 +1,9 @@
 //! The tools as an MCP server, whatever carries its messages.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -12,7 +14,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServiceExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use vidra::{Error, Vidra};
+use vidra::{Error, ErrorKind, Vidra};
 
 use crate::reply::{CallError, Reply};
 use crate::schema::annotations;
@@ -119,8 +121,13 @@ impl ServerHandler for Server {
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("cancelled", None));
             }
-            done = self.run(request, &context) => done,
+            done = AssertUnwindSafe(self.run(request, &context)).catch_unwind() => done,
         };
+        // Without an answer the client would wait for it; what it was has gone to the log.
+        let done = done.unwrap_or_else(|_| {
+            let message = "Something went wrong inside the service";
+            Err(CallError::Failed(Error::new(ErrorKind::Internal, message)))
+        });
         match done {
             Ok(reply) => {
                 let mut result = CallToolResult::structured(reply.structured);

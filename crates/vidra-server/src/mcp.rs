@@ -41,7 +41,11 @@ async fn answer(
         let message = "There are too many MCP sessions; come again in a minute".to_owned();
         return Err(Problem::Http(StatusCode::SERVICE_UNAVAILABLE, message));
     };
-    let response = response.map(Body::new);
+    let mut response = response.map(Body::new);
+    if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
+        // It is done, not only heard; some clients take 202 for a failure.
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
     if is_stream(&response) {
         return Ok(until_the_end(response, &method, drain));
     }

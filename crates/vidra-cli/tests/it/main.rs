@@ -3,6 +3,7 @@
 mod callers;
 mod health;
 mod inside;
+mod mcp;
 mod process;
 mod security;
 mod serve;

@@ -4,6 +4,7 @@ mod answers;
 mod arguments;
 mod list;
 mod pages;
+mod sessions;
 
 use serde_json::Value;
 use vidra::{ApiKey, InProcess, RetryPolicy, Vidra};

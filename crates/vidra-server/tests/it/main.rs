@@ -10,6 +10,7 @@ mod drain;
 mod errors;
 mod gate;
 mod hostile;
+mod mcp;
 mod metrics;
 mod openapi;
 mod security;

@@ -1,0 +1,237 @@
+//! `/mcp` and `POST /api/tools/{name}`: who is let in, who pays, what is refused and when it ends.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use axum::body::Body;
+use axum::http::Request;
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use vidra_server::Config;
+use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
+use vidra_sim::Endpoint;
+
+use crate::app::{Got, PEER, TestApp};
+
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
+fn app(rules: Rules) -> TestApp {
+    TestApp::configured(|builder| builder, Config { gate: rules, ..Config::default() })
+}
+
+/// A message of a client.
+fn message(body: &Value, headers: Headers<'_>) -> Request<Body> {
+    let mut request = Request::post("/mcp")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream");
+    let host = ("host", "localhost");
+    let is_named = headers.iter().any(|(name, _)| *name == "host");
+    for (name, value) in headers.iter().chain((!is_named).then_some(&host)) {
+        request = request.header(*name, *value);
+    }
+    request.body(Body::from(body.to_string())).unwrap()
+}
+
+async fn send(app: &TestApp, body: &Value, headers: Headers<'_>) -> Got {
+    app.send(message(body, headers)).await
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}})
+}
+
+fn call(name: &str, arguments: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": name, "arguments": arguments}})
+}
+
+/// Opens a session and gives its name.
+async fn session(app: &TestApp, headers: Headers<'_>) -> String {
+    let got = send(app, &initialize(), headers).await;
+    assert_eq!(got.status, 200, "{}", got.text);
+    let session = got.header("mcp-session-id").expect("a session").to_owned();
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let headers = [headers, &[("mcp-session-id", &session)]].concat();
+    assert_eq!(send(app, &initialized, &headers).await.status, 202);
+    session
+}
+
+/// The answer in a stream of events.
+fn answer(got: &Got) -> Value {
+    let data = got.text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let messages: Vec<Value> = data.filter_map(|it| serde_json::from_str(it).ok()).collect();
+    messages.last().cloned().unwrap_or_else(|| panic!("no answer in {}", got.text))
+}
+
+#[tokio::test]
+async fn a_session_calls_tools_until_it_is_closed() {
+    let app = TestApp::new();
+    let session = session(&app, &[]).await;
+    assert!(session.len() >= 32, "{session} is to be guessed by nobody");
+    let headers: Headers<'_> = &[("mcp-session-id", &session)];
+    let got = send(&app, &call("get_video", &json!({"video": "fda4eREcaTQ"})), headers).await;
+    assert_eq!(answer(&got)["result"]["structuredContent"]["video"]["id"], "fda4eREcaTQ");
+    assert_eq!(got.header("cache-control"), Some("no-store"));
+    let close = Request::delete("http://localhost/mcp")
+        .header("mcp-session-id", &session)
+        .body(Body::empty());
+    assert_eq!(app.send(close.unwrap()).await.status, 204);
+    send(&app, &call("get_video", &json!({})), headers).await.problem(404);
+}
+
+#[tokio::test]
+async fn what_is_no_mcp_is_refused_in_the_usual_words() {
+    let app = TestApp::new();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    send(&app, &list, &[("mcp-session-id", "6f1c9d2e-0000-4000-8000-000000000000")])
+        .await
+        .problem(404);
+    send(&app, &list, &[]).await.problem(400);
+    let session = session(&app, &[]).await;
+    let bad_version =
+        [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "1999-01-01")];
+    send(&app, &list, &bad_version).await.problem(400);
+    let plain = Request::post("http://localhost/mcp")
+        .header("accept", "application/json, text/event-stream");
+    app.send(plain.body(Body::from("{}")).unwrap()).await.problem(415);
+    app.post("http://localhost/mcp", "{}").await.problem(406);
+    send(&app, &json!("x".repeat(70_000)), &[]).await.problem(413);
+    let got = app.method(axum::http::Method::PUT, "http://localhost/mcp").await;
+    got.problem(405);
+    assert_eq!(got.header("allow"), Some("GET, POST, DELETE"));
+    app.get("/mcp/more").await.problem(404);
+}
+
+#[tokio::test]
+async fn it_can_be_left_out() {
+    let config = Config { mcp: false, ..Config::default() };
+    let app = TestApp::configured(|builder| builder, config);
+    send(&app, &initialize(), &[]).await.problem(404);
+    let got = app.post("/api/tools/get_video", json!({"video": "fda4eREcaTQ"})).await;
+    assert_eq!(got.status, 200, "function calling is another matter");
+}
+
+/// Matrix of host and origin. Where the service listens beyond loopback and nothing is configured, any
+/// name is its own, but a page's origin is still looked at.
+#[tokio::test]
+async fn no_page_of_a_stranger_gets_in() {
+    let hosts = [
+        ("127.0.0.1:3000", true),
+        ("localhost:3000", true),
+        ("[::1]:3000", true),
+        ("evil.example", false),
+        ("evil.example:3000", false),
+        ("127.0.0.1.evil.example", false),
+    ];
+    let origins = [
+        (None, true),
+        (Some("http://localhost:3000"), true),
+        (Some("https://app.example.org"), true),
+        (Some("null"), false),
+        (Some("http://evil.example"), false),
+        (Some("https://localhost.evil.example"), false),
+    ];
+    for on_loopback in [true, false] {
+        let origins_listed = vec!["https://app.example.org".parse().unwrap()];
+        let app = app(Rules { on_loopback, origins: origins_listed, ..Rules::default() });
+        for (host, is_own) in hosts {
+            for (origin, is_known) in origins {
+                let mut headers = vec![("host", host)];
+                headers.extend(origin.map(|origin| ("origin", origin)));
+                let got = send(&app, &initialize(), &headers).await;
+                let expected = (is_own || !on_loopback) && is_known;
+                let is_in = got.status == 200;
+                assert_eq!(is_in, expected, "{on_loopback} {host} {origin:?}: {}", got.text);
+                assert!(is_in || matches!(got.status.as_u16(), 403 | 421), "{}", got.status);
+            }
+        }
+    }
+}
+
+fn keys(callers: &[(&str, KeyLimits)]) -> Rules {
+    let mut file = KeyFile::default();
+    for (name, limits) in callers {
+        let key = format!("vk_{name}");
+        file.add(name.parse().unwrap(), &key, *limits, SystemTime::UNIX_EPOCH).unwrap();
+    }
+    Rules { keys: Some(Arc::new(Keys::new(&file))), ..Rules::default() }
+}
+
+#[tokio::test]
+async fn who_calls_pays_also_in_a_session_of_another() {
+    let poor = KeyLimits { units: Some(1), ..KeyLimits::default() };
+    let app = app(keys(&[("poor", poor), ("rich", KeyLimits::default())]));
+    send(&app, &initialize(), &[]).await.problem(401);
+    let (as_poor, as_rich) = (("x-api-key", "vk_poor"), ("authorization", "Bearer vk_rich"));
+    let session = session(&app, &[as_poor]).await;
+    let named = ("mcp-session-id", session.as_str());
+    let ask = async |who, video: &str| {
+        let got = send(&app, &call("get_video", &json!({"video": video})), &[who, named]).await;
+        answer(&got)["result"]["isError"] == json!(true)
+    };
+    assert!(!ask(as_poor, "fda4eREcaTQ").await, "the first is within the budget");
+    assert!(ask(as_poor, "quirkNoLike").await, "the second is not");
+    assert!(!ask(as_rich, "quirkNoLike").await, "for another it is");
+    send(&app, &call("get_video", &json!({})), &[named]).await.problem(401);
+}
+
+/// Whoever ends a call ends the work.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_cancelled_asks_for_nothing_more() {
+    let app = Arc::new(TestApp::uncached());
+    let session = session(&app, &[]).await;
+    app.sim.set_latency(Duration::from_secs(1));
+    let running = {
+        let (app, session) = (Arc::clone(&app), session.clone());
+        tokio::spawn(async move {
+            let all = json!({"playlist": "PLsize200", "max_chars": 200_000});
+            let headers: Headers<'_> = &[("mcp-session-id", &session)];
+            send(&app, &call("transcribe_playlist", &all), headers).await
+        })
+    };
+    let players = || app.sim.record().calls_to(Endpoint::Player);
+    while players() < 3 {
+        sleep(Duration::from_millis(100)).await;
+    }
+    let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 1}});
+    send(&app, &cancelled, &[("mcp-session-id", &session)]).await;
+    let asked = players();
+    sleep(Duration::from_secs(60)).await;
+    assert!(players() <= asked + 3, "{asked} and then {}", players());
+    running.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_end_with_the_service() {
+    let app = TestApp::new();
+    let session = session(&app, &[]).await;
+    let listen = Request::get("http://localhost/mcp").header("accept", "text/event-stream");
+    let listen = listen.header("mcp-session-id", &session).body(Body::empty()).unwrap();
+    let response = app.app.answer(listen, PEER).await;
+    assert_eq!(response.status(), 200);
+    app.app.drain();
+    let rest = tokio::time::timeout(Duration::from_secs(1), response.into_body().collect()).await;
+    assert!(rest.is_ok(), "it goes on");
+}
+
+#[tokio::test]
+async fn a_tool_is_called_without_a_protocol() {
+    let app = TestApp::new();
+    let got = app.post("/api/tools/get_video", json!({"video": "fda4eREcaTQ"})).await;
+    assert_eq!(got.json()["structuredContent"]["video"]["id"], "fda4eREcaTQ");
+    assert!(got.json()["text"].as_str().unwrap().contains("<youtube-data "));
+    assert_eq!(got.cost(), 1);
+    let (_, details) = app.post("/api/tools/get_video", json!({"video": "x"})).await.problem(400);
+    assert!(details[0].starts_with("video: Not a valid video identifier: x"), "{details:?}");
+    app.post("/api/tools/get_video", "").await.problem(400);
+    app.post("/api/tools/get_video", "[1]").await.problem(400);
+    let (message, _) = app.post("/api/tools/download", json!({})).await.problem(404);
+    assert_eq!(message, "Tool not found: download");
+    let got = app.post("/api/tools/get_video", json!({"video": "quirkAbsent"})).await;
+    assert_eq!(got.problem(404).0, "Video not found: quirkAbsent");
+    app.get("/api/tools/get_video").await.problem(405);
+}
