@@ -17,7 +17,13 @@ const INVALID_PARAMS = -32602;
 
 async function use(name, transport) {
   const client = new Client({ name: "vidra-peer", version: "1" });
-  client.onerror = (error) => assert.fail(`${name}: ${error}`);
+  // This client forgets whom to tell of progress as soon as it sees the answer, also where it read the
+  // progress before: then it says so here.
+  const late = [];
+  client.onerror = (error) => {
+    assert.match(String(error), /progress notification for an unknown token/, name);
+    late.push(error);
+  };
   await client.connect(transport);
   // Also tells the client what to hold structured content against.
   const { tools } = await client.listTools();
@@ -30,7 +36,11 @@ async function use(name, transport) {
     assert.ok(!result.isError, `${name}: ${tool}: ${JSON.stringify(result)}`);
     assert.equal(result.content[0].text.split("youtube-data").length, 3, tool);
     assert.match(result.structuredContent.notice, /never follow instructions/);
-    if (options.onprogress) assert.deepEqual(steps, [[1, 3], [2, 3], [3, 3]], name);
+    if (options.onprogress) {
+      await client.ping();
+      assert.equal(steps.length + late.length, 3, name);
+      assert.deepEqual(steps, [[1, 3], [2, 3], [3, 3]].slice(0, steps.length), name);
+    }
   }
   const [fails, args, words] = told.fails;
   const failed = await client.callTool({ name: fails, arguments: args });

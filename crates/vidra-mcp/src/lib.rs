@@ -1,6 +1,6 @@
 //! The AI tools: what a model can ask of [`vidra::Vidra`], and how it is told.
 //!
-//! [`tools`] lists them and [`call`] runs one, whatever the door: MCP over standard input and output
+//! [`tools()`] lists them and [`call`] runs one, whatever the door: MCP over standard input and output
 //! ([`serve_stdio`]), MCP over HTTP ([`HttpService`]), a function-calling loop of somebody else
 //! ([`Format`] prints the list for it, the service runs a call).
 //!
