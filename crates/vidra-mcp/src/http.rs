@@ -26,6 +26,8 @@ use tokio::sync::Mutex;
 use vidra::Vidra;
 
 use crate::server::Server;
+#[cfg(doc)]
+use crate::tools::BatchPlaces;
 
 /// The most sessions together.
 const MOST_SESSIONS: usize = 1_000;
@@ -46,7 +48,7 @@ pub struct TooManySessions;
 
 impl HttpService {
     /// A service over a client. A request that carries a [`Vidra`] among its extensions is answered by that
-    /// handle, so that its caller pays; any other by `vidra`.
+    /// handle, so that its caller pays; any other by `vidra`. [`BatchPlaces`] are found there too.
     ///
     /// Whoever mounts it checks `Host` and `Origin` first, knowing under which names it is asked for.
     /// Bodies of more than `most_body` bytes are refused.

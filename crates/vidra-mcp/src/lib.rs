@@ -37,4 +37,4 @@ pub use http::{HttpService, TooManySessions};
 pub use reply::{CallError, Reply};
 pub use schema::Format;
 pub use server::serve_stdio;
-pub use tools::{Call, Step, Steps, Tool, call, tool, tools};
+pub use tools::{BatchPlaces, Call, Step, Steps, Tool, call, tool, tools};

@@ -18,7 +18,7 @@ use vidra::{Error, ErrorKind, Vidra};
 
 use crate::reply::{CallError, Reply};
 use crate::schema::annotations;
-use crate::tools::{Call, Step, Tool, call, tool, tools};
+use crate::tools::{BatchPlaces, Call, Step, Tool, call, tool, tools};
 
 /// What a model should know before it calls anything.
 const INSTRUCTIONS: &str = "Reads YouTube: videos, channels, playlists, comments and transcripts. \
@@ -61,13 +61,18 @@ impl Server {
     ) -> Result<Reply, CallError> {
         // Over HTTP each request brings a handle that its caller pays for.
         let parts = context.extensions.get::<http::request::Parts>();
-        let vidra = parts.and_then(|parts| parts.extensions.get::<Vidra>()).unwrap_or(&self.vidra);
+        let brought = parts.map(|parts| &parts.extensions);
+        let vidra = brought.and_then(|it| it.get::<Vidra>()).unwrap_or(&self.vidra);
+        let mut asked = Call::new(vidra);
+        if let Some(places) = brought.and_then(|it| it.get::<BatchPlaces>()) {
+            asked = asked.within(places);
+        }
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let Some(token) = context.meta.get_progress_token() else {
-            return call(&request.name, arguments, &Call::new(vidra)).await;
+            return call(&request.name, arguments, &asked).await;
         };
         let (steps, mut told) = mpsc::unbounded_channel();
-        let asked = Call::new(vidra).telling(&steps);
+        let asked = asked.telling(&steps);
         let mut work = std::pin::pin!(call(&request.name, arguments, &asked));
         let tell = async |step: Step| {
             let mut progress = ProgressNotificationParam::new(token.clone(), step.done as f64)

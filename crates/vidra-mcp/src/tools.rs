@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::UnboundedSender;
-use vidra::Vidra;
+use vidra::{Error, ErrorKind, Vidra};
 
 use crate::reply::{CallError, Marked, Reply, Sheet};
 use crate::schema;
@@ -24,6 +24,19 @@ use crate::schema;
 pub struct Call<'a> {
     vidra: &'a Vidra,
     steps: Option<&'a Steps>,
+    places: Option<&'a BatchPlaces>,
+}
+
+/// Where a caller may transcribe only so many playlists at a time: gives a place for one more, which is
+/// given back by being dropped, or `None` where the caller has its share.
+#[derive(Clone)]
+pub struct BatchPlaces(Arc<dyn Fn() -> Option<Box<dyn Send>> + Send + Sync>);
+
+impl BatchPlaces {
+    /// Places as `take` gives them.
+    pub fn new(take: impl Fn() -> Option<Box<dyn Send>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(take))
+    }
 }
 
 /// Takes what a long call tells of its progress. There are never more than a few dozen.
@@ -43,12 +56,24 @@ pub struct Step {
 impl<'a> Call<'a> {
     /// A call that is answered by `vidra` and paid for by its handle.
     pub fn new(vidra: &'a Vidra) -> Self {
-        Self { vidra, steps: None }
+        Self { vidra, steps: None, places: None }
+    }
+
+    /// The same for a caller that may not transcribe as many playlists as it likes.
+    pub fn within(self, places: &'a BatchPlaces) -> Self {
+        Self { places: Some(places), ..self }
     }
 
     /// The same, telling how far it has come.
     pub fn telling(self, steps: &'a Steps) -> Self {
         Self { steps: Some(steps), ..self }
+    }
+
+    /// A place for a playlist, to be held until it is transcribed.
+    fn place(&self) -> Result<Option<Box<dyn Send>>, Error> {
+        let Some(BatchPlaces(take)) = self.places else { return Ok(None) };
+        let message = "Too many playlists are being transcribed for you already";
+        take().map(Some).ok_or_else(|| Error::new(ErrorKind::RateLimited, message))
     }
 
     fn tell(&self, done: u64, total: Option<u64>, what: String) {

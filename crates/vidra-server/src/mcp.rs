@@ -2,6 +2,7 @@
 //!
 //! The gate has looked at host, origin and key before; the bill that each request brings is its caller's.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -13,10 +14,12 @@ use axum::{Extension, Router};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
 use vidra::Vidra;
-use vidra_mcp::HttpService;
+use vidra_mcp::{BatchPlaces, HttpService};
 
 use crate::drain::{Drain, STREAMS_END_AFTER};
 use crate::extract::{MOST_BODY, collected};
+use crate::gate::Who;
+use crate::metrics::page::Inside;
 use crate::problem::Problem;
 use crate::routes::Document;
 use crate::visit::is_stream;
@@ -31,10 +34,14 @@ pub(crate) fn route(vidra: &Vidra) -> Router<Document> {
 
 async fn answer(
     Extension(service): Extension<HttpService>,
-    Extension(drain): Extension<Drain>,
+    Extension(inside): Extension<Arc<Inside>>,
+    who: Option<Extension<Who>>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    if let Some(Extension(who)) = who {
+        parts.extensions.insert(places_of(&inside, who));
+    }
     let method = parts.method.clone();
     let body = collected(body).await?;
     let Ok(response) = service.answer(Request::from_parts(parts, Full::new(body))).await else {
@@ -47,12 +54,18 @@ async fn answer(
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
     if is_stream(&response) {
-        return Ok(until_the_end(response, &method, drain));
+        return Ok(until_the_end(response, &method, inside.drain.clone()));
     }
     if response.status().is_success() || is_json(response.headers()) {
         return Ok(response);
     }
     Ok(in_our_words(response).await)
+}
+
+/// The share that a caller has in what may be transcribed together.
+pub(crate) fn places_of(inside: &Arc<Inside>, who: Who) -> BatchPlaces {
+    let batches = Arc::clone(&inside.batches);
+    BatchPlaces::new(move || Some(Box::new(batches.hold(who.clone())?)))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -1,5 +1,7 @@
 //! `POST /api/tools/{name}`: a tool for models, called by somebody's own function-calling loop.
 
+use std::sync::Arc;
+
 use axum::Extension;
 use serde::Serialize;
 use serde_json::Value;
@@ -8,6 +10,9 @@ use vidra::{Error, Vidra};
 use vidra_mcp::{Call, CallError, Tool, call, tool};
 
 use crate::extract::{Id, Identifier, JsonBody};
+use crate::gate::Who;
+use crate::mcp::places_of;
+use crate::metrics::page::Inside;
 use crate::problem::{AskErrors, BodyErrors};
 use crate::reply::{Answer, Reply};
 
@@ -45,11 +50,16 @@ pub(super) struct ToolAnswer {
 )]
 pub(super) async fn run_tool(
     Extension(vidra): Extension<Vidra>,
+    Extension(inside): Extension<Arc<Inside>>,
+    who: Option<Extension<Who>>,
     Id(Named(tool)): Id<Named>,
     JsonBody(arguments): JsonBody,
 ) -> Answer<ToolAnswer> {
     let arguments = arguments.unwrap_or_default();
-    let reply = call(tool.name, arguments, &Call::new(&vidra)).await.map_err(failed)?;
+    let places = who.map(|Extension(who)| places_of(&inside, who));
+    let asked = Call::new(&vidra);
+    let asked = places.as_ref().map_or(asked, |places| asked.within(places));
+    let reply = call(tool.name, arguments, &asked).await.map_err(failed)?;
     Ok(Reply(ToolAnswer { text: reply.text, structured_content: reply.structured }))
 }
 

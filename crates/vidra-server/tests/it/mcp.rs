@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use vidra_server::Config;
 use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
-use vidra_sim::Endpoint;
+use vidra_sim::{Action, Endpoint, Fault};
 
 use crate::app::{Got, PEER, TestApp};
 
@@ -234,4 +234,26 @@ async fn a_tool_is_called_without_a_protocol() {
     let got = app.post("/api/tools/get_video", json!({"video": "quirkAbsent"})).await;
     assert_eq!(got.problem(404).0, "Video not found: quirkAbsent");
     app.get("/api/tools/get_video").await.problem(405);
+}
+
+/// A playlist is as much work by a tool as by its own endpoint.
+#[tokio::test]
+async fn tools_take_their_part_of_what_may_be_transcribed_together() {
+    let config = Config { batches_per_caller: 1, ..Config::default() };
+    let app = TestApp::configured(|builder| builder, config);
+    app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
+    let request = Request::post("/api/playlist/PLsize50/transcript");
+    let request = request.header("accept", "application/x-ndjson").body(Body::empty()).unwrap();
+    let first = app.app.answer(request, PEER).await;
+    assert_eq!(first.status(), 200);
+    let all = json!({"playlist": "PLsize1"});
+    app.post("/api/tools/transcribe_playlist", &all).await.problem(429);
+    let session = session(&app, &[]).await;
+    let headers: Headers<'_> = &[("mcp-session-id", &session)];
+    let got = answer(&send(&app, &call("transcribe_playlist", &all), headers).await);
+    let told = got["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(told.starts_with("Too many playlists are being transcribed for you"), "{got}");
+    drop(first);
+    app.sim.clear_faults();
+    assert_eq!(app.post("/api/tools/transcribe_playlist", &all).await.status, 200);
 }

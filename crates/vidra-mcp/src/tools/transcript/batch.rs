@@ -258,6 +258,7 @@ impl Work for TranscribePlaylist {
             to: Some(asked_to.map_or(end, |to| to.min(end))),
             languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
         };
+        let _place = call.place()?;
         let mut events = std::pin::pin!(call.vidra.playlist_transcripts(&self.playlist.0, &query));
         let mut sheaf = Sheaf::new(self.max_chars);
         // Results come in whatever order.
