@@ -1,0 +1,123 @@
+//! `query_playlist`: filter, sort, slice.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use vidra::Selection;
+use vidra::selection::{Places, Sort, SortField, SortOrder};
+
+use super::{PlaylistPage, Telling, check_order, told};
+use crate::params::{Cursor, MaxChars, Place, PlaylistArg, Whole};
+use crate::reply::CallError;
+use crate::tools::{Call, Found, Work};
+
+/// Inclusive bounds, either of which may be left out.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Bounds {
+    /// The least that is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min: Option<Whole<0, 1_000_000_000_000, 0>>,
+    /// The most that is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max: Option<Whole<0, 1_000_000_000_000, 0>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum By {
+    Duration,
+    Views,
+    Likes,
+}
+
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    Asc,
+    #[default]
+    Desc,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::tools) struct QueryPlaylist {
+    /// The playlist: its id or any YouTube URL with list=.
+    playlist: PlaylistArg,
+    /// Keep videos of this length, in seconds.
+    #[serde(default)]
+    duration: Option<Bounds>,
+    /// Keep videos with so many views.
+    #[serde(default)]
+    views: Option<Bounds>,
+    /// Keep videos with so many likes.
+    #[serde(default)]
+    likes: Option<Bounds>,
+    /// Sort by this; without it the playlist's order stays.
+    #[serde(default)]
+    sort_by: Option<By>,
+    /// asc for the least first, desc for the greatest first; desc if not given.
+    #[serde(default)]
+    order: Option<Order>,
+    /// After filtering and sorting, keep from this place on, counted from 1.
+    #[serde(default)]
+    from: Option<Place>,
+    /// After filtering and sorting, keep up to this place, included.
+    #[serde(default)]
+    to: Option<Place>,
+    /// The most characters of the answer.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same question, for the rest.
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+impl QueryPlaylist {
+    fn selection(&self) -> Result<Selection, CallError> {
+        check_order(self.from, self.to)?;
+        let mut filter = serde_json::Map::new();
+        let bounds = [("duration", &self.duration), ("views", &self.views), ("likes", &self.likes)];
+        for (name, bounds) in bounds {
+            filter.extend(bounds.as_ref().map(|bounds| (name.to_owned(), json!(bounds))));
+        }
+        // The library's own reader knows what is wrong with bounds.
+        let mut selection = Selection::from_json(&json!({"filter": filter}))
+            .map_err(|error| CallError::BadArguments(error.details().to_vec()))?;
+        let order = match self.order.as_ref().unwrap_or(&Order::Desc) {
+            Order::Asc => SortOrder::Asc,
+            Order::Desc => SortOrder::Desc,
+        };
+        let field = self.sort_by.as_ref().map(|by| match by {
+            By::Duration => SortField::Duration,
+            By::Views => SortField::Views,
+            By::Likes => SortField::Likes,
+        });
+        selection.sort = field.map(|field| Sort { field, order });
+        let (start, end) = (self.from.map(Whole::get), self.to.map(Whole::get));
+        selection.range = Places { start, end };
+        Ok(selection)
+    }
+}
+
+impl Work for QueryPlaylist {
+    const NAME: &'static str = "query_playlist";
+    const TITLE: &'static str = "Filter and sort a playlist";
+    const ABOUT: &'static str = "The videos of a YouTube playlist, filtered by length, views and likes, \
+        then sorted, then cut to a range: for example the ten most watched videos under five minutes. \
+        Costs 1 quota unit and 2 for each 50 videos of the playlist.";
+    type Found = PlaylistPage;
+
+    async fn work(self, call: &Call<'_>) -> Found<PlaylistPage> {
+        let selection = self.selection()?;
+        let selected = call.vidra.query_playlist(&self.playlist.0, &selection).await?;
+        let telling = Telling {
+            max_chars: self.max_chars.count(),
+            cursor: self.cursor,
+            is_described: false,
+            first: self.from.map_or(1, Whole::count),
+            original_count: Some(selected.original_count),
+        };
+        Ok(told(selected.playlist, &telling))
+    }
+}
