@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use vidra::cache::store::{Fs, Redis, Store};
 use vidra::{Builder, Lifetimes, Network, Resource, Transport};
 
-use crate::args::{http_url, time};
+use crate::values::{http_url, time};
 
 /// Where answers are kept, how many, and for how long.
 #[derive(Debug, Args)]

@@ -3,18 +3,164 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use clap::ValueEnum;
+use clap::builder::FalseyValueParser;
 use vidra::{
     ApiKey, Clients, InProcess, Network, Pace, Pacing, QuotaLimits, RetryPolicy, SearchBilling,
     Vidra,
 };
 use vidra_sim::Simulator;
 
-use crate::args::{ClientArgs, EgressPace, QuotaModel};
+use crate::cache::CacheArgs;
+use crate::values::{at_least_one, http_url, millis, seconds};
 
 /// Where demo mode's simulator would be; no connection is ever made.
 const DEMO_URL: &str = "http://demo.invalid";
 const DEMO_KEY: &str = "demo-key";
+
+/// How searches are billed by the platform.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QuotaModel {
+    /// Searches have a bucket of their own (since June 2026).
+    #[default]
+    Buckets,
+    /// A search costs 100 units of the one bucket (before June 2026).
+    Legacy,
+}
+
+/// How the platform is asked and what is kept: the same for every command that asks it. The key is not
+/// among them: it comes from the environment variable YOUTUBE_API_KEY or from a file, because arguments
+/// can be read by everybody on a machine.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ClientArgs {
+    /// Run against the built-in simulator: no key, no internet
+    #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new())]
+    pub(crate) demo: bool,
+
+    /// A file that holds the upstream key, used when YOUTUBE_API_KEY is not set
+    #[arg(long, env = "VIDRA_API_KEY_FILE", value_name = "FILE")]
+    pub(crate) api_key_file: Option<PathBuf>,
+
+    /// The address of the Data API
+    #[arg(long, env = "VIDRA_DATA_API_URL", value_name = "URL", default_value = "https://www.googleapis.com/youtube/v3", value_parser = http_url)]
+    pub(crate) data_api_url: String,
+
+    /// The address of the platform's public pages, for transcripts
+    #[arg(long, env = "VIDRA_WEB_URL", value_name = "URL", default_value = "https://www.youtube.com", value_parser = http_url)]
+    pub(crate) web_url: String,
+
+    /// Ask for transcripts through this proxy (http, https, socks5); may be given several times
+    #[arg(
+        long,
+        env = "VIDRA_PROXY",
+        value_name = "URL",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    pub(crate) proxy: Vec<String>,
+
+    /// How many transcripts an address may ask for at once, 1 or more; of no effect with
+    /// --egress-pace off [default: 300 where there is a pace]
+    #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) egress_burst: Option<u32>,
+
+    /// How many an hour after that, or off; of translations a tenth, and of the burst too [default:
+    /// 1000 at the platform's own address and where only the burst is set, else off]
+    #[arg(long, env = "VIDRA_EGRESS_PACE", value_name = "COUNT")]
+    pub(crate) egress_pace: Option<EgressPace>,
+
+    /// How long nothing is asked from an address that the platform blocked, without a unit seconds
+    /// [default: 15m at the platform's own address, 1s elsewhere]
+    #[arg(long, env = "VIDRA_BLOCK_PAUSE", value_name = "TIME", value_parser = seconds)]
+    pub(crate) block_pause: Option<Duration>,
+
+    /// A service that makes proof-of-origin tokens, asked with POST /get_pot
+    #[arg(long, env = "VIDRA_POT_PROVIDER", value_name = "URL", value_parser = http_url)]
+    pub(crate) pot_provider: Option<String>,
+
+    /// A JSON file of players to be, in place of the built-in ones
+    #[arg(long, env = "VIDRA_CLIENTS_FILE", value_name = "FILE")]
+    pub(crate) clients_file: Option<PathBuf>,
+
+    /// How often a failed exchange with the platform is repeated
+    #[arg(long, env = "VIDRA_RETRIES", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub(crate) retries: u32,
+
+    /// The longest wait before the first retry, doubled for each further one; without a unit
+    /// milliseconds
+    #[arg(long, env = "VIDRA_RETRY_DELAY", value_name = "TIME", default_value = "300ms", value_parser = millis)]
+    pub(crate) retry_delay: Duration,
+
+    /// How long one exchange with the platform may take; without a unit seconds
+    #[arg(long, env = "VIDRA_UPSTREAM_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = seconds)]
+    pub(crate) upstream_timeout: Duration,
+
+    /// How long a request may take in all, retries and pages included; without a unit seconds
+    #[arg(long, env = "VIDRA_REQUEST_TIMEOUT", value_name = "TIME", default_value = "120s", value_parser = seconds)]
+    pub(crate) request_timeout: Duration,
+
+    /// How long the transcripts of a playlist may take in all; without a unit seconds
+    #[arg(long, env = "VIDRA_BATCH_TIMEOUT", value_name = "TIME", default_value = "60m", value_parser = seconds)]
+    pub(crate) batch_timeout: Duration,
+
+    /// How many answers that are not known may be asked for together; beyond that it is 503
+    #[arg(long, env = "VIDRA_MAX_MISSES", value_name = "COUNT", default_value_t = 1_000, value_parser = at_least_one)]
+    pub(crate) max_misses: usize,
+
+    /// How many playlists may be transcribed together; beyond that it is 503
+    #[arg(long, env = "VIDRA_MAX_BATCHES", value_name = "COUNT", default_value_t = 32, value_parser = at_least_one)]
+    pub(crate) max_batches: usize,
+
+    /// How long the platform is left alone once it fails again and again, as much longer with each time
+    /// in a row; without a unit seconds [default: 30s at the platform's own address, 1s elsewhere]
+    #[arg(long, env = "VIDRA_BREAKER_PAUSE", value_name = "TIME", value_parser = seconds)]
+    pub(crate) breaker_pause: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) cache: CacheArgs,
+
+    /// The folder of what must survive a restart: the quota ledger, and what callers
+    /// spent of the day [default: the user's state folder]
+    #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+
+    /// Units a day that the platform grants to the key's project
+    #[arg(long, env = "VIDRA_QUOTA_LIMIT", value_name = "UNITS", default_value_t = 10_000)]
+    pub(crate) quota_limit: u32,
+
+    /// Searches a day that the platform grants
+    #[arg(long, env = "VIDRA_SEARCH_LIMIT", value_name = "CALLS", default_value_t = 100)]
+    pub(crate) search_limit: u32,
+
+    /// How the platform bills searches
+    #[arg(long, env = "VIDRA_QUOTA_MODEL", value_enum, default_value_t)]
+    pub(crate) quota_model: QuotaModel,
+
+    /// Never use search to find a channel by its custom name
+    #[arg(long, env = "VIDRA_NO_SEARCH", value_parser = FalseyValueParser::new())]
+    pub(crate) no_search: bool,
+}
+
+/// How many an hour, or as fast as can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EgressPace {
+    Off,
+    PerHour(u32),
+}
+
+impl std::str::FromStr for EgressPace {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse() {
+            _ if text == "off" => Ok(Self::Off),
+            Ok(count @ 1..) => Ok(Self::PerHour(count)),
+            _ => Err("expected a number an hour, or off"),
+        }
+    }
+}
 
 /// The client that was asked for.
 pub(crate) fn client(args: &ClientArgs) -> Result<Vidra, String> {

@@ -13,6 +13,7 @@ mod serve;
 mod signals;
 #[cfg(feature = "otel")]
 mod traces;
+mod values;
 
 use std::process::ExitCode;
 

@@ -7,8 +7,7 @@ use clap::{Args, ValueEnum};
 use tokio::time::timeout;
 use vidra_mcp::Format;
 
-use crate::args::ClientArgs;
-use crate::client::client;
+use crate::client::{ClientArgs, client};
 use crate::signals::Signals;
 
 /// How long the end waits for answers to be kept.

@@ -3,18 +3,20 @@
 use std::future::pending;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use vidra_server::{App, Config, Limits, Serving, Tls};
 use vidra_sim::Kind;
 
-use crate::args::ServeArgs;
-use crate::callers::Callers;
-use crate::client::{client, state_dir};
+use crate::callers::{CallerArgs, Callers};
+use crate::client::{ClientArgs, client, state_dir};
 use crate::files;
 use crate::signals::Signals;
+use crate::values::{at_least_one, drain_delay, seconds};
 
 /// How long what is under way may take once the service has been told to stop. With what follows it is
 /// 25 seconds in all.
@@ -25,6 +27,72 @@ const ADMIN_CONNECTIONS: usize = 64;
 
 /// How long the end waits for answers to be kept.
 const SETTLE: Duration = Duration::from_secs(2);
+
+/// Options of `vidra serve`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// The address to listen on; port 0 takes a free one
+    #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
+    pub(crate) listen: SocketAddr,
+
+    /// A file with the chain of certificates as PEM: connections are encrypted
+    #[arg(long, env = "VIDRA_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// A file with the private key of the certificate as PEM
+    #[arg(long, env = "VIDRA_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// Speak HTTP/2 too, without encryption by prior knowledge
+    #[arg(long, env = "VIDRA_HTTP2", value_parser = FalseyValueParser::new())]
+    pub(crate) http2: bool,
+
+    /// The most connections together, as far as the system grants so many open files
+    #[arg(long, env = "VIDRA_MAX_CONNECTIONS", value_name = "COUNT", default_value_t = 10_000, value_parser = at_least_one)]
+    pub(crate) max_connections: usize,
+
+    /// The most connections from one address [default: 256, without limit from this machine]
+    #[arg(long, env = "VIDRA_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", value_parser = at_least_one)]
+    pub(crate) max_connections_per_address: Option<usize>,
+
+    /// How long a connection may lie idle between two requests; without a unit seconds
+    #[arg(long, env = "VIDRA_IDLE_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = seconds)]
+    pub(crate) idle_timeout: Duration,
+
+    /// How long new connections are still answered after the signal to stop, so that a load balancer
+    /// can take notice of /readyz; without a unit seconds
+    #[arg(long, env = "VIDRA_DRAIN_DELAY", value_name = "TIME", default_value = "1s", value_parser = drain_delay)]
+    pub(crate) drain_delay: Duration,
+
+    /// A second address, for the operator: /metrics is asked for there and not at the public one, and
+    /// /healthz and /readyz at both. It asks for no key, so it is for loopback or a private network
+    #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS")]
+    pub(crate) admin_listen: Option<SocketAddr>,
+
+    /// Send traces to this collector by OTLP over HTTP, as OTEL_EXPORTER_OTLP_ENDPOINT does
+    #[cfg(feature = "otel")]
+    #[arg(long, env = "VIDRA_OTLP_ENDPOINT", value_name = "URL", value_parser = crate::values::http_url)]
+    pub(crate) otlp_endpoint: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) callers: CallerArgs,
+
+    /// How many playlists may be transcribed together for one key, or one address; on loopback without
+    /// keys there is no such limit [default: a quarter of --max-batches]
+    #[arg(long, env = "VIDRA_MAX_BATCHES_PER_CALLER", value_name = "COUNT", value_parser = at_least_one)]
+    pub(crate) max_batches_per_caller: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+
+    /// Answer from the cache also where a caller sends Cache-Control: no-cache
+    #[arg(long, env = "VIDRA_NO_CALLER_REFRESH", value_parser = FalseyValueParser::new())]
+    pub(crate) no_caller_refresh: bool,
+
+    /// Serve no AI agents at /mcp
+    #[arg(long, env = "VIDRA_NO_MCP", value_parser = FalseyValueParser::new())]
+    pub(crate) no_mcp: bool,
+}
 
 /// Runs the service until it is told to stop.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {

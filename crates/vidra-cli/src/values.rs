@@ -1,0 +1,80 @@
+//! Values of flags: times, counts, addresses.
+
+use std::time::Duration;
+
+/// A time whose plain number means milliseconds.
+pub(crate) fn millis(text: &str) -> Result<Duration, String> {
+    within_a_day(time(text, "ms")?)
+}
+
+/// A time whose plain number means seconds.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    match time(text, "s")? {
+        Duration::ZERO => Err("must not be 0".to_owned()),
+        time => within_a_day(time),
+    }
+}
+
+/// Within what the end takes in all.
+pub(crate) fn drain_delay(text: &str) -> Result<Duration, String> {
+    let time = time(text, "s")?;
+    if time <= Duration::from_secs(15) { Ok(time) } else { Err("at most 15 seconds".to_owned()) }
+}
+
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a whole number from 1 on".to_owned())
+}
+
+fn within_a_day(time: Duration) -> Result<Duration, String> {
+    if time <= LONGEST { Ok(time) } else { Err("at most a day".to_owned()) }
+}
+
+/// `300ms`, `10s`, `2m`, `1h`, `7d`, or a plain number of `unit`.
+pub(crate) fn time(text: &str, unit: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let wrong = || "expected a time such as 300ms, 10s, 2m or 1h".to_owned();
+    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
+    match if digits == text.len() { unit } else { &text[digits..] } {
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" => Ok(Duration::from_secs(number)),
+        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
+        "d" => Ok(Duration::from_secs(number.saturating_mul(24 * 3600))),
+        _ => Err(wrong()),
+    }
+}
+
+/// No time that somebody waits can be longer.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+pub(crate) fn http_url(text: &str) -> Result<String, String> {
+    let url = text.parse::<http::Uri>().ok().filter(|url| {
+        let scheme = matches!(url.scheme_str(), Some("http" | "https"));
+        let authority = url.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+        scheme && authority && url.query().is_none() && !text.contains('#')
+    });
+    match url {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("expected an http or https URL without query or user".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let table = [("300ms", 300), ("10s", 10_000), ("2m", 120_000), ("7", 7_000)];
+        for (text, millis) in table {
+            assert_eq!(seconds(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        assert_eq!(millis("300"), Ok(Duration::from_millis(300)));
+        for text in
+            ["", "s", "1h30", "-1s", "1.5s", "ten", "0s", "0", "1441m", "18446744073709551615"]
+        {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}
