@@ -3,12 +3,13 @@
 mod parse;
 mod tally;
 
+use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{FutureExt, Stream, TryStreamExt, stream};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -39,16 +40,20 @@ pub struct BatchQuery {
     pub to: Option<u64>,
     /// The languages that will do, most wanted first; by default the one that is spoken.
     pub languages: Languages,
+    /// Videos that are not wanted, because they are known already: nothing is asked for them, and they
+    /// are among neither the results nor the counts of the summary but `totalVideos`.
+    pub skip: HashSet<VideoId>,
 }
 
 impl Default for BatchQuery {
     fn default() -> Self {
-        Self { concurrency: 3, from: None, to: None, languages: Languages::default() }
+        let languages = Languages::default();
+        Self { concurrency: 3, from: None, to: None, languages, skip: HashSet::new() }
     }
 }
 
 /// What became of one entry.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VideoTranscript {
@@ -80,7 +85,7 @@ pub struct VideoTranscript {
 }
 
 /// What became of an entry, in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum BatchStatus {
@@ -91,7 +96,7 @@ pub enum BatchStatus {
 }
 
 /// The counts of a whole batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BatchSummary {
@@ -203,7 +208,7 @@ async fn work(batch: Arc<Batch>, events: &Events) {
 
 /// Hands on the entries that were asked for, and counts them all.
 async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> Result<u64> {
-    let BatchQuery { from, to, .. } = batch.query;
+    let BatchQuery { from, to, ref skip, .. } = batch.query;
     let mut total = 0;
     let mut pages = std::pin::pin!(playlist::entries(&batch.scope, &batch.id));
     let mut next = pages.try_next().await?;
@@ -211,7 +216,9 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> 
     while let Some(page) = next {
         for entry in page {
             total += 1;
-            if from.is_none_or(|from| total >= from) && to.is_none_or(|to| total <= to) {
+            let is_in_range =
+                from.is_none_or(|from| total >= from) && to.is_none_or(|to| total <= to);
+            if is_in_range && !entry.video.is_some_and(|video| skip.contains(&video)) {
                 batch.tally.note_listed();
                 // The receiver lives until this sender is gone.
                 let _ = entries.send((total, entry)).await;

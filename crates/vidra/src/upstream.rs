@@ -40,6 +40,7 @@ use crate::cache::{Cache, Key, Known, Want};
 use crate::channel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::VideoId;
+use crate::transcript::reason::Reason;
 use crate::video::{self, Video};
 use bill::Refused;
 use breaker::Breaker;
@@ -296,7 +297,9 @@ impl Scope {
         let upstream = |message| Error::new(ErrorKind::Upstream, message).because(cause);
         match failure {
             Failure::NotSent(_) | Failure::Broken(_) => {
-                Fault::passing(upstream("YouTube could not be reached"))
+                // In the words of transcripts, which have more of them.
+                let reason = format!("reason: {}", Reason::Unreachable.code());
+                Fault::passing(upstream("YouTube could not be reached").hint(&reason))
             }
             Failure::TimedOut => Fault::timeout(call),
             Failure::TooLarge => {

@@ -68,6 +68,11 @@ pub(super) fn languages() -> String {
     format!("^ *({LANGUAGE}( *, *{LANGUAGE}){{0,9}})? *$")
 }
 
+/// A video id, and nothing around it.
+pub(super) fn video_id() -> String {
+    format!("^{VIDEO}$")
+}
+
 fn video() -> String {
     let watched = format!("watch\\?(({BEFORE}list={PLAYLIST}&)?{BEFORE})v={VIDEO}{AFTER}");
     format!("{VIDEO}|{SITE}({watched}|(shorts|live|embed)/{VIDEO}{QUERY})|{SHORT}{VIDEO}{QUERY}")

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
-use utoipa::openapi::{ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
 use vidra::{
     Ask, BatchQuery, BatchSummary, CaptionTrack, Languages, PlaylistId, Transcript, TranscriptLine,
     TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
@@ -91,6 +91,8 @@ pub(super) struct BatchBody {
     to: u64,
     #[schema(required = false, schema_with = preferred)]
     lang: String,
+    #[schema(required = false, schema_with = known)]
+    skip: Vec<String>,
 }
 
 fn at_once() -> Schema {
@@ -122,6 +124,13 @@ fn preferred() -> Schema {
     let what = "One language code, or several by preference; the spoken language if not given.";
     let text = ObjectBuilder::new().schema_type(Type::String).pattern(Some(patterns::languages()));
     Schema::Object(text.description(Some(what)).examples([json!("de,en")]).build())
+}
+
+fn known() -> Schema {
+    let what = "Videos to leave out because you have them already; none if not given.";
+    let id = ObjectBuilder::new().schema_type(Type::String).pattern(Some(patterns::video_id()));
+    let ids = ArrayBuilder::new().items(id).max_items(Some(4_000)).description(Some(what));
+    Schema::Array(ids.examples([json!(["quirkNoLike"])]).build())
 }
 
 /// The transcripts of a playlist.

@@ -1,14 +1,20 @@
 //! JSON to a [`BatchQuery`], naming every fault at once.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::{BatchQuery, MOST_AT_ONCE};
 use crate::error::{Error, Result};
+use crate::ident::VideoId;
 use crate::transcript::choice::Languages;
 use crate::whole::{self, MOST};
 
+/// The most videos that may be named to be skipped: what fits into a body of 64 KB.
+const MOST_SKIPPED: usize = 4_000;
+
 impl BatchQuery {
-    /// Reads `{"concurrency", "from", "to", "lang"}`, all optional; numbers may come as strings.
+    /// Reads `{"concurrency", "from", "to", "lang", "skip"}`, all optional; numbers may come as strings.
     ///
     /// ```
     /// use vidra::BatchQuery;
@@ -29,6 +35,7 @@ impl BatchQuery {
                 "from" => number(value, 1..=MOST).map(|place| query.from = Some(place)).err(),
                 "to" => number(value, 1..=MOST).map(|place| query.to = Some(place)).err(),
                 "lang" => languages(value).map(|wanted| query.languages = wanted).err(),
+                "skip" => videos(value).map(|known| query.skip = known).err(),
                 _ => Some("unknown field".to_owned()),
             };
             faults.extend(fault.map(|fault| format!("{}: {fault}", crate::ident::shown(name))));
@@ -57,6 +64,13 @@ fn number(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, S
         (least, MOST) => format!("must be a whole number, {least} or more"),
         (least, most) => format!("must be a whole number from {least} to {most}"),
     })
+}
+
+fn videos(value: &Value) -> Result<HashSet<VideoId>, String> {
+    let wrong = || format!("must be a list of at most {MOST_SKIPPED} video ids");
+    let ids = value.as_array().filter(|ids| ids.len() <= MOST_SKIPPED).ok_or_else(wrong)?;
+    let id = |id: &Value| VideoId::parse(id.as_str()?).ok();
+    ids.iter().map(|text| id(text).ok_or_else(wrong)).collect()
 }
 
 fn languages(value: &Value) -> Result<Languages, String> {

@@ -96,6 +96,17 @@ impl Network {
         Self::build(None, resolver)
     }
 
+    /// Sends `request`, and gives the answer as soon as its head has come: the body streams in, however
+    /// long it is.
+    pub async fn open(
+        &self,
+        request: Request<Bytes>,
+    ) -> Result<Response<impl Body<Data = Bytes, Error = Failure> + Send + use<>>, Failure> {
+        let request = reqwest::Request::try_from(request).map_err(reason)?;
+        let response = self.client.execute(request).await.map_err(reason)?;
+        Ok(Response::from(response).map(|body| body.map_err(reason)))
+    }
+
     fn build(proxy: Option<reqwest::Proxy>, resolver: Arc<Resolver>) -> Self {
         let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -133,11 +144,7 @@ impl Default for Network {
 
 impl Transport for Network {
     fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
-        Box::pin(async move {
-            let request = reqwest::Request::try_from(request).map_err(reason)?;
-            let response = self.client.execute(request).await.map_err(reason)?;
-            read(Response::from(response)).await
-        })
+        Box::pin(async move { read(self.open(request).await?).await })
     }
 }
 

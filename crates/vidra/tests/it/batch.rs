@@ -206,6 +206,25 @@ async fn a_paced_batch_leaves_turns_for_others() {
 }
 
 #[tokio::test]
+async fn what_is_known_already_is_not_asked_for() {
+    let sim = Simulator::new();
+    let vidra = client(&sim);
+    let first = BatchQuery { to: Some(3), ..BatchQuery::default() };
+    let (known, _) = run(&vidra, "PLsize50", &first).await;
+    let ids: Vec<&str> = known.iter().map(|result| result.video_id.as_str()).collect();
+    let asked = sim.record().calls;
+    let body = json!({"from": 2, "to": 4, "skip": ids});
+    let (results, summary) =
+        run(&client(&sim), "PLsize50", &BatchQuery::from_json(&body).unwrap()).await;
+    let positions: Vec<_> = results.iter().map(|result| result.position).collect();
+    assert_eq!(positions, [4]);
+    assert_eq!((summary.total_videos, summary.succeeded, summary.failed), (50, 1, 0));
+    assert_eq!(summary.requested_range, [2, 4]);
+    // The page of the playlist, the player and the captions.
+    assert_eq!(sim.record().calls - asked, 3);
+}
+
+#[tokio::test]
 async fn a_library_caller_cannot_ask_for_no_places_or_for_all() {
     for concurrency in [0, usize::MAX] {
         let query = BatchQuery { concurrency, to: Some(3), ..BatchQuery::default() };
@@ -336,6 +355,8 @@ fn bodies_are_read_and_every_fault_is_named() {
             json!({"speed": 9, "to": null}),
             vec!["speed: unknown field", "to: must be a whole number, 1 or more"],
         ),
+        (json!({"skip": "dQw4w9WgXcQ"}), vec!["skip: must be a list of at most 4000 video ids"]),
+        (json!({"skip": ["short"]}), vec!["skip: must be a list of at most 4000 video ids"]),
         (json!([]), vec!["body: must be an object"]),
     ];
     for (body, faults) in table {

@@ -257,6 +257,7 @@ impl Work for TranscribePlaylist {
             // One more, to learn whether there is one.
             to: Some(asked_to.map_or(end, |to| to.min(end))),
             languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
+            ..BatchQuery::default()
         };
         let _place = call.place()?;
         let mut events = std::pin::pin!(call.vidra.playlist_transcripts(&self.playlist.0, &query));
