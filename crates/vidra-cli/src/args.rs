@@ -3,14 +3,25 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::cache::CacheCommand;
+use crate::commands::Data;
 use crate::health::HealthArgs;
 use crate::keys::KeysCommand;
+use crate::manual::{CompletionsArgs, ManArgs, SimArgs};
 use crate::mcp::{McpArgs, ToolsArgs};
 use crate::serve::ServeArgs;
 
+/// How it ends, for scripts.
+const ENDS: &str = "\
+Exit codes:
+  0  all went well, also where whoever read the output read no further
+  1  not found or not shown; or some of several failed, or was not waited for
+  2  asked for in a way that cannot be right: an id, a flag, a key to the service
+  3  YouTube or the service failed, refused, or has no quota left
+  4  YouTube or the service could not be reached, or did not answer in time";
+
 /// Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.
 #[derive(Debug, Parser)]
-#[command(name = "vidra", version, about)]
+#[command(name = "vidra", version, about, after_long_help = ENDS, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -23,6 +34,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(flatten)]
+    Data(Data),
     /// Run the REST service
     Serve(Box<ServeArgs>),
     /// Serve AI agents over standard input and output, by the Model Context Protocol
@@ -35,6 +48,12 @@ pub(crate) enum Command {
     Health(HealthArgs),
     /// Give callers keys, or take them away
     Keys(KeysCommand),
+    /// Play YouTube on a local address, for tests of your own
+    Sim(SimArgs),
+    /// Print a script that completes commands and flags in your shell
+    Completions(CompletionsArgs),
+    /// Print the manual
+    Man(ManArgs),
 }
 
 /// How the log looks.

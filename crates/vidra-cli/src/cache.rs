@@ -1,31 +1,27 @@
 //! Where answers are kept: the flags, and `vidra cache`.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::Bytes;
 use clap::{Args, Subcommand};
 use vidra::cache::store::{Fs, Redis, Store};
-use vidra::{Builder, Lifetimes, Network, Resource, Transport};
+use vidra::{Builder, Lifetimes, Resource};
 
+use crate::client::user_folder;
+use crate::failure::Failure;
+use crate::service::{Question, Service};
 use crate::values::{http_url, time};
 
 /// Where answers are kept, how many, and for how long.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArgs {
-    /// Where answers are kept: memory, fs:DIR or redis://… behind it, or off
-    #[arg(
-        long,
-        env = "VIDRA_CACHE",
-        value_name = "WHERE",
-        default_value = "memory",
-        hide_env_values = true
-    )]
-    pub(crate) cache: Place,
+    /// Where answers are kept: memory, fs:DIR or redis://… behind it, or off [default: memory while a
+    /// service runs; the user's cache folder for commands that end, and memory in the demo]
+    #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
+    pub(crate) cache: Option<Place>,
 
     /// How much memory answers may take up, with KB, MB or GB
     #[arg(long, env = "VIDRA_CACHE_SIZE", value_name = "BYTES", default_value = "64MB", value_parser = bytes)]
@@ -48,10 +44,18 @@ pub(crate) struct CacheArgs {
 }
 
 impl CacheArgs {
-    /// Puts the cache behind a client.
-    pub(crate) fn behind(&self, builder: Builder) -> Result<Builder, String> {
+    /// Puts the cache behind a client: where it was asked for, or else at the `usual` place, which is
+    /// done without where it cannot be had.
+    pub(crate) fn behind(&self, builder: Builder, usual: &Place) -> Result<Builder, String> {
         let builder = builder.lifetimes(self.cache_ttl.0.clone()).cache_bytes(self.fetched_bytes());
-        match self.cache.store(self.cache_disk_size)? {
+        let store = match &self.cache {
+            Some(place) => place.store(self.cache_disk_size)?,
+            None => usual.store(self.cache_disk_size).unwrap_or_else(|why| {
+                tracing::warn!("answers are kept in memory alone: {why}");
+                None
+            }),
+        };
+        match store {
             Some(store) => Ok(builder.store(store)),
             None => Ok(builder),
         }
@@ -68,7 +72,7 @@ impl CacheArgs {
     }
 
     fn memory(&self) -> u64 {
-        if self.cache == Place::Off { 0 } else { self.cache_size }
+        if self.cache == Some(Place::Off) { 0 } else { self.cache_size }
     }
 }
 
@@ -111,6 +115,13 @@ impl FromStr for Place {
 }
 
 impl Place {
+    /// Where the commands of a user keep answers: the next one may ask for the same. Nothing of the demo
+    /// is kept, where all is made up.
+    pub(crate) fn of_the_user(is_demo: bool) -> Self {
+        let folder = user_folder("XDG_CACHE_HOME", ".cache").filter(|_| !is_demo);
+        folder.map_or(Self::Memory, Self::Folder)
+    }
+
     /// The store behind memory, where there is one.
     fn store(&self, disk_limit: u64) -> Result<Option<Arc<dyn Store>>, String> {
         match self {
@@ -186,37 +197,49 @@ pub(crate) enum What {
         #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
         cache: Option<Place>,
 
-        /// The running service; where it asks for a key, that of VIDRA_CALLER_KEY is shown
+        /// The running service
         #[arg(long, env = "VIDRA_SERVER", value_name = "URL", default_value = "http://127.0.0.1:3000", value_parser = http_url)]
         server: String,
+
+        /// The key that it asks for. Others on this machine can read arguments: better set the variable
+        #[arg(long, env = "VIDRA_TOKEN", value_name = "KEY", hide_env_values = true)]
+        token: Option<String>,
     },
     /// Forget everything that a store holds; a running service still has what it keeps in memory
     Clear {
-        /// The store: fs:DIR or redis://…
+        /// The store: fs:DIR or redis://… [default: the user's cache folder]
         #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
-        cache: Place,
+        cache: Option<Place>,
     },
 }
 
 /// Runs `vidra cache`.
-pub(crate) fn run(command: &CacheCommand) -> Result<(), String> {
+pub(crate) fn run(command: &CacheCommand) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    runtime.block_on(async {
+    let text = runtime.block_on(async {
         match &command.what {
             What::Clear { cache } => {
-                let store = far(cache)?;
+                let store = match cache {
+                    Some(place) => far(place)?,
+                    None => far(&Place::of_the_user(false))?,
+                };
                 store.clear().await.map_err(|error| format!("not cleared: {error}"))?;
-                say("cleared")
+                Ok("cleared".to_owned())
             }
             What::Stats { cache: Some(cache @ (Place::Folder(_) | Place::Redis(_))), .. } => {
                 let usage = far(cache)?.usage().await;
                 let usage = usage.map_err(|error| format!("cannot be looked at: {error}"))?;
-                say(&format!("{} answers, {} bytes", usage.entries, usage.bytes))
+                Ok(format!("{} answers, {} bytes", usage.entries, usage.bytes))
             }
-            What::Stats { server, .. } => say(&report(server).await?),
+            What::Stats { server, token, .. } => {
+                let body =
+                    Service::at(server, token.as_deref())?.ask(&Question::about("cache")).await?;
+                Ok::<_, Failure>(String::from_utf8_lossy(&body).into_owned())
+            }
         }
-    })
+    })?;
+    Ok(writeln!(io::stdout(), "{text}")?)
 }
 
 /// A store that is there already: to look at it must not make it.
@@ -230,42 +253,10 @@ fn far(place: &Place) -> Result<Arc<dyn Store>, String> {
     place.store(u64::MAX)?.ok_or_else(|| none.to_owned())
 }
 
-/// What a running service tells.
-async fn report(server: &str) -> Result<String, String> {
-    let url = format!("{}/api/cache", server.trim_end_matches('/'));
-    let mut request =
-        http::Request::get(&url).body(Bytes::new()).map_err(|error| error.to_string())?;
-    // Not a flag, for the same reason as the upstream key.
-    if let Ok(key) = std::env::var("VIDRA_CALLER_KEY") {
-        let mut key: http::HeaderValue =
-            key.trim().parse().map_err(|_| "VIDRA_CALLER_KEY does not hold a usable key")?;
-        key.set_sensitive(true);
-        request.headers_mut().insert("x-api-key", key);
-    }
-    let network = Network::new();
-    let answer = tokio::time::timeout(Duration::from_secs(10), network.exchange(request)).await;
-    let answer = match answer {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(failure)) => return Err(format!("{url}: {failure}")),
-        Err(_) => return Err(format!("{url}: no answer in time")),
-    };
-    if answer.status == http::StatusCode::UNAUTHORIZED {
-        return Err(format!("{url} asks for a key, or another one: set VIDRA_CALLER_KEY"));
-    }
-    if !answer.status.is_success() {
-        return Err(format!("{url} answered {}", answer.status));
-    }
-    Ok(String::from_utf8_lossy(&answer.body).into_owned())
-}
-
-/// To standard output; nobody may be reading, which is nobody's fault.
-fn say(text: &str) -> Result<(), String> {
-    let _ = writeln!(std::io::stdout(), "{text}");
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

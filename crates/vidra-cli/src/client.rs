@@ -13,7 +13,7 @@ use vidra::{
 };
 use vidra_sim::Simulator;
 
-use crate::cache::CacheArgs;
+use crate::cache::{CacheArgs, Place};
 use crate::values::{at_least_one, http_url, millis, seconds};
 
 /// Where demo mode's simulator would be; no connection is ever made.
@@ -162,14 +162,15 @@ impl std::str::FromStr for EgressPace {
     }
 }
 
-/// The client that was asked for.
-pub(crate) fn client(args: &ClientArgs) -> Result<Vidra, String> {
-    if args.demo { demo_client(args) } else { real_client(args) }
+/// The client that was asked for, with its answers at the `usual` place unless another was.
+pub(crate) fn client(args: &ClientArgs, usual: &Place) -> Result<Vidra, String> {
+    let settings = args.cache.behind(settings(args)?, usual)?;
+    if args.demo { Ok(demo_client(args, settings)) } else { real_client(args, settings) }
 }
 
 /// A client of the real platform, or of whatever `--data-api-url` names.
-fn real_client(args: &ClientArgs) -> Result<Vidra, String> {
-    let mut builder = settings(args)?
+fn real_client(args: &ClientArgs, settings: vidra::Builder) -> Result<Vidra, String> {
+    let mut builder = settings
         .key(api_key(args)?)
         .data_api_url(&args.data_api_url)
         .web_url(&args.web_url)
@@ -185,18 +186,18 @@ fn real_client(args: &ClientArgs) -> Result<Vidra, String> {
 }
 
 /// A client of the built-in simulator.
-fn demo_client(args: &ClientArgs) -> Result<Vidra, String> {
+fn demo_client(args: &ClientArgs, settings: vidra::Builder) -> Vidra {
     // The day's limits are our ledger's to hold: the simulator's day never ends.
     let simulator = Simulator::builder().key(DEMO_KEY).limits(u64::MAX, u64::MAX).build();
-    let builder = settings(args)?
+    let builder = settings
         .key(ApiKey::new(DEMO_KEY))
         .data_api_url(&format!("{DEMO_URL}/youtube/v3"))
         .web_url(DEMO_URL)
         .transport(InProcess(simulator));
-    Ok(match state_dir(args) {
+    match state_dir(args) {
         Some(folder) => builder.state_dir(folder).build(),
         None => builder.build(),
-    })
+    }
 }
 
 fn settings(args: &ClientArgs) -> Result<vidra::Builder, String> {
@@ -220,7 +221,6 @@ fn settings(args: &ClientArgs) -> Result<vidra::Builder, String> {
     if let Some(pause) = args.breaker_pause {
         builder = builder.breaker_pause(pause);
     }
-    let builder = args.cache.behind(builder)?;
     match &args.clients_file {
         Some(file) => Ok(builder.clients(clients(file)?)),
         None => Ok(builder),
@@ -278,15 +278,16 @@ fn read_key(file: &Path) -> Result<String, String> {
 /// Where counts are kept. Those of the demo only where a folder was asked for: it must not touch what
 /// belongs to the real key.
 pub(crate) fn state_dir(args: &ClientArgs) -> Option<PathBuf> {
-    let usual = || if args.demo { None } else { user_state_dir() };
+    let usual = || user_folder("XDG_STATE_HOME", ".local/state").filter(|_| !args.demo);
     args.state_dir.clone().or_else(usual)
 }
 
-/// `$XDG_STATE_HOME/vidra`, else `~/.local/state/vidra`.
-fn user_state_dir() -> Option<PathBuf> {
+/// The user's folder of a kind, by its variable (`$XDG_STATE_HOME/vidra`), or else where it is as a rule
+/// (`~/.local/state/vidra`).
+pub(crate) fn user_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("XDG_STATE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+    absolute(variable)
+        .or_else(|| absolute("HOME").map(|home| home.join(usual)))
         .map(|folder| folder.join("vidra"))
 }
 

@@ -15,10 +15,9 @@ use crate::args::LogFormat;
 pub(crate) type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// Starts logging, and watching where there is a watcher. What is logged is set by `RUST_LOG`, by
-/// default everything from `info` on.
-pub(crate) fn install(format: LogFormat, watcher: Option<Watcher>) {
-    let mut filter =
-        EnvFilter::builder().with_default_directive(LevelFilter::INFO.into()).from_env_lossy();
+/// default everything from `usual` on.
+pub(crate) fn install(format: LogFormat, usual: LevelFilter, watcher: Option<Watcher>) {
+    let mut filter = EnvFilter::builder().with_default_directive(usual.into()).from_env_lossy();
     if std::env::var_os(EnvFilter::DEFAULT_ENV).is_none_or(|set| set.is_empty()) {
         // It tells the names of sessions and all that clients say of themselves.
         filter = filter.add_directive("rmcp=warn".parse().expect("a directive"));

@@ -4,12 +4,17 @@ mod args;
 mod cache;
 mod callers;
 mod client;
+mod commands;
+mod failure;
 mod files;
 mod health;
 mod keys;
 mod log;
+mod manual;
 mod mcp;
+mod output;
 mod serve;
+mod service;
 mod signals;
 #[cfg(feature = "otel")]
 mod traces;
@@ -19,6 +24,8 @@ use std::process::ExitCode;
 
 use args::{Args, Command};
 use clap::Parser;
+use failure::{Exit, Failure};
+use tracing::level_filters::LevelFilter;
 
 /// Answers are built of many small strings, which it is faster at than the system's allocator.
 #[global_allocator]
@@ -33,35 +40,29 @@ fn main() -> ExitCode {
         && !error.not_found()
     {
         eprintln!("vidra: .env cannot be read: {}", log::without_values(&error));
-        return ExitCode::from(2);
+        return Exit::Usage.into();
     }
     match run(args) {
-        Ok(code) => code,
-        Err(message) => {
-            eprintln!("vidra: {message}");
-            ExitCode::from(2)
-        }
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.tell().map_or(ExitCode::SUCCESS, ExitCode::from),
     }
 }
 
 #[cfg(not(feature = "otel"))]
-fn run(args: Args) -> Result<ExitCode, String> {
-    log::install(args.log_format, None);
+fn run(args: Args) -> Result<(), Failure> {
+    log::install(args.log_format, usual_log(&args.command), None);
     work(args.command)
 }
 
 /// The same, traced where a collector is named.
 #[cfg(feature = "otel")]
-fn run(args: Args) -> Result<ExitCode, String> {
+fn run(args: Args) -> Result<(), Failure> {
     let traces = match &args.command {
         Command::Serve(options) => traces::Traces::to(options.otlp_endpoint.as_deref())?,
-        Command::Mcp(_)
-        | Command::Tools(_)
-        | Command::Cache(_)
-        | Command::Health(_)
-        | Command::Keys(_) => None,
+        _ => None,
     };
-    log::install(args.log_format, traces.as_ref().map(traces::Traces::watcher));
+    let watcher = traces.as_ref().map(traces::Traces::watcher);
+    log::install(args.log_format, usual_log(&args.command), watcher);
     let done = work(args.command);
     if let Some(traces) = traces {
         traces.end();
@@ -69,20 +70,27 @@ fn run(args: Args) -> Result<ExitCode, String> {
     done
 }
 
-fn work(command: Command) -> Result<ExitCode, String> {
+/// A service tells what it does; a command tells by itself what went wrong.
+fn usual_log(command: &Command) -> LevelFilter {
     match command {
-        Command::Serve(options) => serve::run(&options)?,
-        Command::Mcp(options) => mcp::run(&options)?,
-        Command::Tools(options) => mcp::print_tools(&options)?,
-        Command::Cache(options) => cache::run(&options)?,
-        Command::Keys(options) => keys::run(&options)?,
-        // Health checks know two ends: 1 is "not healthy", and any other is kept for later use.
-        Command::Health(options) => {
-            if let Err(why) = health::check(&options) {
-                eprintln!("vidra: not ready: {why}");
-                return Ok(ExitCode::FAILURE);
-            }
-        }
+        Command::Data(_) => LevelFilter::ERROR,
+        _ => LevelFilter::INFO,
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+fn work(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Data(command) => commands::run(&command),
+        Command::Serve(options) => Ok(serve::run(&options)?),
+        Command::Mcp(options) => Ok(mcp::run(&options)?),
+        Command::Tools(options) => mcp::print_tools(&options),
+        Command::Cache(options) => cache::run(&options),
+        Command::Keys(options) => Ok(keys::run(&options)?),
+        Command::Sim(options) => manual::simulate(&options),
+        Command::Completions(options) => manual::print_completions(&options),
+        Command::Man(options) => manual::print_pages(&options),
+        // Health checks know two ends: 1 is "not healthy", and any other is kept for later use.
+        Command::Health(options) => health::check(&options)
+            .map_err(|why| Failure::Because(Exit::Missing, format!("not ready: {why}"))),
+    }
 }

@@ -7,7 +7,9 @@ use clap::{Args, ValueEnum};
 use tokio::time::timeout;
 use vidra_mcp::Format;
 
+use crate::cache::Place;
 use crate::client::{ClientArgs, client};
+use crate::failure::Failure;
 use crate::signals::Signals;
 
 /// How long the end waits for answers to be kept.
@@ -22,7 +24,7 @@ pub(crate) struct McpArgs {
 
 /// Speaks the protocol until the agent ends it. Nothing else is written to standard output.
 pub(crate) fn run(args: &McpArgs) -> Result<(), String> {
-    let vidra = client(&args.client)?;
+    let vidra = client(&args.client, &Place::Memory)?;
     if !vidra.has_key() {
         tracing::warn!(
             "no upstream key: only transcripts and caption tracks work; set YOUTUBE_API_KEY or --api-key-file"
@@ -68,7 +70,7 @@ enum ListFormat {
 }
 
 /// Prints the tools as JSON.
-pub(crate) fn print_tools(args: &ToolsArgs) -> Result<(), String> {
+pub(crate) fn print_tools(args: &ToolsArgs) -> Result<(), Failure> {
     let format = match args.format {
         ListFormat::OpenAi => Format::OpenAi,
         ListFormat::Anthropic => Format::Anthropic,
@@ -76,11 +78,5 @@ pub(crate) fn print_tools(args: &ToolsArgs) -> Result<(), String> {
         ListFormat::JsonSchema => Format::JsonSchema,
     };
     let text = format!("{:#}\n", format.list());
-    match io::stdout().write_all(text.as_bytes()) {
-        // Who reads no further has seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(format!("cannot write: {error}"))
-        }
-        _ => Ok(()),
-    }
+    Ok(io::stdout().write_all(text.as_bytes())?)
 }

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use vidra_server::{App, Config, Limits, Serving, Tls};
 use vidra_sim::Kind;
 
+use crate::cache::Place;
 use crate::callers::{CallerArgs, Callers};
 use crate::client::{ClientArgs, client, state_dir};
 use crate::files;
@@ -99,7 +100,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let state_dir = state_dir(&args.client);
     let callers = Callers::open(&args.callers, args.listen, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
-    let vidra = client(&args.client)?;
+    let vidra = client(&args.client, &Place::Memory)?;
     let runtime =
         tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {

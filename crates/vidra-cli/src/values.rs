@@ -21,6 +21,24 @@ pub(crate) fn drain_delay(text: &str) -> Result<Duration, String> {
     if time <= Duration::from_secs(15) { Ok(time) } else { Err("at most 15 seconds".to_owned()) }
 }
 
+/// A length or moment of a video, in seconds: `90`, `1:30`, `1:02:03`, `90s`, `2m`.
+pub(crate) fn length(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a length such as 90, 1:30, 1:02:03 or 5m".to_owned();
+    if !text.contains(':') {
+        return time(text, "s").map(|time| time.as_secs()).map_err(|_| wrong());
+    }
+    let is_number = |part: &str| part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = text.split(':').map(|part| part.parse::<u64>().ok().filter(|_| is_number(part)));
+    let parts: Option<Vec<u64>> = parts.collect();
+    match parts.as_deref() {
+        Some([minutes, seconds @ ..=59]) => Ok(minutes * 60 + seconds),
+        Some([hours, minutes @ ..=59, seconds @ ..=59]) => {
+            Ok(hours * 3600 + minutes * 60 + seconds)
+        }
+        _ => Err(wrong()),
+    }
+}
+
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| "expected a whole number from 1 on".to_owned())
@@ -63,6 +81,18 @@ pub(crate) fn http_url(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_are_clocks_or_times() {
+        let table =
+            [("90", 90), ("1:30", 90), ("01:02:03", 3723), ("90s", 90), ("5m", 300), ("0", 0)];
+        for (text, seconds) in table {
+            assert_eq!(length(text), Ok(seconds), "{text}");
+        }
+        for text in ["", ":", "1:", "1:60", "1:2:3:4", "-1:30", "1.5", "1:+5", "99999:00"] {
+            assert!(length(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn times_have_units() {

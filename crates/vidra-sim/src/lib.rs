@@ -5,7 +5,7 @@
 //! `simulator` is the way of a request, `route` the URL table, `data_api` what each method answers,
 //! `web` what the platform shows without a key, `proxy` a way to it,
 //! `world` what there is to answer about, `quirk` the documented oddities, `fault` what can be made
-//! to go wrong, `listen` the same on a socket.
+//! to go wrong, `listen` the same on a socket, `program` the same as a command.
 
 mod control;
 mod data_api;
@@ -13,6 +13,7 @@ mod fault;
 mod hash;
 mod ident;
 mod listen;
+pub mod program;
 pub mod proxy;
 mod query;
 mod quirk;

@@ -4,7 +4,7 @@ mod parse;
 
 use std::cmp::Reverse;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::playlist::{Playlist, PlaylistInfo, PlaylistVideo};
 
@@ -119,7 +119,7 @@ pub struct Places {
 }
 
 /// A playlist with the videos that were selected, and totals of those.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Selected {

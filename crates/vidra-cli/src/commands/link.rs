@@ -1,0 +1,53 @@
+//! `vidra link`.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::ItemsArgs;
+use crate::failure::{Exit, Failure};
+use crate::output::read;
+use crate::output::text::{clean, one_line};
+use crate::service::Question;
+
+/// What a link names.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Named {
+    is_valid: bool,
+    r#type: String,
+    video_id: Option<String>,
+    playlist_id: Option<String>,
+    channel_id: Option<String>,
+    handle: Option<String>,
+    error: Option<String>,
+}
+
+pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
+    let mut desk = args.common.open()?;
+    if !args.ids.is_one() {
+        desk.output.begin_several()?;
+    }
+    let mut all_valid = true;
+    for link in args.ids.all()? {
+        let question = Question::about("url").of("parse").posting(json!({"url": link}));
+        let body = desk.service.ask(&question).await?;
+        all_valid &= read::<Named>(&body)?.is_valid;
+        desk.output.answer(&link, &body, |named: &Named, _| text(&link, named))?;
+    }
+    desk.end().await?;
+    if all_valid { Ok(()) } else { Err(Failure::Told(Exit::Missing)) }
+}
+
+fn text(link: &str, named: &Named) -> String {
+    let fields = [
+        ("link", Some(link)),
+        ("type", Some(named.r#type.as_str())),
+        ("video", named.video_id.as_deref()),
+        ("playlist", named.playlist_id.as_deref()),
+        ("channel", named.channel_id.as_deref()),
+        ("handle", named.handle.as_deref()),
+        ("error", named.error.as_deref()),
+    ];
+    let lines = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    lines.map(|(name, value)| format!("{name:<9}{}\n", one_line(&clean(value)))).collect()
+}

@@ -1,0 +1,241 @@
+//! `vidra transcript` and `vidra tracks`.
+
+use std::fmt::Write as _;
+
+use clap::ValueEnum;
+use vidra::format::clock;
+use vidra::{CaptionTrack, Transcript, TranscriptLine, VideoId, to_srt, to_text, to_vtt};
+
+use super::{Common, Ids, ItemsArgs, Tally};
+use crate::failure::Failure;
+use crate::output::{Form, cards, read};
+use crate::service::Question;
+use crate::values::{at_least_one, length};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TranscriptArgs {
+    #[command(flatten)]
+    ids: Ids,
+
+    /// The languages that will do, most wanted first, separated by commas [default: what is spoken]
+    #[arg(long, value_name = "CODES")]
+    lang: Option<String>,
+
+    /// Have YouTube translate it to this language
+    #[arg(long, value_name = "CODE")]
+    translate: Option<String>,
+
+    /// What is written
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+
+    /// Begin each line of text with the moment, as a link to it
+    #[arg(long)]
+    timestamps: bool,
+
+    /// Stop before the text is longer than this, and say where to go on
+    #[arg(long, value_name = "COUNT", value_parser = at_least_one)]
+    max_chars: Option<usize>,
+
+    /// Begin at this moment: 90, 1:30 or 90s
+    #[arg(long, value_name = "MOMENT", value_parser = length)]
+    start: Option<u64>,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What a transcript is written as.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(super) enum Format {
+    /// Plain text, a caption a line.
+    #[default]
+    Txt,
+    /// SubRip subtitles.
+    Srt,
+    /// WebVTT subtitles.
+    Vtt,
+    /// The lines with their times.
+    Json,
+}
+
+impl Format {
+    /// The end of a file's name.
+    pub(super) fn extension(self) -> &'static str {
+        match self {
+            Self::Txt => "txt",
+            Self::Srt => "srt",
+            Self::Vtt => "vtt",
+            Self::Json => "json",
+        }
+    }
+
+    pub(super) fn written(self, lines: &[TranscriptLine]) -> String {
+        match self {
+            Self::Txt => to_text(lines),
+            Self::Srt => to_srt(lines),
+            Self::Vtt => to_vtt(lines),
+            Self::Json => serde_json::to_string(lines).unwrap_or_default() + "\n",
+        }
+    }
+}
+
+pub(super) async fn tracks(args: &ItemsArgs) -> Result<(), Failure> {
+    let mut desk = args.common.open()?;
+    let question = |id: &str| Question::about("transcript").of(id).of("tracks");
+    let shown = |tracks: &Vec<CaptionTrack>, width| cards::tracks(tracks, width);
+    desk.show_each(&args.ids, question, shown).await
+}
+
+pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
+    let form = args.common.output.form();
+    args.check(form)?;
+    let mut desk = args.common.open()?;
+    let is_one = args.ids.is_one();
+    if !is_one {
+        desk.output.begin_several()?;
+    }
+    let mut tally = Tally::default();
+    for id in args.ids.all()? {
+        let Some(body) = tally.note(desk.service.ask(&args.question(&id)).await)? else { continue };
+        let lines = args.part(&id, read(&body)?);
+        if form != Form::People {
+            let body = serde_json::to_vec(&lines).map_err(|error| error.to_string())?;
+            desk.output.answer(&id, &body, |_: &Transcript, _| String::new())?;
+            continue;
+        }
+        if !is_one && args.format == Format::Txt {
+            desk.output.foreign(&format!("# {id}\n"))?;
+        }
+        desk.output.foreign(&args.written(&id, &lines))?;
+    }
+    desk.end().await?;
+    tally.end()
+}
+
+impl TranscriptArgs {
+    /// What cannot go together.
+    fn check(&self, form: Form) -> Result<(), Failure> {
+        if self.timestamps && (form != Form::People || self.format != Format::Txt) {
+            return Err(Failure::usage("--timestamps is for text: leave out --format and --json"));
+        }
+        if form != Form::People && self.format != Format::Txt {
+            return Err(Failure::usage("--format and --json or --ndjson do not go together"));
+        }
+        if form == Form::People && self.format != Format::Txt && !self.ids.is_one() {
+            let message = "several transcripts are one file only as text, --json or --ndjson; vidra transcripts writes a file for each video of a playlist";
+            return Err(Failure::usage(message));
+        }
+        Ok(())
+    }
+
+    fn question(&self, id: &str) -> Question {
+        Question::about("transcript")
+            .of(id)
+            .with("format", Some("json"))
+            .with("lang", self.lang.as_ref())
+            .with("translate", self.translate.as_ref())
+    }
+
+    /// The lines from `--start` on, as many as `--max-chars` allows. Where that is not all, says how to
+    /// get the rest.
+    fn part(&self, id: &str, mut lines: Transcript) -> Transcript {
+        let start = self.start.unwrap_or(0) * 1_000;
+        lines.retain(|line| line.offset.as_millis() >= start);
+        let Some(most) = self.max_chars else { return lines };
+        let mut chars = 0;
+        let fits = lines.iter().take_while(|line| {
+            chars += self.line(id, line).chars().count();
+            chars <= most
+        });
+        let count = fits.count();
+        if let Some(next) = lines.get(count) {
+            let (all, moment) = (lines.len(), clock(next.offset.as_millis() / 1_000));
+            let hint = match count {
+                0 => format!("not one line fits into {most} characters: raise --max-chars"),
+                _ => format!("{count} of {all} lines; go on with --start {moment}"),
+            };
+            eprintln!("vidra: {hint}");
+        }
+        lines.truncate(count);
+        lines
+    }
+
+    fn written(&self, id: &str, lines: &[TranscriptLine]) -> String {
+        match self.format {
+            Format::Txt => lines.iter().map(|line| self.line(id, line)).collect(),
+            format => format.written(lines),
+        }
+    }
+
+    /// A line of text.
+    fn line(&self, id: &str, line: &TranscriptLine) -> String {
+        let mut text = String::new();
+        if self.timestamps {
+            let seconds = line.offset.as_millis() / 1_000;
+            let video = VideoId::parse(id).map(|id| id.to_string()).unwrap_or_default();
+            let _ = write!(text, "[{}](https://youtu.be/{video}?t={seconds}) ", clock(seconds));
+        }
+        text + &to_text(std::slice::from_ref(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use vidra::Seconds;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        transcript: TranscriptArgs,
+    }
+
+    fn args(flags: &[&str]) -> TranscriptArgs {
+        Line::try_parse_from([&["transcript", "dQw4w9WgXcQ"], flags].concat()).unwrap().transcript
+    }
+
+    fn lines() -> Transcript {
+        let line = |text: &str, offset| TranscriptLine {
+            text: text.to_owned(),
+            offset: Seconds::from_millis(offset),
+            duration: Seconds::from_millis(1_000),
+            lang: "en".into(),
+        };
+        vec![line("so nice", 900), line("to be\nhere", 61_500), line("thank you", 3_723_000)]
+    }
+
+    #[test]
+    fn moments_are_links() {
+        let args = args(&["--timestamps"]);
+        let text = args.written("https://youtu.be/dQw4w9WgXcQ", &lines());
+        let expected = "[0:00](https://youtu.be/dQw4w9WgXcQ?t=0) so nice\n\
+             [1:01](https://youtu.be/dQw4w9WgXcQ?t=61) to be here\n\
+             [1:02:03](https://youtu.be/dQw4w9WgXcQ?t=3723) thank you\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_part_ends_before_it_is_too_long_and_the_rest_begins_there() {
+        let part = |flags: &[&str]| {
+            let args = args(flags);
+            args.written("dQw4w9WgXcQ", &args.part("dQw4w9WgXcQ", lines()))
+        };
+        assert_eq!(part(&["--max-chars=19"]), "so nice\nto be here\n");
+        assert_eq!(part(&["--max-chars=18"]), "so nice\n");
+        assert_eq!(part(&["--start=1:01", "--max-chars=100"]), "to be here\nthank you\n");
+        assert_eq!(part(&["--start=2h"]), "");
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        assert!(args(&["--timestamps"]).check(Form::People).is_ok());
+        assert!(args(&["--timestamps"]).check(Form::Json).is_err());
+        assert!(args(&["--timestamps", "--format=srt"]).check(Form::People).is_err());
+        assert!(args(&["--format=srt"]).check(Form::Ndjson).is_err());
+        assert!(args(&["--format=srt", "aaaaaaaaaaa"]).check(Form::People).is_err());
+        assert!(args(&["aaaaaaaaaaa"]).check(Form::People).is_ok());
+    }
+}

@@ -1,0 +1,62 @@
+//! `vidra completions`, `vidra man` and `vidra sim`: what comes with the command.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::args::Args;
+use crate::failure::{Exit, Failure};
+
+/// Options of `vidra completions`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Options of `vidra man`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ManArgs {
+    /// Write a page for each command into this folder, rather than the first to standard output
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Options of `vidra sim`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SimArgs {
+    #[command(flatten)]
+    options: vidra_sim::program::Options,
+}
+
+/// Prints the script that a shell reads.
+pub(crate) fn print_completions(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut script = vec![];
+    clap_complete::generate(args.shell, &mut Args::command(), "vidra", &mut script);
+    Ok(io::stdout().write_all(&script)?)
+}
+
+/// Prints the manual, or writes all its pages.
+pub(crate) fn print_pages(args: &ManArgs) -> Result<(), Failure> {
+    let Some(out) = &args.out else {
+        let mut page = vec![];
+        clap_mangen::Man::new(Args::command()).render(&mut page)?;
+        return Ok(io::stdout().write_all(&page)?);
+    };
+    let written =
+        fs::create_dir_all(out).and_then(|()| clap_mangen::generate_to(Args::command(), out));
+    written.map_err(|error| {
+        Failure::Because(Exit::Missing, format!("cannot write to {}: {error}", out.display()))
+    })
+}
+
+/// Plays the platform until it is told to stop.
+pub(crate) fn simulate(args: &SimArgs) -> Result<(), Failure> {
+    let runtime =
+        tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
+    let played = runtime.block_on(vidra_sim::program::run(&args.options));
+    Ok(played.map_err(|error| format!("cannot listen on {}: {error}", args.options.listen))?)
+}
