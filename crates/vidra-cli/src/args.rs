@@ -1,8 +1,9 @@
 //! Every flag, each with an environment variable of the same name.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cache::CacheCommand;
+use crate::client::SETTINGS;
 use crate::commands::Data;
 use crate::health::HealthArgs;
 use crate::keys::KeysCommand;
@@ -30,6 +31,27 @@ pub(crate) struct Args {
     /// sets what is logged
     #[arg(long, env = "VIDRA_LOG_FORMAT", value_enum, default_value_t, global = true)]
     pub(crate) log_format: LogFormat,
+}
+
+impl Args {
+    /// The command line as it is read and told.
+    pub(crate) fn whole() -> clap::Command {
+        // Whoever asks for a video seldom sets how YouTube is asked: that is for --help and the manual.
+        let short = |arg: clap::Arg| match arg.get_help_heading() {
+            Some(SETTINGS) => arg.hide_short_help(true),
+            _ => arg,
+        };
+        Self::command().mut_subcommands(|command| match Data::has_subcommand(command.get_name()) {
+            true => command.mut_args(short),
+            false => command,
+        })
+    }
+
+    /// What was given; says what is wrong with it, and ends.
+    pub(crate) fn read() -> Self {
+        let given = Self::whole().get_matches();
+        Self::from_arg_matches(&given).unwrap_or_else(|error| error.exit())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -74,8 +96,8 @@ mod tests {
 
     #[test]
     fn every_flag_has_its_environment_variable() {
-        use clap::CommandFactory;
-        let args = Args::command();
+        let args = Args::whole();
+        args.clone().debug_assert();
         let flags =
             ["serve", "mcp"].map(|name| args.find_subcommand(name).unwrap().get_arguments());
         for flag in flags.into_iter().flatten().filter(|flag| flag.get_id() != "help") {

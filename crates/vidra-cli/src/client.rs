@@ -30,13 +30,17 @@ pub(crate) enum QuotaModel {
     Legacy,
 }
 
+/// What they are told under.
+pub(crate) const SETTINGS: &str = "YouTube, quota and cache";
+
 /// How the platform is asked and what is kept: the same for every command that asks it. The key is not
 /// among them: it comes from the environment variable YOUTUBE_API_KEY or from a file, because arguments
 /// can be read by everybody on a machine.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = SETTINGS)]
 pub(crate) struct ClientArgs {
     /// Run against the built-in simulator: no key, no internet
-    #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new(), help_heading = None)]
     pub(crate) demo: bool,
 
     /// A file that holds the upstream key, used when YOUTUBE_API_KEY is not set

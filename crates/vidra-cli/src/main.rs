@@ -23,7 +23,6 @@ mod values;
 use std::process::ExitCode;
 
 use args::{Args, Command};
-use clap::Parser;
 use failure::{Exit, Failure};
 use tracing::level_filters::LevelFilter;
 
@@ -35,7 +34,7 @@ fn main() -> ExitCode {
     // Before the arguments are read, because they fall back to the environment; and before any
     // thread is started, because changing the environment is not safe afterwards.
     let env_file = dotenvy::from_path(".env");
-    let args = Args::parse();
+    let args = Args::read();
     if let Err(error) = env_file
         && !error.not_found()
     {

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::args::Args;
@@ -35,7 +34,7 @@ pub(crate) struct SimArgs {
 /// Prints the script that a shell reads.
 pub(crate) fn print_completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = vec![];
-    clap_complete::generate(args.shell, &mut Args::command(), "vidra", &mut script);
+    clap_complete::generate(args.shell, &mut Args::whole(), "vidra", &mut script);
     Ok(io::stdout().write_all(&script)?)
 }
 
@@ -43,11 +42,11 @@ pub(crate) fn print_completions(args: &CompletionsArgs) -> Result<(), Failure> {
 pub(crate) fn print_pages(args: &ManArgs) -> Result<(), Failure> {
     let Some(out) = &args.out else {
         let mut page = vec![];
-        clap_mangen::Man::new(Args::command()).render(&mut page)?;
+        clap_mangen::Man::new(Args::whole()).render(&mut page)?;
         return Ok(io::stdout().write_all(&page)?);
     };
     let written =
-        fs::create_dir_all(out).and_then(|()| clap_mangen::generate_to(Args::command(), out));
+        fs::create_dir_all(out).and_then(|()| clap_mangen::generate_to(Args::whole(), out));
     written.map_err(|error| {
         Failure::Because(Exit::Missing, format!("cannot write to {}: {error}", out.display()))
     })

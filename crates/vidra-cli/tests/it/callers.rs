@@ -138,14 +138,14 @@ fn the_cache_of_a_service_with_keys_is_shown_to_who_has_one() {
     let service = Service::start(&mut demo(folder));
     let stats = |key: Option<&str>| {
         let mut command = vidra(folder);
-        command.envs(key.map(|key| ("VIDRA_CALLER_KEY", key)));
+        command.envs(key.map(|key| ("VIDRA_TOKEN", key)));
         run(command.args(["cache", "stats", "--server", &format!("http://{}", service.address)]))
     };
     let (code, output, _) = stats(Some(&alice));
     assert!(code == Some(0) && output.contains("hitRatio"), "{output}");
     for key in [None, Some("vk_wrong")] {
         let (code, _, error) = stats(key);
-        assert!(code == Some(2) && error.contains("set VIDRA_CALLER_KEY"), "{error}");
+        assert!(code == Some(2) && error.contains("--token or VIDRA_TOKEN"), "{error}");
         assert!(!error.contains("vk_"), "{error}");
     }
 }

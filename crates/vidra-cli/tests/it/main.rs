@@ -1,6 +1,7 @@
 //! The `vidra` command as people run it: a process with flags, an environment and a log.
 
 mod callers;
+mod commands;
 mod health;
 mod inside;
 mod mcp;
@@ -9,3 +10,4 @@ mod security;
 mod serve;
 #[cfg(feature = "otel")]
 mod traces;
+mod transcripts;

@@ -1,11 +1,12 @@
 //! A folder of transcripts: a file for each video and format, and a manifest that says what is there and
 //! what is not. The files are the truth; the manifest is written anew at the beginning and at the end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 use vidra::{PlaylistId, VideoId, VideoTranscript};
@@ -65,8 +66,8 @@ pub(super) struct Saved {
     pub(super) title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     lang: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    files: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    files: BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
 }
@@ -110,44 +111,36 @@ impl Folder {
 
     /// Brings the manifest in line with what is there, and takes away what was left half written.
     fn look(&mut self) -> Result<(), Failure> {
-        let mut there: HashMap<String, BTreeMap<&str, String>> = HashMap::new();
+        let mut there: HashMap<String, BTreeSet<String>> = HashMap::new();
         let entries = fs::read_dir(&self.path).map_err(|error| self.trouble("read", &error))?;
         for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
             if name.ends_with(PART) && name.starts_with('.') {
                 let _ = fs::remove_file(self.path.join(name));
-            } else if let Some((id, format)) = self.parsed(&name) {
-                there.entry(id.to_owned()).or_default().insert(format, name);
+            } else if let Some(id) = video_of(&name) {
+                there.entry(id.to_owned()).or_default().insert(name);
             }
         }
         for saved in &mut self.manifest.videos {
-            let files = there.remove(&saved.video_id).unwrap_or_default();
-            saved.files = files.into_values().collect();
+            saved.files = there.remove(&saved.video_id).unwrap_or_default();
         }
         // What a run that was killed has written.
         for (video_id, files) in there {
-            let files: Vec<String> = files.into_values().collect();
-            let title = files[0].split(" [").next().unwrap_or_default().to_owned();
+            let title = files.first().and_then(|name| name.split(" [").next());
+            let title = title.unwrap_or_default().to_owned();
             let saved = Saved { position: 0, video_id, title, lang: None, files, error: None };
             self.manifest.videos.push(saved);
         }
         Ok(())
     }
 
-    /// The video and the format that a file's name tells.
-    fn parsed<'a>(&self, name: &'a str) -> Option<(&'a str, &'static str)> {
-        let (stem, ending) = name.rsplit_once('.')?;
-        let format =
-            self.formats.iter().map(|format| format.extension()).find(|it| *it == ending)?;
-        let (_, rest) = stem.rsplit_once('[')?;
-        let (id, _) = rest.split_once(']')?;
-        VideoId::parse(id).is_ok_and(|parsed| parsed.as_str() == id).then_some((id, format))
-    }
-
     /// Videos that are not asked for: all their files are there, or there will be none.
     pub(super) fn known(&self, retry_failed: bool) -> HashSet<String> {
         let is_known = |saved: &&Saved| match &saved.error {
             Some(error) => !retry_failed && is_for_good(error),
-            None => saved.files.len() == self.formats.len(),
+            None => self.formats.iter().all(|format| {
+                let ending = format!(".{}", format.extension());
+                saved.files.iter().any(|name| name.ends_with(&ending))
+            }),
         };
         self.manifest.videos.iter().filter(is_known).map(|saved| saved.video_id.clone()).collect()
     }
@@ -157,21 +150,24 @@ impl Folder {
         let VideoTranscript { video_id, title, position, lines, error, .. } = result;
         let lang =
             lines.as_deref().and_then(|lines| lines.first()).map(|line| line.lang.to_string());
-        let mut files = vec![];
+        let mut files = BTreeSet::new();
         if let Some(lines) = &lines {
             let stem = file_stem(&title, &video_id, lang.as_deref());
             for format in &self.formats {
                 let name = format!("{stem}.{}", format.extension());
                 self.write(&name, format.written(lines).as_bytes())?;
-                files.push(name);
+                files.insert(name);
             }
         }
         let is_same = |saved: &Saved| match video_id.as_str() {
             "" => saved.video_id.is_empty() && saved.position == position,
             id => saved.video_id == id,
         };
-        self.manifest.videos.retain(|saved| !is_same(saved));
-        self.manifest.videos.push(Saved { position, video_id, title, lang, files, error });
+        let videos = &mut self.manifest.videos;
+        let before = videos.iter().position(is_same).map(|index| videos.swap_remove(index));
+        // In formats that were not asked for this time.
+        files.extend(before.into_iter().flat_map(|saved| saved.files));
+        videos.push(Saved { position, video_id, title, lang, files, error });
         Ok(())
     }
 
@@ -226,6 +222,16 @@ impl Folder {
 fn is_for_good(error: &str) -> bool {
     let word = error.rsplit_once('(').and_then(|(_, word)| word.strip_suffix(')'));
     word.is_some_and(|word| FOR_GOOD.contains(&word))
+}
+
+/// The video that a file's name tells.
+fn video_of(name: &str) -> Option<&str> {
+    let (stem, ending) = name.rsplit_once('.')?;
+    let is_ours = |format: &Format| format.extension() == ending;
+    let (_, rest) = stem.rsplit_once('[')?;
+    let (id, _) = rest.split_once(']')?;
+    let is_id = VideoId::parse(id).is_ok_and(|parsed| parsed.as_str() == id);
+    (is_id && Format::value_variants().iter().any(is_ours)).then_some(id)
 }
 
 /// `Title [id].lang`: readable, and safe on every file system.

@@ -1,0 +1,242 @@
+//! The commands that show data: over the demo world, over a platform, and over a running service.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::process::{Service, vidra};
+use crate::serve::{CANARY, Platform, platform};
+
+/// A run of `vidra` to its end.
+fn run(command: &mut Command, args: &[&str]) -> Output {
+    command.args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The exit code, standard output and standard error of a run in the demo world.
+fn demo(args: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(vidra(folder.path()).env("VIDRA_DEMO", "1"), args);
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "the demo leaves nothing behind"
+    );
+    told(&output)
+}
+
+fn told(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// `vidra` that asks the platform.
+fn direct(platform: &Platform, folder: &Path) -> Command {
+    let mut command = vidra(folder);
+    command
+        .env("YOUTUBE_API_KEY", CANARY)
+        .env("VIDRA_DATA_API_URL", platform.listening.data_api_url())
+        .env("VIDRA_WEB_URL", platform.listening.web_url());
+    command
+}
+
+#[test]
+fn the_platform_a_service_and_the_demo_are_shown_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let platform = platform();
+    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    let url = format!("http://{}", service.address);
+    let table: &[&[&str]] = &[
+        &["video", "https://youtu.be/fda4eREcaTQ", "quirkNoLike"],
+        &["videos", "fda4eREcaTQ", "zzzzzzzzzzz"],
+        &["channel", "@fermata"],
+        &["uploads", "@fermata", "--limit=3"],
+        &["playlist", "PLquirkMixed"],
+        &["playlist", "PLquirkMixed", "--info"],
+        &["playlist", "PLquirkMixed", "--ids"],
+        &["query", "PLquirkMixed", "--sort=views", "--min-duration=2:00", "--to=3"],
+        &["comments", "quirkHtmlCm", "--limit=5", "--order=new"],
+        &["replies", "Ugwc2n4LcZtI2UljWK64AaABAg"],
+        &["tracks", "txManualAsr"],
+        &["transcript", "txManualAsr", "--lang=en"],
+        &["transcripts", "PLquirkMixed", "--from=1", "--to=4"],
+        &["regions", "--hl=de"],
+        &["languages"],
+        &["categories", "--region=DE"],
+        &["link", "https://youtu.be/fda4eREcaTQ?list=PLa", "nope"],
+        &["video", "zzzzzzzzzzz"],
+        &["transcript", "txNoCaption"],
+    ];
+    for args in table {
+        for form in [&[][..], &["--json"]] {
+            let args = [args, form].concat();
+            let demo = demo(&args);
+            let kept = tempfile::tempdir().unwrap();
+            let direct = told(&run(&mut direct(&platform, kept.path()), &args));
+            let there = told(&run(vidra(folder.path()).args(&args), &["--server", &url]));
+            assert_eq!(demo, direct, "{args:?}");
+            assert_eq!(demo, there, "{args:?}");
+            assert!(demo.0 <= 1 && (demo.0 == 1 || demo.2.is_empty()), "{args:?}: {demo:?}");
+        }
+    }
+}
+
+#[test]
+fn each_end_has_its_number_and_its_line() {
+    let table: &[(&[&str], i32, &str)] = &[
+        (&["video", "--demo", "fda4eREcaTQ"], 0, ""),
+        (&["video", "--demo", "zzzzzzzzzzz"], 1, "vidra: Video not found: zzzzzzzzzzz\n"),
+        (&["transcript", "--demo", "txNoCaption"], 1, "has no captions"),
+        (&["video", "--demo", "nope"], 2, "expected an 11-character video id"),
+        (&["video", "--demo", ""], 2, "an id or URL is empty"),
+        (&["video", "--demo"], 2, "required"),
+        (&["transcript", "--demo", "a", "b", "--format=srt"], 2, "vidra transcripts"),
+        (&["video", "fda4eREcaTQ"], 3, "set YOUTUBE_API_KEY"),
+        (&["transcript", "--demo", "plBotWall__"], 3, "--proxy"),
+        (
+            &["video", "--server=http://127.0.0.1:1", "fda4eREcaTQ"],
+            4,
+            "is a service running there?",
+        ),
+    ];
+    for (args, code, line) in table {
+        let folder = tempfile::tempdir().unwrap();
+        let (exit, output, error) = told(&run(&mut vidra(folder.path()), args));
+        assert_eq!(exit, *code, "{args:?}: {error}");
+        assert!(error.contains(line), "{args:?}: {error}");
+        assert_eq!(output.is_empty(), *code != 0, "{args:?}: {output}");
+        // Of arguments that cannot be read, clap tells more.
+        assert!(error.lines().count() <= 1 || error.contains("Usage"), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn a_platform_that_cannot_be_reached_is_a_matter_of_the_network() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["video", "transcript"] {
+        let mut command = vidra(folder.path());
+        command.envs([
+            ("YOUTUBE_API_KEY", CANARY),
+            ("VIDRA_DATA_API_URL", "http://127.0.0.1:1"),
+            ("VIDRA_WEB_URL", "http://127.0.0.1:1"),
+            ("VIDRA_RETRIES", "0"),
+        ]);
+        let (code, _, error) = told(&run(&mut command, &[name, "fda4eREcaTQ"]));
+        assert_eq!(code, 4, "{name}: {error}");
+        assert!(error.contains("could not be reached"), "{name}: {error}");
+    }
+}
+
+#[test]
+fn ids_come_from_standard_input_and_one_failure_is_not_that_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = vidra(folder.path())
+        .args(["video", "-", "--demo", "--ndjson"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let ids = "https://youtu.be/fda4eREcaTQ\n\nzzzzzzzzzzz\n quirkNoLike \n";
+    child.stdin.take().unwrap().write_all(ids.as_bytes()).unwrap();
+    let (code, output, error) = told(&child.wait_with_output().unwrap());
+    let ids: Vec<String> = output
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!((code, ids), (1, vec!["fda4eREcaTQ".to_owned(), "quirkNoLike".to_owned()]));
+    assert_eq!(error, "vidra: Video not found: zzzzzzzzzzz\n");
+}
+
+#[test]
+fn of_several_lists_each_element_says_where_it_is_from() {
+    let (code, output, _) =
+        demo(&["tracks", "txManualAsr", "txNoCaption", "txManyLang_", "--json"]);
+    let tracks: Vec<Value> = serde_json::from_str(&output).unwrap();
+    let from: Vec<&str> = tracks.iter().map(|track| track["from"].as_str().unwrap()).collect();
+    assert_eq!(
+        (code, &from[..2], *from.last().unwrap()),
+        (1, &["txManualAsr"; 2][..], "txManyLang_")
+    );
+    let (code, output, _) = demo(&["tracks", "txManualAsr", "--ndjson"]);
+    assert_eq!((code, output.lines().count()), (0, 2));
+    assert!(output.starts_with(r#"{"languageCode":"en","#), "{output}");
+}
+
+#[test]
+fn a_reader_who_reads_no_further_has_what_was_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = vidra(folder.path())
+        .args(["playlist", "PLsize5000", "--demo"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("Documented"), "{line}");
+    let (code, _, error) = told(&child.wait_with_output().unwrap());
+    assert_eq!((code, error.as_str()), (0, ""));
+}
+
+#[test]
+fn tables_fit_and_are_coloured_only_where_that_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = |variables: &[(&str, &str)]| {
+        let mut command = vidra(folder.path());
+        command.envs(variables.iter().copied());
+        told(&run(&mut command, &["playlist", "--demo", "PLquirkMixed"])).1
+    };
+    let plain = shown(&[("COLUMNS", "60")]);
+    assert!(plain.lines().all(|line| line.chars().count() <= 60), "{plain}");
+    assert!(plain.contains('…') && !plain.contains('\u{1b}'), "{plain}");
+    let coloured = shown(&[("CLICOLOR_FORCE", "1")]);
+    assert!(coloured.contains("\u{1b}[1m"), "{coloured}");
+    assert!(!shown(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]).contains('\u{1b}'));
+}
+
+#[test]
+fn what_one_command_has_learnt_the_next_one_knows() {
+    let (platform, folder) = (platform(), tempfile::tempdir().unwrap());
+    let ask = |flags: &[&str]| {
+        let args = [&["video", "fda4eREcaTQ", "--json"], flags].concat();
+        assert_eq!(told(&run(&mut direct(&platform, folder.path()), &args)).0, 0);
+        platform.sim.record().calls
+    };
+    assert_eq!((ask(&[]), ask(&[]), ask(&["--refresh"])), (1, 1, 2));
+    let (code, text, _) = told(&run(&mut vidra(folder.path()), &["cache", "clear"]));
+    assert_eq!((code, text.as_str(), ask(&[])), (0, "cleared\n", 3));
+    assert_eq!(ask(&["--cache=off"]), 4);
+}
+
+#[test]
+fn shells_and_man_can_read_what_is_for_them() {
+    let (code, script, _) = demo(&["completions", "bash"]);
+    assert_eq!(code, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("vidra.bash");
+    std::fs::write(&file, &script).unwrap();
+    assert!(Command::new("bash").arg("-n").arg(&file).status().unwrap().success());
+    assert!(script.contains("transcripts") && script.contains("--max-chars"));
+    for shell in ["zsh", "fish"] {
+        assert!(demo(&["completions", shell]).1.contains("transcripts"), "{shell}");
+    }
+    assert!(demo(&["man"]).1.contains("Exit codes"));
+    let pages = folder.path().join("man");
+    run(&mut vidra(folder.path()), &["man", "--out", pages.to_str().unwrap()]);
+    for name in ["vidra.1", "vidra-transcripts.1", "vidra-cache-clear.1"] {
+        assert!(std::fs::read_to_string(pages.join(name)).unwrap().contains(".TH"), "{name}");
+    }
+}
+
+#[test]
+fn short_help_is_short() {
+    for name in ["video", "transcripts", "query"] {
+        let (code, help, _) = demo(&[name, "-h"]);
+        assert!(code == 0 && help.lines().count() < 40, "{help}");
+        let (_, help, _) = demo(&[name, "--help"]);
+        assert!(help.contains("--egress-pace"), "{help}");
+    }
+}

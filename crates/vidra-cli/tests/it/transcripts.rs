@@ -1,0 +1,126 @@
+//! `vidra transcripts --out`: a folder that is filled, left, and filled up.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use vidra_sim::{Endpoint, Listening, Simulator};
+
+use crate::process::vidra;
+
+const KEY: &str = "demo-key";
+
+/// A platform that takes its time, so that something is under way when it is stopped.
+fn slow_platform(latency: Duration) -> (Simulator, Listening, tokio::runtime::Runtime) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let sim = Simulator::builder().key(KEY).latency(latency).build();
+    let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listening = runtime.block_on(sim.listen(loopback)).unwrap();
+    (sim, listening, runtime)
+}
+
+fn transcripts(platform: &Listening, home: &Path, args: &[&str]) -> Command {
+    let mut command = vidra(home);
+    command
+        .env("YOUTUBE_API_KEY", KEY)
+        .env("VIDRA_DATA_API_URL", platform.data_api_url())
+        .env("VIDRA_WEB_URL", platform.web_url())
+        // The folder itself is what saves the next run from asking, not what is kept elsewhere.
+        .env("VIDRA_CACHE", "memory")
+        .arg("transcripts")
+        .args(args);
+    command
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+fn manifest(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("manifest.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_folder_has_a_file_for_each_video_and_format_and_says_what_failed() {
+    let home = tempfile::tempdir().unwrap();
+    let (sim, platform, _runtime) = slow_platform(Duration::ZERO);
+    let out = home.path().join("out");
+    let args =
+        ["PLquirkMixed", "--out", "out", "--format", "srt,vtt,txt,json", "--concurrency", "8"];
+    let first = transcripts(&platform, home.path(), &args).output().unwrap();
+    let errors = String::from_utf8(first.stderr).unwrap();
+    assert_eq!(first.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("[txNoCaption]: Video has no captions"), "{errors}");
+    let found = names(&out);
+    assert_eq!(found.len(), 6 * 4 + 1, "{found:#?}");
+    assert!(found.contains("Walking the Outer Hebrides [rskSlyTUdug].en.srt"), "{found:#?}");
+    let lines = fs::read(out.join("Walking the Outer Hebrides [rskSlyTUdug].en.json")).unwrap();
+    assert!(!serde_json::from_slice::<Vec<Value>>(&lines).unwrap().is_empty());
+    let told = manifest(&out);
+    assert_eq!(
+        (&told["succeeded"], &told["failed"], &told["totalVideos"]),
+        (&6.into(), &6.into(), &12.into())
+    );
+
+    // Again: what failed for good is left alone, and what has a file too.
+    let asked = sim.record().calls_to(Endpoint::Player);
+    let again = transcripts(&platform, home.path(), &args).output().unwrap();
+    assert_eq!(again.status.code(), Some(1));
+    let passing = 2; // A token that was missing, and a broadcast that had not begun.
+    assert!(
+        sim.record().calls_to(Endpoint::Player) - asked <= passing * 4,
+        "asked for more than is missing"
+    );
+    assert_eq!((names(&out), manifest(&out)), (found.clone(), told.clone()));
+
+    // One file is gone: it is fetched, and nothing else.
+    let one = ["PLquirkMixed", "--out", "out", "--format", "srt", "--to", "1"];
+    fs::remove_file(out.join("Walking the Outer Hebrides [rskSlyTUdug].en.srt")).unwrap();
+    let captions = sim.record().calls_to(Endpoint::TimedText);
+    let last = transcripts(&platform, home.path(), &one).output().unwrap();
+    assert!(out.join("Walking the Outer Hebrides [rskSlyTUdug].en.srt").exists(), "{last:?}");
+    assert_eq!(sim.record().calls_to(Endpoint::TimedText), captions + 1);
+    assert_eq!((names(&out), manifest(&out)), (found, told));
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_half_done_and_the_next_run_does_the_rest() {
+    let home = tempfile::tempdir().unwrap();
+    let (sim, platform, _runtime) = slow_platform(Duration::from_millis(30));
+    let out = home.path().join("out");
+    let args = ["PLsize50", "--out", "out", "--format", "srt", "--concurrency", "2"];
+    let mut child = transcripts(&platform, home.path(), &args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    errors.read_line(&mut line).unwrap();
+    assert_eq!(line, "vidra: 5 of 50\n");
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let mut rest = String::new();
+    while errors.read_line(&mut rest).unwrap() > 0 {}
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
+    assert!(rest.contains("stopped; run the same again"), "{rest}");
+    let found = names(&out);
+    let done = found.iter().filter(|name| name.ends_with(".srt")).count();
+    assert!((5..50).contains(&done) && found.len() == done + 1, "{found:#?}");
+    assert!(found.iter().all(|name| fs::metadata(out.join(name)).unwrap().len() > 0));
+    assert_eq!(manifest(&out)["succeeded"], done);
+
+    let captions = sim.record().calls_to(Endpoint::TimedText);
+    let rest = transcripts(&platform, home.path(), &args).output().unwrap();
+    assert_eq!(rest.status.code(), Some(0), "{rest:?}");
+    assert_eq!(sim.record().calls_to(Endpoint::TimedText) - captions, 50 - done as u64);
+    assert_eq!(names(&out).len(), 51);
+    let text = String::from_utf8(rest.stdout).unwrap();
+    assert_eq!(text, "done: 50 transcripts and 0 failed in out\n");
+}
