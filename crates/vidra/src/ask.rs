@@ -9,18 +9,16 @@ use serde::Serialize;
 
 use crate::cache::Key;
 use crate::cache::freshness::Resource;
-use crate::channel;
-use crate::comment::{self, CommentOrder, CommentQuery};
+use crate::comment::{CommentOrder, CommentQuery};
 use crate::error::{Error, Result};
+use crate::fetch::{channel, comment, playlist, region, transcript, video};
 use crate::ident::{ChannelId, ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::language::LanguageCode;
-use crate::playlist;
-use crate::region::{self, CategoryQuery};
-use crate::transcript::{self, TranscriptQuery};
+use crate::region::CategoryQuery;
+use crate::transcript::TranscriptQuery;
 use crate::upstream::Scope;
 use crate::upstream::call::ESCAPED;
 use crate::upstream::web::{Errand, Place};
-use crate::video;
 
 /// A question whose answer is kept. However it was put, it is the same question.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,11 +18,10 @@ use tracing::Instrument;
 use crate::ask::{self, Ask};
 use crate::cache::Cached;
 use crate::error::{Error, Result};
+use crate::fetch::playlist::{self, Entry, Standing};
+use crate::fetch::transcript;
 use crate::ident::{PlaylistId, VideoId};
-use crate::playlist::{self, Entry, Standing};
-use crate::transcript::choice::Languages;
-use crate::transcript::reason::Reason;
-use crate::transcript::{self, TranscriptLine, TranscriptQuery};
+use crate::transcript::{Languages, Reason, TranscriptLine, TranscriptQuery};
 use crate::upstream::Scope;
 use crate::upstream::web::{Errand, Place};
 

@@ -18,9 +18,10 @@ use crate::batch::{self, Batch, BatchEvent, BatchQuery, Batches};
 use crate::cache::audience::Audience;
 use crate::cache::freshness::Resource;
 use crate::cache::{Cache, CacheReport, Cached, Outcome, Want};
-use crate::channel::{self, Channel, ChannelVideo};
+use crate::channel::{Channel, ChannelVideo};
 use crate::comment::{Comment, CommentQuery, CommentThread};
 use crate::error::{Error, Result};
+use crate::fetch::video;
 use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
@@ -34,7 +35,7 @@ use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Load;
 use crate::upstream::web::Web;
 use crate::upstream::{Bill, Cost, Gathers, Scope, Upstream};
-use crate::video::{self, Video, VideoTitle};
+use crate::video::{Video, VideoTitle};
 
 /// A client of the platform. Cheap to clone; clones share connections, cache, ledger and retry budget.
 #[derive(Clone)]
@@ -199,7 +200,7 @@ impl Vidra {
         limit: usize,
     ) -> Result<Vec<ChannelVideo>> {
         let uploads = self.ask(&Ask::Uploads(channel.clone())).await?;
-        Ok(channel::newest(&uploads, limit, Timestamp::now())?.0)
+        Ok(ChannelVideo::newest(&uploads, limit, Timestamp::now())?.0)
     }
 
     /// A playlist with all its videos. Costs 1 unit, 1 for each page of 50 entries and 1 for each

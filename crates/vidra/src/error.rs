@@ -4,11 +4,14 @@
 //! [`ErrorKind`] says what the caller can do about it; doors onto the library (HTTP, command line,
 //! tools) map kinds, never texts.
 
+#[cfg(feature = "client")]
+mod client;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::transcript::reason::Reason;
+use crate::transcript::Reason;
 
 /// What went wrong, by what can be done about it.
 ///
@@ -55,6 +58,7 @@ struct Inner {
     /// Why a transcript could not be had, where that is what failed.
     reason: Option<Reason>,
     /// Whether it is about whoever asked, so that it is nobody else's failure.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "only a client is asked"))]
     is_of_the_asker: bool,
     /// What the platform or the network said; for the log, never for the caller.
     cause: Option<String>,
@@ -93,51 +97,9 @@ impl Error {
         })
     }
 
-    /// There is too much to do already.
-    pub(crate) fn busy() -> Self {
-        let soon = Duration::from_secs(1);
-        Self::new(ErrorKind::Unavailable, "The service is busy").retry_in(Some(soon))
-    }
-
-    /// A mistake of ours: what it was is for the log alone.
-    pub(crate) fn bug(cause: impl fmt::Display) -> Self {
-        let message = "Something went wrong inside the service";
-        Self::new(ErrorKind::Internal, message).because(cause.to_string())
-    }
-
-    /// An error that was kept, told again.
-    pub(crate) fn retold(
-        kind: ErrorKind,
-        message: String,
-        details: Vec<String>,
-        reason: Option<Reason>,
-    ) -> Self {
-        Self::new(kind, message).with(|inner| {
-            inner.details = details;
-            inner.reason = reason;
-        })
-    }
-
-    pub(crate) fn retry_in(self, wait: Option<Duration>) -> Self {
-        self.with(|inner| inner.retry_after = wait)
-    }
-
     /// Adds a line that says what to do about it.
     pub(crate) fn hint(self, hint: &str) -> Self {
         self.with(|inner| inner.details.push(hint.to_owned()))
-    }
-
-    /// Marks it as about whoever asked: it is told to nobody else and not remembered.
-    pub(crate) fn of_the_asker(self) -> Self {
-        self.with(|inner| inner.is_of_the_asker = true)
-    }
-
-    pub(crate) fn is_of_the_asker(&self) -> bool {
-        self.inner.is_of_the_asker
-    }
-
-    pub(crate) fn because(self, cause: impl Into<String>) -> Self {
-        self.with(|inner| inner.cause = Some(cause.into()))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {

@@ -152,16 +152,18 @@ impl Moment {
         self.0
     }
 
-    pub(crate) fn long_date(self) -> String {
+    /// The day in words, in UTC: `October 25, 2009`; empty where there is none.
+    pub fn long_date(self) -> String {
         self.0.map_or_else(String::new, long_date)
     }
 
-    pub(crate) fn age(self, now: Timestamp) -> String {
+    /// How long ago, as [`age`] says it; empty where there is none.
+    pub fn age(self, now: Timestamp) -> String {
         self.0.map_or_else(String::new, |at| age(at, now))
     }
 
     /// When [`Moment::age`] changes next.
-    pub(crate) fn age_changes(self, now: Timestamp) -> Option<Timestamp> {
+    pub fn age_changes(self, now: Timestamp) -> Option<Timestamp> {
         self.0.map(|at| age_changes(at, now))
     }
 }

@@ -3,7 +3,7 @@
 //! Each has `parse`, which takes a bare identifier or any URL that holds one. Parsing is pure: no
 //! identifier is ever resolved by fetching the URL it came in.
 
-pub mod link;
+pub(crate) mod link;
 
 use std::fmt;
 
@@ -83,12 +83,6 @@ impl ChannelId {
     /// The id as the platform writes it.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-
-    /// The playlist that lists a channel's uploads has the channel's id with `UU` in front. The
-    /// platform does not promise this, so whoever uses it must be ready for "not found".
-    pub(crate) fn likely_uploads(&self) -> PlaylistId {
-        PlaylistId(format!("UU{}", &self.0[2..]).into())
     }
 }
 
@@ -181,7 +175,13 @@ impl CommentId {
     }
 
     /// The comment that a reply answers to; a top-level comment is its own thread.
-    pub(crate) fn thread(&self) -> &str {
+    ///
+    /// ```
+    /// let reply = vidra::CommentId::parse("UgydxWWoeA7F1OdqypJ4AaABAg.8wWsvrp2Cp18wX")?;
+    /// assert_eq!(reply.thread(), "UgydxWWoeA7F1OdqypJ4AaABAg");
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
+    pub fn thread(&self) -> &str {
         self.0.split_once('.').map_or(&self.0, |(parent, _)| parent)
     }
 }

@@ -42,32 +42,35 @@
 //! ask), [`upstream`] (when and how often) and [`upstream::transport`] (one exchange). [`ident`], [`mod@format`] and
 //! [`selection`] are pure.
 
-pub mod ask;
-pub mod batch;
+#[cfg(feature = "client")]
+mod ask;
+#[cfg(feature = "client")]
+mod batch;
+#[cfg(feature = "client")]
 pub mod cache;
-pub mod channel;
-pub mod client;
-pub mod comment;
-pub mod error;
+mod channel;
+#[cfg(feature = "client")]
+mod client;
+mod comment;
+mod error;
+#[cfg(feature = "client")]
+mod fetch;
 pub mod format;
 mod html;
-pub mod ident;
-pub mod language;
-pub mod playlist;
-pub mod region;
+mod ident;
+mod language;
+mod lenient;
+mod playlist;
+mod region;
 pub mod selection;
-pub mod thumbnail;
+mod thumbnail;
 pub mod transcript;
+#[cfg(feature = "client")]
 pub mod upstream;
-pub mod video;
+mod video;
 mod whole;
 
-pub use ask::Ask;
-pub use batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript};
-pub use cache::freshness::{Life, Lifetimes, Resource};
-pub use cache::{CacheReport, Cached, Counts, Outcome};
 pub use channel::{Channel, ChannelVideo};
-pub use client::{Builder, Pacing, Vidra};
 pub use comment::{Comment, CommentOrder, CommentQuery, CommentThread};
 pub use error::{Error, ErrorKind, Result};
 pub use ident::link::Link;
@@ -77,20 +80,27 @@ pub use playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 pub use region::{CategoryQuery, Language, Region, VideoCategory};
 pub use selection::{Selected, Selection};
 pub use thumbnail::{Thumbnail, Thumbnails};
-pub use transcript::choice::Languages;
-pub use transcript::clients::Clients;
-pub use transcript::reason::Reason;
 pub use transcript::{
-    CaptionTrack, Cue, Seconds, Transcript, TranscriptLine, TranscriptQuery, to_srt, to_text,
-    to_vtt,
+    CaptionTrack, Cue, Languages, Reason, Seconds, Transcript, TranscriptLine, TranscriptQuery,
+    to_srt, to_text, to_vtt,
 };
-pub use upstream::breaker::Standing;
-pub use upstream::egress::Addresses;
-pub use upstream::ending::Ending;
-pub use upstream::pace::Pace;
-pub use upstream::quota::{Allowance, Bucket, Quota, QuotaLimits, SearchBilling, Spending};
-pub use upstream::retry::RetryPolicy;
-pub use upstream::traffic::{BOUNDS, Calls, Histogram, UpstreamReport};
-pub use upstream::transport::{InProcess, Network, Transport};
-pub use upstream::{ApiKey, Cost};
 pub use video::{Video, VideoTitle, Withheld};
+
+#[cfg(feature = "client")]
+pub use {
+    ask::Ask,
+    batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript},
+    cache::freshness::{Life, Lifetimes, Resource},
+    cache::{CacheReport, Cached, Counts, Outcome},
+    client::{Builder, Pacing, Vidra},
+    fetch::transcript::clients::Clients,
+    upstream::breaker::Standing,
+    upstream::egress::Addresses,
+    upstream::ending::Ending,
+    upstream::pace::Pace,
+    upstream::quota::{Allowance, Bucket, Quota, QuotaLimits, SearchBilling, Spending},
+    upstream::retry::RetryPolicy,
+    upstream::traffic::{BOUNDS, Calls, Histogram, UpstreamReport},
+    upstream::transport::{InProcess, Network, Transport},
+    upstream::{ApiKey, Cost},
+};

@@ -3,7 +3,7 @@
 use serde::de::MapAccess;
 use serde::{Deserialize, Serialize};
 
-use crate::upstream::wire::{Member, Object, Picture, member};
+use crate::lenient::{Member, Object, member, shapes};
 
 /// Pictures of one thing in up to five sizes. Sizes that do not exist are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,15 @@ pub struct Thumbnail {
     /// In pixels; 0 where the platform does not say.
     #[cfg_attr(feature = "openapi", schema(example = 90))]
     pub height: u32,
+}
+
+shapes! {
+    /// One size of a picture, as the platform writes it.
+    Picture {
+        url: String,
+        width: u64,
+        height: u64,
+    }
 }
 
 impl Member for Thumbnails {

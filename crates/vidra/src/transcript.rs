@@ -1,31 +1,22 @@
-//! Transcripts: player, choice of a track, captions, lines. Needs no key.
+//! Transcripts: what is said in a video, read and written. Pure: [`Player::parse`] reads which tracks there
+//! are, [`parse`] what is in one, [`to_srt`] and its like write it.
 
-mod captions;
-pub mod choice;
-pub mod clients;
+mod choice;
 mod cue;
 mod parse;
-pub mod player;
-pub mod reason;
+mod player;
+mod reason;
 mod render;
 
-use http::StatusCode;
-use tokio::time::Instant;
-
-use crate::error::{Error, Result};
 use crate::language::LanguageCode;
-use crate::upstream::egress::{Egress, InUse};
-use crate::upstream::web::{Errand, Load};
-use crate::upstream::wire::innertube as wire;
-use captions::{Reader, Token};
-use choice::Languages;
-use clients::Client;
-use player::{Player, Track, Verdict};
-use reason::Reason;
 
+pub use choice::Languages;
 pub use cue::{Cue, Seconds, TranscriptLine};
 pub use parse::{Unreadable, parse};
-pub use player::CaptionTrack;
+#[cfg(feature = "client")]
+pub(crate) use player::Verdict;
+pub use player::{CaptionTrack, Player, Track};
+pub use reason::Reason;
 pub use render::{to_srt, to_text, to_vtt};
 
 /// Which transcript of a video.
@@ -39,170 +30,3 @@ pub struct TranscriptQuery {
 
 /// Lines of one video.
 pub type Transcript = Vec<TranscriptLine>;
-
-/// The transcript of a video.
-pub(crate) async fn one(errand: &Errand<'_>, query: &TranscriptQuery) -> Result<Transcript> {
-    let mut addresses = Addresses::new(errand, Load::Captions);
-    // Bound to the video and not to the address.
-    let token = Token::default();
-    loop {
-        let egress = addresses.next()?;
-        // Before the player is asked, for whose answer there would be no use.
-        let held_back = query.translate.as_ref().and_then(|_| errand.held_back(&egress));
-        if let Some(error) = held_back {
-            match addresses.pass_over(error) {
-                Some(error) => return Err(error),
-                None => continue,
-            }
-        }
-        let result = read(errand, &egress, &token, query).await;
-        if let Some(settled) = addresses.settle(&egress, result) {
-            return settled;
-        }
-    }
-}
-
-async fn read(
-    errand: &Errand<'_>,
-    egress: &Egress,
-    token: &Token,
-    query: &TranscriptQuery,
-) -> Result<Transcript> {
-    // Once more where the addresses of the captions are past their time: the next answer has new ones.
-    for _ in 0..2 {
-        let (client, player) = playable(errand, egress).await?;
-        let reader = Reader { errand, egress, client, token };
-        if let Some(lines) = reader.read(&player, query).await? {
-            return Ok(lines);
-        }
-    }
-    Err(Reason::PlatformChanged.error(errand.id).because("captions at addresses that have expired"))
-}
-
-/// The caption tracks of a video.
-pub(crate) async fn tracks(errand: &Errand<'_>) -> Result<Vec<CaptionTrack>> {
-    let mut addresses = Addresses::new(errand, Load::Player);
-    loop {
-        let egress = addresses.next()?;
-        let result = playable(errand, &egress).await;
-        let result = result.map(|(_, player)| player.tracks.iter().map(Track::listed).collect());
-        if let Some(settled) = addresses.settle(&egress, result) {
-            return settled;
-        }
-    }
-}
-
-/// Goes from one address to the next when the platform turns against it.
-struct Addresses<'a> {
-    errand: &'a Errand<'a>,
-    /// What it is all for.
-    load: Load,
-    /// How many may still be tried: each once.
-    left: usize,
-    /// What the last one was told.
-    last: Option<Error>,
-}
-
-impl<'a> Addresses<'a> {
-    fn new(errand: &'a Errand<'a>, load: Load) -> Self {
-        Self { errand, load, left: errand.web.egresses.count(), last: None }
-    }
-
-    /// An address that the platform has nothing against.
-    fn next(&mut self) -> Result<InUse<'a>> {
-        self.left = self.left.saturating_sub(1);
-        self.errand.web.egresses.choose(self.load, Instant::now()).map_err(|(why, wait)| {
-            let told = self.last.take();
-            told.unwrap_or_else(|| why.error(self.errand.id).retry_in(Some(wait)))
-        })
-    }
-
-    /// Notes what a result says about its address; `None` where another one should be tried.
-    fn settle<T>(&mut self, egress: &InUse<'_>, result: Result<T>) -> Option<Result<T>> {
-        let now = Instant::now();
-        let mut error = match result {
-            Err(error) => error,
-            read => {
-                egress.trusted();
-                return Some(read);
-            }
-        };
-        match error.reason() {
-            Some(why) if why.is_about_the_address() => {
-                let pause = egress.blocked(why, error.retry_after(), now);
-                error = error.retry_in(Some(pause));
-            }
-            // A dead proxy is passed over; a dead network has nobody to pass on to.
-            Some(Reason::Unreachable) if self.errand.web.egresses.count() > 1 => {
-                egress.unreachable(now);
-            }
-            // It was content until then.
-            Some(Reason::TranslationLimited) => egress.trusted(),
-            // The platform spoke of the video, and so has nothing against the address.
-            Some(why) if why != Reason::TimedOut && !why.may_go_better_elsewhere() => {
-                egress.trusted();
-            }
-            _ => {}
-        }
-        match error.reason().is_some_and(Reason::may_go_better_elsewhere) {
-            true => self.pass_over(error).map(Err),
-            false => Some(Err(error)),
-        }
-    }
-
-    /// Leaves an address for the next; the error where all have been tried.
-    fn pass_over(&mut self, error: Error) -> Option<Error> {
-        if self.left == 0 {
-            return Some(error);
-        }
-        self.last = Some(error);
-        None
-    }
-}
-
-/// Asks one player after the other until one says something that counts.
-async fn playable<'a>(errand: &'a Errand<'_>, egress: &Egress) -> Result<(&'a Client, Player)> {
-    let mut told = Reason::PlatformChanged;
-    // The page is a megabyte: once is enough for all players.
-    let mut may_renew = true;
-    for client in errand.web.clients.iter() {
-        let reason = match ask_player(errand, egress, client, &mut may_renew).await? {
-            Verdict::Captions(player) => return Ok((client, player)),
-            Verdict::Final(reason) => return Err(reason.error(errand.id)),
-            Verdict::FinalSaying(reason, words) => {
-                return Err(reason.error_saying(words, errand.id));
-            }
-            Verdict::AskAnother(reason) => reason,
-        };
-        // The first that says more than "I do not understand".
-        if told == Reason::PlatformChanged {
-            told = reason;
-        }
-    }
-    Err(told.error(errand.id))
-}
-
-async fn ask_player(
-    errand: &Errand<'_>,
-    egress: &Egress,
-    client: &Client,
-    may_renew: &mut bool,
-) -> Result<Verdict> {
-    let known = egress.session(Instant::now());
-    let request = errand.player_request(client, known.as_ref())?;
-    let mut answer = errand.send(egress, Load::Player, &request).await?;
-    if answer.status == StatusCode::BAD_REQUEST && std::mem::take(may_renew) {
-        // It asks for what stands in the watch page, or for something newer than what stood there.
-        let session = errand.renew_session(egress, known.as_ref()).await?;
-        let request = errand.player_request(client, Some(&session))?;
-        answer = errand.send(egress, Load::Player, &request).await?;
-    }
-    if !answer.status.is_success() {
-        return Ok(Verdict::AskAnother(Reason::PlatformChanged));
-    }
-    let read: Result<wire::Player, _> = serde_json::from_slice(&answer.body);
-    Ok(match read {
-        Ok(player) => player::read(player, errand.id),
-        Err(_) => Verdict::AskAnother(Reason::PlatformChanged),
-    })
-}

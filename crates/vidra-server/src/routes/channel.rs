@@ -40,7 +40,7 @@ pub(super) async fn get_channel_videos(
     query.check()?;
     let uploads = vidra.ask(&Ask::Uploads(channel)).await?;
     let now = Timestamp::now();
-    let (newest, changes) = vidra::channel::newest(&uploads, limit, now)?;
+    let (newest, changes) = ChannelVideo::newest(&uploads, limit, now)?;
     let mut kept = Kept::new(Resource::Uploads, uploads).with(&newest)?;
     kept.true_for = changes.map(|changes| changes.duration_since(now).unsigned_abs());
     Ok(kept)

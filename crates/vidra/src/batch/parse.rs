@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{BatchQuery, MOST_AT_ONCE};
 use crate::error::{Error, Result};
 use crate::ident::VideoId;
-use crate::transcript::choice::Languages;
+use crate::transcript::Languages;
 use crate::whole::{self, MOST};
 
 /// The most videos that may be named to be skipped: what fits into a body of 64 KB.

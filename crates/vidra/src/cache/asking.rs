@@ -14,7 +14,7 @@ use super::renewal::Renewal;
 use super::{Cache, Cached, Found, Key, Outcome, Want, too_late};
 use crate::client::FOREVER;
 use crate::error::{Error, ErrorKind, Result};
-use crate::transcript::reason::Reason;
+use crate::transcript::Reason;
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Place;
 use crate::upstream::{Bill, Scope};

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind};
-use crate::transcript::reason::Reason;
+use crate::transcript::Reason;
 
 #[derive(Serialize, Deserialize)]
 struct Refusal {
@@ -37,6 +37,22 @@ pub(super) fn decode(body: &[u8]) -> Error {
         return Error::bug("a refusal that cannot be read");
     };
     let kind = if refusal.is_forbidden { ErrorKind::Forbidden } else { ErrorKind::NotFound };
-    let reason = refusal.reason.as_deref().and_then(Reason::from_code);
+    let reason = refusal.reason.as_deref().and_then(lasting_reason);
     Error::retold(kind, refusal.message, refusal.details, reason)
+}
+
+/// The reason of a code, among those that say something lasting about a video.
+fn lasting_reason(code: &str) -> Option<Reason> {
+    let lasting = [
+        Reason::VideoUnavailable,
+        Reason::Private,
+        Reason::AgeRestricted,
+        Reason::RegionBlocked,
+        Reason::MembersOnly,
+        Reason::NotStarted,
+        Reason::Unplayable,
+        Reason::CaptionsDisabled,
+        Reason::LanguageUnavailable,
+    ];
+    lasting.into_iter().find(|reason| reason.code() == code)
 }

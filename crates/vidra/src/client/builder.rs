@@ -16,7 +16,7 @@ use crate::batch::Batches;
 use crate::cache::freshness::Lifetimes;
 use crate::cache::store::{Memory, Store, Tiers};
 use crate::cache::{Cache, Limits, Want};
-use crate::transcript::clients::Clients;
+use crate::fetch::transcript::clients::Clients;
 use crate::upstream::breaker::{Breaker, Pauses};
 use crate::upstream::egress::{Care, Egress, Egresses};
 use crate::upstream::pace::Pace;

@@ -18,6 +18,12 @@ impl fmt::Display for Languages {
 
 impl Languages {
     /// Reads `de` or `de,en`. `Err` says what is wrong with it.
+    ///
+    /// ```
+    /// use vidra::Languages;
+    /// assert_eq!(Languages::parse("PT_br, en").unwrap().to_string(), "pt-BR,en");
+    /// assert!(Languages::parse("en;de").is_err());
+    /// ```
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let codes = text.split(',').map(str::trim).filter(|code| !code.is_empty());
         let codes: Vec<LanguageCode> = codes.map(str::parse).collect::<Result<_, _>>()?;
@@ -29,27 +35,30 @@ impl Languages {
     }
 }
 
-/// Every track that answers the request, best first. On an empty body the next one is read.
-pub(crate) fn candidates<'a>(player: &'a Player, wanted: &Languages) -> Vec<&'a Track> {
-    let mut chosen: Vec<&Track> = vec![];
-    if wanted.0.is_empty() {
-        let spoken = spoken_language(player);
-        chosen.extend(spoken.iter().flat_map(|code| in_language(&player.tracks, code)));
-        chosen.extend(player.default_track.and_then(|index| player.tracks.get(index)));
-        if chosen.is_empty() {
-            chosen.extend(player.tracks.first());
+impl Player {
+    /// Every track that will do, best first. Where the body of one is empty, the next is worth a try.
+    pub fn candidates(&self, wanted: &Languages) -> Vec<&Track> {
+        let mut chosen: Vec<&Track> = vec![];
+        if wanted.0.is_empty() {
+            let spoken = spoken_language(self);
+            chosen.extend(spoken.iter().flat_map(|code| in_language(&self.tracks, code)));
+            chosen.extend(self.default_track.and_then(|index| self.tracks.get(index)));
+            if chosen.is_empty() {
+                chosen.extend(self.tracks.first());
+            }
+        } else {
+            let named = wanted.0.iter().map(LanguageCode::as_str);
+            chosen.extend(named.flat_map(|code| in_language(&self.tracks, code)));
         }
-    } else {
-        chosen.extend(wanted.0.iter().flat_map(|code| in_language(&player.tracks, code.as_str())));
-    }
-    let mut distinct: Vec<&Track> = Vec::with_capacity(chosen.len());
-    for track in chosen {
-        // Two tracks of one language are two tracks, so identity is what counts.
-        if !distinct.iter().any(|known| std::ptr::eq(*known, track)) {
-            distinct.push(track);
+        let mut distinct: Vec<&Track> = Vec::with_capacity(chosen.len());
+        for track in chosen {
+            // Two tracks of one language are two tracks, so identity is what counts.
+            if !distinct.iter().any(|known| std::ptr::eq(*known, track)) {
+                distinct.push(track);
+            }
         }
+        distinct
     }
-    distinct
 }
 
 /// What is spoken: the language that was recognised, or that of the default audio track. A dubbed
@@ -78,19 +87,13 @@ fn in_language<'a>(tracks: &'a [Track], code: &str) -> Vec<&'a Track> {
 
 /// 0 for the very code, 1 for a related one, `None` for another language. `pt-BR` is content with
 /// `pt`, and `en` with `en-GB`; but `zh-Hans` is not `zh-Hant`.
-pub(crate) fn distance(code: &str, wanted: &str) -> Option<u8> {
+fn distance(code: &str, wanted: &str) -> Option<u8> {
     if code.eq_ignore_ascii_case(wanted) {
         return Some(0);
     }
     let related = base(code).eq_ignore_ascii_case(base(wanted));
     let one_is_general = !code.contains('-') || !wanted.contains('-');
     (related && one_is_general).then_some(1)
-}
-
-/// Whether captions in `code` need no translation to `wanted`: `en-US` is English. But `pt-PT` is not
-/// `pt-BR`, and what is just `zh` may be in another script than `zh-Hant`.
-pub(crate) fn is_already(code: &str, wanted: &str) -> bool {
-    [code, base(code)].iter().any(|known| known.eq_ignore_ascii_case(wanted))
 }
 
 fn base(code: &str) -> &str {

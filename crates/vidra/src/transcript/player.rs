@@ -1,10 +1,12 @@
 //! Reads the player's answer: the tracks there are, or why there are none.
 
+mod wire;
+
 use serde::{Deserialize, Serialize};
 
 use super::reason::Reason;
+use crate::error::Result;
 use crate::ident::VideoId;
-use crate::upstream::wire::innertube as wire;
 
 /// A caption track, as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,25 +27,45 @@ pub struct CaptionTrack {
 
 /// A caption track, with what it takes to read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Track {
-    pub(crate) language_code: String,
-    pub(crate) language_name: String,
-    pub(crate) is_auto_generated: bool,
-    /// Only what is not understood without it: signs, foreign words.
-    pub(crate) is_forced: bool,
-    pub(crate) is_translatable: bool,
-    /// The platform's word, to be checked before it is used.
-    pub(crate) base_url: String,
+#[non_exhaustive]
+pub struct Track {
+    /// The language's BCP 47 code.
+    pub language_code: String,
+    /// Its name in the language that the player was asked in.
+    pub language_name: String,
+    /// Whether a machine recognised the words.
+    pub is_auto_generated: bool,
+    /// Whether it holds only what is not understood without it: signs, foreign words.
+    pub is_forced: bool,
+    /// Whether the platform offers to translate it.
+    pub is_translatable: bool,
+    /// Where it is read. The platform's word: check whose address it is before you ask for it.
+    pub base_url: String,
 }
 
-/// What a playable video offers.
+/// What a video that can be played offers, as the player (`/youtubei/v1/player`) answers.
+///
+/// ```
+/// use vidra::transcript::Player;
+/// use vidra::{Languages, VideoId};
+///
+/// let body = br#"{"playabilityStatus": {"status": "OK"}, "captions": {
+///     "playerCaptionsTracklistRenderer": {"captionTracks": [
+///         {"baseUrl": "https://www.youtube.com/api/timedtext?v=dQw4w9WgXcQ&lang=en",
+///          "languageCode": "en", "name": {"simpleText": "English"}, "isTranslatable": true}
+///     ]}}}"#;
+/// let player = Player::parse(body, VideoId::parse("dQw4w9WgXcQ")?)?;
+/// let best = player.candidates(&Languages::parse("de,en").unwrap())[0];
+/// assert_eq!((&*best.language_code, best.is_auto_generated), ("en", false));
+/// # Ok::<_, vidra::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Player {
-    pub(crate) tracks: Vec<Track>,
+pub struct Player {
+    pub(super) tracks: Vec<Track>,
     /// The track that the platform would show by itself.
-    pub(crate) default_track: Option<usize>,
+    pub(super) default_track: Option<usize>,
     /// The language of the default audio track, where the platform tells it.
-    pub(crate) audio_language: Option<String>,
+    pub(super) audio_language: Option<String>,
 }
 
 /// What the player's answer means.
@@ -74,7 +96,8 @@ impl Track {
         })
     }
 
-    pub(crate) fn listed(&self) -> CaptionTrack {
+    /// The track without what it takes to read it.
+    pub fn listed(&self) -> CaptionTrack {
         CaptionTrack {
             language_code: self.language_code.clone(),
             language_name: self.language_name.clone(),
@@ -87,8 +110,17 @@ impl Track {
 const WHILE_LIVE: &str = "Captions of a broadcast cannot be read while it is live";
 const NO_RECORDING: &str = "Broadcast is over and there is no recording of it";
 
-/// Reads the answer to a player call for `asked`.
-pub(crate) fn read(answer: wire::Player, asked: VideoId) -> Verdict {
+impl Verdict {
+    /// What `body` means, as the answer to a player call for `asked`.
+    pub(crate) fn of(body: &[u8], asked: VideoId) -> Self {
+        match serde_json::from_slice(body) {
+            Ok(answer) => read(answer, asked),
+            Err(_) => Self::AskAnother(Reason::PlatformChanged),
+        }
+    }
+}
+
+fn read(answer: wire::Player, asked: VideoId) -> Verdict {
     let status = answer.playability_status.unwrap_or_default();
     let words = status.words();
     match status.status.as_deref() {
@@ -118,6 +150,21 @@ pub(crate) fn read(answer: wire::Player, asked: VideoId) -> Verdict {
 }
 
 impl Player {
+    /// Reads the answer to a player call for `asked`. An `Err` has a [`Reason`]: that there are no
+    /// captions is one of them.
+    pub fn parse(body: &[u8], asked: VideoId) -> Result<Self> {
+        match Verdict::of(body, asked) {
+            Verdict::Captions(player) => Ok(player),
+            Verdict::Final(reason) | Verdict::AskAnother(reason) => Err(reason.error(asked)),
+            Verdict::FinalSaying(reason, words) => Err(reason.error_saying(words, asked)),
+        }
+    }
+
+    /// All tracks, as the player lists them.
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
     fn from_wire(renderer: wire::Tracklist) -> Self {
         let audio_tracks = renderer.audio_tracks.unwrap_or_default();
         let index =

@@ -77,22 +77,6 @@ impl Reason {
         }
     }
 
-    /// The reason of a code, among those that say something lasting about a video.
-    pub(crate) fn from_code(code: &str) -> Option<Self> {
-        let lasting = [
-            Self::VideoUnavailable,
-            Self::Private,
-            Self::AgeRestricted,
-            Self::RegionBlocked,
-            Self::MembersOnly,
-            Self::NotStarted,
-            Self::Unplayable,
-            Self::CaptionsDisabled,
-            Self::LanguageUnavailable,
-        ];
-        lasting.into_iter().find(|reason| reason.code() == code)
-    }
-
     /// What can be done about it, in the library's terms.
     pub fn kind(self) -> ErrorKind {
         match self {
@@ -130,24 +114,6 @@ impl Reason {
             }
             _ => None,
         }
-    }
-
-    /// Whether it says nothing about the video, so that asking from another address may go better.
-    pub(crate) fn may_go_better_elsewhere(self) -> bool {
-        self.is_about_the_address()
-            || matches!(
-                self,
-                Self::TranslationLimited
-                    | Self::Paced
-                    | Self::Unreachable
-                    | Self::UpstreamFailed
-                    | Self::Failing
-            )
-    }
-
-    /// Whether the platform has turned against the address that asked, not against the video.
-    pub(crate) fn is_about_the_address(self) -> bool {
-        matches!(self, Self::Blocked | Self::RateLimited)
     }
 
     /// The error of a video that has this reason, in words that say more than its own; what the

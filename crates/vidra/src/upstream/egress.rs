@@ -12,7 +12,7 @@ use super::breaker::{Breaker, Pauses};
 use super::pace::{Pace, Pacer};
 use super::transport::Transport;
 use super::web::Load;
-use crate::transcript::reason::Reason;
+use crate::transcript::Reason;
 
 /// One address.
 pub(crate) struct Egress {

@@ -8,7 +8,7 @@ use super::call::Endpoint;
 use super::ending::Ending;
 use super::web::Load;
 use crate::batch::BatchReport;
-use crate::transcript::reason::Reason;
+use crate::transcript::Reason;
 
 /// What a client has asked of the platform since it was built, and how it stands with it. Nothing in it
 /// names what was asked for, and addresses go by number: a proxy's URL may hold a password.

@@ -19,9 +19,9 @@ use super::traffic::{Traffic, Whom};
 use super::transport::{Answer, Failure, Transport};
 use crate::cache::audience::Audience;
 use crate::error::{Error, Result};
+use crate::fetch::transcript::clients::{Client, Clients};
 use crate::ident::VideoId;
-use crate::transcript::clients::{Client, Clients};
-use crate::transcript::reason::Reason;
+use crate::transcript::Reason;
 
 /// The way to the platform without a key, shared by all requests.
 pub(crate) struct Web {

@@ -2,30 +2,6 @@
 //! null or of another type, counts are strings here and numbers there, and an error may be a bare
 //! string.
 
-/// Declares what is read of an object. Every member is optional and read by [`member`].
-macro_rules! shapes {
-    ($($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })+) => {$(
-        $(#[$meta])*
-        #[derive(Debug, Clone, Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        pub(crate) struct $name {
-            $(
-                #[serde(deserialize_with = "member")]
-                pub(crate) $field: Option<$type>,
-            )*
-        }
-
-        impl Member for $name {
-            fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
-                Object::from_map(map).map(|object| object.map(|Object(shape)| shape))
-            }
-        }
-    )+};
-}
-
-pub(crate) mod innertube;
-mod member;
-
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -34,9 +10,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use crate::ident::VideoId;
+use crate::lenient::{Lenient, Member, Object, member, shapes};
 use crate::thumbnail::Thumbnails;
-use member::Lenient;
-pub(crate) use member::{Member, Object, member};
 
 /// Any list answer. `items` is absent where some endpoints find nothing.
 #[derive(Debug)]
@@ -231,13 +206,6 @@ shapes! {
 
     FoundChannel {
         channel_id: String,
-    }
-
-    /// One size of a picture.
-    Picture {
-        url: String,
-        width: u64,
-        height: u64,
     }
 
     /// An error body.

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::{ENGLISH, Errand, Load, built};
 use crate::error::Result;
-use crate::transcript::reason::Reason;
+use crate::transcript::Reason;
 use crate::upstream::egress::{Egress, Session};
 use crate::upstream::transport::Answer;
 

@@ -1,5 +1,32 @@
-//! How one member of an object is read: as its type where the platform wrote that, as absent where
+//! How leniently the platform's objects are read. Each member is read as its type where the platform wrote that, as absent where
 //! it wrote anything else. A page of fifty videos must not fail because one title is a number.
+
+/// Declares what is read of an object. Every member is optional and read by [`member`].
+macro_rules! shapes {
+    ($($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, Default, serde::Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        pub(crate) struct $name {
+            $(
+                #[serde(deserialize_with = "crate::lenient::member")]
+                pub(crate) $field: Option<$type>,
+            )*
+        }
+
+        impl $crate::lenient::Member for $name {
+            fn from_map<'de, A>(map: A) -> Result<Option<Self>, A::Error>
+            where
+                A: serde::de::MapAccess<'de>,
+            {
+                use $crate::lenient::Object;
+                Object::from_map(map).map(|object| object.map(|Object(shape)| shape))
+            }
+        }
+    )+};
+}
+
+pub(crate) use shapes;
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -10,14 +10,13 @@ use jiff::fmt::rfc2822::DateTimeParser;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use tokio::sync::OnceCell;
 
-use super::choice;
 use super::clients::Client;
-use super::player::{Player, Track};
-use super::reason::Reason;
-use super::{Cue, Transcript, TranscriptLine, TranscriptQuery, Unreadable, parse};
 use crate::error::{Error, Result};
 use crate::ident::VideoId;
 use crate::language::LanguageCode;
+use crate::transcript::{
+    Cue, Player, Reason, Track, Transcript, TranscriptLine, TranscriptQuery, Unreadable, parse,
+};
 use crate::upstream::call::ESCAPED;
 use crate::upstream::egress::Egress;
 use crate::upstream::transport::Answer;
@@ -71,7 +70,7 @@ impl Reader<'_> {
         player: &Player,
         query: &TranscriptQuery,
     ) -> Result<Option<Transcript>> {
-        let candidates = choice::candidates(player, &query.languages);
+        let candidates = player.candidates(&query.languages);
         if candidates.is_empty() {
             return Err(other_languages(self.errand.id, player));
         }
@@ -98,8 +97,7 @@ impl Reader<'_> {
 
     async fn track(&self, track: &Track, translate: Option<&str>) -> Result<Body<Transcript>> {
         // Asked to translate to its own language, the platform damages the text.
-        let translate =
-            translate.filter(|wanted| !choice::is_already(&track.language_code, wanted));
+        let translate = translate.filter(|wanted| !is_already(&track.language_code, wanted));
         let Some(address) = TimedText::checked(&track.base_url, &self.errand.web.origin) else {
             return Err(self.failed(Reason::PlatformChanged));
         };
@@ -169,9 +167,18 @@ fn now_there(answer: &Answer) -> Timestamp {
     date.unwrap_or_else(Timestamp::now)
 }
 
+/// Whether captions in `code` need no translation to `wanted`: `en-US` is English. But `pt-PT` is not
+/// `pt-BR`, and what is just `zh` may be in another script than `zh-Hant`.
+fn is_already(code: &str, wanted: &str) -> bool {
+    [Some(code), code.split('-').next()]
+        .into_iter()
+        .flatten()
+        .any(|known| known.eq_ignore_ascii_case(wanted))
+}
+
 /// Says which languages there are.
 fn other_languages(id: VideoId, player: &Player) -> Error {
-    let codes: BTreeSet<&str> = player.tracks.iter().map(|track| &*track.language_code).collect();
+    let codes: BTreeSet<&str> = player.tracks().iter().map(|track| &*track.language_code).collect();
     let codes = codes.into_iter().collect::<Vec<_>>().join(", ");
     Reason::LanguageUnavailable.error(id).hint(&format!("available: {codes}"))
 }

@@ -1,9 +1,6 @@
-//! The player's answer, in the lenient manner of its siblings.
+//! The player's answer as the platform writes it, read leniently.
 
-use serde::Deserialize;
-use serde::de::MapAccess;
-
-use super::{Member, Object, member};
+use crate::lenient::shapes;
 
 shapes! {
     Player {
