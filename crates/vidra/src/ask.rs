@@ -22,6 +22,7 @@ use crate::upstream::web::{Errand, Place};
 
 /// A question whose answer is kept. However it was put, it is the same question.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ask {
     /// A [`Video`](crate::Video).
     Video(VideoId),

@@ -55,6 +55,7 @@ impl Default for BatchQuery {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct VideoTranscript {
     /// The video's id; empty where the platform does not tell it.
     #[cfg_attr(feature = "openapi", schema(example = "dQw4w9WgXcQ"))]
@@ -98,6 +99,7 @@ pub enum BatchStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct BatchSummary {
     /// The playlist's id.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"))]

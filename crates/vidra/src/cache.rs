@@ -2,14 +2,14 @@
 //! and only the rest is asked for.
 //!
 //! `Cache::get_or_fetch` is the one way through. What an entry is good for at its age is decided in
-//! [`freshness`], who asks and who waits in `asking`, and where entries are kept in [`store`].
+//! `freshness`, who asks and who waits in `asking`, and where entries are kept in [`store`].
 
-mod answer;
+pub(crate) mod answer;
 mod asking;
 pub(crate) mod audience;
 mod clock;
 mod flight;
-pub mod freshness;
+pub(crate) mod freshness;
 pub(crate) mod gather;
 mod many;
 mod refusal;
@@ -37,7 +37,7 @@ use freshness::{Life, Lifetimes, Resource, State};
 use renewal::Renewals;
 use store::{Record, Tiers, Usage};
 
-pub use answer::{CacheReport, Cached, Counts, Outcome};
+pub(crate) use answer::{CacheReport, Cached, Outcome};
 
 /// What is asked for, in its canonical form: however it was asked for, it is the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]

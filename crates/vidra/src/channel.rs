@@ -11,6 +11,7 @@ use crate::video::Withheld;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Channel {
     /// The channel's own id.
     #[cfg_attr(feature = "openapi", schema(example = "UC_x5XG1OV2P6uZZ5FSM9Ttw"))]
@@ -52,6 +53,7 @@ pub struct Channel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ChannelVideo {
     /// The video's id.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "dQw4w9WgXcQ"))]

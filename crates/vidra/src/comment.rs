@@ -8,6 +8,7 @@ use crate::format::Moment;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CommentThread {
     /// The thread's id, which is also that of its first comment.
     #[cfg_attr(feature = "openapi", schema(example = "UgydxWWoeA7F1OdqypJ4AaABAg"))]
@@ -35,6 +36,7 @@ pub struct CommentThread {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Comment {
     /// The comment's id; a reply's is `parent.child`.
     #[cfg_attr(feature = "openapi", schema(example = "UgydxWWoeA7F1OdqypJ4AaABAg"))]

@@ -48,7 +48,14 @@ fn grouped(number: u64) -> String {
     }
 }
 
-/// Seconds as a clock: `0:07`, `3:34`, `1:08:06`, `26:03:04`.
+/// Seconds as a clock.
+///
+/// ```
+/// use vidra::format::{clock, parse_duration, span};
+/// assert_eq!([7, 214, 4_086].map(clock), ["0:07", "3:34", "1:08:06"]);
+/// assert_eq!(clock(parse_duration("P1DT2H3M4S")), "26:03:04");
+/// assert_eq!(span(192_730), "2d 5h 32m 10s");
+/// ```
 pub fn clock(seconds: u64) -> String {
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {
@@ -82,6 +89,12 @@ pub fn iso_millis(at: Timestamp) -> String {
 }
 
 /// How long ago, in the platform's own wording. What lies ahead is `just now`.
+///
+/// ```
+/// use vidra::format::{Moment, age};
+/// let at = |text| Moment::parse(Some(text)).timestamp().unwrap();
+/// assert_eq!(age(at("2009-10-25T06:57:33Z"), at("2009-11-15T07:00:00Z")), "3 weeks ago");
+/// ```
 pub fn age(at: Timestamp, now: Timestamp) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;

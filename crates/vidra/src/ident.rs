@@ -53,6 +53,13 @@ pub struct PlaylistId(Box<str>);
 
 impl PlaylistId {
     /// Reads a bare id or any URL with `list=`.
+    ///
+    /// ```
+    /// use vidra::PlaylistId;
+    /// let id = PlaylistId::parse("https://www.youtube.com/watch?v=dQw4w9WgXcQ&list=PL123")?;
+    /// assert_eq!(id.as_str(), "PL123");
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
     pub fn parse(input: &str) -> Result<Self> {
         let expected =
             "a playlist id (2 to 64 letters, digits, - or _) or a YouTube URL with list=";
@@ -119,6 +126,13 @@ pub enum ChannelRef {
 
 impl ChannelRef {
     /// Reads a channel id, an `@handle`, a bare word or a URL that names a channel.
+    ///
+    /// ```
+    /// use vidra::ChannelRef;
+    /// assert!(matches!(ChannelRef::parse("UC_x5XG1OV2P6uZZ5FSM9Ttw")?, ChannelRef::Id(_)));
+    /// assert_eq!(ChannelRef::parse("youtube.com/@GoogleDevelopers/videos")?.to_string(), "@GoogleDevelopers");
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
     pub fn parse(input: &str) -> Result<Self> {
         let expected = "a channel id (UC and 22 characters), an @handle or a YouTube channel URL";
         parse_as(input, "channel", expected, Self::bare, |link| link.channel)
@@ -155,6 +169,16 @@ pub struct CommentId(Box<str>);
 
 impl CommentId {
     /// Reads a bare comment id or a video URL with `lc=`, as the platform's "share" gives it.
+    ///
+    /// ```
+    /// use vidra::{CommentId, ErrorKind};
+    /// let id = CommentId::parse("https://www.youtube.com/watch?v=dQw4w9WgXcQ&lc=UgydxWWoeA7F1OdqypJ4AaABAg")?;
+    /// assert_eq!(id.as_str(), "UgydxWWoeA7F1OdqypJ4AaABAg");
+    ///
+    /// let error = CommentId::parse("https://youtu.be/dQw4w9WgXcQ").unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
     pub fn parse(input: &str) -> Result<Self> {
         let expected = "a comment id (letters, digits, - or _) or a YouTube URL with lc=";
         parse_as(input, "comment", expected, Self::bare, |link| link.comment)

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A region that the platform serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct Region {
     /// The platform's id of it.
     #[cfg_attr(feature = "openapi", schema(example = "DE"))]
@@ -20,6 +21,7 @@ pub struct Region {
 /// A language of the platform's interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct Language {
     /// The platform's id of it.
     #[cfg_attr(feature = "openapi", schema(example = "zh-Hans"))]
@@ -36,6 +38,7 @@ pub struct Language {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct VideoCategory {
     /// The category's id.
     #[cfg_attr(feature = "openapi", schema(example = "10"))]

@@ -122,6 +122,7 @@ pub struct Places {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Selected {
     /// The playlist, as if it had the selected videos only.
     #[serde(flatten)]
@@ -131,7 +132,26 @@ pub struct Selected {
 }
 
 impl Selection {
-    /// Filters, then sorts, then slices.
+    /// Filters, then sorts, then slices. A playlist that is kept as JSON can be selected from as well:
+    ///
+    /// ```
+    /// use vidra::{Playlist, Selection};
+    /// let video = |id: &str, views: u64| serde_json::json!({
+    ///     "id": id, "title": "", "description": "", "channelTitle": "", "publishedAt": "", "duration": 60,
+    ///     "durationFmt": "1:00", "views": views, "viewsFmt": "", "likes": 0, "likesFmt": "", "thumbnails": {},
+    /// });
+    /// let playlist: Playlist = serde_json::from_value(serde_json::json!({
+    ///     "id": "PL123", "title": "Two", "description": "", "thumbnails": {}, "videoCount": 2,
+    ///     "totalDuration": 120, "totalDurationFmt": "2m",
+    ///     "videos": [video("dQw4w9WgXcQ", 5), video("fda4eREcaTQ", 7)],
+    /// }))?;
+    ///
+    /// let most_watched = serde_json::json!({"sort": {"field": "views", "order": "desc"}, "range": {"end": 1}});
+    /// let selected = Selection::from_json(&most_watched)?.apply(playlist);
+    /// assert_eq!(selected.playlist.videos[0].id.as_str(), "fda4eREcaTQ");
+    /// assert_eq!((selected.playlist.total_duration, selected.original_count), (60, 2));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn apply(&self, playlist: Playlist) -> Selected {
         let original_count = playlist.video_count;
         let mut videos = playlist.videos;

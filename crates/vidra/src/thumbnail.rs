@@ -9,6 +9,7 @@ use crate::lenient::{Member, Object, member, shapes};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Thumbnails {
     /// About 120×90.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "member")]
@@ -38,6 +39,7 @@ impl Thumbnails {
 /// One picture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct Thumbnail {
     /// On the platform's image host.
     #[cfg_attr(

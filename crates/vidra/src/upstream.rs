@@ -4,19 +4,19 @@
 //! how often, and is the only place where errors of the platform are made.
 
 mod bill;
-pub mod breaker;
-pub mod call;
+pub(crate) mod breaker;
+pub(crate) mod call;
 mod classify;
 pub(crate) mod egress;
-pub mod ending;
+pub(crate) mod ending;
 mod fault;
-pub mod pace;
+pub(crate) mod pace;
 mod pages;
 pub mod quota;
 pub(crate) mod resolver;
-pub mod retry;
+pub(crate) mod retry;
 pub(crate) mod traced;
-pub mod traffic;
+pub(crate) mod traffic;
 pub mod transport;
 pub(crate) mod web;
 pub(crate) mod wire;

@@ -10,6 +10,7 @@ use crate::thumbnail::Thumbnails;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Video {
     /// The video's id.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "dQw4w9WgXcQ"))]
@@ -62,6 +63,7 @@ pub struct Video {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Withheld {
     /// Views of a video.
     Views,
@@ -75,6 +77,20 @@ pub enum Withheld {
     TotalViews,
     /// Videos of a channel.
     VideoCount,
+}
+
+impl Withheld {
+    /// Its name, as answers have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Views => "views",
+            Self::Likes => "likes",
+            Self::Comments => "comments",
+            Self::Subscribers => "subscribers",
+            Self::TotalViews => "totalViews",
+            Self::VideoCount => "videoCount",
+        }
+    }
 }
 
 /// The id and title of a video.

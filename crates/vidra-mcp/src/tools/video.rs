@@ -92,15 +92,7 @@ pub(super) fn day(moment: &str) -> &str {
 
 /// The names of counts that are withheld.
 pub(super) fn hidden(counts: &[Withheld]) -> Vec<&'static str> {
-    let name = |count: &Withheld| match count {
-        Withheld::Views => "views",
-        Withheld::Likes => "likes",
-        Withheld::Comments => "comments",
-        Withheld::Subscribers => "subscribers",
-        Withheld::TotalViews => "totalViews",
-        Withheld::VideoCount => "videoCount",
-    };
-    counts.iter().map(name).collect()
+    counts.iter().map(|count| count.name()).collect()
 }
 
 /// A zero that is no number must not look like one.

@@ -9,6 +9,7 @@ use super::BatchStatus;
 
 /// Transcripts of playlists, counted since the client was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BatchReport {
     /// Batches under way now.
     pub under_way: usize,

@@ -145,6 +145,7 @@ impl Tally {
 
 /// What the cache holds and what it was good for.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CacheReport {
     /// By kind: how answers came about, and how much of it memory holds.
     pub resources: Vec<(Resource, Counts, Usage)>,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// What is kept, by kind; each has a life of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Resource {
     /// Details of a video.
     Video,

@@ -52,6 +52,7 @@ pub struct Usage {
 
 /// Why a store did not do what it was asked. Texts are for the log and never hold a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StoreError {
     /// It is gone, full, not permitted, or broken in another way.
     Unavailable(String),
@@ -87,7 +88,22 @@ impl std::error::Error for StoreError {}
 ///   later call for the same key. It must not block its thread.
 /// - Several processes may share one store.
 ///
-/// [`conformance::check`] tells whether a store of your own keeps to this.
+/// [`conformance::check`] tells whether a store of your own keeps to this; `examples/custom_store.rs` is one.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vidra::cache::store::{Memory, Store, conformance};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// // Any store will do; this one has the advantage that it is there.
+/// let store = Arc::new(Memory::new(8 << 20));
+/// conformance::check(&*store).await;
+///
+/// let vidra = vidra::Vidra::builder().store(store).build();
+/// assert!(!vidra.is_store_failing());
+/// # }
+/// ```
 pub trait Store: Send + Sync + 'static {
     /// What is kept under `key`.
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;

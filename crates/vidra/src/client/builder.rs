@@ -29,6 +29,31 @@ use crate::upstream::web::{PotProvider, Web};
 use crate::upstream::{ApiKey, Bill, Upstream};
 
 /// Settings of a [`Vidra`]; each has a default that suits the real platform.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use vidra::cache::store::Fs;
+/// use vidra::{Lifetimes, Network, Pace, Pacing, Resource, RetryPolicy, Vidra};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let vidra = Vidra::builder()
+///     // What was spent of the day, and what was fetched, outlive the process.
+///     .state_dir(folder.join("state"))
+///     .store(Arc::new(Fs::open(folder.join("cache"), 1 << 30)?))
+///     .lifetimes(Lifetimes::default().with_ttl(Resource::Comments, Duration::from_secs(60)))
+///     .retry(RetryPolicy { retries: 4, ..RetryPolicy::default() })
+///     .deadline(Duration::from_secs(30))
+///     // Transcripts come through a proxy, and no faster than this.
+///     .proxies(vec![Network::through("socks5://127.0.0.1:1080")?])
+///     .pacing(Pacing::At(Pace { burst: 100, per_hour: 500 }))
+///     .build();
+/// assert!(!vidra.has_key());
+/// # Ok(()) }
+/// ```
 pub struct Builder {
     data_api_url: String,
     key: Option<ApiKey>,

@@ -10,6 +10,7 @@ use super::{ChannelId, ChannelRef, CommentId, Handle, MAX_INPUT, PlaylistId, Vid
 
 /// What a URL names. A watch URL inside a playlist names both, a link to a comment also its video.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Link {
     /// The video, from any of its URL forms.
     pub video: Option<VideoId>,

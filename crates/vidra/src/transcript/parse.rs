@@ -19,6 +19,7 @@ const MAX_BYTES: usize = 32 << 20;
 
 /// Why a body is no track. None of it means that the video has no captions.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unreadable {
     /// There is nothing in it: the platform declined to serve the track.
     Empty,

@@ -12,6 +12,7 @@ use crate::ident::VideoId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CaptionTrack {
     /// The language's BCP 47 code.
     #[cfg_attr(feature = "openapi", schema(example = "en"))]

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind};
 
 /// Why a transcript could not be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Reason {
     /// The video is gone, or never was.
     VideoUnavailable,

@@ -6,7 +6,7 @@ use super::quota::Bucket;
 
 /// A list endpoint of the Data API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Endpoint {
+pub(crate) enum Endpoint {
     /// `videos.list`
     Videos,
     /// `channels.list`
@@ -31,7 +31,7 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// The path below the Data API's base URL.
-    pub fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Videos => "videos",
             Self::Channels => "channels",
@@ -47,7 +47,7 @@ impl Endpoint {
     }
 
     /// The bucket that the platform charges.
-    pub fn bucket(self) -> Bucket {
+    pub(crate) fn bucket(self) -> Bucket {
         match self {
             Self::Search => Bucket::Search,
             _ => Bucket::Default,

@@ -8,6 +8,7 @@ use super::transport::{Answer, Failure};
 
 /// How an exchange ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Ending {
     /// With what was asked for.
     Ok,

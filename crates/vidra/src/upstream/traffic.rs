@@ -13,6 +13,7 @@ use crate::transcript::Reason;
 /// What a client has asked of the platform since it was built, and how it stands with it. Nothing in it
 /// names what was asked for, and addresses go by number: a proxy's URL may hold a password.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct UpstreamReport {
     /// By endpoint; those that were never asked are there too.
     pub calls: Vec<Calls>,
@@ -28,6 +29,7 @@ pub struct UpstreamReport {
 
 /// What was asked of one endpoint.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Calls {
     /// As in the platform's URLs: `videos`, `playlistItems`; `player`, `watch`, `timedtext`, and
     /// `translation` for timed text in another language.

@@ -28,6 +28,7 @@ pub struct Answer {
 
 /// Why there is no answer. Texts never hold the URL or a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Failure {
     /// There was no connection, so nothing was sent.
     NotSent(String),

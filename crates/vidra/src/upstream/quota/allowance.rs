@@ -25,6 +25,7 @@ struct Share {
 
 /// What was spent of an [`Allowance`] in a day, to be kept over a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Spending {
     /// The date in Los Angeles, as ISO 8601.
     pub date: String,
