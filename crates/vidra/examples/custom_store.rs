@@ -1,0 +1,80 @@
+//! A store of one's own behind the cache, here a map. Yours may be a database:
+//! `cargo run --example custom_store -- VIDEO`
+
+mod demo;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use vidra::cache::store::{BoxFuture, Record, Store, StoreError, Usage, conformance};
+use vidra::{Ask, VideoId};
+
+/// Records by their key. One that has to be kept elsewhere is four fields, of which the body is JSON.
+#[derive(Default)]
+struct Map(Mutex<HashMap<String, Record>>);
+
+impl Map {
+    fn records(&self) -> MutexGuard<'_, HashMap<String, Record>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for Map {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        Box::pin(async move { Ok(self.records().get(key).cloned()) })
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a str,
+        record: &'a Record,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.records().insert(key.to_owned(), record.clone());
+            Ok(())
+        })
+    }
+
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.records().remove(key);
+            Ok(())
+        })
+    }
+
+    fn clear(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.records().clear();
+            Ok(())
+        })
+    }
+
+    fn usage(&self) -> BoxFuture<'_, Result<Usage, StoreError>> {
+        Box::pin(async move {
+            let records = self.records();
+            let bytes = records.iter().map(|(key, record)| key.len() + record.body.len());
+            Ok(Usage { entries: records.len() as u64, bytes: bytes.sum::<usize>() as u64 })
+        })
+    }
+}
+
+#[tokio::main]
+async fn main() -> vidra::Result<()> {
+    let wanted = demo::argument(1).unwrap_or_else(|| "fda4eREcaTQ".to_owned());
+    let video = Ask::Video(VideoId::parse(&wanted)?);
+    // What every store has to do. It belongs into the tests of yours.
+    conformance::check(&Map::default()).await;
+
+    let store = Arc::new(Map::default());
+    let first = demo::builder().store(store.clone()).build();
+    println!("first: {}", first.ask(&video).await?.outcome.name());
+    // Answers are kept in the background: whoever ends waits for it.
+    first.settled().await;
+    drop(first);
+
+    // Another client, as after a restart: its memory is empty, the store is not.
+    let second = demo::builder().store(store.clone()).build();
+    println!("second: {}", second.ask(&video).await?.outcome.name());
+    println!("{} records", store.records().len());
+    Ok(())
+}

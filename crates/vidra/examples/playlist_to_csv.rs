@@ -1,0 +1,44 @@
+//! The videos of a playlist as a table: `cargo run --example playlist_to_csv -- PLAYLIST > videos.csv`
+
+mod demo;
+
+use std::error::Error;
+
+use vidra::{Playlist, PlaylistId};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let vidra = demo::builder().build();
+    let wanted = demo::argument(1).unwrap_or_else(|| "PLsize500".to_owned());
+    let playlist = vidra.playlist(&PlaylistId::parse(&wanted)?).await?;
+    write(&playlist, csv::Writer::from_writer(std::io::stdout()))?;
+
+    // The table is on standard output; what is said about it is not.
+    let Playlist { title, video_count, total_duration_fmt, unavailable_count, .. } = &playlist;
+    eprintln!("{title}: {video_count} videos, {total_duration_fmt}");
+    if *unavailable_count > 0 {
+        eprintln!("{unavailable_count} more are private or deleted");
+    }
+    eprintln!("{} units", vidra.cost().units());
+    Ok(())
+}
+
+/// A head and a row for each video. The writer quotes what has to be: titles are full of commas, quotes and
+/// line breaks.
+fn write(playlist: &Playlist, mut table: csv::Writer<impl std::io::Write>) -> csv::Result<()> {
+    table.write_record(["position", "id", "title", "channel", "published", "seconds", "views"])?;
+    for (position, video) in (1..).zip(&playlist.videos) {
+        let (position, published): (u64, _) = (position, &video.published_at);
+        table.write_record([
+            &position.to_string(),
+            video.id.as_str(),
+            &video.title,
+            &video.channel_title,
+            &published.to_string(),
+            &video.duration.to_string(),
+            &video.views.to_string(),
+        ])?;
+    }
+    table.flush()?;
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! What is said in all videos of a playlist, a file for each, with progress on the way:
+//! `cargo run --example playlist_transcripts -- PLAYLIST FOLDER`
+
+mod demo;
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+
+use futures_util::{StreamExt, pin_mut};
+use vidra::{BatchEvent, BatchQuery, PlaylistId, VideoTranscript, to_text};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let vidra = demo::builder().build();
+    let wanted = demo::argument(1).unwrap_or_else(|| "PLquirkMixed".to_owned());
+    let folder = PathBuf::from(demo::argument(2).unwrap_or_else(|| "transcripts".to_owned()));
+    fs::create_dir_all(&folder)?;
+
+    let query = BatchQuery { concurrency: 8, ..BatchQuery::default() };
+    let events = vidra.playlist_transcripts(&PlaylistId::parse(&wanted)?, &query);
+    // Who stops reading stops the work: drop the stream, and nothing more is asked for.
+    pin_mut!(events);
+    let mut done = 0;
+    while let Some(event) = events.next().await {
+        match event? {
+            BatchEvent::Started => println!("the playlist is there"),
+            BatchEvent::Waiting(pause) => println!("waiting {} s", pause.as_secs()),
+            BatchEvent::Result(VideoTranscript { position, title, lines, error, .. }) => {
+                done += 1;
+                match lines {
+                    Some(lines) => {
+                        fs::write(folder.join(format!("{position:04}.txt")), to_text(&lines))?;
+                        println!("{done} done: {title}, {} lines", lines.len());
+                    }
+                    // One that has none fails alone, and says why.
+                    None => println!("{done} done: {}", error.unwrap_or_default()),
+                }
+            }
+            BatchEvent::Done(summary) => {
+                println!("{} transcripts in {}", summary.succeeded, folder.display());
+                println!("{} videos have none", summary.failed);
+            }
+        }
+    }
+    Ok(())
+}

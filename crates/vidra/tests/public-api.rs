@@ -1,0 +1,67 @@
+//! The public names of the library, held against `public-api.txt`: what changes there changes for others.
+//! `VIDRA_UPDATE_DOCS=1 cargo test -p vidra --all-features --test public-api` writes it anew.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use serde_json::Value;
+
+/// The format of rustdoc's JSON that `public-api` reads. It changes with every few releases of Rust.
+const FORMAT: u64 = 57;
+
+#[test]
+fn names_change_on_purpose() {
+    let json = rustdoc_json();
+    let body = fs::read_to_string(&json).expect("rustdoc has written JSON");
+    let read: Value = serde_json::from_str(&body).expect("JSON");
+    if read["format_version"] != FORMAT {
+        let told = format!(
+            "rustdoc writes format {}, and public-api reads {FORMAT}: take the version of it for this Rust",
+            read["format_version"]
+        );
+        assert!(env::var_os("VIDRA_REQUIRE_PEERS").is_none(), "{told}");
+        return eprintln!("skipped: {told}");
+    }
+    let names = public_api::Builder::from_rustdoc_json(json)
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()
+        .expect("the names can be listed")
+        .to_string();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("public-api.txt");
+    if env::var_os("VIDRA_UPDATE_DOCS").is_some() {
+        return fs::write(file, names).expect("the file can be written");
+    }
+    let known = fs::read_to_string(file).expect("the file is there");
+    let gone = only_in(&known, &names).map(|line| format!("- {line}\n"));
+    let new = only_in(&names, &known).map(|line| format!("+ {line}\n"));
+    let differences: String = gone.chain(new).collect();
+    assert!(
+        known == names,
+        "the public names have changed:\n{differences}CONTRIBUTING.md says what that means",
+    );
+}
+
+/// The lines of one text that are not in the other.
+fn only_in<'a>(one: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
+    one.lines().filter(|line| !other.lines().any(|known| known == *line))
+}
+
+/// Has rustdoc write what it knows, with every feature on but that of the schemas, which are made for all models.
+fn rustdoc_json() -> PathBuf {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let test = env::current_exe().expect("a path");
+    let target = test.ancestors().nth(3).expect("tests are in target/debug/deps");
+    let status = Command::new(env!("CARGO"))
+        .args(["rustdoc", "--quiet", "--locked", "--lib", "--features", "redis", "--target-dir"])
+        .arg(target)
+        .args(["--", "-Z", "unstable-options", "--output-format", "json"])
+        .current_dir(library)
+        .env("RUSTDOC", library.join("../../scripts/rustdoc-json"))
+        .status()
+        .expect("cargo runs");
+    assert!(status.success(), "rustdoc fails");
+    target.join("doc/vidra.json")
+}
