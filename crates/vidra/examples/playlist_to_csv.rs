@@ -6,6 +6,9 @@ use std::error::Error;
 
 use vidra::{Playlist, PlaylistId};
 
+const COLUMNS: [&str; 7] =
+    ["id", "title", "channel", "published", "seconds", "views", "description"];
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let vidra = demo::builder().build();
@@ -23,20 +26,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A head and a row for each video. The writer quotes what has to be: titles are full of commas, quotes and
-/// line breaks.
+/// A head and a row for each video. The writer quotes what has to be: titles are full of commas and quotes,
+/// descriptions of line breaks.
 fn write(playlist: &Playlist, mut table: csv::Writer<impl std::io::Write>) -> csv::Result<()> {
-    table.write_record(["position", "id", "title", "channel", "published", "seconds", "views"])?;
-    for (position, video) in (1..).zip(&playlist.videos) {
-        let (position, published): (u64, _) = (position, &video.published_at);
+    table.write_record(COLUMNS)?;
+    for video in &playlist.videos {
         table.write_record([
-            &position.to_string(),
             video.id.as_str(),
             &video.title,
             &video.channel_title,
-            &published.to_string(),
+            &video.published_at.to_string(),
             &video.duration.to_string(),
             &video.views.to_string(),
+            &video.description,
         ])?;
     }
     table.flush()?;

@@ -10,7 +10,7 @@
 //! ```
 //! use vidra::{ApiKey, PlaylistId, Vidra};
 //!
-#![cfg_attr(feature = "client", doc = include_str!("example.txt"))]
+#![doc = include_str!("example.txt")]
 //! # let demo = vidra;
 //! let vidra = Vidra::builder().key(ApiKey::new("your key")).build();
 //! # let vidra = demo;
@@ -33,7 +33,7 @@
 //! ```
 //! use vidra::{Languages, Reason, TranscriptQuery, VideoId, to_srt};
 //!
-#![cfg_attr(feature = "client", doc = include_str!("example.txt"))]
+#![doc = include_str!("example.txt")]
 //! let wanted = TranscriptQuery { languages: Languages::parse("de,en").unwrap(), ..Default::default() };
 //! let lines = vidra.transcript(VideoId::parse("txManualAsr")?, &wanted).await?;
 //! assert!(to_srt(&lines).starts_with("1\n00:00:00,163 --> 00:00:04,683\nHello and welcome"));
@@ -73,9 +73,10 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-/// What the README says is compiled and run as well.
+/// What stands in the READMEs is compiled as well.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../../../README.md")]
 struct Readme;
 
 #[cfg(feature = "client")]
