@@ -34,6 +34,8 @@ pub(crate) use keys::Caller;
 pub(crate) use rate::Neighbourhood;
 pub(crate) use shares::{Shares, Who};
 
+use crate::asked::Asked;
+use host::UsualHost;
 use keys::Shown;
 use rate::{Addresses, Standing};
 use refusal::Refusal;
@@ -63,6 +65,7 @@ pub struct Rules {
 pub(crate) struct Gate {
     rules: Rules,
     checks_host: bool,
+    usual_host: UsualHost,
     /// What an answer hangs on beyond what its route says; `None` where nothing.
     vary: Option<HeaderValue>,
     /// Of those without a key, where there is a limit.
@@ -101,7 +104,14 @@ impl Gate {
         };
         let vary = vary.map(HeaderValue::from_static);
         let addresses = rules.rate.map(|_| Addresses::new());
-        Self { rules, checks_host, vary, addresses, opened: Instant::now() }
+        Self {
+            rules,
+            checks_host,
+            usual_host: UsualHost::default(),
+            vary,
+            addresses,
+            opened: Instant::now(),
+        }
     }
 
     /// Lets a request in, or says why not.
@@ -109,9 +119,10 @@ impl Gate {
         &self,
         peer: IpAddr,
         request: &Request<B>,
+        asked: &Asked<'_>,
     ) -> Result<Guest, Box<Turned>> {
         let mut guest = Guest::default();
-        match self.judge(peer, request, &mut guest) {
+        match self.judge(peer, request, asked, &mut guest) {
             Ok(()) => Ok(guest),
             Err(refusal) => {
                 let reason = refusal.reason();
@@ -127,22 +138,24 @@ impl Gate {
         &self,
         peer: IpAddr,
         request: &Request<B>,
+        asked: &Asked<'_>,
         guest: &mut Guest,
     ) -> Result<(), Refusal> {
-        let (headers, rules) = (request.headers(), &self.rules);
+        let (headers, rules) = (asked.headers, &self.rules);
         let allowed = &rules.allowed_hosts;
         guest.vary.clone_from(&self.vary);
         let open = Open::of(request.uri().path());
         // Whoever watches a service beyond loopback asks for it by its address.
         let checks_host = self.checks_host && (rules.on_loopback || open != Open::Always);
         if checks_host {
-            host::check_host(request.version(), request.uri(), headers, allowed)
+            let (version, uri) = (request.version(), request.uri());
+            host::check_host(version, uri, asked, allowed, &self.usual_host)
                 .map_err(Refusal::Stranger)?;
         }
         // MCP asks for this wherever the service listens.
         if checks_host || request.uri().path() == crate::mcp::PATH {
             let is_listed = |origin: &[u8]| cors::lists(&rules.origins, origin);
-            host::check_origin(headers, allowed, is_listed).map_err(Refusal::Stranger)?;
+            host::check_origin(asked, allowed, is_listed).map_err(Refusal::Stranger)?;
         }
         if !rules.origins.is_empty() {
             let origin = cors::origin_of(headers, &rules.origins);

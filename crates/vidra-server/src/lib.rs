@@ -4,6 +4,7 @@
 //! behind a listener. [`routes`] holds the whole URL table, [`problem`] the only mapping of errors
 //! to HTTP.
 
+mod asked;
 mod config;
 mod drain;
 mod extract;
@@ -40,6 +41,7 @@ use vidra::Vidra;
 pub use config::Config;
 pub use serve::{Limits, Serving, Tls, serve};
 
+use asked::Asked;
 use drain::Drain;
 use gate::{Gate, Rules, Shares};
 use metrics::Metrics;
@@ -134,8 +136,9 @@ impl App {
         B::Error: Into<axum::BoxError>,
     {
         let Parts { gate, vidra, inside, door, routes } = &*self.0;
-        let visit = Visit::begin(&request);
-        let guest = match gate.admit(peer, &request) {
+        let asked = Asked::by(request.headers());
+        let visit = Visit::begin(&request, &asked);
+        let guest = match gate.admit(peer, &request, &asked) {
             Ok(guest) => guest,
             Err(turned) => {
                 let mut response = turned.response.map(Sent::Right);
@@ -143,18 +146,18 @@ impl App {
                     inside.metrics.limited.add(reason);
                 }
                 let route = inside.metrics.route(None);
-                visit.answered(&inside.metrics, &request, route, &mut response);
+                visit.sign(response.headers_mut());
+                visit.answered(&inside.metrics, &request, route, response.status());
                 return Either::Left(future::ready(response));
             }
         };
-        let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+        let (method, uri) = (request.method(), request.uri());
         if *door == Door::Public
-            && let Some((ready, route)) =
-                inside.shelf.answer(vidra, method, uri, headers, visit.began)
+            && let Some((ready, route)) = inside.shelf.answer(vidra, method, uri, &asked, &visit)
         {
             let mut ready = ready.map(Sent::Left);
             guest.sign(ready.headers_mut());
-            visit.answered(&inside.metrics, &request, route, &mut ready);
+            visit.answered(&inside.metrics, &request, route, ready.status());
             return Either::Left(future::ready(ready));
         }
         let (routes, inside) = (routes.clone(), Arc::clone(inside));

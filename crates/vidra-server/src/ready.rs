@@ -23,10 +23,12 @@ use tokio::time::Instant;
 use vidra::cache::store::Usage;
 use vidra::{Cached, Life, Outcome, Resource, Vidra};
 
+use crate::asked::Asked;
 use crate::layers::QUOTA_COST;
 use crate::metrics::Route;
 use crate::reply::{etag, names};
 use crate::request_id::X_REQUEST_ID;
+use crate::visit::Visit;
 
 pub(crate) const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
@@ -170,19 +172,19 @@ impl Shelf {
         vidra: &Vidra,
         method: &Method,
         uri: &Uri,
-        headers: &HeaderMap,
-        now: Instant,
+        asked: &Asked<'_>,
+        visit: &Visit,
     ) -> Option<(Response<Full<Bytes>>, Route)> {
-        if *method != Method::GET || headers.contains_key(CACHE_CONTROL) {
+        if *method != Method::GET || asked.has_cache_control {
             return None;
         }
         let target = uri.path_and_query()?.as_str();
         let ready = self.0.get(target)?;
-        if now >= ready.fresh_until || !ready.answers(headers) {
+        if visit.began >= ready.fresh_until || !ready.answers(asked.headers) {
             return None;
         }
         vidra.note_hit(ready.resource);
-        Some((ready.response(headers, Outcome::Hit, now), ready.route))
+        Some((ready.response(asked, Outcome::Hit, visit.began, Some(&visit.id)), ready.route))
     }
 
     /// Finishes an answer of a route, and keeps it for the next who asks for `target`.
@@ -205,7 +207,7 @@ impl Shelf {
             ready
         });
         // To a HEAD as well: the connection tells the length of the body and does not send it.
-        ready.response(headers, kept.outcome, now).map(Body::new)
+        ready.response(&Asked::by(headers), kept.outcome, now, None).map(Body::new)
     }
 
     /// How many there are, and what they take up.
@@ -261,22 +263,41 @@ impl Ready {
         self.rare.as_ref()?.accept.as_ref()
     }
 
-    fn response(&self, asked: &HeaderMap, outcome: Outcome, now: Instant) -> Response<Full<Bytes>> {
-        let gzip = self.gzip.as_deref().filter(|_| takes_gzip(asked));
+    /// Without an id, whoever sends it has one.
+    fn response(
+        &self,
+        asked: &Asked<'_>,
+        outcome: Outcome,
+        now: Instant,
+        id: Option<&HeaderValue>,
+    ) -> Response<Full<Bytes>> {
+        let takes_gzip = asked.has_accept_encoding && takes_gzip(asked.headers);
+        let gzip = self.gzip.as_deref().filter(|_| takes_gzip);
         let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
         // A plain copy is as good as a compressed one, and is told to be so under the tag that it has.
         // Not the other way round: who asks for the plain form may stand for one who can read no other.
-        let known = [etag, &self.etag].into_iter().find(|etag| names(asked, etag));
+        let known = [etag, &self.etag].into_iter();
+        let known =
+            known.filter(|_| asked.has_if_none_match).find(|etag| names(asked.headers, etag));
         let mut headers = match gzip {
             _ if known.is_some() => HEADS.known.clone(),
             Some(_) => HEADS.gzip.clone(),
             None => HEADS.plain.clone(),
         };
-        headers.insert(ETAG, known.unwrap_or(etag).clone());
-        headers.insert(CACHE_CONTROL, self.cache_control.clone());
         let age = now.saturating_duration_since(self.fetched);
-        if age.as_secs() > 0 {
-            headers.insert(AGE, age.as_secs().into());
+        // To go through what is there takes less than to look for each of them.
+        for (name, value) in &mut headers {
+            if *name == ETAG {
+                *value = known.unwrap_or(etag).clone();
+            } else if *name == CACHE_CONTROL {
+                *value = self.cache_control.clone();
+            } else if *name == AGE && age.as_secs() > 0 {
+                *value = age.as_secs().into();
+            } else if *name == X_REQUEST_ID
+                && let Some(id) = id
+            {
+                *value = id.clone();
+            }
         }
         if self.accept().is_some() {
             headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));

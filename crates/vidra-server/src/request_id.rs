@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue};
 use bytes::Bytes;
+
+use crate::asked::Lines;
 
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -24,10 +26,9 @@ thread_local! {
 }
 
 /// The caller's own where there is one that we can pass on, else a new one.
-pub(crate) fn of(headers: &HeaderMap) -> HeaderValue {
-    let mut given = headers.get_all(X_REQUEST_ID).iter();
-    match (given.next(), given.next()) {
-        (Some(id), None) if is_good(id.as_bytes()) => id.clone(),
+pub(crate) fn of(given: Lines<'_>) -> HeaderValue {
+    match given {
+        Lines::One(id) if is_good(id.as_bytes()) => id.clone(),
         _ => new(),
     }
 }
@@ -38,7 +39,7 @@ fn is_good(id: &[u8]) -> bool {
 }
 
 /// It only has to be new, not a secret.
-fn new() -> HeaderValue {
+pub(crate) fn new() -> HeaderValue {
     let id = MADE.with_borrow_mut(|made| {
         if made.is_empty() {
             let mut digits = Vec::with_capacity(AT_A_TIME * DIGITS);
@@ -83,19 +84,16 @@ mod tests {
         for (ids, is_taken) in [(&good[..], true), (&bad[..], false)] {
             for id in ids {
                 let value = HeaderValue::from_bytes(id.as_bytes()).unwrap();
-                let given = HeaderMap::from_iter([(X_REQUEST_ID, value.clone())]);
-                assert_eq!(of(&given) == value, is_taken, "{id}");
+                assert_eq!(of(Lines::One(&value)) == value, is_taken, "{id}");
             }
         }
-        let twice = ["a", "b"].map(|id| (X_REQUEST_ID, HeaderValue::from_static(id)));
-        let twice = of(&HeaderMap::from_iter(twice));
-        assert!(twice != "a" && twice != "b", "which of two is meant cannot be known");
+        let made = |lines| of(lines).len() == DIGITS;
+        assert!(made(Lines::None) && made(Lines::Several), "which of two is meant cannot be known");
     }
 
     #[test]
     fn a_new_one_is_sixteen_digits_and_never_the_same() {
-        let ids: HashSet<String> =
-            (0..1_000).map(|_| of(&HeaderMap::new()).to_str().unwrap().to_owned()).collect();
+        let ids: HashSet<String> = (0..1_000).map(|_| new().to_str().unwrap().to_owned()).collect();
         assert_eq!(ids.len(), 1_000);
         let is_hex = |id: &String| id.len() == 16 && id.bytes().all(|it| it.is_ascii_hexdigit());
         assert!(ids.iter().all(is_hex), "{ids:?}");

@@ -11,13 +11,16 @@ use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::extract::MatchedPath;
-use axum::http::{Extensions, HeaderValue, Method, Request, Response, StatusCode, header};
+use axum::http::{
+    Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header,
+};
 use bytes::Bytes;
 use http_body::Frame;
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use tokio::time::Instant;
 use vidra::{Cost, Error};
 
+use crate::asked::Asked;
 use crate::metrics::page::Inside;
 use crate::metrics::{ABANDONED, Metrics, Route};
 use crate::request_id::{self, X_REQUEST_ID};
@@ -26,26 +29,31 @@ use crate::trace::Trace;
 /// A request that has just come.
 pub(crate) struct Visit {
     pub(crate) began: Instant,
-    id: HeaderValue,
+    pub(crate) id: HeaderValue,
     trace: Trace,
 }
 
 impl Visit {
-    pub(crate) fn begin<B>(request: &Request<B>) -> Self {
+    pub(crate) fn begin<B>(request: &Request<B>, asked: &Asked<'_>) -> Self {
         let began = Instant::now();
-        let id = request_id::of(request.headers());
+        let id = request_id::of(asked.request_id);
         Self { began, trace: Trace::begin(request, &id), id }
     }
 
+    /// Tells the caller its id, where the answer does not do so yet.
+    pub(crate) fn sign(&self, headers: &mut HeaderMap) {
+        headers.insert(X_REQUEST_ID, self.id.clone());
+    }
+
     /// Ends the visit of one who was answered at once.
-    pub(crate) fn answered<B, S>(
+    pub(crate) fn answered<B>(
         self,
         metrics: &Metrics,
         request: &Request<B>,
         route: Route,
-        response: &mut Response<S>,
+        status: StatusCode,
     ) {
-        let (method, status) = (request.method(), response.status().as_u16());
+        let (method, status) = (request.method(), status.as_u16());
         let elapsed = self.began.elapsed();
         metrics.count(route, method, status, elapsed);
         self.trace.end(metrics.template(route), status);
@@ -58,7 +66,6 @@ impl Visit {
             elapsed_ms = elapsed.as_millis() as u64,
             "request"
         );
-        response.headers_mut().insert(X_REQUEST_ID, self.id);
     }
 
     /// Goes on with one who has to wait.
@@ -127,7 +134,7 @@ impl UnderWay {
     pub(crate) fn answered(mut self, mut response: Response<Body>) -> Response<Body> {
         self.status = Some(response.status());
         self.error = response.extensions_mut().remove();
-        response.headers_mut().insert(X_REQUEST_ID, self.visit.id.clone());
+        self.visit.sign(response.headers_mut());
         if is_stream(&response) {
             return response.map(|body| Body::new(Watched { body, visit: self }));
         }

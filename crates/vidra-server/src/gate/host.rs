@@ -6,8 +6,11 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
+use std::sync::OnceLock;
 
-use axum::http::{HeaderMap, Uri, Version, header};
+use axum::http::{Uri, Version, header};
+
+use crate::asked::{Asked, Lines, SEC_FETCH_SITE};
 
 /// A host by name or address.
 #[derive(Debug, Clone, Copy)]
@@ -100,34 +103,45 @@ pub(super) enum Stranger {
     Origin,
 }
 
+/// The first host that was found to be one of ours, as it was written. Nearly all callers write the
+/// same, and what is equal need not be parsed.
+#[derive(Default)]
+pub(super) struct UsualHost(OnceLock<Box<str>>);
+
 /// Looks at the host that a request was meant for.
 pub(super) fn check_host(
     version: Version,
     uri: &Uri,
-    headers: &HeaderMap,
+    asked: &Asked<'_>,
     allowed: &[AllowedHost],
+    UsualHost(usual): &UsualHost,
 ) -> Result<(), Stranger> {
     let check = |authority: &str| match Host::parse(authority) {
-        Some(host) if host.is_loopback() || allowed.iter().any(|it| host.is(it)) => Ok(()),
+        Some(host) if host.is_loopback() || allowed.iter().any(|it| host.is(it)) => {
+            usual.get_or_init(|| authority.into());
+            Ok(())
+        }
         Some(_) => Err(Stranger::Host),
         None => Err(Stranger::NoHost),
     };
     // What is asked for as a whole URL, as HTTP/2 does, names its host there; HTTP/1.1 in both places.
     let in_target = uri.authority().map(|authority| check(authority.as_str()));
     in_target.unwrap_or(Ok(()))?;
-    let mut lines = headers.get_all(header::HOST).iter();
-    match (lines.next(), lines.next()) {
-        (Some(line), None) => check(line.to_str().map_err(|_| Stranger::NoHost)?),
-        (Some(_), Some(_)) => Err(Stranger::NoHost),
+    match asked.host {
+        Lines::One(line) if usual.get().is_some_and(|it| it.as_bytes() == line.as_bytes()) => {
+            Ok(())
+        }
+        Lines::One(line) => check(line.to_str().map_err(|_| Stranger::NoHost)?),
+        Lines::Several => Err(Stranger::NoHost),
         // No browser speaks HTTP/1.0.
-        (None, _) if in_target.is_some() || version < Version::HTTP_11 => Ok(()),
-        (None, _) => Err(Stranger::NoHost),
+        Lines::None if in_target.is_some() || version < Version::HTTP_11 => Ok(()),
+        Lines::None => Err(Stranger::NoHost),
     }
 }
 
 /// Looks at the page that a request was sent by; `is_listed` knows those that may.
 pub(super) fn check_origin(
-    headers: &HeaderMap,
+    asked: &Asked<'_>,
     allowed: &[AllowedHost],
     is_listed: impl Fn(&[u8]) -> bool,
 ) -> Result<(), Stranger> {
@@ -137,19 +151,22 @@ pub(super) fn check_origin(
         let is_own = |host: Host<'_>| host.is_loopback() || allowed.iter().any(|it| host.is(it));
         host.is_some_and(is_own) || is_listed(origin)
     };
-    let mut origins = headers.get_all(header::ORIGIN).iter().peekable();
-    let may_ask = match origins.peek() {
-        Some(_) => origins.all(|origin| may_ask(origin.as_bytes())),
-        None => !is_drawn_in(headers),
+    let may_ask = if asked.has_origin {
+        let mut origins = asked.headers.get_all(header::ORIGIN).iter();
+        origins.all(|origin| may_ask(origin.as_bytes()))
+    } else {
+        !is_drawn_in(asked)
     };
     if may_ask { Ok(()) } else { Err(Stranger::Origin) }
 }
 
 /// Whether a page of somebody else draws it in, as a picture for example. Browsers name no origin then,
 /// but say so; a link that somebody follows is another matter.
-fn is_drawn_in(headers: &HeaderMap) -> bool {
-    let is = |name: &str, value: &str| headers.get(name).is_some_and(|it| it == value);
-    is("sec-fetch-site", "cross-site") && !is("sec-fetch-dest", "document")
+fn is_drawn_in(asked: &Asked<'_>) -> bool {
+    let is = |name: &str, value: &str| asked.headers.get(name).is_some_and(|it| it == value);
+    asked.has_fetch_site
+        && is(SEC_FETCH_SITE.as_str(), "cross-site")
+        && !is("sec-fetch-dest", "document")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Answers to what never becomes a request: written by hand, because no route is ever reached.
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 
 use crate::problem::ErrorBody;
 use crate::request_id;
@@ -10,7 +10,7 @@ pub(super) fn written(status: StatusCode, message: &str) -> Vec<u8> {
     let body = ErrorBody::plain(status, message);
     let body = serde_json::to_string(&body).expect("texts and a number");
     let wait = matches!(status.as_u16(), 429 | 503).then_some("retry-after: 1\r\n");
-    let id = request_id::of(&HeaderMap::new());
+    let id = request_id::new();
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
          cache-control: no-store\r\nx-request-id: {}\r\n{}connection: close\r\n\r\n",
