@@ -8,7 +8,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -111,6 +111,8 @@ pub(super) struct Patient<S> {
     shortest: Duration,
     /// Fires no later than the next limit is reached, which may have moved on by then.
     timer: Pin<Box<Sleep>>,
+    /// Whom it wakes then.
+    wakes: Option<Waker>,
     /// How many requests had begun when it was last looked at.
     begun: u64,
     waiting_for: WaitingFor,
@@ -124,7 +126,9 @@ pub(super) struct Patient<S> {
 #[derive(Debug, Clone, Copy)]
 enum WaitingFor {
     FirstByte(Instant),
-    RestOfHead(Instant),
+    /// Since when is noted once it is really waited for: most heads come whole, and to look at the
+    /// clock for each of them would be for nothing.
+    RestOfHead(Option<Instant>),
     NextRequest,
 }
 
@@ -138,6 +142,7 @@ impl<S> Patient<S> {
             limits: limits.clone(),
             shortest,
             timer: Box::pin(sleep(shortest)),
+            wakes: None,
             begun: 0,
             waiting_for: WaitingFor::FirstByte(Instant::now()),
             stalled_since: None,
@@ -160,7 +165,14 @@ impl<S> Patient<S> {
         // In HTTP/2 much else is sent between requests.
         let may_be_head = self.activity.lying.is_none() || self.begun == 0;
         if bytes > 0 && is_first && may_be_head && !self.activity.is_busy() {
-            self.waiting_for = WaitingFor::RestOfHead(Instant::now());
+            self.waiting_for = WaitingFor::RestOfHead(None);
+        }
+    }
+
+    fn has_to_wait(&mut self) {
+        self.look();
+        if let WaitingFor::RestOfHead(since) = &mut self.waiting_for {
+            since.get_or_insert_with(Instant::now);
         }
     }
 
@@ -169,18 +181,29 @@ impl<S> Patient<S> {
         let stalled = stalled.map(|since| since + self.limits.stall_timeout);
         let silent = match self.waiting_for {
             _ if self.activity.is_busy() => None,
-            WaitingFor::FirstByte(since) | WaitingFor::RestOfHead(since) => {
-                Some(since + self.limits.head_timeout)
-            }
+            WaitingFor::FirstByte(since) => Some(since + self.limits.head_timeout),
+            WaitingFor::RestOfHead(since) => since.map(|since| since + self.limits.head_timeout),
             WaitingFor::NextRequest => Some(self.activity.quiet_since() + self.limits.idle_timeout),
         };
         stalled.into_iter().chain(silent).min()
     }
 
+    /// Asks the timer once, and then only whether it has fired: to ask it again is to tell it again whom
+    /// to wake.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let will_wake = self.wakes.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+        if will_wake && !self.timer.is_elapsed() {
+            return Poll::Pending;
+        }
+        let polled = self.timer.as_mut().poll(cx);
+        self.wakes = polled.is_pending().then(|| cx.waker().clone());
+        polled
+    }
+
     /// An error once a limit is reached; until then the caller is waited for.
     fn poll_limits(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         loop {
-            ready!(self.timer.as_mut().poll(cx));
+            ready!(self.poll_timer(cx));
             let now = Instant::now();
             let deadline = self.deadline();
             if deadline.is_some_and(|deadline| deadline <= now) {
@@ -239,7 +262,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
             this.has_read(buffer.filled().len() - before);
             return Poll::Ready(read);
         }
-        this.look();
+        this.has_to_wait();
         this.poll_limits(cx).map(Err)
     }
 }
