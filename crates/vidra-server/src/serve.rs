@@ -5,6 +5,7 @@ mod patient;
 mod refusal;
 mod slots;
 mod tls;
+mod watch;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -22,7 +23,6 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
@@ -30,6 +30,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::{App, Sent};
 use patient::{Activity, Busy, Patient};
 use slots::{Slot, Slots};
+use watch::{Connections, Watcher};
 
 pub use limits::Limits;
 pub use tls::Tls;
@@ -69,11 +70,11 @@ pub async fn serve(
     let delay = serving.limits.drain_delay;
     let slots = Arc::new(Slots::new(&serving.limits));
     let entrance = Entrance { app: app.clone(), serving: Arc::new(serving), slots };
-    let older = GracefulShutdown::new();
+    let older = Connections::new(app.drain_state());
     entrance.take_in_until(stop, &listener, &older).await;
 
     app.drain();
-    let newer = GracefulShutdown::new();
+    let newer = Connections::new(app.drain_state());
     let ending = async {
         let older_are_gone = async {
             if older.count() > 0 {
@@ -93,7 +94,7 @@ pub async fn serve(
     }
 }
 
-async fn all_gone(connections: &GracefulShutdown) {
+async fn all_gone(connections: &Connections) {
     while connections.count() > 0 {
         sleep(Duration::from_millis(5)).await;
     }
@@ -111,7 +112,7 @@ impl Entrance {
         &self,
         end: impl Future<Output = ()>,
         listener: &TcpListener,
-        connections: &GracefulShutdown,
+        connections: &Connections,
     ) {
         let mut end = pin!(end);
         let mut complained: Option<Instant> = None;
@@ -142,7 +143,7 @@ impl Entrance {
 
     /// Closes the door. Whoever stands before it then would be cut off, so they are taken in first:
     /// the system is asked for them, because what the runtime knows of them is a moment old.
-    fn close(&self, listener: TcpListener, connections: &GracefulShutdown) {
+    fn close(&self, listener: TcpListener, connections: &Connections) {
         let Ok(listener) = listener.into_std() else { return };
         while let Ok((stream, peer)) = listener.accept() {
             if stream.set_nonblocking(true).is_ok()
