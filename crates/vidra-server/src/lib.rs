@@ -25,6 +25,7 @@ mod visit;
 
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Router;
@@ -35,6 +36,7 @@ use axum::http::{Request, Response, StatusCode};
 use bytes::Bytes;
 use futures_util::future::{self, Either};
 use http_body_util::Full;
+use tokio::time::Instant;
 use tower::ServiceExt;
 use vidra::Vidra;
 
@@ -43,7 +45,7 @@ pub use serve::{Limits, Serving, Tls, serve};
 
 use asked::Asked;
 use drain::Drain;
-use gate::{Gate, Rules, Shares};
+use gate::{Gate, Guest, Rules, Shares};
 use metrics::Metrics;
 use metrics::page::Inside;
 use ready::Shelf;
@@ -72,6 +74,18 @@ enum Door {
 
 /// What is sent: bytes that were ready, or what a route makes.
 pub type Sent = http_body_util::Either<Full<Bytes>, Body>;
+
+/// An answer that nobody had to wait for, and when it was there.
+struct AtOnce {
+    response: Response<Sent>,
+    at: Instant,
+}
+
+/// A request that was let in, and is not answered yet.
+struct Admitted {
+    visit: Visit,
+    guest: Guest,
+}
 
 /// What a request asked for, as it was written.
 #[derive(Clone)]
@@ -124,8 +138,7 @@ impl App {
         &self.0.inside.metrics
     }
 
-    /// Answers a request that came from `peer`: at once where it is not let in or the answer is ready,
-    /// and else by way of the routes. Only the latter is worth a future of its own.
+    /// Answers a request that came from `peer`: at once where it can be, else by way of the routes.
     pub fn answer<B>(
         &self,
         request: Request<B>,
@@ -135,10 +148,18 @@ impl App {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        let Parts { gate, vidra, inside, door, routes } = &*self.0;
+        match self.answer_at_once(&request, peer) {
+            Either::Left(AtOnce { response, .. }) => Either::Left(future::ready(response)),
+            Either::Right(admitted) => Either::Right(self.answer_by_route(request, admitted)),
+        }
+    }
+
+    /// Answers a request that is not let in, or whose answer is ready; every other is let in.
+    fn answer_at_once<B>(&self, request: &Request<B>, peer: IpAddr) -> Either<AtOnce, Admitted> {
+        let Parts { gate, vidra, inside, door, .. } = &*self.0;
         let asked = Asked::by(request.headers());
-        let visit = Visit::begin(&request, &asked);
-        let guest = match gate.admit(peer, &request, &asked) {
+        let visit = Visit::begin(request, &asked);
+        let guest = match gate.admit(peer, request, &asked) {
             Ok(guest) => guest,
             Err(turned) => {
                 let mut response = turned.response.map(Sent::Right);
@@ -147,21 +168,35 @@ impl App {
                 }
                 let route = inside.metrics.route(None);
                 visit.sign(response.headers_mut());
-                visit.answered(&inside.metrics, &request, route, response.status());
-                return Either::Left(future::ready(response));
+                let at = visit.answered(&inside.metrics, request, route, response.status());
+                return Either::Left(AtOnce { response, at });
             }
         };
         let (method, uri) = (request.method(), request.uri());
         if *door == Door::Public
             && let Some((ready, route)) = inside.shelf.answer(vidra, method, uri, &asked, &visit)
         {
-            let mut ready = ready.map(Sent::Left);
-            guest.sign(ready.headers_mut());
-            visit.answered(&inside.metrics, &request, route, ready.status());
-            return Either::Left(future::ready(ready));
+            let mut response = ready.map(Sent::Left);
+            guest.sign(response.headers_mut());
+            let at = visit.answered(&inside.metrics, request, route, response.status());
+            return Either::Left(AtOnce { response, at });
         }
+        Either::Right(Admitted { visit, guest })
+    }
+
+    /// Answers a request that was let in. Only this is worth a future of its own.
+    fn answer_by_route<B>(
+        &self,
+        request: Request<B>,
+        Admitted { visit, guest }: Admitted,
+    ) -> Pin<Box<impl Future<Output = Response<Sent>> + Send + use<B>>>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let Parts { inside, routes, .. } = &*self.0;
         let (routes, inside) = (routes.clone(), Arc::clone(inside));
-        Either::Right(Box::pin(async move {
+        Box::pin(async move {
             let mut request = request.map(Body::new);
             guest.introduce(&mut request);
             let visit = visit.under_way(&inside, &mut request);
@@ -177,6 +212,6 @@ impl App {
             }
             guest.sign(response.headers_mut());
             visit.answered(response).map(Sent::Right)
-        }))
+        })
     }
 }

@@ -19,6 +19,7 @@ use std::time::Duration;
 use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Request, Response};
 use bytes::Bytes;
+use futures_util::future::{self, Either};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -27,7 +28,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{App, Sent};
+use crate::{App, AtOnce, Sent};
 use patient::{Activity, Busy, Patient};
 use slots::{Slot, Slots};
 use watch::{Connections, Watcher};
@@ -237,9 +238,19 @@ impl Connection {
         let stream = TokioIo::new(Patient::new(stream, limits, Arc::clone(&activity)));
         let (app, peer) = (self.app.clone(), self.peer);
         let service = service_fn(move |request: Request<Incoming>| {
-            let busy = activity.begin();
-            let answer = app.answer(request, peer);
-            async move { Ok::<_, Infallible>(sent(answer.await, is_http2, busy)) }
+            let mut busy = activity.begin();
+            // One that is there at once is not carried through the states of a future.
+            match app.answer_at_once(&request, peer) {
+                Either::Left(AtOnce { response, at }) => {
+                    busy.ends(at);
+                    let sent = sent(response, is_http2, busy);
+                    Either::Left(future::ready(Ok::<_, Infallible>(sent)))
+                }
+                Either::Right(admitted) => {
+                    let answer = app.answer_by_route(request, admitted);
+                    Either::Right(async move { Ok(sent(answer.await, is_http2, busy)) })
+                }
+            }
         });
         let ended = if is_http2 {
             watcher.watch(limits.http2().serve_connection(stream, service)).await

@@ -45,16 +45,17 @@ impl Visit {
         headers.insert(X_REQUEST_ID, self.id.clone());
     }
 
-    /// Ends the visit of one who was answered at once.
+    /// Ends the visit of one who was answered at once. Gives the time, which others need too.
     pub(crate) fn answered<B>(
         self,
         metrics: &Metrics,
         request: &Request<B>,
         route: Route,
         status: StatusCode,
-    ) {
+    ) -> Instant {
         let (method, status) = (request.method(), status.as_u16());
-        let elapsed = self.began.elapsed();
+        let now = Instant::now();
+        let elapsed = now.saturating_duration_since(self.began);
         metrics.count(route, method, status, elapsed);
         self.trace.end(metrics.template(route), status);
         tracing::info!(
@@ -66,6 +67,7 @@ impl Visit {
             elapsed_ms = elapsed.as_millis() as u64,
             "request"
         );
+        now
     }
 
     /// Goes on with one who has to wait.

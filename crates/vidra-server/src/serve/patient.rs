@@ -37,6 +37,8 @@ type Lying = Mutex<Option<Instant>>;
 pub(super) struct Busy {
     activity: Arc<Activity>,
     lying: Option<Arc<Lying>>,
+    /// When it ended, where that is known before.
+    ended: Option<Instant>,
 }
 
 impl Activity {
@@ -60,7 +62,7 @@ impl Activity {
             all.push(Arc::downgrade(&own));
             own
         });
-        Busy { activity: Arc::clone(self), lying }
+        Busy { activity: Arc::clone(self), lying, ended: None }
     }
 
     fn is_busy(&self) -> bool {
@@ -82,6 +84,11 @@ impl Busy {
         self.activity.drain.has_begun()
     }
 
+    /// Notes that the answer is there as a whole at that time: in HTTP/1 it is handed over there and then.
+    pub(super) fn ends(&mut self, at: Instant) {
+        self.ended = self.lying.is_none().then_some(at);
+    }
+
     /// Notes that a piece of the answer lies there, or that there is none at the moment.
     pub(super) fn lies_there(&self, lies_there: bool) {
         if let Some(lying) = &self.lying {
@@ -93,7 +100,9 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         let Activity { opened, quiet_since, ended, .. } = &*self.activity;
-        quiet_since.store(opened.elapsed().as_millis() as u64, Ordering::Relaxed);
+        let now = self.ended.unwrap_or_else(Instant::now);
+        let since_opened = now.saturating_duration_since(*opened);
+        quiet_since.store(since_opened.as_millis() as u64, Ordering::Relaxed);
         ended.fetch_add(1, Ordering::Relaxed);
     }
 }
