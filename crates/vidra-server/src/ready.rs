@@ -48,12 +48,12 @@ static HEADS: LazyLock<Heads> = LazyLock::new(|| {
     let usual = [
         (ETAG, ""),
         (CACHE_CONTROL, ""),
-        (AGE, "0"),
+        (AGE, ""),
+        (X_REQUEST_ID, ""),
         (VARY, "accept-encoding"),
         (X_CACHE, Outcome::Hit.name()),
         (CACHE_STATUS, STATUS_OF_HIT),
         (QUOTA_COST, "0"),
-        (X_REQUEST_ID, ""),
     ];
     let with = |more: &[(HeaderName, &'static str)]| -> HeaderMap {
         let all = usual.iter().chain(more);
@@ -285,18 +285,23 @@ impl Ready {
             None => HEADS.plain.clone(),
         };
         let age = now.saturating_duration_since(self.fetched);
-        // To go through what is there takes less than to look for each of them.
+        // To go through what is there takes less than to look for each of them. They come first.
+        let mut left = 4;
         for (name, value) in &mut headers {
             if *name == ETAG {
                 *value = known.unwrap_or(etag).clone();
             } else if *name == CACHE_CONTROL {
                 *value = self.cache_control.clone();
-            } else if *name == AGE && age.as_secs() > 0 {
-                *value = age.as_secs().into();
-            } else if *name == X_REQUEST_ID
-                && let Some(id) = id
-            {
-                *value = id.clone();
+            } else if *name == AGE {
+                *value = in_seconds(age);
+            } else if *name == X_REQUEST_ID {
+                *value = id.map_or(HeaderValue::from_static(""), HeaderValue::clone);
+            } else {
+                continue;
+            }
+            left -= 1;
+            if left == 0 {
+                break;
             }
         }
         if self.accept().is_some() {
@@ -322,6 +327,21 @@ impl Ready {
         response
     }
 }
+
+/// A number of seconds in words. The usual ones are there: to write one would be an allocation for each
+/// answer.
+fn in_seconds(time: Duration) -> HeaderValue {
+    static USUAL: LazyLock<Box<[HeaderValue]>> = LazyLock::new(|| {
+        let texts = (0..USUAL_SECONDS).map(|seconds| seconds.to_string().leak());
+        texts.map(|text| HeaderValue::from_static(text)).collect()
+    });
+    let seconds = time.as_secs();
+    let usual = usize::try_from(seconds).ok().and_then(|seconds| USUAL.get(seconds));
+    usual.cloned().unwrap_or_else(|| seconds.into())
+}
+
+/// Most of what is kept is fetched again before it is so old. They take up 60 KB.
+const USUAL_SECONDS: u32 = 1024;
 
 const STATUS_OF_HIT: &str = "vidra; hit";
 
