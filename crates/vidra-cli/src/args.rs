@@ -1,22 +1,26 @@
-//! Every flag, each with an environment variable of the same name.
+//! The command line: what there is to run.
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cache::CacheCommand;
 use crate::client::SETTINGS;
 use crate::commands::Data;
+use crate::failure::Failure;
 use crate::health::HealthArgs;
 use crate::keys::KeysCommand;
-use crate::manual::{CompletionsArgs, ManArgs, SimArgs};
+use crate::manual::{CompletionsArgs, ManArgs};
 use crate::mcp::{McpArgs, ToolsArgs};
+use crate::output::text::one_line;
 use crate::serve::ServeArgs;
+use crate::sim::SimArgs;
 
 /// How it ends, for scripts.
 const ENDS: &str = "\
 Exit codes:
   0  all went well, also where whoever read the output read no further
-  1  not found or not shown; or some of several failed, or was not waited for
-  2  asked for in a way that cannot be right: an id, a flag, a key to the service
+  1  not found or not shown; or some of several failed, or it was interrupted
+  2  invalid usage: a bad id, flag, or key to the service
   3  YouTube or the service failed, refused, or has no quota left
   4  YouTube or the service could not be reached, or did not answer in time";
 
@@ -47,11 +51,33 @@ impl Args {
         })
     }
 
-    /// What was given; says what is wrong with it, and ends.
-    pub(crate) fn read() -> Self {
-        let given = Self::whole().get_matches();
-        Self::from_arg_matches(&given).unwrap_or_else(|error| error.exit())
+    /// What was given, or in one line what is wrong with it. Where help is asked for, it is given, and that
+    /// is the end.
+    pub(crate) fn read() -> Result<Self, Failure> {
+        let given = Self::whole().try_get_matches();
+        given.and_then(|given| Self::from_arg_matches(&given)).map_err(|error| {
+            if !error.use_stderr()
+                || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            {
+                error.exit()
+            }
+            Failure::usage(in_one_line(&error))
+        })
     }
+}
+
+/// What clap tells in a paragraph, its advice included.
+fn in_one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let told = text.split("\n\nUsage:").next().unwrap_or_default();
+    let told = told.split("\n\nFor more information").next().unwrap_or_default();
+    let told = told.trim_start_matches("error:").replace("\n\n", "; ");
+    // It takes the first letter of such an id for a flag, and the advice with it.
+    let told = match told.split_once("; ").filter(|(_, tip)| tip.contains("to pass '-")) {
+        Some((what, _)) => format!("{what}; an id that begins with a hyphen stands after --"),
+        None => told,
+    };
+    format!("{}; --help says more", one_line(&told))
 }
 
 #[derive(Debug, Subcommand)]
@@ -64,7 +90,7 @@ pub(crate) enum Command {
     Mcp(Box<McpArgs>),
     /// Print the tools for AI models, for function calling
     Tools(ToolsArgs),
-    /// Look at what is kept, or forget it
+    /// Inspect or clear the cache
     Cache(CacheCommand),
     /// Ask the service on this machine whether it takes requests: ends with 0 if so, else with 1
     Health(HealthArgs),

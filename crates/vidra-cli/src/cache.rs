@@ -1,19 +1,24 @@
 //! Where answers are kept: the flags, and `vidra cache`.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use vidra::cache::store::{Fs, Redis, Store};
+use serde::Deserialize;
+use serde_json::json;
+use vidra::cache::store::{Fs, Redis, Store, Usage};
 use vidra::{Builder, Lifetimes, Resource};
 
 use crate::client::user_folder;
-use crate::failure::Failure;
-use crate::service::{Question, Service};
-use crate::values::{http_url, time};
+use crate::failure::{Exit, Failure};
+use crate::output::table::{Column, table};
+use crate::output::{read, text};
+use crate::runtime;
+use crate::service::{Question, Service, TokenArgs};
+use crate::values::time;
 
 /// Where answers are kept, how many, and for how long.
 #[derive(Debug, Args)]
@@ -191,19 +196,22 @@ pub(crate) struct CacheCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum What {
-    /// Show what a running service keeps and what that was good for, or how much a store holds
+    /// Show how much a store holds, or what a running service keeps and what that was good for
     Stats {
-        /// A store: fs:DIR or redis://…; by default a running service is asked
+        /// A running service, such as http://127.0.0.1:3000, which is asked first
+        #[arg(long, env = "VIDRA_SERVER", value_name = "URL")]
+        server: Option<String>,
+
+        /// A store: fs:DIR or redis://… [default: the user's cache folder]
         #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
         cache: Option<Place>,
 
-        /// The running service
-        #[arg(long, env = "VIDRA_SERVER", value_name = "URL", default_value = "http://127.0.0.1:3000", value_parser = http_url)]
-        server: String,
+        #[command(flatten)]
+        token: TokenArgs,
 
-        /// The key that it asks for. Others on this machine can read arguments: better set the variable
-        #[arg(long, env = "VIDRA_TOKEN", value_name = "KEY", hide_env_values = true)]
-        token: Option<String>,
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Forget everything that a store holds; a running service still has what it keeps in memory
     Clear {
@@ -215,35 +223,82 @@ pub(crate) enum What {
 
 /// Runs `vidra cache`.
 pub(crate) fn run(command: &CacheCommand) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    let text = runtime.block_on(async {
+    let text = runtime()?.block_on(async {
         match &command.what {
             What::Clear { cache } => {
-                let store = match cache {
-                    Some(place) => far(place)?,
-                    None => far(&Place::of_the_user(false))?,
-                };
-                store.clear().await.map_err(|error| format!("not cleared: {error}"))?;
-                Ok("cleared".to_owned())
+                let cleared = far(cache.as_ref())?.clear().await;
+                cleared.map_err(|error| trouble(format!("not cleared: {error}")))?;
+                Ok::<_, Failure>("cleared".to_owned())
             }
-            What::Stats { cache: Some(cache @ (Place::Folder(_) | Place::Redis(_))), .. } => {
-                let usage = far(cache)?.usage().await;
-                let usage = usage.map_err(|error| format!("cannot be looked at: {error}"))?;
-                Ok(format!("{} answers, {} bytes", usage.entries, usage.bytes))
+            What::Stats { server: Some(server), token, json, .. } => {
+                let body = Service::at(server, token)?.ask(&Question::about("cache")).await?;
+                match json {
+                    true => Ok(String::from_utf8_lossy(&body).into_owned()),
+                    false => Ok(shown(&read(&body)?)),
+                }
             }
-            What::Stats { server, token, .. } => {
-                let body =
-                    Service::at(server, token.as_deref())?.ask(&Question::about("cache")).await?;
-                Ok::<_, Failure>(String::from_utf8_lossy(&body).into_owned())
+            What::Stats { cache, json, .. } => {
+                let usage = far(cache.as_ref())?.usage().await;
+                let Usage { entries, bytes } =
+                    usage.map_err(|error| trouble(format!("cannot be read: {error}")))?;
+                match json {
+                    true => Ok(json!({"entries": entries, "bytes": bytes}).to_string()),
+                    false => Ok(format!("{entries} answers, {bytes} bytes")),
+                }
             }
         }
     })?;
-    Ok(writeln!(io::stdout(), "{text}")?)
+    Ok(writeln!(anstream::stdout(), "{}", text.trim_end())?)
+}
+
+/// Of a store that is there or not.
+fn trouble(message: String) -> Failure {
+    Failure::Because(Exit::Network, message)
+}
+
+/// What a service tells of its cache.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    hit_ratio: f64,
+    resources: Vec<ResourceReport>,
+}
+
+#[derive(Deserialize)]
+struct ResourceReport {
+    name: String,
+    entries: u64,
+    bytes: u64,
+    hits: u64,
+    stale: u64,
+    misses: u64,
+    coalesced: u64,
+}
+
+/// The same for people.
+fn shown(report: &Report) -> String {
+    let columns = [
+        Column::Word("resource"),
+        Column::Number("entries"),
+        Column::Number("bytes"),
+        Column::Number("hits"),
+        Column::Number("stale"),
+        Column::Number("misses"),
+        Column::Number("coalesced"),
+    ];
+    let row = |it: &ResourceReport| {
+        let numbers = [it.entries, it.bytes, it.hits, it.stale, it.misses, it.coalesced];
+        [vec![it.name.clone()], numbers.map(|number| number.to_string()).to_vec()].concat()
+    };
+    let rows: Vec<_> = report.resources.iter().map(row).collect();
+    let ratio = format!("{:.1} % of answers were there", report.hit_ratio * 100.0);
+    table(&columns, &rows, text::width()) + &ratio
 }
 
 /// A store that is there already: to look at it must not make it.
-fn far(place: &Place) -> Result<Arc<dyn Store>, String> {
+fn far(place: Option<&Place>) -> Result<Arc<dyn Store>, String> {
+    let users = Place::of_the_user(false);
+    let place = place.unwrap_or(&users);
     let none = "a cache in memory ends with its service; name a store: --cache fs:DIR or redis://…";
     if let Place::Folder(folder) = place {
         let store = Fs::open_existing(folder);

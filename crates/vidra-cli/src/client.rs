@@ -16,6 +16,9 @@ use vidra_sim::Simulator;
 use crate::cache::{CacheArgs, Place};
 use crate::values::{at_least_one, http_url, millis, seconds};
 
+/// How long the end waits for answers to be kept.
+pub(crate) const SETTLE: Duration = Duration::from_secs(2);
+
 /// Where demo mode's simulator would be; no connection is ever made.
 const DEMO_URL: &str = "http://demo.invalid";
 const DEMO_KEY: &str = "demo-key";
@@ -267,12 +270,21 @@ fn api_key(args: &ClientArgs) -> Result<Option<ApiKey>, String> {
         }
         (Ok(key), _) if !key.trim().is_empty() => (key, "YOUTUBE_API_KEY".to_owned()),
         (_, Some(file)) => (read_key(file)?, file.display().to_string()),
-        _ => return Ok(None),
+        _ => match key_in_env_file() {
+            Some(key) => (key, ".env".to_owned()),
+            None => return Ok(None),
+        },
     };
     match ApiKey::new(&text) {
         Some(key) => Ok(Some(key)),
         None => Err(format!("{source} does not hold a usable key")),
     }
+}
+
+/// The key in the `.env` of the folder that a command was started in; see `main`.
+fn key_in_env_file() -> Option<String> {
+    let mut lines = dotenvy::from_path_iter(".env").ok()?.flatten();
+    lines.find_map(|(name, value)| (name == "YOUTUBE_API_KEY").then_some(value))
 }
 
 fn read_key(file: &Path) -> Result<String, String> {

@@ -13,19 +13,21 @@ mod video;
 
 use std::io::{self, BufRead};
 
+use bytes::Bytes;
 use clap::Subcommand;
 use futures_util::{StreamExt, stream};
 use serde::de::DeserializeOwned;
 
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, OutputArgs};
+use crate::runtime;
 use crate::service::{Question, Service, ServiceArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Data {
-    /// Show videos, each with all that is known of it
+    /// Show videos in full
     Video(Box<ItemsArgs>),
-    /// List videos, fifty for a unit
+    /// List videos in a table (50 for each unit of quota)
     Videos(Box<ItemsArgs>),
     /// Show channels
     Channel(Box<ItemsArgs>),
@@ -33,7 +35,7 @@ pub(crate) enum Data {
     Uploads(Box<channel::UploadsArgs>),
     /// Show playlists with all their videos
     Playlist(Box<playlist::PlaylistArgs>),
-    /// Filter, sort and cut a playlist
+    /// Filter, sort and slice a playlist
     Query(Box<playlist::QueryArgs>),
     /// Show comments on videos
     Comments(Box<comment::CommentsArgs>),
@@ -41,9 +43,9 @@ pub(crate) enum Data {
     Replies(Box<ItemsArgs>),
     /// List the caption tracks of videos
     Tracks(Box<ItemsArgs>),
-    /// Write what is said in a video
+    /// Print the transcripts of videos
     Transcript(Box<transcript::TranscriptArgs>),
-    /// Write what is said in all videos of a playlist
+    /// Fetch the transcripts of a whole playlist
     Transcripts(Box<transcripts::TranscriptsArgs>),
     /// List the regions that YouTube serves
     Regions(Box<region::NamesArgs>),
@@ -51,9 +53,9 @@ pub(crate) enum Data {
     Languages(Box<region::NamesArgs>),
     /// List the categories of videos
     Categories(Box<region::CategoriesArgs>),
-    /// Say what links name; asks nobody
+    /// Show what links point to (asks nobody)
     Link(Box<ItemsArgs>),
-    /// Show what is left of the day's quota
+    /// Show what is left of today's quota
     Quota(Box<quota::QuotaArgs>),
 }
 
@@ -90,8 +92,7 @@ const AT_ONCE: usize = 8;
 
 /// Does what was asked for.
 pub(crate) fn run(command: &Data) -> Result<(), Failure> {
-    let runtime =
-        tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
+    let runtime = runtime()?;
     let done = runtime.block_on(async {
         match command {
             Data::Video(args) => video::show(args).await,
@@ -129,6 +130,15 @@ impl Common {
     }
 }
 
+/// The one thing that was given, or that standard input says in the place of `-`.
+fn one(id: &str) -> Result<String, Failure> {
+    let ids = Ids { ids: vec![id.to_owned()] };
+    match ids.all()?.as_slice() {
+        [one] => Ok(one.clone()),
+        _ => Err(Failure::usage("expected one id or URL on standard input")),
+    }
+}
+
 impl Ids {
     /// What was given, with what standard input says in the place of `-`.
     fn all(&self) -> Result<Vec<String>, Failure> {
@@ -161,43 +171,60 @@ impl Desk {
         question: &Question,
         shown: impl FnOnce(&T, Option<usize>) -> String,
     ) -> Result<(), Failure> {
-        let body = self.service.ask(question).await?;
-        self.output.answer("", &body, shown)?;
-        self.end().await
+        let answer = self.service.ask(question).await;
+        let done = answer.and_then(|body| self.output.answer("", &body, shown));
+        self.end(done).await
     }
 
-    /// Shows the answers for each of several things, in the order asked. What fails is told and does not
-    /// stop the others.
+    /// Shows the answers for each of several things.
     async fn show_each<T: DeserializeOwned>(
         &mut self,
         ids: &Ids,
         question: impl Fn(&str) -> Question,
         shown: impl Fn(&T, Option<usize>) -> String,
     ) -> Result<(), Failure> {
+        self.each(ids, question, |output, id, body| output.answer(id, &body, &shown)).await
+    }
+
+    /// Asks about each of several things, and hands on the answers in the order asked. What fails is told
+    /// and does not stop the others.
+    async fn each(
+        &mut self,
+        ids: &Ids,
+        question: impl Fn(&str) -> Question,
+        mut write: impl FnMut(&mut Output, &str, Bytes) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let all = ids.all()?;
         let Self { service, output } = self;
         if !ids.is_one() {
-            output.begin_several()?;
+            output.begin_several();
         }
         let (service, question) = (&*service, &question);
         let mut answers = stream::iter(&all)
             .map(|id| async move { (id, service.ask(&question(id)).await) })
             .buffered(AT_ONCE);
         let mut tally = Tally::default();
+        let mut done = Ok(());
         while let Some((id, answer)) = answers.next().await {
-            if let Some(body) = tally.note(answer)? {
-                output.answer(id, &body, &shown)?;
+            let answer = answer.and_then(|body| write(output, id, body));
+            done = tally.note(match ids.is_one() {
+                true => answer,
+                false => answer.map_err(|failure| failure.about(id)),
+            });
+            if done.is_err() {
+                break;
             }
         }
         drop(answers);
-        self.end().await?;
+        self.end(done).await?;
         tally.end()
     }
 
-    async fn end(&mut self) -> Result<(), Failure> {
-        self.output.end()?;
+    /// Writes what is left to be written, and waits until what was fetched has been kept.
+    async fn end(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
+        let done = done.and_then(|()| self.output.end());
         self.service.settle().await;
-        Ok(())
+        done
     }
 }
 
@@ -209,19 +236,14 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts an answer, or tells why there is none.
-    fn note<T>(&mut self, answer: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    /// Counts an answer, or tells why there is none; that nobody reads any more ends it all.
+    fn note(&mut self, answer: Result<(), Failure>) -> Result<(), Failure> {
         match answer {
-            Ok(answer) => {
-                self.answered += 1;
-                Ok(Some(answer))
-            }
-            Err(Failure::ReaderGone) => Err(Failure::ReaderGone),
-            Err(failure) => {
-                self.worst = self.worst.max(failure.tell());
-                Ok(None)
-            }
+            Ok(()) => self.answered += 1,
+            Err(Failure::ReaderGone) => return Err(Failure::ReaderGone),
+            Err(failure) => self.worst = self.worst.max(failure.tell()),
         }
+        Ok(())
     }
 
     /// Some that failed are part of the whole; where all did, it is for the worst of their reasons.

@@ -1,9 +1,9 @@
 //! How the command ends when it fails: a number that scripts can act on, and one line for people.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::output::text::clean;
+use crate::output::text::one_line;
 
 /// Why it did not go well. The numbers are documented, and scripts rely on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,11 +34,26 @@ impl Failure {
         Self::Because(Exit::Usage, message.into())
     }
 
+    /// The same as a failure of one of several things: it names which, where it does not already.
+    pub(crate) fn about(self, id: &str) -> Self {
+        match self {
+            Self::Because(exit, message) if !message.contains(id) => {
+                Self::Because(exit, format!("{id}: {message}"))
+            }
+            other => other,
+        }
+    }
+
+    /// Ends the process: with the line, where there is one, and the number.
+    pub(crate) fn code(self) -> ExitCode {
+        self.tell().map_or(ExitCode::SUCCESS, |exit| ExitCode::from(exit as u8))
+    }
+
     /// Writes the line, where there is one, and gives the number.
     pub(crate) fn tell(self) -> Option<Exit> {
         match self {
             Self::Because(exit, message) => {
-                eprintln!("vidra: {}", clean(&message));
+                say(&message);
                 Some(exit)
             }
             Self::Told(exit) => Some(exit),
@@ -47,10 +62,9 @@ impl Failure {
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
+/// Writes one line to standard error. Nobody may be reading, which is nobody's fault.
+pub(crate) fn say(message: &str) {
+    let _ = writeln!(io::stderr(), "vidra: {}", one_line(message));
 }
 
 /// What is wrong before anybody was asked is how it was asked for.
@@ -75,10 +89,10 @@ pub(crate) fn exit_of(status: u16, details: &[String]) -> Exit {
     let is_unreachable = || details.iter().any(|line| line == "reason: unreachable");
     match status {
         403 | 404 => Exit::Missing,
-        400..=499 if status != 429 => Exit::Usage,
-        504 => Exit::Network,
+        408 | 504 => Exit::Network,
         502 if is_unreachable() => Exit::Network,
-        _ => Exit::Upstream,
+        429 | 500.. => Exit::Upstream,
+        _ => Exit::Usage,
     }
 }
 
@@ -93,6 +107,7 @@ mod tests {
             (401, Exit::Usage),
             (403, Exit::Missing),
             (404, Exit::Missing),
+            (408, Exit::Network),
             (413, Exit::Usage),
             (429, Exit::Upstream),
             (500, Exit::Upstream),

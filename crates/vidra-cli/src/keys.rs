@@ -1,12 +1,14 @@
 //! `vidra keys`: who may use the service.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 use vidra_server::gate::{KeyFile, KeyLimits, KeyName, Rate};
+
+use crate::failure::say;
 
 /// What can be done with the keys of callers.
 #[derive(Debug, Args)]
@@ -68,7 +70,7 @@ pub(crate) fn run(command: &KeysCommand) -> Result<(), String> {
             let mut keys = existing(&file.path)?;
             keys.revoke(name)?;
             write(&keys, &file.path)?;
-            eprintln!("The key of {name} is revoked. {RELOAD}");
+            say(&format!("the key of {name} is revoked. {RELOAD}"));
             Ok(())
         }
     }
@@ -84,7 +86,7 @@ fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), String> {
     write(&keys, path)?;
     // Nothing else goes to standard output: scripts keep what they read there.
     print(&format!("{key}\n"))?;
-    eprintln!("This is the key of {name}. It is not shown again. {RELOAD}");
+    say(&format!("this is the key of {name}. It is not shown again. {RELOAD}"));
     Ok(())
 }
 
@@ -130,7 +132,10 @@ fn table(keys: &KeyFile) -> String {
 }
 
 fn print(text: &str) -> Result<(), String> {
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The log: text on a terminal, JSON otherwise, always on standard error.
 
+use std::env;
 use std::io::{self, IsTerminal};
 
 use tracing::level_filters::LevelFilter;
@@ -18,12 +19,13 @@ pub(crate) type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
 /// default everything from `usual` on.
 pub(crate) fn install(format: LogFormat, usual: LevelFilter, watcher: Option<Watcher>) {
     let mut filter = EnvFilter::builder().with_default_directive(usual.into()).from_env_lossy();
-    if std::env::var_os(EnvFilter::DEFAULT_ENV).is_none_or(|set| set.is_empty()) {
+    if env::var_os(EnvFilter::DEFAULT_ENV).is_none_or(|set| set.is_empty()) {
         // It tells the names of sessions and all that clients say of themselves.
         filter = filter.add_directive("rmcp=warn".parse().expect("a directive"));
     }
     let log = fmt::layer().with_writer(io::stderr);
     let on_terminal = io::stderr().is_terminal();
+    let has_colours = on_terminal && env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let is_json = match format {
         LogFormat::Json => true,
         LogFormat::Auto => !on_terminal,
@@ -32,7 +34,7 @@ pub(crate) fn install(format: LogFormat, usual: LevelFilter, watcher: Option<Wat
     let log: Watcher = match is_json {
         true => log.json().flatten_event(true).with_filter(EventsOnly(filter)).boxed(),
         false => {
-            let log = log.with_ansi(on_terminal).with_target(false);
+            let log = log.with_ansi(has_colours).with_target(false);
             log.with_filter(EventsOnly(filter)).boxed()
         }
     };

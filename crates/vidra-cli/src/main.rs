@@ -1,5 +1,8 @@
 //! The `vidra` command.
 
+// Both panic where nobody reads any more.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
 mod cache;
 mod callers;
@@ -16,6 +19,7 @@ mod output;
 mod serve;
 mod service;
 mod signals;
+mod sim;
 #[cfg(feature = "otel")]
 mod traces;
 mod values;
@@ -23,7 +27,7 @@ mod values;
 use std::process::ExitCode;
 
 use args::{Args, Command};
-use failure::{Exit, Failure};
+use failure::{Exit, Failure, say};
 use tracing::level_filters::LevelFilter;
 
 /// Answers are built of many small strings, which it is faster at than the system's allocator.
@@ -33,18 +37,33 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Before the arguments are read, because they fall back to the environment; and before any
     // thread is started, because changing the environment is not safe afterwards.
-    let env_file = dotenvy::from_path(".env");
-    let args = Args::read();
+    let env_file = if runs_long() { dotenvy::from_path(".env") } else { Ok(()) };
+    let args = match Args::read() {
+        Ok(args) => args,
+        Err(failure) => return failure.code(),
+    };
     if let Err(error) = env_file
         && !error.not_found()
     {
-        eprintln!("vidra: .env cannot be read: {}", log::without_values(&error));
-        return Exit::Usage.into();
+        say(&format!(".env cannot be read: {}", log::without_values(&error)));
+        return Failure::Told(Exit::Usage).code();
     }
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.tell().map_or(ExitCode::SUCCESS, ExitCode::from),
+        Err(failure) => failure.code(),
     }
+}
+
+/// Whether the folder that it is started in is for it. Commands are run in any folder, and what a stranger
+/// left there must not say where keys are sent: of its `.env` they take the upstream key alone.
+fn runs_long() -> bool {
+    let names = ["serve", "mcp", "cache", "health", "keys"];
+    std::env::args_os().skip(1).any(|word| names.iter().any(|name| word == *name))
+}
+
+/// What asynchronous work is done on.
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))
 }
 
 #[cfg(not(feature = "otel"))]
@@ -85,7 +104,7 @@ fn work(command: Command) -> Result<(), Failure> {
         Command::Tools(options) => mcp::print_tools(&options),
         Command::Cache(options) => cache::run(&options),
         Command::Keys(options) => Ok(keys::run(&options)?),
-        Command::Sim(options) => manual::simulate(&options),
+        Command::Sim(options) => sim::run(&options),
         Command::Completions(options) => manual::print_completions(&options),
         Command::Man(options) => manual::print_pages(&options),
         // Health checks know two ends: 1 is "not healthy", and any other is kept for later use.

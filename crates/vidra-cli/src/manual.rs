@@ -1,4 +1,4 @@
-//! `vidra completions`, `vidra man` and `vidra sim`: what comes with the command.
+//! `vidra completions` and `vidra man`: what shells and man read.
 
 use std::fs;
 use std::io::{self, Write};
@@ -24,13 +24,6 @@ pub(crate) struct ManArgs {
     out: Option<PathBuf>,
 }
 
-/// Options of `vidra sim`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct SimArgs {
-    #[command(flatten)]
-    options: vidra_sim::program::Options,
-}
-
 /// Prints the script that a shell reads.
 pub(crate) fn print_completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = vec![];
@@ -50,12 +43,4 @@ pub(crate) fn print_pages(args: &ManArgs) -> Result<(), Failure> {
     written.map_err(|error| {
         Failure::Because(Exit::Missing, format!("cannot write to {}: {error}", out.display()))
     })
-}
-
-/// Plays the platform until it is told to stop.
-pub(crate) fn simulate(args: &SimArgs) -> Result<(), Failure> {
-    let runtime =
-        tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
-    let played = runtime.block_on(vidra_sim::program::run(&args.options));
-    Ok(played.map_err(|error| format!("cannot listen on {}: {error}", args.options.listen))?)
 }

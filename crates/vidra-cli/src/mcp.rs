@@ -1,19 +1,16 @@
 //! `vidra mcp` and `vidra tools`: the tools for AI models, over standard input and output or as a list.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tokio::time::timeout;
 use vidra_mcp::Format;
 
 use crate::cache::Place;
-use crate::client::{ClientArgs, client};
+use crate::client::{ClientArgs, SETTLE, client};
 use crate::failure::Failure;
+use crate::runtime;
 use crate::signals::Signals;
-
-/// How long the end waits for answers to be kept.
-const SETTLE: Duration = Duration::from_secs(2);
 
 /// Options of `vidra mcp`.
 #[derive(Debug, Args)]
@@ -30,8 +27,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), String> {
             "no upstream key: only transcripts and caption tracks work; set YOUTUBE_API_KEY or --api-key-file"
         );
     }
-    let runtime =
-        tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
+    let runtime = runtime()?;
     let served = runtime.block_on(async {
         let signals = Signals::listen()?;
         let served = tokio::select! {

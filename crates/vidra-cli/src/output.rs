@@ -70,12 +70,8 @@ impl Output {
 
     /// Several things are asked for: JSON becomes one list, whose elements say in `from` what they
     /// belong to where one thing has several.
-    pub(crate) fn begin_several(&mut self) -> Result<(), Failure> {
+    pub(crate) fn begin_several(&mut self) {
         self.several = true;
-        match self.form {
-            Form::Json => self.line("["),
-            Form::People | Form::Ndjson => Ok(()),
-        }
     }
 
     /// Writes an answer. `asked` is what for, and `shown` its text for people.
@@ -104,30 +100,33 @@ impl Output {
         }
     }
 
-    /// Ends what [`Self::begin_several`] began.
+    /// Ends the list that JSON of several things is.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         if self.several && self.form == Form::Json {
-            let line = if self.written > 0 { "\n]" } else { "]" };
-            self.line(line)?;
+            self.line(if self.written > 0 { "\n]" } else { "[]" })?;
         }
         self.stream.flush()?;
         Ok(())
     }
 
-    /// Text as it is; on a terminal without what would tell it to do something.
+    /// Text for people, whose parts from outside have been [cleaned](clean).
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
         Ok(self.stream.write_all(text.as_bytes())?)
     }
 
-    /// The same of text that comes from outside and is not for people alone.
+    /// Text from outside: as it is for programs, and without what would tell a terminal what to do.
     pub(crate) fn foreign(&mut self, text: &str) -> Result<(), Failure> {
-        if self.is_terminal { self.text(&clean(text)) } else { self.text(text) }
+        match self.is_terminal {
+            true => self.text(&clean(text)),
+            // Past what takes colours away: here they would be part of the text.
+            false => Ok(io::stdout().write_all(text.as_bytes())?),
+        }
     }
 
     /// One JSON document: with line breaks where people read it.
     pub(crate) fn document(&mut self, json: &[u8]) -> Result<(), Failure> {
         if !self.is_terminal {
-            self.stream.write_all(json)?;
+            io::stdout().write_all(json)?;
             return self.line("");
         }
         let mut pretty = vec![];
@@ -141,8 +140,8 @@ impl Output {
 
     /// An element of a list.
     fn element(&mut self, json: &str) -> Result<(), Failure> {
-        if self.form == Form::Json && self.written > 0 {
-            self.line(",")?;
+        if self.form == Form::Json {
+            self.line(if self.written > 0 { "," } else { "[" })?;
         }
         self.written += 1;
         self.foreign(json)?;

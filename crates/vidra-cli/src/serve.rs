@@ -14,8 +14,9 @@ use vidra_sim::Kind;
 
 use crate::cache::Place;
 use crate::callers::{CallerArgs, Callers};
-use crate::client::{ClientArgs, client, state_dir};
+use crate::client::{ClientArgs, SETTLE, client, state_dir};
 use crate::files;
+use crate::runtime;
 use crate::signals::Signals;
 use crate::values::{at_least_one, drain_delay, seconds};
 
@@ -25,9 +26,6 @@ const DRAIN: Duration = Duration::from_secs(21);
 
 /// An operator needs few.
 const ADMIN_CONNECTIONS: usize = 64;
-
-/// How long the end waits for answers to be kept.
-const SETTLE: Duration = Duration::from_secs(2);
 
 /// Options of `vidra serve`.
 #[derive(Debug, clap::Args)]
@@ -101,8 +99,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let callers = Callers::open(&args.callers, args.listen, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
     let vidra = client(&args.client, &Place::Memory)?;
-    let runtime =
-        tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
+    let runtime = runtime()?;
     runtime.block_on(async {
         callers.watch();
         let has_files = callers.has_keys() || serving.tls.is_some();

@@ -1,12 +1,14 @@
 //! Who answers: the REST service, in this process over the platform or the demo world, or one that runs
 //! elsewhere. Commands ask the same question of either, so that they show the same.
 
+use std::env;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use clap::builder::FalseyValueParser;
-use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
@@ -18,28 +20,52 @@ use vidra::{Network, Vidra};
 use vidra_server::{App, Config};
 
 use crate::cache::Place;
-use crate::client::{ClientArgs, client};
+use crate::client::{ClientArgs, SETTLE, client};
 use crate::failure::{Exit, Failure, exit_of};
 use crate::values::http_url;
 
 /// Whom a command asks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServiceArgs {
-    /// Ask a running service rather than YouTube
-    #[arg(long, env = "VIDRA_SERVER", value_name = "URL", value_parser = http_url, conflicts_with = "demo")]
+    /// Ask a running service rather than YouTube [env: VIDRA_SERVER]
+    // Not by clap, to which a variable is as good as a flag: --demo has to win over it.
+    #[arg(long, value_name = "URL")]
     server: Option<String>,
 
-    /// The key that the service asks for. Others on this machine can read arguments: better set the
-    /// variable
-    #[arg(long, env = "VIDRA_TOKEN", value_name = "KEY", hide_env_values = true)]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenArgs,
 
-    /// Ask anew also for what is known
+    /// Ignore what is cached
     #[arg(long, env = "VIDRA_REFRESH", value_parser = FalseyValueParser::new())]
     refresh: bool,
 
     #[command(flatten)]
     client: ClientArgs,
+}
+
+/// How a caller shows who it is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TokenArgs {
+    /// The key that the service asks for. Others on this machine can read arguments: better set the
+    /// variable
+    #[arg(long, env = "VIDRA_TOKEN", value_name = "KEY", hide_env_values = true)]
+    token: Option<Token>,
+}
+
+/// A caller's key, which is never shown.
+#[derive(Clone)]
+struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+impl From<String> for Token {
+    fn from(key: String) -> Self {
+        Self(key)
+    }
 }
 
 /// Whoever answers.
@@ -59,20 +85,21 @@ pub(crate) struct Question {
     method: Method,
     path: String,
     body: Option<Value>,
+    /// Whether a cached answer will do whatever was asked for.
+    lenient: bool,
 }
 
 type Body = UnsyncBoxBody<Bytes, String>;
 
-/// How long a service elsewhere may take to begin an answer. It gives up by itself long before.
+/// How long a service elsewhere may take to begin an answer, or to go on with it: a silent one is gone.
+/// What takes longer is asked for line by line, which begins at once.
 const PATIENCE: Duration = Duration::from_secs(600);
-
-/// How long the end waits for answers to be kept.
-const SETTLE: Duration = Duration::from_secs(2);
 
 impl Question {
     /// `GET /api/{resource}`.
     pub(crate) fn about(resource: &str) -> Self {
-        Self { method: Method::GET, path: format!("/api/{resource}"), body: None }
+        let path = format!("/api/{resource}");
+        Self { method: Method::GET, path, body: None, lenient: false }
     }
 
     /// One more part of the path: an identifier, or what about it.
@@ -97,7 +124,13 @@ impl Question {
         Self { method: Method::POST, body: Some(body), ..self }
     }
 
-    fn request(&self, base: &str, accept: &'static str) -> Result<Request<Bytes>, Failure> {
+    /// The same where `--refresh` is meant for another question.
+    pub(crate) fn known_will_do(self) -> Self {
+        Self { lenient: true, ..self }
+    }
+
+    fn request(&self, service: &Service, accept: &'static str) -> Result<Request<Bytes>, Failure> {
+        let base = service.base();
         let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
         let request = Request::builder()
             .method(self.method.clone())
@@ -107,15 +140,25 @@ impl Question {
             Some(_) => request.header(CONTENT_TYPE, "application/json"),
             None => request,
         };
-        request.body(body.into()).map_err(|error| Failure::usage(error.to_string()))
+        let request = match service.refresh && !self.lenient {
+            true => request.header(CACHE_CONTROL, "no-cache"),
+            false => request,
+        };
+        let request = request.body(body.into());
+        request.map_err(|_| Failure::usage("that cannot be an id or URL: it is too long"))
     }
 }
 
 impl Service {
     /// The service that was asked for.
     pub(crate) fn open(args: &ServiceArgs) -> Result<Self, Failure> {
-        if let Some(server) = &args.server {
-            let service = Self::at(server, args.token.as_deref())?;
+        let is_demo = args.client.demo;
+        if args.server.is_some() && is_demo && env::var_os("VIDRA_DEMO").is_none() {
+            return Err(Failure::usage("--server and --demo do not go together"));
+        }
+        let told = || env::var("VIDRA_SERVER").ok().filter(|url| !is_demo && !url.is_empty());
+        if let Some(server) = args.server.clone().or_else(told) {
+            let service = Self::at(&server, &args.token)?;
             return Ok(Self { refresh: args.refresh, ..service });
         }
         let vidra = client(&args.client, &Place::of_the_user(args.client.demo))?;
@@ -126,10 +169,13 @@ impl Service {
     }
 
     /// One that runs elsewhere.
-    pub(crate) fn at(server: &str, token: Option<&str>) -> Result<Self, Failure> {
+    pub(crate) fn at(server: &str, TokenArgs { token }: &TokenArgs) -> Result<Self, Failure> {
+        // Not quoted: it may hold a password.
+        let server = http_url(server).map_err(|why| format!("--server: {why}"))?;
+        let token = token.as_ref().map(|Token(key)| key.trim()).filter(|key| !key.is_empty());
         let door = Door::There {
             network: Network::new(),
-            base: server.trim_end_matches('/').to_owned(),
+            base: server.trim_end_matches('/').trim_end_matches("/api").to_owned(),
             key: token.map(bearer).transpose()?,
         };
         Ok(Self { door, refresh: false })
@@ -137,13 +183,13 @@ impl Service {
 
     /// The whole answer, as JSON.
     pub(crate) async fn ask(&self, question: &Question) -> Result<Bytes, Failure> {
-        let answer = self.send(question.request(self.base(), "application/json")?).await?;
+        let answer = self.send(question.request(self, "application/json")?).await?;
         self.read(answer.into_body()).await
     }
 
     /// An answer that comes line by line.
     pub(crate) async fn ask_for_lines(&self, question: &Question) -> Result<Lines<'_>, Failure> {
-        let answer = self.send(question.request(self.base(), "application/x-ndjson")?).await?;
+        let answer = self.send(question.request(self, "application/x-ndjson")?).await?;
         Ok(Lines { service: self, body: answer.into_body(), rest: BytesMut::new() })
     }
 
@@ -163,9 +209,6 @@ impl Service {
 
     /// The head of a success; whatever else comes is a failure.
     async fn send(&self, mut request: Request<Bytes>) -> Result<Response<Body>, Failure> {
-        if self.refresh {
-            request.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        }
         let response = match &self.door {
             Door::Here { app, .. } => {
                 let answer = app.answer(request.map(Full::new), IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -208,19 +251,29 @@ impl Service {
     /// What the service said, in one line that says what to do.
     pub(crate) fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> Failure {
         let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
-            let message = format!("{} answered {status}, and not as vidra does", self.base());
+            let hint = match headers.get(LOCATION).and_then(|to| to.to_str().ok()) {
+                Some(to) => format!("it leads to {to}: ask there"),
+                None => "is it a vidra service?".to_owned(),
+            };
+            let message = format!("{} answered {status}; {hint}", self.base());
             return Failure::Because(Exit::Upstream, message);
         };
         let mut parts = vec![error.message];
         match &self.door {
-            Door::Here { vidra, .. } if status == 503 && !vidra.has_key() => {
+            Door::Here { .. } => {
                 let hint = "set YOUTUBE_API_KEY or --api-key-file, ask a service with --server, or try --demo";
-                parts.push(hint.to_owned());
+                // There is no service to be started again.
+                let is_for_a_service = |line: &&String| line.starts_with("set YOUTUBE_API_KEY");
+                let hints = error.details.iter().map(|line| match is_for_a_service(&line) {
+                    true => hint.to_owned(),
+                    false => line.clone(),
+                });
+                parts.extend(hints);
             }
             Door::There { .. } if status == 401 => {
                 parts.push("give it with --token or VIDRA_TOKEN".to_owned());
             }
-            _ => parts.extend_from_slice(&error.details),
+            Door::There { .. } => parts.extend_from_slice(&error.details),
         }
         let wait = headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok()?.parse().ok());
         parts.extend(wait.map(|wait| format!("try again in {}", vidra::format::span(wait))));
@@ -281,12 +334,13 @@ mod tests {
 
     #[test]
     fn questions_are_requests_of_the_rest_interface() {
+        let service = Service::at("http://host:1/", &TokenArgs { token: None }).unwrap();
         let question = Question::about("comments")
             .of("https://youtu.be/dQw4w9WgXcQ?t=1")
             .with("order", Some("time"))
             .with("search", Some("a&b"))
             .with("maxResults", None::<u32>);
-        let request = question.request("http://host:1", "application/json").unwrap();
+        let request = question.request(&service, "application/json").unwrap();
         assert_eq!(
             request.uri(),
             "http://host:1/api/comments/https%3A%2F%2Fyoutu%2Ebe%2FdQw4w9WgXcQ%3Ft%3D1?order=time&search=a%26b"

@@ -21,22 +21,27 @@ pub(crate) fn drain_delay(text: &str) -> Result<Duration, String> {
     if time <= Duration::from_secs(15) { Ok(time) } else { Err("at most 15 seconds".to_owned()) }
 }
 
-/// A length or moment of a video, in seconds: `90`, `1:30`, `1:02:03`, `90s`, `2m`.
-pub(crate) fn length(text: &str) -> Result<u64, String> {
+/// A length or moment of a video: `90`, `1:30`, `1:02:03.5`, `90s`, `2m`.
+pub(crate) fn length(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a length such as 90, 1:30, 1:02:03 or 5m".to_owned();
-    if !text.contains(':') {
-        return time(text, "s").map(|time| time.as_secs()).map_err(|_| wrong());
+    let (clock, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    if !text.contains([':', '.']) {
+        return time(text, "s").map_err(|_| wrong());
     }
-    let is_number = |part: &str| part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
-    let parts = text.split(':').map(|part| part.parse::<u64>().ok().filter(|_| is_number(part)));
-    let parts: Option<Vec<u64>> = parts.collect();
-    match parts.as_deref() {
-        Some([minutes, seconds @ ..=59]) => Ok(minutes * 60 + seconds),
-        Some([hours, minutes @ ..=59, seconds @ ..=59]) => {
-            Ok(hours * 3600 + minutes * 60 + seconds)
-        }
-        _ => Err(wrong()),
-    }
+    let number = |part: &str| {
+        let is_number = part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse::<u64>().ok().filter(|_| is_number)
+    };
+    let parts: Option<Vec<u64>> = clock.split(':').map(number).collect();
+    let seconds = match parts.as_deref() {
+        Some([seconds]) => *seconds,
+        Some([minutes, seconds @ ..=59]) => minutes * 60 + seconds,
+        Some([hours, minutes @ ..=59, seconds @ ..=59]) => hours * 3600 + minutes * 60 + seconds,
+        _ => return Err(wrong()),
+    };
+    let millis = number(&format!("{fraction:0<3}"));
+    let millis = millis.filter(|millis| *millis < 1_000 && !fraction.is_empty());
+    Ok(Duration::from_millis(seconds * 1_000 + millis.ok_or_else(wrong)?))
 }
 
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
@@ -84,12 +89,21 @@ mod tests {
 
     #[test]
     fn lengths_are_clocks_or_times() {
-        let table =
-            [("90", 90), ("1:30", 90), ("01:02:03", 3723), ("90s", 90), ("5m", 300), ("0", 0)];
-        for (text, seconds) in table {
-            assert_eq!(length(text), Ok(seconds), "{text}");
+        let table = [
+            ("90", 90_000),
+            ("1:30", 90_000),
+            ("01:02:03.25", 3_723_250),
+            ("90.5", 90_500),
+            ("90s", 90_000),
+            ("5m", 300_000),
+            ("0", 0),
+        ];
+        for (text, millis) in table {
+            assert_eq!(length(text), Ok(Duration::from_millis(millis)), "{text}");
         }
-        for text in ["", ":", "1:", "1:60", "1:2:3:4", "-1:30", "1.5", "1:+5", "99999:00"] {
+        for text in
+            ["", ":", "1:", "1:60", "1:2:3:4", "-1:30", "1.", "1.2345", "1:+5", "99999:00", "1.5s"]
+        {
             assert!(length(text).is_err(), "{text}");
         }
     }

@@ -1,6 +1,6 @@
 //! The simulator as a program: `vidra-sim`, and `vidra sim`.
 
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ pub async fn run(options: &Options) -> io::Result<()> {
     let simulator =
         Simulator::builder().seed(options.seed).key(&options.key).latency(latency).build();
     let listening = simulator.listen(options.listen).await?;
-    println!("{}", listening.data_api_url());
-    println!("{}", listening.web_url());
+    let addresses = format!("{}\n{}\n", listening.data_api_url(), listening.web_url());
+    // Nobody may be reading; it is played all the same.
+    let _ = io::stdout().write_all(addresses.as_bytes());
     tokio::signal::ctrl_c().await
 }

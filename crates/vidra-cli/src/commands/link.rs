@@ -1,12 +1,13 @@
 //! `vidra link`.
 
+use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::ItemsArgs;
 use crate::failure::{Exit, Failure};
-use crate::output::read;
-use crate::output::text::{clean, one_line};
+use crate::output::text::one_line;
+use crate::output::{Output, read};
 use crate::service::Question;
 
 /// What a link names.
@@ -24,17 +25,13 @@ struct Named {
 
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
     let mut desk = args.common.open()?;
-    if !args.ids.is_one() {
-        desk.output.begin_several()?;
-    }
+    let question = |link: &str| Question::about("url").of("parse").posting(json!({"url": link}));
     let mut all_valid = true;
-    for link in args.ids.all()? {
-        let question = Question::about("url").of("parse").posting(json!({"url": link}));
-        let body = desk.service.ask(&question).await?;
+    let write = |output: &mut Output, link: &str, body: Bytes| {
         all_valid &= read::<Named>(&body)?.is_valid;
-        desk.output.answer(&link, &body, |named: &Named, _| text(&link, named))?;
-    }
-    desk.end().await?;
+        output.answer(link, &body, |named: &Named, _| text(link, named))
+    };
+    desk.each(&args.ids, question, write).await?;
     if all_valid { Ok(()) } else { Err(Failure::Told(Exit::Missing)) }
 }
 
@@ -49,5 +46,5 @@ fn text(link: &str, named: &Named) -> String {
         ("error", named.error.as_deref()),
     ];
     let lines = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    lines.map(|(name, value)| format!("{name:<9}{}\n", one_line(&clean(value)))).collect()
+    lines.map(|(name, value)| format!("{name:<9}{}\n", one_line(value))).collect()
 }

@@ -1,9 +1,11 @@
 //! `vidra playlist` and `vidra query`.
 
+use std::time::Duration;
+
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
-use super::{Common, Ids};
+use super::{Common, Ids, one};
 use crate::failure::Failure;
 use crate::output::cards;
 use crate::service::Question;
@@ -28,47 +30,47 @@ pub(crate) struct PlaylistArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct QueryArgs {
-    /// The id or URL of a playlist
+    /// The id or URL of a playlist; - reads it from standard input
     #[arg(value_name = "PLAYLIST")]
     playlist: String,
 
-    /// No shorter ones: 90, 1:30 or 90s
+    /// The least length: 90, 1:30 or 90s
     #[arg(long, value_name = "LENGTH", value_parser = length)]
-    min_duration: Option<u64>,
+    min_duration: Option<Duration>,
 
-    /// No longer ones
+    /// The greatest length
     #[arg(long, value_name = "LENGTH", value_parser = length)]
-    max_duration: Option<u64>,
+    max_duration: Option<Duration>,
 
-    /// None with fewer views
+    /// The least number of views
     #[arg(long, value_name = "COUNT")]
     min_views: Option<u64>,
 
-    /// None with more views
+    /// The greatest number of views
     #[arg(long, value_name = "COUNT")]
     max_views: Option<u64>,
 
-    /// None with fewer likes
+    /// The least number of likes
     #[arg(long, value_name = "COUNT")]
     min_likes: Option<u64>,
 
-    /// None with more likes
+    /// The greatest number of likes
     #[arg(long, value_name = "COUNT")]
     max_likes: Option<u64>,
 
-    /// What they are sorted by; by default as in the playlist
+    /// What to sort by [default: as in the playlist]
     #[arg(long, value_enum)]
     sort: Option<SortField>,
 
-    /// From the least to the most, rather than from the most to the least
+    /// Sort upwards rather than downwards
     #[arg(long, requires = "sort")]
     ascending: bool,
 
-    /// The first place of what is left to show, counted from 1
+    /// Of what is left, the first place to show, counted from 1
     #[arg(long, value_name = "PLACE", value_parser = clap::value_parser!(u64).range(1..))]
     from: Option<u64>,
 
-    /// The last place to show
+    /// Of what is left, the last place to show
     #[arg(long, value_name = "PLACE", value_parser = clap::value_parser!(u64).range(1..))]
     to: Option<u64>,
 
@@ -110,32 +112,33 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
 
 pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
     let mut desk = args.common.open()?;
-    let question = Question::about("playlist").of(&args.playlist).of("query");
+    let question = Question::about("playlist").of(&one(&args.playlist)?).of("query");
     desk.show(&question.posting(args.body()), cards::selected).await
 }
 
 impl QueryArgs {
     /// The body of the request, with what was given alone.
     fn body(&self) -> Value {
+        let whole = |length: Duration| length.as_secs();
         let bounds = |min: Option<u64>, max: Option<u64>| {
-            some([("min", min.map(Value::from)), ("max", max.map(Value::from))])
+            object_of([("min", min.map(Value::from)), ("max", max.map(Value::from))])
         };
-        let filter = some([
-            ("duration", bounds(self.min_duration, self.max_duration)),
+        let filter = object_of([
+            ("duration", bounds(self.min_duration.map(whole), self.max_duration.map(whole))),
             ("views", bounds(self.min_views, self.max_views)),
             ("likes", bounds(self.min_likes, self.max_likes)),
         ]);
         let order = if self.ascending { "asc" } else { "desc" };
         let sort = self.sort.map(|field| json!({"field": field.name(), "order": order}));
         let range =
-            some([("start", self.from.map(Value::from)), ("end", self.to.map(Value::from))]);
-        let body = some([("filter", filter), ("sort", sort), ("range", range)]);
+            object_of([("start", self.from.map(Value::from)), ("end", self.to.map(Value::from))]);
+        let body = object_of([("filter", filter), ("sort", sort), ("range", range)]);
         body.unwrap_or_else(|| json!({}))
     }
 }
 
 /// An object of the fields that there are, or nothing where there are none.
-fn some<const N: usize>(fields: [(&str, Option<Value>); N]) -> Option<Value> {
+fn object_of<const N: usize>(fields: [(&str, Option<Value>); N]) -> Option<Value> {
     let fields = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     let fields: Map<String, Value> = fields.collect();
     (!fields.is_empty()).then_some(Value::Object(fields))

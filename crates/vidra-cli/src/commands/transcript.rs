@@ -1,14 +1,16 @@
 //! `vidra transcript` and `vidra tracks`.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
+use bytes::Bytes;
 use clap::ValueEnum;
 use vidra::format::clock;
 use vidra::{CaptionTrack, Transcript, TranscriptLine, VideoId, to_srt, to_text, to_vtt};
 
-use super::{Common, Ids, ItemsArgs, Tally};
-use crate::failure::Failure;
-use crate::output::{Form, cards, read};
+use super::{Common, Ids, ItemsArgs};
+use crate::failure::{Failure, say};
+use crate::output::{Form, Output, cards, read};
 use crate::service::Question;
 use crate::values::{at_least_one, length};
 
@@ -39,7 +41,7 @@ pub(crate) struct TranscriptArgs {
 
     /// Begin at this moment: 90, 1:30 or 90s
     #[arg(long, value_name = "MOMENT", value_parser = length)]
-    start: Option<u64>,
+    start: Option<Duration>,
 
     #[command(flatten)]
     common: Common,
@@ -91,26 +93,19 @@ pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
     let form = args.common.output.form();
     args.check(form)?;
     let mut desk = args.common.open()?;
-    let is_one = args.ids.is_one();
-    if !is_one {
-        desk.output.begin_several()?;
-    }
-    let mut tally = Tally::default();
-    for id in args.ids.all()? {
-        let Some(body) = tally.note(desk.service.ask(&args.question(&id)).await)? else { continue };
-        let lines = args.part(&id, read(&body)?);
+    let has_headings = !args.ids.is_one() && args.format == Format::Txt;
+    let write = |output: &mut Output, id: &str, body: Bytes| {
+        let lines = args.part(id, read(&body)?);
         if form != Form::People {
             let body = serde_json::to_vec(&lines).map_err(|error| error.to_string())?;
-            desk.output.answer(&id, &body, |_: &Transcript, _| String::new())?;
-            continue;
+            return output.answer(id, &body, |_: &Transcript, _| String::new());
         }
-        if !is_one && args.format == Format::Txt {
-            desk.output.foreign(&format!("# {id}\n"))?;
+        if has_headings {
+            output.foreign(&format!("# {id}\n"))?;
         }
-        desk.output.foreign(&args.written(&id, &lines))?;
-    }
-    desk.end().await?;
-    tally.end()
+        output.foreign(&args.written(id, &lines))
+    };
+    desk.each(&args.ids, |id| args.question(id), write).await
 }
 
 impl TranscriptArgs {
@@ -119,11 +114,14 @@ impl TranscriptArgs {
         if self.timestamps && (form != Form::People || self.format != Format::Txt) {
             return Err(Failure::usage("--timestamps is for text: leave out --format and --json"));
         }
+        if self.max_chars.is_some() && matches!(self.format, Format::Srt | Format::Vtt) {
+            return Err(Failure::usage("--max-chars is for text and JSON"));
+        }
         if form != Form::People && self.format != Format::Txt {
             return Err(Failure::usage("--format and --json or --ndjson do not go together"));
         }
         if form == Form::People && self.format != Format::Txt && !self.ids.is_one() {
-            let message = "several transcripts are one file only as text, --json or --ndjson; vidra transcripts writes a file for each video of a playlist";
+            let message = "--format srt, vtt and json are for one video; for several use --json, --ndjson or vidra transcripts";
             return Err(Failure::usage(message));
         }
         Ok(())
@@ -140,8 +138,8 @@ impl TranscriptArgs {
     /// The lines from `--start` on, as many as `--max-chars` allows. Where that is not all, says how to
     /// get the rest.
     fn part(&self, id: &str, mut lines: Transcript) -> Transcript {
-        let start = self.start.unwrap_or(0) * 1_000;
-        lines.retain(|line| line.offset.as_millis() >= start);
+        let start = self.start.unwrap_or_default();
+        lines.retain(|line| u128::from(line.offset.as_millis()) >= start.as_millis());
         let Some(most) = self.max_chars else { return lines };
         let mut chars = 0;
         let fits = lines.iter().take_while(|line| {
@@ -150,12 +148,12 @@ impl TranscriptArgs {
         });
         let count = fits.count();
         if let Some(next) = lines.get(count) {
-            let (all, moment) = (lines.len(), clock(next.offset.as_millis() / 1_000));
+            let (all, moment) = (lines.len(), moment(next.offset.as_millis()));
             let hint = match count {
                 0 => format!("not one line fits into {most} characters: raise --max-chars"),
                 _ => format!("{count} of {all} lines; go on with --start {moment}"),
             };
-            eprintln!("vidra: {hint}");
+            say(&hint);
         }
         lines.truncate(count);
         lines
@@ -178,6 +176,12 @@ impl TranscriptArgs {
         }
         text + &to_text(std::slice::from_ref(line))
     }
+}
+
+/// To the millisecond, where it is not a whole second.
+fn moment(millis: u64) -> String {
+    let (seconds, rest) = (clock(millis / 1_000), millis % 1_000);
+    if rest == 0 { seconds } else { format!("{seconds}.{rest:03}") }
 }
 
 #[cfg(test)]
@@ -227,6 +231,9 @@ mod tests {
         assert_eq!(part(&["--max-chars=18"]), "so nice\n");
         assert_eq!(part(&["--start=1:01", "--max-chars=100"]), "to be here\nthank you\n");
         assert_eq!(part(&["--start=2h"]), "");
+        assert_eq!(part(&["--start=18446744073709551615"]), "");
+        let rest = moment(61_500);
+        assert_eq!(part(&[&format!("--start={rest}")]), "to be here\nthank you\n");
     }
 
     #[test]
@@ -235,6 +242,7 @@ mod tests {
         assert!(args(&["--timestamps"]).check(Form::Json).is_err());
         assert!(args(&["--timestamps", "--format=srt"]).check(Form::People).is_err());
         assert!(args(&["--format=srt"]).check(Form::Ndjson).is_err());
+        assert!(args(&["--format=srt", "--max-chars=9"]).check(Form::People).is_err());
         assert!(args(&["--format=srt", "aaaaaaaaaaa"]).check(Form::People).is_err());
         assert!(args(&["aaaaaaaaaaa"]).check(Form::People).is_ok());
     }

@@ -9,7 +9,7 @@ use vidra::{
 };
 
 use super::table::{Column, table};
-use super::text::{FAINT, LINK, TITLE, one_line, styled, wrapped};
+use super::text::{FAINT, LINK, TITLE, clean, one_line, styled, wrapped};
 
 /// Where cards end: the rest of a description is in the JSON.
 const MOST_LINES: usize = 12;
@@ -17,7 +17,7 @@ const MOST_LINES: usize = 12;
 pub(crate) fn video(video: &Video, width: Option<usize>) -> String {
     let told = |count: &str, what: &str, name| match video.hidden.contains(&name) {
         true => format!("{what} hidden"),
-        false => format!("{count} {what}"),
+        false => counted(count, what),
     };
     let numbers = [
         told(&video.views_fmt, "views", Withheld::Views),
@@ -32,12 +32,12 @@ pub(crate) fn video(video: &Video, width: Option<usize>) -> String {
 pub(crate) fn channel(channel: &Channel, width: Option<usize>) -> String {
     let subscribers = match channel.hidden.contains(&Withheld::Subscribers) {
         true => "subscribers hidden".to_owned(),
-        false => format!("{} subscribers", channel.subscribers_fmt),
+        false => counted(&channel.subscribers_fmt, "subscribers"),
     };
     let numbers = [
         subscribers,
-        format!("{} videos", vidra::format::compact(channel.video_count)),
-        format!("{} views", channel.total_views_fmt),
+        counted(&vidra::format::compact(channel.video_count), "videos"),
+        counted(&channel.total_views_fmt, "views"),
         channel.country.clone().unwrap_or_default(),
     ];
     let uploads = match channel.uploads_playlist_id.as_str() {
@@ -58,7 +58,7 @@ pub(crate) fn playlist_ids(ids: &PlaylistIds, _: Option<usize>) -> String {
 }
 
 pub(crate) fn playlist(playlist: &Playlist, width: Option<usize>) -> String {
-    let mut counts = vec![format!("{} videos", playlist.video_count)];
+    let mut counts = vec![counted(&playlist.video_count.to_string(), "videos")];
     if playlist.unavailable_count > 0 {
         counts.push(format!("{} private or deleted", playlist.unavailable_count));
     }
@@ -161,8 +161,8 @@ pub(crate) fn threads(threads: &[CommentThread], width: Option<usize>) -> String
         }
         let more = thread.total_reply_count.saturating_sub(thread.replies.len() as u64);
         if more > 0 {
-            let hint = format!("    {more} more replies: vidra replies {}", thread.id);
-            let _ = writeln!(text, "{}\n", styled(FAINT, hint));
+            let hint = format!("{more} more: vidra replies {}", thread.id);
+            let _ = writeln!(text, "{}\n", wrapped(&styled(FAINT, hint), width, "    "));
         }
     }
     or_nothing(text)
@@ -175,12 +175,13 @@ pub(crate) fn comments(comments: &[Comment], width: Option<usize>) -> String {
 fn comment(comment: &Comment, width: Option<usize>, indent: &str) -> String {
     let likes = match comment.like_count {
         0 => String::new(),
-        count => format!("{} likes", vidra::format::compact(count)),
+        count => counted(&vidra::format::compact(count), "likes"),
     };
     let about = joined(&[day(comment.published_at), likes]);
     let author = styled(TITLE, one_line(&comment.author_name));
-    let said = wrapped(&comment.text, width, indent);
-    format!("{indent}{author}  {}\n{said}\n\n", styled(FAINT, about))
+    let head = wrapped(&format!("{author}  {}", styled(FAINT, about)), width, indent);
+    let said = wrapped(&clean(&comment.text), width, indent);
+    format!("{head}\n{said}\n\n")
 }
 
 pub(crate) fn tracks(tracks: &[CaptionTrack], width: Option<usize>) -> String {
@@ -235,12 +236,12 @@ fn card(
     description: &str,
     width: Option<usize>,
 ) -> String {
-    let mut text = styled(TITLE, wrapped(&one_line(title), width, "")) + "\n";
+    let mut text = wrapped(&styled(TITLE, one_line(title)), width, "") + "\n";
     for line in lines.iter().filter(|line| !line.is_empty()) {
         let _ = writeln!(text, "{}", wrapped(line, width, ""));
     }
     let _ = writeln!(text, "{}", styled(LINK, link));
-    let description = wrapped(description.trim(), width, "");
+    let description = wrapped(&clean(description.trim()), width, "");
     if description.is_empty() {
         return text;
     }
@@ -257,6 +258,11 @@ fn card(
 fn joined(parts: &[String]) -> String {
     let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
     parts.join(" · ")
+}
+
+/// `2 likes`, `1 like`.
+fn counted(count: &str, what: &str) -> String {
+    format!("{count} {}", if count == "1" { what.trim_end_matches('s') } else { what })
 }
 
 fn or_nothing(text: String) -> String {

@@ -1,7 +1,6 @@
 //! Text for a terminal: how wide it is, and nothing in it that would tell a terminal what to do.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 use terminal_size::{Width, terminal_size_of};
@@ -17,8 +16,9 @@ pub(crate) fn width() -> Option<usize> {
     terminal.or_else(told).filter(|width| *width > 0)
 }
 
-pub(crate) fn styled(style: Style, text: impl Display) -> String {
-    format!("{style}{text}{style:#}")
+/// In a style, and cleaned.
+pub(crate) fn styled(style: Style, text: impl AsRef<str>) -> String {
+    format!("{style}{}{style:#}", clean(text.as_ref()))
 }
 
 /// Without characters that move the cursor, change colours, or turn the reading direction around: text
@@ -39,12 +39,12 @@ pub(crate) fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Broken into lines that fit, each after `indent`.
+/// Clean text, broken into lines that fit, each after `indent`. Colours take up no room.
 pub(crate) fn wrapped(text: &str, width: Option<usize>, indent: &str) -> String {
     // Longer lines than this are hard to read, wherever there is room for them.
     let width = width.unwrap_or(100).clamp(20, 100);
     let options = textwrap::Options::new(width).initial_indent(indent).subsequent_indent(indent);
-    textwrap::fill(&clean(text), options)
+    textwrap::fill(text, options)
 }
 
 #[cfg(test)]

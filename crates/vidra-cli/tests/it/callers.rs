@@ -136,15 +136,18 @@ fn the_cache_of_a_service_with_keys_is_shown_to_who_has_one() {
     let folder = folder.path();
     let alice = new_key(folder, &["alice"]);
     let service = Service::start(&mut demo(folder));
-    let stats = |key: Option<&str>| {
+    let stats = |key: Option<&str>, flags: &[&str]| {
         let mut command = vidra(folder);
         command.envs(key.map(|key| ("VIDRA_TOKEN", key)));
-        run(command.args(["cache", "stats", "--server", &format!("http://{}", service.address)]))
+        command.args(["cache", "stats", "--server", &format!("http://{}", service.address)]);
+        run(command.args(flags))
     };
-    let (code, output, _) = stats(Some(&alice));
+    let (code, output, _) = stats(Some(&alice), &[]);
+    assert!(code == Some(0) && output.contains("0.0 % of answers were there"), "{output}");
+    let (code, output, _) = stats(Some(&alice), &["--json"]);
     assert!(code == Some(0) && output.contains("hitRatio"), "{output}");
-    for key in [None, Some("vk_wrong")] {
-        let (code, _, error) = stats(key);
+    for key in [None, Some("vk_wrong"), Some("")] {
+        let (code, _, error) = stats(key, &[]);
         assert!(code == Some(2) && error.contains("--token or VIDRA_TOKEN"), "{error}");
         assert!(!error.contains("vk_"), "{error}");
     }

@@ -69,15 +69,26 @@ fn a_folder_has_a_file_for_each_video_and_format_and_says_what_failed() {
     );
 
     // Again: what failed for good is left alone, and what has a file too.
-    let asked = sim.record().calls_to(Endpoint::Player);
+    let asked = sim.record().calls_to(Endpoint::TimedText);
     let again = transcripts(&platform, home.path(), &args).output().unwrap();
-    assert_eq!(again.status.code(), Some(1));
-    let passing = 2; // A token that was missing, and a broadcast that had not begun.
-    assert!(
-        sim.record().calls_to(Endpoint::Player) - asked <= passing * 4,
-        "asked for more than is missing"
+    let errors = String::from_utf8(again.stderr).unwrap();
+    assert_eq!(again.status.code(), Some(1), "{errors}");
+    // A token that was missing, and a broadcast that had not begun.
+    let failed: Vec<&str> = errors.lines().filter(|line| line.contains("[")).collect();
+    assert!(failed.len() == 2 && errors.contains("[ttEmpty____]"), "{errors}");
+    assert!(errors.contains("[plUpcoming_]"), "{errors}");
+    let text = String::from_utf8(again.stdout).unwrap();
+    assert_eq!(
+        text,
+        "done: 6 transcripts in out, 6 failed; 4 of them earlier, which --retry-failed tries again\n"
     );
+    let only_one_has_captions = sim.record().calls_to(Endpoint::TimedText) - asked;
+    assert!(only_one_has_captions <= 2, "{only_one_has_captions}");
     assert_eq!((names(&out), manifest(&out)), (found.clone(), told.clone()));
+    let retried = [&args[..], &["--retry-failed"]].concat();
+    let retried = transcripts(&platform, home.path(), &retried).output().unwrap();
+    let errors = String::from_utf8(retried.stderr).unwrap();
+    assert!(errors.contains("[txNoCaption]"), "{errors}");
 
     // One file is gone: it is fetched, and nothing else.
     let one = ["PLquirkMixed", "--out", "out", "--format", "srt", "--to", "1"];
@@ -103,18 +114,19 @@ fn ctrl_c_leaves_nothing_half_done_and_the_next_run_does_the_rest() {
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     errors.read_line(&mut line).unwrap();
-    assert_eq!(line, "vidra: 5 of 50\n");
+    assert_eq!(line, "vidra: 5 of 50 videos\n");
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let mut rest = String::new();
     while errors.read_line(&mut rest).unwrap() > 0 {}
     assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
-    assert!(rest.contains("stopped; run the same again"), "{rest}");
+    assert!(rest.contains("stopped; run the same command again"), "{rest}");
     let found = names(&out);
     let done = found.iter().filter(|name| name.ends_with(".srt")).count();
     assert!((5..50).contains(&done) && found.len() == done + 1, "{found:#?}");
     assert!(found.iter().all(|name| fs::metadata(out.join(name)).unwrap().len() > 0));
-    assert_eq!(manifest(&out)["succeeded"], done);
+    let told = manifest(&out);
+    assert_eq!((&told["succeeded"], &told["totalVideos"]), (&done.into(), &50.into()));
 
     let captions = sim.record().calls_to(Endpoint::TimedText);
     let rest = transcripts(&platform, home.path(), &args).output().unwrap();
@@ -122,5 +134,37 @@ fn ctrl_c_leaves_nothing_half_done_and_the_next_run_does_the_rest() {
     assert_eq!(sim.record().calls_to(Endpoint::TimedText) - captions, 50 - done as u64);
     assert_eq!(names(&out).len(), 51);
     let text = String::from_utf8(rest.stdout).unwrap();
-    assert_eq!(text, "done: 50 transcripts and 0 failed in out\n");
+    assert_eq!(text, "done: 50 transcripts in out, 0 failed\n");
+}
+
+#[test]
+fn a_run_that_was_killed_is_taken_up_from_its_files() {
+    let home = tempfile::tempdir().unwrap();
+    let (sim, platform, _runtime) = slow_platform(Duration::from_millis(30));
+    let out = home.path().join("out");
+    let args = ["PLsize50", "--out", "out", "--ndjson"];
+    let mut child =
+        transcripts(&platform, home.path(), &args).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let done = names(&out).iter().filter(|name| name.ends_with(".txt")).count();
+    assert!(done >= 4, "{done}");
+
+    let captions = sim.record().calls_to(Endpoint::TimedText);
+    let rest = transcripts(&platform, home.path(), &args).output().unwrap();
+    assert_eq!(rest.status.code(), Some(0), "{rest:?}");
+    assert_eq!(sim.record().calls_to(Endpoint::TimedText) - captions, 50 - done as u64);
+    let told = manifest(&out);
+    let places: Vec<u64> = told["videos"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["position"].as_u64().unwrap())
+        .collect();
+    assert_eq!(places, (1..=50).collect::<Vec<_>>());
+    let line = String::from_utf8(rest.stdout).unwrap();
+    assert_eq!(line.lines().count(), 1);
+    assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), told);
 }

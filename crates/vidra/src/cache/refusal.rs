@@ -37,22 +37,6 @@ pub(super) fn decode(body: &[u8]) -> Error {
         return Error::bug("a refusal that cannot be read");
     };
     let kind = if refusal.is_forbidden { ErrorKind::Forbidden } else { ErrorKind::NotFound };
-    let reason = refusal.reason.as_deref().and_then(lasting_reason);
+    let reason = refusal.reason.as_deref().and_then(Reason::from_code);
     Error::retold(kind, refusal.message, refusal.details, reason)
-}
-
-/// The reason of a code, among those that say something lasting about a video.
-fn lasting_reason(code: &str) -> Option<Reason> {
-    let lasting = [
-        Reason::VideoUnavailable,
-        Reason::Private,
-        Reason::AgeRestricted,
-        Reason::RegionBlocked,
-        Reason::MembersOnly,
-        Reason::NotStarted,
-        Reason::Unplayable,
-        Reason::CaptionsDisabled,
-        Reason::LanguageUnavailable,
-    ];
-    lasting.into_iter().find(|reason| reason.code() == code)
 }

@@ -78,6 +78,44 @@ impl Reason {
         }
     }
 
+    const ALL: [Self; 20] = [
+        Self::VideoUnavailable,
+        Self::Private,
+        Self::AgeRestricted,
+        Self::RegionBlocked,
+        Self::MembersOnly,
+        Self::NotStarted,
+        Self::Unplayable,
+        Self::CaptionsDisabled,
+        Self::LanguageUnavailable,
+        Self::PoTokenRequired,
+        Self::Blocked,
+        Self::RateLimited,
+        Self::TranslationLimited,
+        Self::Paced,
+        Self::Unreachable,
+        Self::UpstreamFailed,
+        Self::Failing,
+        Self::TimedOut,
+        Self::NoPoToken,
+        Self::PlatformChanged,
+    ];
+
+    /// The reason of a code.
+    ///
+    /// ```
+    /// use vidra::Reason;
+    /// assert_eq!(Reason::from_code("captions_disabled"), Some(Reason::CaptionsDisabled));
+    /// ```
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.code() == code)
+    }
+
+    /// Whether it says something about the video, which the next request will not change.
+    pub fn is_lasting(self) -> bool {
+        matches!(self.kind(), ErrorKind::NotFound | ErrorKind::Forbidden)
+    }
+
     /// What can be done about it, in the library's terms.
     pub fn kind(self) -> ErrorKind {
         match self {

@@ -2,14 +2,15 @@
 //! what is not. The files are the truth; the manifest is written anew at the beginning and at the end.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
-use vidra::{PlaylistId, VideoId, VideoTranscript};
+use vidra::{PlaylistId, Reason, VideoId, VideoTranscript};
 
 use super::super::transcript::Format;
 use crate::failure::{Exit, Failure};
@@ -17,30 +18,29 @@ use crate::failure::{Exit, Failure};
 /// What the folder holds.
 const MANIFEST: &str = "manifest.json";
 
-/// What is being written has such a name until it is whole.
+/// What is being written has a name between these until it is whole.
+const OURS: &str = ".vidra-";
 const PART: &str = ".part";
 
 /// The most bytes of a title in a name: with id, language and ending it stays below the 255 that file
 /// systems allow.
 const MOST_OF_TITLE: usize = 180;
 
-/// Reasons that do not pass by themselves: such a video is not tried again unless that is asked for.
-const FOR_GOOD: [&str; 8] = [
-    "video_unavailable",
-    "video_private",
-    "captions_disabled",
-    "language_unavailable",
-    "age_restricted",
-    "region_blocked",
-    "members_only",
-    "unplayable",
-];
+/// After so many videos the manifest is written on the way, so that failures are known also to whoever
+/// comes after a run that was killed.
+const BETWEEN_MANIFESTS: usize = 50;
 
 /// An open folder.
 pub(super) struct Folder {
     path: PathBuf,
     formats: BTreeSet<Format>,
     manifest: Manifest,
+    /// The ids of videos that failed in this run; of entries without one, their places.
+    failed_now: HashSet<(String, u64)>,
+    /// How many came since the manifest was written.
+    unwritten: usize,
+    /// The folder itself, locked as long as this run fills it.
+    _lock: fs::File,
 }
 
 /// What is there, and what is not.
@@ -72,6 +72,14 @@ pub(super) struct Saved {
     pub(super) error: Option<String>,
 }
 
+impl fmt::Display for Saved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = self.error.as_deref().unwrap_or("fetched");
+        let title = if self.title.is_empty() { "entry" } else { &self.title };
+        write!(f, "{}. {title} [{}]: {why}", self.position, self.video_id)
+    }
+}
+
 impl Folder {
     /// Opens the folder, or makes it. It is for one playlist and one choice of languages.
     pub(super) fn open(
@@ -82,11 +90,18 @@ impl Folder {
     ) -> Result<Self, Failure> {
         let shown = path.display();
         fs::create_dir_all(path).map_err(|error| format!("cannot make {shown}: {error}"))?;
+        let lock = fs::File::open(path).map_err(|error| format!("cannot open {shown}: {error}"))?;
+        if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
+            return Err(Failure::usage(format!("{shown} is being filled by another run")));
+        }
         let lang = lang.unwrap_or_default();
         let manifest = match fs::read(path.join(MANIFEST)) {
             Ok(json) => serde_json::from_slice(&json).map_err(|_| {
-                format!("{shown}/{MANIFEST} is not one of ours: take another folder")
+                format!("{shown}/{MANIFEST} is not one of ours: use a different folder")
             })?,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Failure::usage(format!("cannot read {shown}/{MANIFEST}: {error}")));
+            }
             Err(_) => Manifest {
                 playlist_id: playlist.to_string(),
                 lang: lang.to_owned(),
@@ -100,11 +115,13 @@ impl Folder {
             let Manifest { playlist_id, lang, .. } = manifest;
             let how =
                 if lang.is_empty() { "no --lang".to_owned() } else { format!("--lang {lang}") };
-            let message =
-                format!("{shown} is for {playlist_id} with {how}: take another folder for another");
+            let message = format!(
+                "{shown} holds the transcripts of {playlist_id} with {how}: use a different folder"
+            );
             return Err(Failure::usage(message));
         }
-        let mut folder = Self { path: path.to_owned(), formats, manifest };
+        let (path, failed_now) = (path.to_owned(), HashSet::new());
+        let mut folder = Self { path, formats, manifest, failed_now, unwritten: 0, _lock: lock };
         folder.look()?;
         Ok(folder)
     }
@@ -114,7 +131,7 @@ impl Folder {
         let mut there: HashMap<String, BTreeSet<String>> = HashMap::new();
         let entries = fs::read_dir(&self.path).map_err(|error| self.trouble("read", &error))?;
         for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
-            if name.ends_with(PART) && name.starts_with('.') {
+            if name.starts_with(OURS) && name.ends_with(PART) {
                 let _ = fs::remove_file(self.path.join(name));
             } else if let Some(id) = video_of(&name) {
                 there.entry(id.to_owned()).or_default().insert(name);
@@ -127,29 +144,49 @@ impl Folder {
         for (video_id, files) in there {
             let title = files.first().and_then(|name| name.split(" [").next());
             let title = title.unwrap_or_default().to_owned();
-            let saved = Saved { position: 0, video_id, title, lang: None, files, error: None };
+            let lang = files.first().and_then(|name| language_of(name)).map(str::to_owned);
+            let saved = Saved { position: 0, video_id, title, lang, files, error: None };
             self.manifest.videos.push(saved);
         }
         Ok(())
     }
 
     /// Videos that are not asked for: all their files are there, or there will be none.
-    pub(super) fn known(&self, retry_failed: bool) -> HashSet<String> {
-        let is_known = |saved: &&Saved| match &saved.error {
-            Some(error) => !retry_failed && is_for_good(error),
-            None => self.formats.iter().all(|format| {
+    pub(super) fn known(&self, retry_failed: bool) -> HashSet<VideoId> {
+        let is_known = |saved: &&Saved| {
+            let has = |format: &Format| {
                 let ending = format!(".{}", format.extension());
                 saved.files.iter().any(|name| name.ends_with(&ending))
-            }),
+            };
+            let is_hopeless = || saved.error.as_deref().is_some_and(is_for_good);
+            self.formats.iter().all(has) || (!retry_failed && is_hopeless())
         };
-        self.manifest.videos.iter().filter(is_known).map(|saved| saved.video_id.clone()).collect()
+        let known = self.manifest.videos.iter().filter(is_known);
+        known.filter_map(|saved| VideoId::parse(&saved.video_id).ok()).collect()
+    }
+
+    /// Notes where videos stand in the playlist now.
+    pub(super) fn place(&mut self, ids: &[VideoId]) {
+        self.manifest.total_videos = self.manifest.total_videos.max(ids.len() as u64);
+        let mut places: HashMap<&str, u64> = HashMap::new();
+        for (place, id) in (1..).zip(ids) {
+            places.entry(id.as_str()).or_insert(place);
+        }
+        for saved in &mut self.manifest.videos {
+            saved.position = places.get(&*saved.video_id).copied().unwrap_or(saved.position);
+        }
     }
 
     /// Writes what came of a video.
     pub(super) fn save(&mut self, result: VideoTranscript) -> Result<(), Failure> {
         let VideoTranscript { video_id, title, position, lines, error, .. } = result;
-        let lang =
+        let mut lang =
             lines.as_deref().and_then(|lines| lines.first()).map(|line| line.lang.to_string());
+        // It becomes part of a name: no service may lead out of the folder by it.
+        if !video_id.is_empty() && !is_id(&video_id) {
+            let message = format!("the service tells of a video that cannot be: {video_id}");
+            return Err(Failure::Because(Exit::Upstream, message));
+        }
         let mut files = BTreeSet::new();
         if let Some(lines) = &lines {
             let stem = file_stem(&title, &video_id, lang.as_deref());
@@ -166,9 +203,18 @@ impl Folder {
         let videos = &mut self.manifest.videos;
         let before = videos.iter().position(is_same).map(|index| videos.swap_remove(index));
         // In formats that were not asked for this time.
-        files.extend(before.into_iter().flat_map(|saved| saved.files));
+        if let Some(before) = before {
+            files.extend(before.files);
+            lang = lang.or(before.lang);
+        }
+        let key = (video_id.clone(), if video_id.is_empty() { position } else { 0 });
+        match &error {
+            Some(_) => self.failed_now.insert(key),
+            None => self.failed_now.remove(&key),
+        };
         videos.push(Saved { position, video_id, title, lang, files, error });
-        Ok(())
+        self.unwritten += 1;
+        if self.unwritten >= BETWEEN_MANIFESTS { self.write_manifest() } else { Ok(()) }
     }
 
     /// Notes how many entries the playlist has.
@@ -176,36 +222,54 @@ impl Folder {
         self.manifest.total_videos = total;
     }
 
-    pub(super) fn failed(&self) -> impl Iterator<Item = &Saved> {
-        self.manifest.videos.iter().filter(|saved| saved.error.is_some())
+    /// What failed in this run.
+    pub(super) fn failed_now(&self) -> Vec<&Saved> {
+        let is_now = |saved: &&Saved| {
+            let place = if saved.video_id.is_empty() { saved.position } else { 0 };
+            self.failed_now.contains(&(saved.video_id.clone(), place))
+        };
+        self.manifest.videos.iter().filter(is_now).collect()
     }
 
     pub(super) fn write_manifest(&mut self) -> Result<(), Failure> {
-        let failed = self.failed().count();
+        self.unwritten = 0;
         let manifest = &mut self.manifest;
+        let failed = manifest.videos.iter().filter(|saved| saved.error.is_some()).count();
         manifest.videos.sort_by_key(|saved| saved.position);
         (manifest.failed, manifest.succeeded) = (failed, manifest.videos.len() - failed);
-        self.write(MANIFEST, &self.manifest())
+        let json = serde_json::to_vec_pretty(&self.manifest).unwrap_or_default();
+        self.write(MANIFEST, &json)
     }
 
-    /// The manifest as JSON.
+    /// The manifest as JSON on one line.
     pub(super) fn manifest(&self) -> Vec<u8> {
-        serde_json::to_vec_pretty(&self.manifest).unwrap_or_default()
+        serde_json::to_vec(&self.manifest).unwrap_or_default()
     }
 
-    /// What is there in the end, of which so many were asked for now.
-    pub(super) fn summary(&self, asked: usize) -> String {
+    /// What is there in the end; of it so many were missing, unless it did not come to an end.
+    pub(super) fn summary(&self, missing: Option<usize>) -> String {
         let Manifest { succeeded, failed, .. } = self.manifest;
-        let what = if asked == 0 { "nothing was missing" } else { "done" };
-        format!("{what}: {succeeded} transcripts and {failed} failed in {}\n", self.path.display())
+        let what = match missing {
+            Some(0) => "nothing was missing: ",
+            Some(_) => "done: ",
+            None => "",
+        };
+        let earlier = failed - self.failed_now().len();
+        let hint = match earlier {
+            0 => String::new(),
+            _ => format!("; {earlier} of them earlier, which --retry-failed tries again"),
+        };
+        let folder = self.path.display();
+        format!("{what}{succeeded} transcripts in {folder}, {failed} failed{hint}\n")
     }
 
     /// Whole or not at all: a file has its name only once it is written.
     fn write(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
         // Of its own, short enough whatever the name is.
-        let part = self.path.join(format!(".vidra-{}{PART}", std::process::id()));
+        let part = self.path.join(format!("{OURS}{}{PART}", std::process::id()));
         let written = fs::File::create(&part)
-            .and_then(|mut file| file.write_all(content))
+            // On the disk before it has its name: a name without content would pass for a transcript.
+            .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&part, self.path.join(name)));
         written.map_err(|error| {
             let _ = fs::remove_file(&part);
@@ -221,7 +285,18 @@ impl Folder {
 /// The machine's word stands in brackets at the end.
 fn is_for_good(error: &str) -> bool {
     let word = error.rsplit_once('(').and_then(|(_, word)| word.strip_suffix(')'));
-    word.is_some_and(|word| FOR_GOOD.contains(&word))
+    let reason = word.and_then(Reason::from_code);
+    reason.is_some_and(|reason| reason.is_lasting() && reason != Reason::NotStarted)
+}
+
+/// The language that a file's name tells.
+fn language_of(name: &str) -> Option<&str> {
+    let (_, rest) = name.rsplit_once("].")?;
+    rest.rsplit_once('.').map(|(lang, _)| lang)
+}
+
+fn is_id(text: &str) -> bool {
+    VideoId::parse(text).is_ok_and(|id| id.as_str() == text)
 }
 
 /// The video that a file's name tells.
@@ -230,8 +305,7 @@ fn video_of(name: &str) -> Option<&str> {
     let is_ours = |format: &Format| format.extension() == ending;
     let (_, rest) = stem.rsplit_once('[')?;
     let (id, _) = rest.split_once(']')?;
-    let is_id = VideoId::parse(id).is_ok_and(|parsed| parsed.as_str() == id);
-    (is_id && Format::value_variants().iter().any(is_ours)).then_some(id)
+    (is_id(id) && Format::value_variants().iter().any(is_ours)).then_some(id)
 }
 
 /// `Title [id].lang`: readable, and safe on every file system.
@@ -287,6 +361,7 @@ mod tests {
         assert!(is_for_good("Video has no captions: dQw4w9WgXcQ (captions_disabled)"));
         assert!(!is_for_good("YouTube blocks requests from this address (blocked)"));
         assert!(!is_for_good("captions_disabled"));
+        assert!(!is_for_good("Broadcast has not started yet: plUpcoming_ (not_started)"));
     }
 
     #[test]
@@ -296,14 +371,25 @@ mod tests {
         let open = |formats: &[Format]| {
             Folder::open(dir.path(), &playlist, None, formats.iter().copied().collect()).unwrap()
         };
-        for name in
-            ["A [1 [dQw4w9WgXcQ].en.srt", "B [aaaaaaaaaaa].srt", "notes.srt", ".vidra-1.part"]
-        {
+        for name in [
+            "A [1 [dQw4w9WgXcQ].en.srt",
+            "B [aaaaaaaaaaa].srt",
+            "notes.srt",
+            ".vidra-1.part",
+            ".another.part",
+        ] {
             fs::write(dir.path().join(name), "").unwrap();
         }
-        let srt = open(&[Format::Srt]).known(false);
-        assert_eq!(srt, HashSet::from(["dQw4w9WgXcQ".to_owned(), "aaaaaaaaaaa".to_owned()]));
+        let ids = ["dQw4w9WgXcQ", "aaaaaaaaaaa"].map(|id| VideoId::parse(id).unwrap());
+        let mut folder = open(&[Format::Srt]);
+        assert_eq!(folder.known(false), HashSet::from(ids));
+        folder.place(&ids);
+        let manifest: serde_json::Value = serde_json::from_slice(&folder.manifest()).unwrap();
+        let first = &manifest["videos"].as_array().unwrap().iter().find(|it| it["position"] == 1);
+        assert_eq!(first.unwrap()["lang"], "en");
+        drop(folder);
         assert!(!dir.path().join(".vidra-1.part").exists());
+        assert!(dir.path().join(".another.part").exists(), "it is not ours");
         assert!(open(&[Format::Srt, Format::Vtt]).known(false).is_empty());
     }
 
@@ -314,7 +400,10 @@ mod tests {
             let id = PlaylistId::parse(id).unwrap();
             Folder::open(dir.path(), &id, lang, BTreeSet::from([Format::Txt]))
         };
-        open("PLa", Some("de")).unwrap().write_manifest().unwrap();
+        let mut folder = open("PLa", Some("de")).unwrap();
+        folder.write_manifest().unwrap();
+        assert!(open("PLa", Some("de")).is_err(), "another run fills it");
+        drop(folder);
         assert!(open("PLa", Some("de")).is_ok());
         assert!(open("PLa", None).is_err() && open("PLb", Some("de")).is_err());
     }

@@ -1,12 +1,14 @@
 //! How far a playlist has come: a bar on a terminal, and elsewhere a line for each tenth.
 
+use std::fmt::Write;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use vidra::{BatchStatus, VideoTranscript};
 
-use crate::output::text::one_line;
+use crate::failure::say;
+use crate::output::text::{self, one_line};
 
 /// On standard error: standard output is for what was asked for.
 pub(super) struct Progress {
@@ -19,9 +21,15 @@ impl Progress {
     pub(super) fn new(all: u64) -> Self {
         let on_terminal = io::stderr().is_terminal();
         let bar = if all == 0 { ProgressBar::hidden() } else { ProgressBar::new(all) };
-        let template = "{bar:24.cyan} {pos}/{len}  {per_sec}  {eta} left  {wide_msg:.dim}";
+        // On a narrow terminal the bar itself gives way.
+        let template = match text::width().is_some_and(|width| width < 60) {
+            true => "{pos}/{len}  {rate}  {eta} left",
+            false => "{bar:24.cyan} {pos}/{len}  {rate}  {eta} left  {wide_msg:.dim}",
+        };
         let style = ProgressStyle::with_template(template).expect("a template that is right");
-        bar.set_style(style);
+        bar.set_style(style.with_key("rate", |state: &ProgressState, text: &mut dyn Write| {
+            let _ = write!(text, "{:.1}/s", state.per_sec());
+        }));
         // Rate and time left go on being told while nothing comes.
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar, on_terminal }
@@ -38,7 +46,7 @@ impl Progress {
         self.bar.inc(1);
         let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
         if !self.on_terminal && tenth(done, all) > tenth(done - 1, all) {
-            eprintln!("vidra: {done} of {all}");
+            say(&format!("{done} of {all} videos"));
         }
     }
 
@@ -47,7 +55,7 @@ impl Progress {
         let message = format!("waiting {seconds:.0} s, so that YouTube does not block us");
         match self.on_terminal {
             true => self.bar.set_message(message),
-            false => eprintln!("vidra: {message}"),
+            false => say(&message),
         }
     }
 
