@@ -33,7 +33,7 @@ mod schema;
 mod server;
 pub mod tools;
 
-pub use http::{HttpService, TooManySessions};
+pub use http::{Caller, HttpService, SessionLimits, TooManySessions};
 pub use reply::{CallError, Reply};
 pub use schema::Format;
 pub use server::serve_stdio;

@@ -14,7 +14,7 @@ use axum::{Extension, Router};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
 use vidra::Vidra;
-use vidra_mcp::{BatchPlaces, HttpService};
+use vidra_mcp::{BatchPlaces, HttpService, SessionLimits, TooManySessions};
 
 use crate::drain::{Drain, STREAMS_END_AFTER};
 use crate::extract::{MOST_BODY, collected};
@@ -28,12 +28,12 @@ pub(crate) const PATH: &str = "/mcp";
 
 /// The one route that there is.
 pub(crate) fn route(vidra: &Vidra) -> Router<Document> {
-    let service = HttpService::new(vidra.clone(), MOST_BODY);
+    let service = HttpService::<Who>::new(vidra.clone(), MOST_BODY, SessionLimits::default());
     Router::new().route(PATH, any(answer)).layer(Extension(service))
 }
 
 async fn answer(
-    Extension(service): Extension<HttpService>,
+    Extension(service): Extension<HttpService<Who>>,
     Extension(inside): Extension<Arc<Inside>>,
     who: Option<Extension<Who>>,
     request: Request,
@@ -44,11 +44,8 @@ async fn answer(
     }
     let method = parts.method.clone();
     let body = collected(body).await?;
-    let Ok(response) = service.answer(Request::from_parts(parts, Full::new(body))).await else {
-        let message = "There are too many MCP sessions; come again in a minute".to_owned();
-        return Err(Problem::Http(StatusCode::SERVICE_UNAVAILABLE, message));
-    };
-    let mut response = response.map(Body::new);
+    let response = service.answer(Request::from_parts(parts, Full::new(body))).await;
+    let mut response = response.map_err(refused)?.map(Body::new);
     if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
         // It is done, not only heard; some clients take 202 for a failure.
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -60,6 +57,31 @@ async fn answer(
         return Ok(response);
     }
     Ok(in_our_words(response).await)
+}
+
+/// Sessions are counted by key or else by address. Those of a key are closed to others; an address says
+/// too little about who asks, and may change while somebody talks.
+impl vidra_mcp::Caller for Who {
+    fn is_known(&self) -> bool {
+        match self {
+            Self::Key(_) => true,
+            Self::Address(_) => false,
+        }
+    }
+}
+
+fn refused(why: TooManySessions) -> Problem {
+    let (status, message) = match why {
+        TooManySessions::OfAll => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "There are too many MCP sessions; come again in a minute",
+        ),
+        TooManySessions::OfOne => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "You have too many MCP sessions; close some, or come again in a minute",
+        ),
+    };
+    Problem::Http(status, message.to_owned())
 }
 
 /// The share that a caller has in what may be transcribed together.

@@ -174,8 +174,37 @@ async fn who_calls_pays_also_in_a_session_of_another() {
     };
     assert!(!ask(as_poor, "fda4eREcaTQ").await, "the first is within the budget");
     assert!(ask(as_poor, "quirkNoLike").await, "the second is not");
-    assert!(!ask(as_rich, "quirkNoLike").await, "for another it is");
     send(&app, &call("get_video", &json!({})), &[named]).await.problem(401);
+    // What was answered in it can be heard again there, so that it is nobody else's.
+    let from_rich = [as_rich, named];
+    send(&app, &call("get_video", &json!({"video": "quirkNoLike"})), &from_rich).await.problem(404);
+    for method in ["GET", "DELETE"] {
+        let request = Request::builder().method(method).uri("http://localhost/mcp");
+        let mut request =
+            request.header("accept", "text/event-stream").header("last-event-id", "0/0");
+        for (name, value) in from_rich {
+            request = request.header(name, value);
+        }
+        app.send(request.body(Body::empty()).unwrap()).await.problem(404);
+    }
+    let own = self::session(&app, &[as_rich]).await;
+    let got = call("get_video", &json!({"video": "quirkNoLike"}));
+    let got = send(&app, &got, &[as_rich, ("mcp-session-id", &own)]).await;
+    assert_eq!(answer(&got)["result"]["isError"], json!(false), "another has another budget");
+}
+
+#[tokio::test]
+async fn one_caller_cannot_take_all_sessions() {
+    let app = app(keys(&[("busy", KeyLimits::default()), ("other", KeyLimits::default())]));
+    let open = async |key| send(&app, &initialize(), &[("x-api-key", key)]).await;
+    for _ in 0..100 {
+        assert_eq!(open("vk_busy").await.status, 200);
+    }
+    let refused = open("vk_busy").await;
+    let (message, _) = refused.problem(429);
+    assert!(message.starts_with("You have too many MCP sessions"), "{message}");
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(open("vk_other").await.status, 200);
 }
 
 /// Whoever ends a call ends the work.
