@@ -9,6 +9,8 @@ use serde::de::{Error as _, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vidra::{ChannelRef, LanguageCode, Languages, PlaylistId, VideoId};
 
+use crate::reply::CallError;
+
 /// No identifier or URL that holds one comes near it.
 const LONGEST_ID: usize = 2048;
 
@@ -92,9 +94,10 @@ impl<const LEAST: u64, const MOST: u64, const USUAL: u64> JsonSchema for Whole<L
     }
 }
 
-/// A text that is read into something, with what its schema says.
+/// A text that is read into something, how long it may be, and examples of it.
 macro_rules! texts {
-    ($($(#[$doc:meta])* $name:ident($inner:ty) by $parse:expr, schema $schema:tt;)+) => {$(
+    ($($(#[$doc:meta])* $name:ident($inner:ty) by $parse:expr,
+        $least:literal to $most:expr, like $examples:expr;)+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone)]
         pub(crate) struct $name(pub(crate) $inner);
@@ -102,6 +105,10 @@ macro_rules! texts {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
+                // What is too short, its parser refuses.
+                if text.chars().count() > $most {
+                    return Err(D::Error::custom(format!("expected at most {} characters", $most)));
+                }
                 let parse: fn(&str) -> Result<$inner, String> = $parse;
                 parse(text.trim()).map(Self).map_err(D::Error::custom)
             }
@@ -117,7 +124,13 @@ macro_rules! texts {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($schema)
+                let examples: &[&str] = &$examples;
+                let mut schema =
+                    json_schema!({"type": "string", "minLength": $least, "maxLength": $most});
+                if !examples.is_empty() {
+                    schema.insert("examples".to_owned(), examples.into());
+                }
+                schema
             }
         }
     )+};
@@ -125,33 +138,25 @@ macro_rules! texts {
 
 texts! {
     /// A video, by id or URL.
-    VideoArg(VideoId) by |text| told(VideoId::parse(text)), schema {
-        "type": "string", "minLength": 1, "maxLength": LONGEST_ID,
-        "examples": ["dQw4w9WgXcQ", "https://youtu.be/dQw4w9WgXcQ"]
-    };
+    VideoArg(VideoId) by |text| told(VideoId::parse(text)),
+        1 to LONGEST_ID, like ["dQw4w9WgXcQ", "https://youtu.be/dQw4w9WgXcQ"];
     /// A playlist, by id or URL.
-    PlaylistArg(PlaylistId) by |text| told(PlaylistId::parse(text)), schema {
-        "type": "string", "minLength": 1, "maxLength": LONGEST_ID,
-        "examples": ["https://www.youtube.com/playlist?list=PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"]
-    };
+    PlaylistArg(PlaylistId) by |text| told(PlaylistId::parse(text)),
+        1 to LONGEST_ID,
+        like ["https://www.youtube.com/playlist?list=PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"];
     /// A channel, by id, handle or URL.
-    ChannelArg(ChannelRef) by |text| told(ChannelRef::parse(text)), schema {
-        "type": "string", "minLength": 1, "maxLength": LONGEST_ID,
-        "examples": ["@GoogleDevelopers", "UC_x5XG1OV2P6uZZ5FSM9Ttw"]
-    };
+    ChannelArg(ChannelRef) by |text| told(ChannelRef::parse(text)),
+        1 to LONGEST_ID, like ["@GoogleDevelopers", "UC_x5XG1OV2P6uZZ5FSM9Ttw"];
     /// Languages by preference.
-    LanguagesArg(Languages) by |text| Languages::parse(text).map_err(str::to_owned), schema {
-        "type": "string", "minLength": 2, "maxLength": 200, "examples": ["en", "de,en"]
-    };
+    LanguagesArg(Languages) by |text| Languages::parse(text).map_err(str::to_owned),
+        2 to 200, like ["en", "de,en"];
     /// One language.
-    LanguageArg(LanguageCode) by |text| text.parse().map_err(str::to_owned), schema {
-        "type": "string", "minLength": 2, "maxLength": 20, "examples": ["de"]
-    };
+    LanguageArg(LanguageCode) by |text| text.parse().map_err(str::to_owned), 2 to 20, like ["de"];
     /// What is searched for.
-    Words(String) by |text| match text.chars().count() {
-        1..=200 => Ok(text.to_owned()),
-        _ => Err("expected 1 to 200 characters".to_owned()),
-    }, schema { "type": "string", "minLength": 1, "maxLength": 200 };
+    Words(String) by |text| match text {
+        "" => Err("expected some words".to_owned()),
+        text => Ok(text.to_owned()),
+    }, 1 to 200, like [];
 }
 
 /// What an error of the library says about a text.
@@ -162,19 +167,25 @@ fn told<T>(parsed: vidra::Result<T>) -> Result<T, String> {
     })
 }
 
-/// From 1 to 50 videos.
+/// From 1 to [`MOST_VIDEOS`] videos.
 #[derive(Debug, Clone)]
 pub(crate) struct VideoArgs(pub(crate) Vec<VideoId>);
 
 /// The most videos of one call.
 pub(crate) const MOST_VIDEOS: usize = 50;
 
+/// What tools say of themselves names it, and has to be changed with it.
+const _: () = assert!(MOST_VIDEOS == 50);
+
 impl<'de> Deserialize<'de> for VideoArgs {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let videos = Vec::<VideoArg>::deserialize(deserializer)?;
         match videos.len() {
             1..=MOST_VIDEOS => Ok(Self(videos.into_iter().map(|VideoArg(id)| id).collect())),
-            count => Err(D::Error::invalid_length(count, &"from 1 to 50 videos")),
+            count => {
+                let expected = format!("from 1 to {MOST_VIDEOS} videos");
+                Err(D::Error::invalid_length(count, &expected.as_str()))
+            }
         }
     }
 }
@@ -201,6 +212,8 @@ pub(crate) struct Cursor {
     pub(crate) part: u64,
 }
 
+const NO_CURSOR: &str = "expected the nextCursor of an earlier answer";
+
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.part {
@@ -216,9 +229,23 @@ impl Cursor {
         Self { item: item as u64, part: 0 }
     }
 
-    /// How many items come before it.
-    pub(crate) fn skip(self) -> usize {
-        usize::try_from(self.item).unwrap_or(usize::MAX)
+    /// How many of `count` items come before the cursor that was given, if there was one. That of an
+    /// earlier answer names an item that was there, and no part of it.
+    pub(crate) fn skip(given: Option<Self>, count: usize) -> Result<usize, CallError> {
+        match given {
+            None => Ok(0),
+            Some(Self { part: 1.., .. }) => Err(CallError::bad(format!("cursor: {NO_CURSOR}"))),
+            Some(Self { item, .. }) => {
+                let item = usize::try_from(item).unwrap_or(usize::MAX);
+                let is_within = item < count.max(1);
+                is_within.then_some(item).ok_or_else(Self::beyond_the_end)
+            }
+        }
+    }
+
+    /// There is nothing where it points to.
+    pub(crate) fn beyond_the_end() -> CallError {
+        CallError::bad("cursor: is beyond the end")
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -234,7 +261,7 @@ impl Cursor {
 impl<'de> Deserialize<'de> for Cursor {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let wrong = || D::Error::custom("expected the nextCursor of an earlier answer");
+        let wrong = || D::Error::custom(NO_CURSOR);
         Self::parse(&text).ok_or_else(wrong)
     }
 }
@@ -273,6 +300,14 @@ mod tests {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains("a whole number from 1 to 50"), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_cursor_names_an_item_that_is_there() {
+        let skip = |item, part, count| Cursor::skip(Some(Cursor { item, part }), count).ok();
+        assert_eq!(Cursor::skip(None, 0).ok(), Some(0));
+        assert_eq!([skip(0, 0, 0), skip(0, 0, 1), skip(4, 0, 5)], [Some(0), Some(0), Some(4)]);
+        assert_eq!([skip(1, 0, 0), skip(5, 0, 5), skip(2, 1, 5)], [None; 3]);
     }
 
     #[test]

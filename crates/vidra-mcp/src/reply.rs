@@ -24,7 +24,8 @@ pub struct Reply {
 pub enum CallError {
     /// There is no such tool.
     UnknownTool(String),
-    /// The arguments are not what the tool's input schema says: one line per fault. Nothing was spent.
+    /// The arguments are not what the tool's input schema says: one line per fault. Nothing was spent,
+    /// unless it is a cursor beyond the end, which only the answer tells.
     BadArguments(Vec<String>),
     /// The arguments were good, and the work failed.
     Failed(Error),

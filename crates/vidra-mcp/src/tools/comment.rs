@@ -40,8 +40,21 @@ pub(super) struct CommentFacts {
     parent_id: Option<String>,
 }
 
+/// What a comment is in its thread.
+enum Standing {
+    First {
+        replies: u64,
+    },
+    /// To the comment of this id.
+    ReplyTo(String),
+}
+
 impl CommentFacts {
-    fn new(video: VideoId, comment: Comment, reply_count: Option<u64>, most: usize) -> Self {
+    fn new(video: VideoId, comment: Comment, standing: Standing, most: usize) -> Self {
+        let (reply_count, parent_id) = match standing {
+            Standing::First { replies } => (Some(replies), None),
+            Standing::ReplyTo(parent) => (None, Some(parent).filter(|id| !id.is_empty())),
+        };
         let (text, text_cut) = clip(&comment.text, most);
         Self {
             url: format!("https://www.youtube.com/watch?v={video}&lc={}", comment.id),
@@ -52,8 +65,19 @@ impl CommentFacts {
             likes: comment.like_count,
             published_at: written(&comment.published_at),
             reply_count,
-            parent_id: comment.parent_id,
+            parent_id,
         }
+    }
+
+    /// A thread: the comment that began it, and what was answered.
+    fn of(video: VideoId, thread: CommentThread, most: usize) -> impl Iterator<Item = Self> {
+        let CommentThread { id, top_level_comment, total_reply_count, replies, .. } = thread;
+        let first = Standing::First { replies: total_reply_count };
+        let first = Self::new(video, top_level_comment, first, most);
+        let replies = replies
+            .into_iter()
+            .map(move |reply| Self::new(video, reply, Standing::ReplyTo(id.clone()), most));
+        std::iter::once(first).chain(replies)
     }
 
     fn line(&self) -> String {
@@ -76,21 +100,12 @@ async fn threads(
     cursor: Option<Cursor>,
 ) -> Found<Comments> {
     let threads = call.vidra.comments(video, query).await?;
-    let (count, skip, most) =
-        (threads.len(), cursor.unwrap_or_default().skip(), share(max_chars.count()));
-    let flat = threads.into_iter().flat_map(|thread| {
-        let CommentThread { top_level_comment, total_reply_count, replies, .. } = thread;
-        let first = CommentFacts::new(video, top_level_comment, Some(total_reply_count), most);
-        let replies = replies.into_iter().map(move |reply| {
-            let parent = reply.parent_id.clone().unwrap_or_default();
-            let mut reply = CommentFacts::new(video, reply, None, most);
-            reply.parent_id = Some(parent);
-            reply
-        });
-        std::iter::once(first).chain(replies)
-    });
+    let (count, most) = (threads.len(), share(max_chars.count()));
+    let threads = threads.into_iter().flat_map(|thread| CommentFacts::of(video, thread, most));
+    let flat: Vec<CommentFacts> = threads.collect();
+    let skip = Cursor::skip(cursor, flat.len())?;
     let mut page = Page::new(max_chars.count(), 0);
-    let has_more = page.fill(flat.skip(skip).map(|comment| {
+    let has_more = page.fill(flat.into_iter().skip(skip).map(|comment| {
         let line = comment.line();
         (comment, line)
     }));
@@ -220,5 +235,33 @@ impl Work for SearchComments {
         let Words(words) = self.query;
         let query = CommentQuery { search: Some(words), ..CommentQuery::top(self.limit.count()) };
         threads(call, self.video, &query, self.max_chars, self.cursor).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// The platform does not always say of a reply what it answers to; its thread does.
+    #[test]
+    fn replies_name_the_comment_of_their_thread() {
+        let moment = "2019-06-23T08:24:24.000Z";
+        let comment = |id: &str| {
+            json!({"id": id, "authorName": "", "authorProfileImage": "", "authorChannelUrl": "",
+                "authorChannelId": "", "text": "", "likeCount": 0, "publishedAt": moment,
+                "updatedAt": moment})
+        };
+        for (thread, parent) in [("Ugthread", json!("Ugthread")), ("", Value::Null)] {
+            let thread = json!({"id": thread, "videoId": "", "channelId": "", "canReply": true,
+                "topLevelComment": comment("Ugthread"), "totalReplyCount": 1, "isPublic": true,
+                "replies": [comment("Ugthread.reply")]});
+            let thread: CommentThread = serde_json::from_value(thread).unwrap();
+            let video = VideoId::parse("dQw4w9WgXcQ").unwrap();
+            let told: Vec<Value> =
+                CommentFacts::of(video, thread, 10).map(|comment| json!(comment)).collect();
+            assert_eq!((&told[0]["replyCount"], &told[0]["parentId"]), (&json!(1), &Value::Null));
+            assert_eq!((&told[1]["replyCount"], &told[1]["parentId"]), (&Value::Null, &parent));
+        }
     }
 }

@@ -165,12 +165,12 @@ struct Telling {
     original_count: Option<usize>,
 }
 
-fn told(playlist: Playlist, telling: &Telling) -> Sheet<PlaylistPage> {
+fn told(playlist: Playlist, telling: &Telling) -> Found<PlaylistPage> {
     let Telling { max_chars, cursor, is_described, first, original_count } = *telling;
     let description = share(max_chars);
     let head = PlaylistHead::new(&playlist.id, &playlist.title, &playlist.description, description);
     let mut page = Page::new(max_chars, json_chars(&head));
-    let skip = cursor.unwrap_or_default().skip();
+    let skip = Cursor::skip(cursor, playlist.videos.len())?;
     let items = playlist.videos.into_iter().enumerate().skip(skip).map(|(index, video)| {
         let video = Entry::new(video, is_described);
         let line = video.line(first + index);
@@ -185,7 +185,7 @@ fn told(playlist: Playlist, telling: &Telling) -> Sheet<PlaylistPage> {
     if playlist.unavailable_count > 0 {
         words += &format!(" {} entries are private or deleted.", playlist.unavailable_count);
     }
-    Sheet {
+    Ok(Sheet {
         head: words,
         body: format!("{}\n\n{}", head.text(), page.body()),
         next: has_more.then(|| Cursor::at(skip + page.items.len())),
@@ -197,7 +197,7 @@ fn told(playlist: Playlist, telling: &Telling) -> Sheet<PlaylistPage> {
             original_count,
             videos: page.items,
         },
-    }
+    })
 }
 
 impl Work for GetPlaylist {
@@ -214,7 +214,7 @@ impl Work for GetPlaylist {
         let max_chars = max_chars.count();
         let telling =
             Telling { max_chars, cursor, is_described: false, first: 1, original_count: None };
-        Ok(told(playlist, &telling))
+        told(playlist, &telling)
     }
 }
 
@@ -257,7 +257,7 @@ impl Work for GetPlaylistVideos {
             first: from.map_or(1, Whole::count),
             original_count: Some(selected.original_count),
         };
-        Ok(told(selected.playlist, &telling))
+        told(selected.playlist, &telling)
     }
 }
 

@@ -121,12 +121,17 @@ impl Work for TranscribeVideo {
         let lines = call.vidra.transcript(id, &query).await?;
         let language = lines.first().map(|line| line.lang.to_string()).unwrap_or_default();
         let all = segments(id.as_str(), &lines);
-        let (count, skip) = (all.len(), self.cursor.unwrap_or_default().skip());
+        let count = all.len();
+        let skip = Cursor::skip(self.cursor, count)?;
         let mut page = Page::new(self.max_chars.count(), 0);
         let has_more = page.fill(all.into_iter().skip(skip).map(Segment::with_line));
-        let (first, last) = (skip.min(count) + 1, skip.min(count) + page.items.len());
+        let (first, last) = (skip + 1, skip + page.items.len());
+        let which = match count {
+            0 => "which is empty".to_owned(),
+            count => format!("parts {first} to {last} of {count}"),
+        };
         Ok(Sheet {
-            head: format!("Transcript of {}, parts {first} to {last} of {count}.", video_url(id)),
+            head: format!("Transcript of {}, {which}.", video_url(id)),
             body: page.body(),
             next: has_more.then(|| Cursor::at(last)),
             found: VideoTranscript {

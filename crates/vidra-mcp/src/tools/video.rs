@@ -170,7 +170,8 @@ impl Work for GetVideos {
                 not_found.push(id);
             }
         }
-        let (count, skip) = (found.len(), self.cursor.unwrap_or_default().skip());
+        let count = found.len();
+        let skip = Cursor::skip(self.cursor, count)?;
         let mut page = Page::new(self.max_chars.count(), json_chars(&not_found));
         let items = found.into_iter().skip(skip).map(|video| {
             let video = VideoFacts::new(video, SHORT);

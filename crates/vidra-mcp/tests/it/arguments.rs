@@ -27,6 +27,21 @@ async fn bad_arguments_are_named_and_cost_nothing() {
             "order: unknown variant",
         ),
         ("search_comments", json!({"video": "fda4eREcaTQ", "query": "  "}), "query: "),
+        (
+            "search_comments",
+            json!({"video": "fda4eREcaTQ", "query": "a".repeat(201)}),
+            "query: expected at most 200 characters",
+        ),
+        (
+            "get_video",
+            json!({"video": format!("https://youtu.be/fda4eREcaTQ?si={}", "a".repeat(2048))}),
+            "video: expected at most 2048 characters",
+        ),
+        (
+            "transcribe_video",
+            json!({"video": "fda4eREcaTQ", "lang": "en,".repeat(67) + "en"}),
+            "lang: expected at most 200 characters",
+        ),
         ("get_playlist", json!({"playlist": "PLsize1", "max_chars": 10}), "max_chars: "),
         (
             "get_playlist",
@@ -41,7 +56,7 @@ async fn bad_arguments_are_named_and_cost_nothing() {
         (
             "query_playlist",
             json!({"playlist": "PLsize1", "views": {"min": 5, "max": 2}}),
-            "filter.views: min is greater than max",
+            "views: min is greater than max",
         ),
         (
             "query_playlist",
@@ -57,6 +72,7 @@ async fn bad_arguments_are_named_and_cost_nothing() {
             Err(CallError::BadArguments(faults)) => {
                 let told = faults.join("; ");
                 assert!(told.contains(expected), "{name} {arguments}: {told}");
+                assert!(!told.contains("filter"), "no argument has that name: {told}");
             }
             other => panic!("{name} {arguments}: {other:?}"),
         }
@@ -66,6 +82,33 @@ async fn bad_arguments_are_named_and_cost_nothing() {
         world.call("download_video", json!({})).await,
         Err(CallError::UnknownTool(name)) if name == "download_video"
     ));
+}
+
+/// That of an earlier answer names something that was there: to answer with nothing would look like an
+/// end that was reached.
+#[tokio::test]
+async fn a_cursor_beyond_the_end_is_no_cursor() {
+    let world = World::new();
+    let table = [
+        ("get_videos", json!({"videos": ["fda4eREcaTQ"]}), "1"),
+        ("get_playlist", json!({"playlist": "PLsize50"}), "50"),
+        ("get_playlist_videos", json!({"playlist": "PLsize50", "from": 41}), "10"),
+        ("query_playlist", json!({"playlist": "PLsize50", "to": 3}), "3"),
+        ("get_comments", json!({"video": "fda4eREcaTQ"}), "999999"),
+        ("get_top_comments", json!({"video": "fda4eREcaTQ"}), "999999"),
+        ("search_comments", json!({"video": "fda4eREcaTQ", "query": "a"}), "999999"),
+        ("transcribe_video", json!({"video": "txManualAsr"}), "999999"),
+    ];
+    for (name, mut arguments, cursor) in table {
+        world.reply(name, arguments.clone()).await;
+        arguments["cursor"] = json!(cursor);
+        match world.call(name, arguments).await {
+            Err(CallError::BadArguments(faults)) => {
+                assert_eq!(faults, ["cursor: is beyond the end"], "{name}");
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
 }
 
 /// Some callers fill in everything that a schema names, and some have no whole numbers.

@@ -1,10 +1,9 @@
 //! `query_playlist`: filter, sort, slice.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Deserialize;
 use vidra::Selection;
-use vidra::selection::{Places, Sort, SortField, SortOrder};
+use vidra::selection::{Bounds, Filter, Places, Sort, SortField, SortOrder};
 
 use super::{PlaylistPage, Telling, check_order, told};
 use crate::params::{Cursor, MaxChars, Place, PlaylistArg, Whole};
@@ -12,15 +11,29 @@ use crate::reply::CallError;
 use crate::tools::{Call, Found, Work};
 
 /// Inclusive bounds, either of which may be left out.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema, Clone, Copy, Default)]
 #[serde(deny_unknown_fields)]
-struct Bounds {
+struct Within {
     /// The least that is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     min: Option<Whole<0, 1_000_000_000_000, 0>>,
     /// The most that is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     max: Option<Whole<0, 1_000_000_000_000, 0>>,
+}
+
+impl Within {
+    /// The bounds of the argument `name`.
+    fn bounds(given: Option<Self>, name: &str) -> Result<Bounds, CallError> {
+        let Self { min, max } = given.unwrap_or_default();
+        let bounds = Bounds { min: min.map(Whole::get), max: max.map(Whole::get) };
+        match bounds {
+            Bounds { min: Some(min), max: Some(max) } if min > max => {
+                Err(CallError::bad(format!("{name}: min is greater than max")))
+            }
+            bounds => Ok(bounds),
+        }
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -46,13 +59,13 @@ pub(in crate::tools) struct QueryPlaylist {
     playlist: PlaylistArg,
     /// Keep videos of this length, in seconds.
     #[serde(default)]
-    duration: Option<Bounds>,
+    duration: Option<Within>,
     /// Keep videos with so many views.
     #[serde(default)]
-    views: Option<Bounds>,
+    views: Option<Within>,
     /// Keep videos with so many likes.
     #[serde(default)]
-    likes: Option<Bounds>,
+    likes: Option<Within>,
     /// Sort by this; without it the playlist's order stays.
     #[serde(default)]
     sort_by: Option<By>,
@@ -76,14 +89,11 @@ pub(in crate::tools) struct QueryPlaylist {
 impl QueryPlaylist {
     fn selection(&self) -> Result<Selection, CallError> {
         check_order(self.from, self.to)?;
-        let mut filter = serde_json::Map::new();
-        let bounds = [("duration", &self.duration), ("views", &self.views), ("likes", &self.likes)];
-        for (name, bounds) in bounds {
-            filter.extend(bounds.as_ref().map(|bounds| (name.to_owned(), json!(bounds))));
-        }
-        // The library's own reader knows what is wrong with bounds.
-        let mut selection = Selection::from_json(&json!({"filter": filter}))
-            .map_err(|error| CallError::BadArguments(error.details().to_vec()))?;
+        let filter = Filter {
+            duration: Within::bounds(self.duration, "duration")?,
+            views: Within::bounds(self.views, "views")?,
+            likes: Within::bounds(self.likes, "likes")?,
+        };
         let order = match self.order.as_ref().unwrap_or(&Order::Desc) {
             Order::Asc => SortOrder::Asc,
             Order::Desc => SortOrder::Desc,
@@ -93,10 +103,9 @@ impl QueryPlaylist {
             By::Views => SortField::Views,
             By::Likes => SortField::Likes,
         });
-        selection.sort = field.map(|field| Sort { field, order });
-        let (start, end) = (self.from.map(Whole::get), self.to.map(Whole::get));
-        selection.range = Places { start, end };
-        Ok(selection)
+        let sort = field.map(|field| Sort { field, order });
+        let range = Places { start: self.from.map(Whole::get), end: self.to.map(Whole::get) };
+        Ok(Selection { filter, sort, range })
     }
 }
 
@@ -118,6 +127,6 @@ impl Work for QueryPlaylist {
             first: self.from.map_or(1, Whole::count),
             original_count: Some(selected.original_count),
         };
-        Ok(told(selected.playlist, &telling))
+        told(selected.playlist, &telling)
     }
 }
