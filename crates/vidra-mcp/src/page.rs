@@ -11,7 +11,7 @@ pub(crate) struct Page<T> {
     is_begun: bool,
 }
 
-/// What stands around the items: the mark, the cursor, names of fields.
+/// What stands around the items: the mark, the cursor, names of fields, why there is no more.
 const FRAME: usize = 800;
 
 impl<T: Serialize> Page<T> {

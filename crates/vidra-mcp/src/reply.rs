@@ -53,6 +53,14 @@ impl CallError {
             Self::Failed(error) => failure(error),
         }
     }
+
+    /// What can be done about it, where it was the work that failed.
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::UnknownTool(_) | Self::BadArguments(_) => None,
+            Self::Failed(error) => Some(advice(error.kind(), error.reason())),
+        }
+    }
 }
 
 /// What stands in every answer as data.
@@ -127,7 +135,7 @@ pub(crate) fn failure(error: &Error) -> String {
     for line in error.details() {
         let _ = write!(text, "\n- {line}");
     }
-    let _ = write!(text, "\nWhat to do: {}", advice(error));
+    let _ = write!(text, "\nWhat to do: {}", advice(error.kind(), error.reason()));
     if let Some(wait) = error.retry_after() {
         let _ = write!(text, " Try again in {} seconds.", wait.as_secs().max(1));
     }
@@ -139,9 +147,56 @@ pub(crate) fn failure_line(error: &Error) -> String {
     failure(error).lines().collect::<Vec<_>>().join(" ")
 }
 
-/// What a model can do about it. Exhaustive, so that a new kind does not compile before it is known.
-fn advice(error: &Error) -> &'static str {
-    match error.reason() {
+/// A failure of one of many that the library has told in words already, with the machine's word for it
+/// in brackets at the end.
+pub(crate) fn told_failure_line(told: &str) -> String {
+    let word = told.strip_suffix(')').and_then(|it| it.rsplit_once('(')).map(|(_, word)| word);
+    let reason = REASONS.into_iter().find(|reason| word == Some(reason.code()));
+    let what = reason.map_or("ask for this video alone (transcribe_video).", |reason| {
+        advice(reason.kind(), Some(reason))
+    });
+    format!("{}. What to do: {what}", told.trim_end_matches('.'))
+}
+
+/// Tells the operator what failed. What is merely not there, or not shown, is nothing to be warned of.
+pub(crate) fn log(error: &Error) {
+    let (kind, cause) = (error.kind(), error.cause());
+    match kind {
+        ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Forbidden => {
+            tracing::debug!(?kind, cause, "{error}");
+        }
+        _ => tracing::warn!(?kind, cause, "{error}"),
+    }
+}
+
+/// Every reason; [`advice`] does not compile with one that it does not know.
+const REASONS: [Reason; 20] = [
+    Reason::VideoUnavailable,
+    Reason::Private,
+    Reason::AgeRestricted,
+    Reason::RegionBlocked,
+    Reason::MembersOnly,
+    Reason::NotStarted,
+    Reason::Unplayable,
+    Reason::CaptionsDisabled,
+    Reason::LanguageUnavailable,
+    Reason::PoTokenRequired,
+    Reason::Blocked,
+    Reason::RateLimited,
+    Reason::TranslationLimited,
+    Reason::Paced,
+    Reason::Unreachable,
+    Reason::UpstreamFailed,
+    Reason::Failing,
+    Reason::TimedOut,
+    Reason::NoPoToken,
+    Reason::PlatformChanged,
+];
+
+/// What a model can do about it. Exhaustive, so that a new kind or reason does not compile before it is
+/// known.
+fn advice(kind: ErrorKind, reason: Option<Reason>) -> &'static str {
+    match reason {
         Some(Reason::LanguageUnavailable) => {
             return "ask for one of the languages that there are, or leave out lang; translate can \
                     have YouTube translate what there is.";
@@ -151,9 +206,29 @@ fn advice(error: &Error) -> &'static str {
                     help (get_video).";
         }
         Some(Reason::TranslationLimited) => return "ask without translate, and translate yourself.",
-        _ => {}
+        Some(Reason::NotStarted) => return "it has not begun; ask again once it has.",
+        // Their kind says it.
+        Some(
+            Reason::VideoUnavailable
+            | Reason::Private
+            | Reason::AgeRestricted
+            | Reason::RegionBlocked
+            | Reason::MembersOnly
+            | Reason::Unplayable
+            | Reason::PoTokenRequired
+            | Reason::Blocked
+            | Reason::RateLimited
+            | Reason::Paced
+            | Reason::Unreachable
+            | Reason::UpstreamFailed
+            | Reason::Failing
+            | Reason::TimedOut
+            | Reason::NoPoToken
+            | Reason::PlatformChanged,
+        )
+        | None => {}
     }
-    match error.kind() {
+    match kind {
         ErrorKind::InvalidInput => "correct the arguments.",
         ErrorKind::NotFound => {
             "check the id with the user: it may be mistyped, deleted or private. The same call will \
@@ -204,5 +279,20 @@ mod tests {
             text.starts_with("Video not found: dQw4w9WgXcQ.\nWhat to do: check the id"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_a_batch_tells_of_one_video_gets_the_advice_of_its_reason() {
+        let codes: std::collections::HashSet<_> = REASONS.map(Reason::code).into();
+        assert_eq!(codes.len(), REASONS.len());
+        for reason in REASONS {
+            let told = format!("{} ({})", reason.message("dQw4w9WgXcQ"), reason.code());
+            let expected = format!("{told}. What to do: {}", advice(reason.kind(), Some(reason)));
+            assert_eq!(told_failure_line(&told), expected);
+        }
+        for told in ["", "The service is busy.", "It failed (no such word)", ")", "(paced"] {
+            let line = told_failure_line(told);
+            assert!(line.ends_with(". What to do: ask for this video alone (transcribe_video)."));
+        }
     }
 }

@@ -8,12 +8,15 @@ mod video;
 
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
+use futures_util::{Stream, StreamExt};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
 use vidra::{Error, ErrorKind, Vidra};
 
 use crate::reply::{CallError, Marked, Reply, Sheet};
@@ -39,8 +42,11 @@ impl BatchPlaces {
     }
 }
 
-/// Takes what a long call tells of its progress. There are never more than a few dozen.
+/// Takes what a long call tells of its progress: a few dozen, and a few a minute while it waits.
 pub type Steps = UnboundedSender<Step>;
+
+/// The longest that a call is silent.
+const BETWEEN_STEPS: Duration = Duration::from_secs(15);
 
 /// How far a long call has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +55,7 @@ pub struct Step {
     pub done: u64,
     /// Of how many, where that is known.
     pub total: Option<u64>,
-    /// What was done last, in our words alone.
+    /// What was done last, or is waited for, in our words alone.
     pub what: String,
 }
 
@@ -76,10 +82,24 @@ impl<'a> Call<'a> {
         take().map(Some).ok_or_else(|| Error::new(ErrorKind::RateLimited, message))
     }
 
-    fn tell(&self, done: u64, total: Option<u64>, what: String) {
+    fn tell(&self, done: u64, total: Option<u64>, what: impl Into<String>) {
         if let Some(steps) = self.steps {
             // Who does not listen any more needs not be told.
-            let _ = steps.send(Step { done, total, what });
+            let _ = steps.send(Step { done, total, what: what.into() });
+        }
+    }
+
+    /// What comes next. While nothing does, it is told that the work goes on: many a client gives up a
+    /// call of which it hears nothing for a minute.
+    async fn next<S>(&self, from: &mut S, done: u64, total: Option<u64>) -> Option<S::Item>
+    where
+        S: Stream + Unpin,
+    {
+        loop {
+            match timeout(BETWEEN_STEPS, from.next()).await {
+                Ok(next) => return next,
+                Err(_) => self.tell(done, total, "still at work"),
+            }
         }
     }
 }

@@ -1,8 +1,13 @@
 //! What models are given.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
+use vidra::{Pace, Pacing};
 use vidra_mcp::{Call, CallError, Step};
+use vidra_sim::{Action, Endpoint, Fault};
 
 use crate::World;
 
@@ -60,6 +65,14 @@ async fn moments_have_links() {
 }
 
 #[tokio::test]
+async fn captions_without_words_are_no_failure() {
+    let world = World::new();
+    let reply = world.reply("transcribe_video", json!({"video": "txNoCues___"})).await;
+    let head = "Transcript of https://youtu.be/txNoCues___, which is empty.\n";
+    assert!(reply.text.starts_with(head), "{}", reply.text);
+}
+
+#[tokio::test]
 async fn failures_are_words_to_act_on() {
     let world = World::new();
     let table = [
@@ -98,6 +111,82 @@ async fn a_batch_fails_one_by_one_and_tells_how_far_it_is() {
         steps.push((done, total));
     }
     assert_eq!(steps, [(1, Some(3)), (2, Some(3)), (3, Some(3))]);
+}
+
+#[tokio::test]
+async fn in_a_playlist_too_what_failed_says_what_to_do() {
+    let world = World::new();
+    let reply = world.reply("transcribe_playlist", json!({"playlist": "PLquirkMixed"})).await;
+    let results = reply.structured["results"].as_array().unwrap();
+    let errors: Vec<&str> = results.iter().filter_map(|result| result["error"].as_str()).collect();
+    assert!(!errors.is_empty(), "{}", reply.text);
+    for error in errors {
+        assert!(error.contains("). What to do: "), "{error}");
+        assert!(reply.text.contains(error), "{error}");
+    }
+}
+
+/// The first page of the playlist came, the second does not.
+#[tokio::test]
+async fn a_playlist_that_breaks_off_gives_what_there_is() {
+    let world = World::with(|builder| builder.cache_bytes(0));
+    let broken = Fault::on(Endpoint::PlaylistItems, Action::error("backendError")).from_call(2);
+    world.sim.inject(broken);
+    let mut arguments = json!({"playlist": "PLsize200", "from": 49, "to": 53,
+        "max_chars": 200_000});
+    let reply = world.reply("transcribe_playlist", arguments.clone()).await;
+    let found = &reply.structured;
+    let positions = |found: &Value| -> Vec<Value> {
+        found["results"].as_array().unwrap().iter().map(|it| it["position"].clone()).collect()
+    };
+    assert_eq!(positions(found), [49, 50]);
+    assert_eq!(found["nextCursor"], "51");
+    let why = found["brokenOff"].as_str().unwrap();
+    assert!(why.contains("What to do: YouTube answered with an error"), "{why}");
+    assert!(reply.text.contains(&format!("The rest is missing: {why}")), "{}", reply.text);
+    // With nothing to give it is a failure as any other, so that nobody goes on for ever.
+    arguments["cursor"] = json!("51");
+    let error = world.call("transcribe_playlist", arguments.clone()).await.unwrap_err();
+    assert!(matches!(error, CallError::Failed(_)), "{error:?}");
+    world.sim.clear_faults();
+    let rest = world.reply("transcribe_playlist", arguments).await;
+    assert_eq!(positions(&rest.structured), [51, 52, 53]);
+    assert!(rest.structured.get("brokenOff").is_none() && !rest.text.contains("is missing"));
+}
+
+/// A client that hears nothing for a minute takes the call for dead.
+#[tokio::test(start_paused = true)]
+async fn of_a_call_that_waits_something_is_heard() {
+    let pace = Pacing::At(Pace { burst: 1, per_hour: 60 });
+    let paced = World::with(|builder| builder.pacing(pace));
+    let minute = Duration::from_secs(60);
+    let slow = World::with(|builder| builder.deadline(minute).attempt_timeout(minute));
+    slow.sim.set_latency(Duration::from_secs(25));
+    for (world, name, arguments) in [
+        (paced, "transcribe_playlist", json!({"playlist": "PLsize50", "to": 3})),
+        (slow, "batch_transcribe", json!({"videos": ["txManualAsr", "txOneHour__"]})),
+    ] {
+        let (steps, mut told) = mpsc::unbounded_channel();
+        let call = Call::new(&world.vidra).telling(&steps);
+        let began = Instant::now();
+        let mut work = std::pin::pin!(vidra_mcp::call(name, arguments, &call));
+        let (mut last, mut heard) = (began, vec![]);
+        loop {
+            tokio::select! {
+                biased;
+                Some(step) = told.recv() => {
+                    assert!(last.elapsed() <= Duration::from_secs(15), "{name}: {step:?}");
+                    last = Instant::now();
+                    heard.push(step.what);
+                }
+                done = &mut work => break drop(done.unwrap()),
+            }
+        }
+        assert!(began.elapsed() >= Duration::from_secs(25), "{name}: {:?}", began.elapsed());
+        assert!(last.elapsed() <= Duration::from_secs(15), "{name}");
+        let is_told = heard.iter().any(|what| what.starts_with("waiting for "));
+        assert_eq!(is_told, name == "transcribe_playlist", "{heard:?}");
+    }
 }
 
 /// A title that tells a model what to do is still only a title.

@@ -42,6 +42,21 @@ async fn bad_arguments_are_named_and_cost_nothing() {
             json!({"video": "fda4eREcaTQ", "lang": "en,".repeat(67) + "en"}),
             "lang: expected at most 200 characters",
         ),
+        (
+            "batch_transcribe",
+            json!({"videos": ["fda4eREcaTQ"], "cursor": "1"}),
+            "cursor: is beyond the end",
+        ),
+        (
+            "transcribe_playlist",
+            json!({"playlist": "PLsize50", "from": 5, "cursor": "4"}),
+            "cursor: is before from",
+        ),
+        (
+            "transcribe_playlist",
+            json!({"playlist": "PLsize50", "to": 5, "cursor": "6"}),
+            "cursor: is beyond the end",
+        ),
         ("get_playlist", json!({"playlist": "PLsize1", "max_chars": 10}), "max_chars: "),
         (
             "get_playlist",
@@ -98,6 +113,9 @@ async fn a_cursor_beyond_the_end_is_no_cursor() {
         ("get_top_comments", json!({"video": "fda4eREcaTQ"}), "999999"),
         ("search_comments", json!({"video": "fda4eREcaTQ", "query": "a"}), "999999"),
         ("transcribe_video", json!({"video": "txManualAsr"}), "999999"),
+        ("batch_transcribe", json!({"videos": ["txManualAsr"]}), "0.999999"),
+        ("transcribe_playlist", json!({"playlist": "PLsize50"}), "51"),
+        ("transcribe_playlist", json!({"playlist": "PLsize50"}), "50.999999"),
     ];
     for (name, mut arguments, cursor) in table {
         world.reply(name, arguments.clone()).await;

@@ -3,26 +3,29 @@
 
 use std::collections::BTreeMap;
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::{
-    BatchEvent, BatchQuery, BatchStatus, Transcript, TranscriptQuery,
+    BatchEvent, BatchQuery, BatchStatus, Error, Transcript, TranscriptQuery,
     VideoTranscript as BatchResult,
 };
 
 use super::segment::{Segment, segments};
 use super::video_url;
-use crate::page::{Page, json_chars, one_line};
+use crate::page::{Page, clip, json_chars, one_line};
 use crate::params::{
     Cursor, LanguagesArg, MOST_VIDEOS, MaxChars, Place, PlaylistArg, VideoArgs, Whole,
 };
-use crate::reply::{Sheet, failure_line};
+use crate::reply::{CallError, Sheet, failure_line, log, told_failure_line};
 use crate::tools::playlist::check_order;
 use crate::tools::{Call, Found, Work};
 
 /// How many are under way together.
 type AtOnce = Whole<1, 5, 3>;
+
+/// The most that is said about why the rest is missing, which has to fit the frame of a page.
+const WHY: usize = 400;
 
 /// What became of one video.
 #[derive(Serialize, JsonSchema)]
@@ -94,16 +97,21 @@ struct Sheaf {
     page: Page<Segment>,
     results: Vec<VideoResult>,
     next: Option<Cursor>,
+    broken_off: Option<String>,
 }
 
 impl Sheaf {
     fn new(max_chars: MaxChars) -> Self {
-        Self { page: Page::new(max_chars.count(), 0), results: vec![], next: None }
+        let page = Page::new(max_chars.count(), 0);
+        Self { page, results: vec![], next: None, broken_off: None }
     }
 
     /// Adds a result from its segment `part` on; `false` where the page is full.
-    fn add(&mut self, item: u64, part: u64, mut result: VideoResult) -> bool {
+    fn add(&mut self, item: u64, part: u64, mut result: VideoResult) -> Result<bool, CallError> {
         let skip = usize::try_from(part).unwrap_or(usize::MAX);
+        if skip > 0 && result.status == Status::Success && skip >= result.segments.len() {
+            return Err(Cursor::beyond_the_end());
+        }
         let all = std::mem::take(&mut result.segments);
         let heading = result.heading();
         let head = heading.chars().count().max(json_chars(&result)) + 40;
@@ -113,7 +121,7 @@ impl Sheaf {
             rest.peek().map_or(0, |(it, line)| line.chars().count().max(json_chars(it)) + 1);
         if !self.page.fits(head + first) {
             self.next = Some(Cursor { item, part });
-            return false;
+            return Ok(false);
         }
         self.page.take(head);
         self.page.lines.push(heading);
@@ -124,7 +132,7 @@ impl Sheaf {
             self.next = Some(Cursor { item, part: part + result.segments.len() as u64 });
         }
         self.results.push(result);
-        !is_cut
+        Ok(!is_cut)
     }
 
     /// Where to go on where it was not the page that was full.
@@ -132,25 +140,50 @@ impl Sheaf {
         self.next.get_or_insert(Cursor { item, part: 0 });
     }
 
+    /// Ends it before `item` because of an error. What there is was paid for, and is given.
+    fn break_off(mut self, item: u64, error: Error) -> Found<Transcripts> {
+        if self.results.is_empty() {
+            return Err(error.into());
+        }
+        log(&error);
+        self.stop_before(item);
+        self.broken_off = Some(clip(&failure_line(&error), WHY).0);
+        Ok(self.sheet())
+    }
+
     fn sheet(self) -> Sheet<Transcripts> {
         let count = |status| self.results.iter().filter(|it| it.status == status).count();
         let (succeeded, failed) = (count(Status::Success), count(Status::Failed));
+        let mut head = format!("Transcripts of {succeeded} videos; {failed} failed.");
+        if let Some(why) = &self.broken_off {
+            head += &format!("\nThe rest is missing: {why}");
+        }
         Sheet {
-            head: format!("Transcripts of {succeeded} videos; {failed} failed."),
+            head,
             body: self.page.body(),
             next: self.next,
-            found: Transcripts { succeeded, failed, results: self.results },
+            found: Transcripts {
+                succeeded,
+                failed,
+                broken_off: self.broken_off,
+                results: self.results,
+            },
         }
     }
 }
 
 /// Transcripts of several videos.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(in crate::tools) struct Transcripts {
     /// How many of the results have a transcript.
     succeeded: usize,
     /// How many have none.
     failed: usize,
+    /// Why the rest is missing, and what to do before going on with nextCursor; absent where nothing
+    /// went wrong but in single videos.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken_off: Option<String>,
     results: Vec<VideoResult>,
 }
 
@@ -186,6 +219,9 @@ impl Work for BatchTranscribe {
         let query = TranscriptQuery { languages, translate: None };
         let Cursor { item, part } = self.cursor.unwrap_or_default();
         let total = self.videos.0.len() as u64;
+        if item >= total {
+            return Err(Cursor::beyond_the_end());
+        }
         let ids = (0..).zip(self.videos.0).filter(|(index, _)| *index >= item);
         let read = ids.map(|(index, id)| {
             let query = &query;
@@ -193,11 +229,13 @@ impl Work for BatchTranscribe {
         });
         let mut read = stream::iter(read).buffered(self.concurrency.count());
         let mut sheaf = Sheaf::new(self.max_chars);
-        while let Some((index, id, done)) = read.next().await {
+        let mut shown = item;
+        while let Some((index, id, done)) = call.next(&mut read, shown, Some(total)).await {
             let done = done.as_ref().map_err(failure_line);
-            call.tell(index + 1, Some(total), format!("{id}: {}", word(done.is_ok())));
+            shown = index + 1;
+            call.tell(shown, Some(total), format!("{id}: {}", word(done.is_ok())));
             let part = if index == item { part } else { 0 };
-            if !sheaf.add(index, part, VideoResult::of(id.as_str(), done)) {
+            if !sheaf.add(index, part, VideoResult::of(id.as_str(), done))? {
                 // Also where this one was shown to its end, and nothing of the next fits.
                 break;
             }
@@ -247,10 +285,17 @@ impl Work for TranscribePlaylist {
     async fn work(self, call: &Call<'_>) -> Found<Transcripts> {
         check_order(self.from, self.to)?;
         let from = self.from.map_or(1, Whole::get);
-        let begin = self.cursor.filter(|cursor| cursor.item >= from);
-        let Cursor { item: mut position, part } = begin.unwrap_or(Cursor { item: from, part: 0 });
-        let (first, end) = (position, position + MOST_VIDEOS as u64);
         let asked_to = self.to.map(Whole::get);
+        let Cursor { item: first, part } = match self.cursor {
+            Some(cursor) if cursor.item < from => {
+                return Err(CallError::bad("cursor: is before from"));
+            }
+            Some(cursor) if asked_to.is_some_and(|to| cursor.item > to) => {
+                return Err(Cursor::beyond_the_end());
+            }
+            cursor => cursor.unwrap_or(Cursor { item: from, part: 0 }),
+        };
+        let (mut position, end) = (first, first + MOST_VIDEOS as u64);
         let query = BatchQuery {
             concurrency: self.concurrency.count(),
             from: Some(first),
@@ -265,8 +310,18 @@ impl Work for TranscribePlaylist {
         // Results come in whatever order.
         let mut early: BTreeMap<u64, BatchResult> = BTreeMap::new();
         let mut done = 0;
-        while let Some(event) = events.try_next().await? {
-            let BatchEvent::Result(result) = event else { continue };
+        while let Some(event) = call.next(&mut events, done, None).await {
+            let result = match event {
+                Ok(BatchEvent::Result(result)) => result,
+                Ok(BatchEvent::Waiting(wait)) => {
+                    let seconds = wait.as_secs().max(1);
+                    let why = "so that YouTube does not block this machine";
+                    call.tell(done, None, format!("waiting for {seconds} s, {why}"));
+                    continue;
+                }
+                Ok(BatchEvent::Started | BatchEvent::Done(_)) => continue,
+                Err(error) => return sheaf.break_off(position, error),
+            };
             done += 1;
             let is_done = result.status == BatchStatus::Success;
             call.tell(done, None, format!("entry {}: {}", result.position, word(is_done)));
@@ -277,11 +332,15 @@ impl Work for TranscribePlaylist {
                     return Ok(sheaf.sheet());
                 }
                 let part = if position == first { part } else { 0 };
-                if !sheaf.add(position, part, told(result)) {
+                if !sheaf.add(position, part, told(result))? || asked_to == Some(position) {
+                    // What comes after it is nobody's concern, nor is that it cannot be listed.
                     return Ok(sheaf.sheet());
                 }
                 position += 1;
             }
+        }
+        if self.cursor.is_some() && sheaf.results.is_empty() {
+            return Err(Cursor::beyond_the_end());
         }
         Ok(sheaf.sheet())
     }
@@ -290,7 +349,7 @@ impl Work for TranscribePlaylist {
 /// A result of the library's as it is told here.
 fn told(result: BatchResult) -> VideoResult {
     let BatchResult { video_id, title, position, lines, error, .. } = result;
-    let done = lines.as_ref().ok_or_else(|| error.unwrap_or_default());
+    let done = lines.as_ref().ok_or_else(|| told_failure_line(&error.unwrap_or_default()));
     let title = Some(title).filter(|title| !title.is_empty());
     VideoResult { position: Some(position), title, ..VideoResult::of(&video_id, done) }
 }
