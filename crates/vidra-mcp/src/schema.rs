@@ -1,5 +1,6 @@
 //! Types to JSON Schema, and the list of tools in the words of those who call functions.
 
+use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -136,14 +137,12 @@ impl Format {
 }
 
 /// What is the same of all tools: they read, and what they read is the world outside.
-pub(crate) fn annotations(title: &str) -> Value {
-    json!({
-        "title": title,
-        "readOnlyHint": true,
-        "destructiveHint": false,
-        "idempotentHint": true,
-        "openWorldHint": true,
-    })
+pub(crate) fn annotations(title: &str) -> ToolAnnotations {
+    ToolAnnotations::with_title(title)
+        .read_only(true)
+        .destructive(false)
+        .idempotent(true)
+        .open_world(true)
 }
 
 /// Gemini takes a part of OpenAPI's schemas and refuses what is beyond it.
