@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -13,8 +14,8 @@ use crate::extract::{Id, Identifier, JsonBody};
 use crate::gate::Who;
 use crate::mcp::places_of;
 use crate::metrics::page::Inside;
-use crate::problem::{AskErrors, BodyErrors};
-use crate::reply::{Answer, Reply};
+use crate::problem::{AskErrors, BodyErrors, ErrorBody, Problem};
+use crate::reply::Reply;
 
 /// The tool that the path names.
 pub(super) struct Named(&'static Tool);
@@ -54,19 +55,31 @@ pub(super) async fn run_tool(
     who: Option<Extension<Who>>,
     Id(Named(tool)): Id<Named>,
     JsonBody(arguments): JsonBody,
-) -> Answer<ToolAnswer> {
+) -> Result<Reply<ToolAnswer>, Failed> {
     let arguments = arguments.unwrap_or_default();
     let places = who.map(|Extension(who)| places_of(&inside, who));
     let asked = Call::new(&vidra);
     let asked = places.as_ref().map_or(asked, |places| asked.within(places));
-    let reply = call(tool.name, arguments, &asked).await.map_err(failed)?;
+    let reply = call(tool.name, arguments, &asked).await.map_err(Failed)?;
     Ok(Reply(ToolAnswer { text: reply.text, structured_content: reply.structured }))
 }
 
-fn failed(error: CallError) -> Error {
-    match error {
-        CallError::Failed(error) => error,
-        CallError::BadArguments(faults) => Error::invalid("The arguments are not valid", faults),
-        CallError::UnknownTool(name) => Error::not_found("Tool", name),
+/// A call that gave nothing. A model is to read why, so that the details end with what it can do.
+pub(super) struct Failed(CallError);
+
+impl IntoResponse for Failed {
+    fn into_response(self) -> Response {
+        let advice = self.0.advice();
+        let error = match self.0 {
+            CallError::Failed(error) => error,
+            CallError::BadArguments(faults) => {
+                Error::invalid("The arguments are not valid", faults)
+            }
+            CallError::UnknownTool(name) => Error::not_found("Tool", name),
+        };
+        let mut body = ErrorBody::of(&error);
+        body.error.details.extend(advice.map(|advice| format!("what to do: {advice}")));
+        let (head, _) = Problem::from(error).into_response().into_parts();
+        (head, Json(body)).into_response()
     }
 }

@@ -261,7 +261,16 @@ async fn a_tool_is_called_without_a_protocol() {
     let (message, _) = app.post("/api/tools/download", json!({})).await.problem(404);
     assert_eq!(message, "Tool not found: download");
     let got = app.post("/api/tools/get_video", json!({"video": "quirkAbsent"})).await;
-    assert_eq!(got.problem(404).0, "Video not found: quirkAbsent");
+    let (message, details) = got.problem(404);
+    assert_eq!(message, "Video not found: quirkAbsent");
+    assert!(matches!(&*details, [advice] if advice.starts_with("what to do: check the id")));
+    assert_eq!(got.header("cache-control"), Some("no-store"));
+    let arguments = json!({"video": "plBotWall__"});
+    let got = app.post("/api/tools/transcribe_video", arguments).await;
+    let (_, details) = got.problem(502);
+    assert_eq!(details[0], "reason: blocked");
+    assert!(details.last().unwrap().starts_with("what to do: YouTube takes this"), "{details:?}");
+    assert!(got.header("retry-after").is_some());
     app.get("/api/tools/get_video").await.problem(405);
 }
 
