@@ -1,6 +1,6 @@
 //! `vidra mcp` and `vidra tools` as agents start them.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -48,8 +48,11 @@ fn nothing_but_protocol_on_standard_output() {
         "params": {"name": "get_video", "arguments": {"video": "nope"}}}));
     assert_eq!(hear()["error"]["code"], -32602);
     assert_eq!(heard, [json!(0), json!(1), json!(2)]);
-    // It ends with its input, as agents end it.
+    // It ends with its input, as agents end it, and says nothing on the way out.
     drop(input);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
     assert!(child.wait().unwrap().success());
 }
 
