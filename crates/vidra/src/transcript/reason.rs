@@ -202,3 +202,16 @@ impl Reason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_of_one_reason() {
+        for reason in Reason::ALL {
+            assert_eq!(Reason::from_code(reason.code()), Some(reason));
+        }
+        assert_eq!(Reason::from_code("because"), None);
+    }
+}
