@@ -161,7 +161,7 @@ fn keys(callers: &[(&str, KeyLimits)]) -> Rules {
 }
 
 #[tokio::test]
-async fn who_calls_pays_also_in_a_session_of_another() {
+async fn who_calls_pays_and_a_session_is_its_openers() {
     let poor = KeyLimits { units: Some(1), ..KeyLimits::default() };
     let app = app(keys(&[("poor", poor), ("rich", KeyLimits::default())]));
     send(&app, &initialize(), &[]).await.problem(401);
