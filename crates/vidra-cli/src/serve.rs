@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use vidra_server::{App, Config, Limits, Serving, Tls};
+use vidra_server::{App, Config, Example, Limits, Serving, Tls};
 use vidra_sim::Kind;
 
 use crate::cache::Place;
@@ -149,6 +149,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
                 .max_batches_per_caller
                 .unwrap_or_else(|| args.client.max_batches.div_ceil(4)),
             mcp: !args.no_mcp,
+            examples: if args.client.demo { examples() } else { vec![] },
             gate: callers.rules.clone(),
         };
         let app = App::new(vidra.clone(), config);
@@ -221,9 +222,16 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String
     Ok((listener, address))
 }
 
+/// What the explorer offers. It shows no comments by themselves.
+fn examples() -> Vec<Example> {
+    let stops = vidra_sim::tour().iter().filter(|stop| stop.kind != Kind::Comment);
+    stops.map(|stop| Example { id: stop.id.clone(), what: stop.what.to_owned() }).collect()
+}
+
 /// A few URLs that show what there is.
 fn print_tour(base: &str) {
-    let mut text = format!("vidra runs at {base} over a made-up world. Try:\n\n");
+    let mut text =
+        format!("vidra runs at {base} over a made-up world. Open it in a browser, or try:\n\n");
     for stop in vidra_sim::tour() {
         let id = &stop.id;
         let path = match stop.kind {
@@ -236,7 +244,9 @@ fn print_tour(base: &str) {
         };
         text += &format!("  {base}/api/{path}  {}\n", stop.what);
     }
-    text += &format!("\nAnd {base}/openapi.json for every endpoint there is.\n");
+    text += &format!(
+        "\nAnd {base}/openapi.json for every endpoint there is; {base}/docs tries them.\n"
+    );
     // Nobody may be reading; the service runs all the same.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -1,6 +1,7 @@
 //! Every knob of the service, once.
 
 use crate::gate::Rules;
+use crate::pages::Example;
 
 /// How the service behaves; what it asks and keeps is the client's business.
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub struct Config {
     pub batches_per_caller: usize,
     /// Whether AI agents are served at `/mcp`.
     pub mcp: bool,
+    /// What the explorer offers to look at; there are some where the world is made up.
+    pub examples: Vec<Example>,
     /// Who may come in.
     pub gate: Rules,
 }
@@ -28,6 +31,7 @@ impl Default for Config {
             metrics_apart: false,
             batches_per_caller: 8,
             mcp: true,
+            examples: vec![],
             gate: Rules::default(),
         }
     }

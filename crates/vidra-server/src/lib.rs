@@ -12,6 +12,7 @@ pub mod gate;
 mod layers;
 mod mcp;
 mod metrics;
+mod pages;
 pub mod problem;
 mod progress;
 mod ready;
@@ -41,6 +42,7 @@ use tower::ServiceExt;
 use vidra::Vidra;
 
 pub use config::Config;
+pub use pages::Example;
 pub use serve::{Limits, Serving, Tls, serve};
 
 use asked::Asked;
@@ -97,8 +99,11 @@ impl App {
         let (routes, document) = routes::routes(!config.metrics_apart);
         // Also of the operator's side.
         let routes = if config.mcp { routes.merge(mcp::route(&vidra)) } else { routes };
+        let routes = routes.merge(pages::routes(config.examples.clone()));
         let paths = routes::openapi().paths.paths.into_keys();
-        let metrics = Metrics::new(paths.chain([mcp::PATH.to_owned()]));
+        let metrics = Metrics::new(
+            paths.chain([mcp::PATH].iter().chain(&pages::PATHS).map(ToString::to_string)),
+        );
         let shelf = Shelf::new(config.ready_bytes);
         let batches = Arc::new(Shares::new(config.batches_per_caller));
         let inside = Arc::new(Inside { metrics, shelf, drain: Drain::default(), batches });

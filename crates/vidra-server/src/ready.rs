@@ -399,7 +399,7 @@ fn compressed(body: &Bytes) -> Option<Bytes> {
 }
 
 /// Whether `Accept-Encoding` allows gzip: by its name, or else by `*`, and not with `q=0`.
-fn takes_gzip(headers: &HeaderMap) -> bool {
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     let allows = |names: &[&str]| {
         let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         lines.flat_map(|line| line.split(',')).find_map(|coding| {

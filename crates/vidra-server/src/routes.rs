@@ -40,7 +40,7 @@ pub(crate) type Document = Arc<openapi::OpenApi>;
             An `X-Request-Id` of up to 128 plain characters is returned as it was sent; without one every \
             answer has a new one. It is in the service's log. \
             `X-Request-Timeout` (`2`, `2.5s`, `300ms`) says how long a caller will wait; then it is 504. \
-            Where the operator asks for keys, every request but those for health and this document needs one. \
+            Where the operator asks for keys, every request but those for health, this document and the pages needs one. \
             Where there is a limit, `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` tell how \
             many requests may come at once, how many are left, and in how many seconds all are there again."
     ),
@@ -124,7 +124,7 @@ async fn no_such_route(request: Request) -> Problem {
     Problem::Http(StatusCode::NOT_FOUND, format!("No such route: {path}"))
 }
 
-async fn wrong_method(request: Request) -> Problem {
+pub(crate) async fn wrong_method(request: Request) -> Problem {
     let path = shown_path(request.extensions(), request.uri());
     let message = format!("{} is not possible on {path}", request.method());
     Problem::Http(StatusCode::METHOD_NOT_ALLOWED, message)

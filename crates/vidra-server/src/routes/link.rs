@@ -59,7 +59,7 @@ enum LinkType {
 /// What a link names, read without asking anybody.
 #[utoipa::path(
     post, path = "/api/url/parse", tag = "Links",
-    request_body(content = LinkBody),
+    request_body(content = LinkBody, example = json!({"url": "https://youtu.be/fda4eREcaTQ?t=43"})),
     responses((status = 200, description = "What it names, also when that is nothing", body = ParsedLink), BodyErrors)
 )]
 pub(super) async fn parse_link(JsonBody(body): JsonBody) -> Answer<ParsedLink> {

@@ -152,7 +152,7 @@ pub(super) struct PlaylistTranscripts {
 #[utoipa::path(
     post, path = "/api/playlist/{id}/transcript", tag = "Transcripts",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLquirkMixed")),
-    request_body(content = Option<BatchBody>),
+    request_body(content = Option<BatchBody>, example = json!({"concurrency": 3, "from": 1, "to": 4})),
     responses(
         (status = 200, description = "The results", content(
             (PlaylistTranscripts = "application/json"),

@@ -13,6 +13,7 @@ mod hostile;
 mod mcp;
 mod metrics;
 mod openapi;
+mod pages;
 mod security;
 mod streams;
 mod transcripts;

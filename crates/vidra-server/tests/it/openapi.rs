@@ -176,10 +176,18 @@ fn timeless(mut examples: Value) -> Value {
 }
 
 #[tokio::test]
-async fn every_parameters_example_works_in_the_demo() {
+async fn every_example_works_in_the_demo() {
     let app = TestApp::new();
-    for (path, methods) in document()["paths"].as_object().unwrap() {
-        let Some(operation) = methods.get("get") else { continue };
+    let document = document();
+    let paths = document["paths"].as_object().unwrap();
+    let operations = paths.iter().flat_map(|(path, methods)| {
+        methods
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(move |(method, operation)| (path, method, operation))
+    });
+    for (path, method, operation) in operations {
         let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
         let mut url = path.clone();
         let mut query = vec![];
@@ -192,8 +200,16 @@ async fn every_parameters_example_works_in_the_demo() {
                 _ => query.push(format!("{name}={}", example.replace(' ', "%20"))),
             }
         }
-        let got = app.get(&format!("{url}?{}", query.join("&"))).await;
-        assert_eq!(got.status, 200, "{url}: {}", got.text);
+        let target = format!("{url}?{}", query.join("&"));
+        let got = match method.as_str() {
+            "get" => app.get(&target).await,
+            _ => {
+                let body = &operation["requestBody"]["content"]["application/json"]["example"];
+                assert!(body.is_object(), "{path} has no example of a body");
+                app.post(&target, body).await
+            }
+        };
+        assert_eq!(got.status, 200, "{method} {target}: {}", got.text);
     }
 }
 

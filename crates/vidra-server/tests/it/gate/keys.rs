@@ -48,7 +48,17 @@ async fn only_who_has_a_key_is_let_in() {
 #[tokio::test]
 async fn what_is_open_to_all_and_what_is_not() {
     let app = app(Rules { keys: Some(keys(&[])), ..Rules::default() });
-    for path in ["/healthz", "/readyz", "/openapi.json", "/healthz?x"] {
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/healthz?x",
+        "/",
+        "/?id=fda4eREcaTQ",
+        "/docs",
+        "/web/explorer.js",
+        "/web/settings.json",
+    ] {
         assert_eq!(app.get(path).await.status, 200, "{path}");
     }
     for path in [
@@ -57,13 +67,22 @@ async fn what_is_open_to_all_and_what_is_not() {
         "/api/cache",
         "/metrics",
         "/nothing",
-        "/",
+        "/web",
+        "/docs/",
+        "//web/explorer.js",
+        "/api/quota/web/",
         "/healthz/",
         "//healthz",
         "/healthz/../api/quota",
         "/api/video/https://youtu.be/healthz",
     ] {
         app.get(path).await.problem(401);
+    }
+    // Nothing else is to be had by way of the pages.
+    for path in
+        ["/web/../api/quota", "/web/%2e%2e/api/quota", "/web/..%2fapi%2fquota", "/web//metrics"]
+    {
+        app.get(path).await.problem(404);
     }
 }
 

@@ -1,0 +1,183 @@
+//! The pages: what is sent, and what may never be in them. What they do is tested in a browser
+//! (`vidra-cli/tests/browser`).
+
+use std::collections::BTreeSet;
+use std::io::Read;
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use flate2::read::GzDecoder;
+use http_body_util::BodyExt;
+use regex::Regex;
+use vidra_server::{Config, Example};
+
+use crate::app::{PEER, TestApp};
+
+/// What the explorer may weigh in all, compressed.
+const MOST: usize = 100 << 10;
+
+/// A file as a browser gets it: how many bytes are sent, and what they say.
+async fn sent(app: &TestApp, path: &str) -> (usize, String) {
+    let request = Request::get(path).header("accept-encoding", "gzip, br").body(Body::empty());
+    let response = app.app.answer(request.unwrap(), PEER).await;
+    assert_eq!(response.status(), 200, "{path}");
+    assert_eq!(response.headers()["content-encoding"], "gzip", "{path}");
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    let mut text = String::new();
+    GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    (bytes.len(), text)
+}
+
+/// All that `pattern` finds in a text, by its first group.
+fn found(pattern: &str, text: &str) -> BTreeSet<String> {
+    let pattern = Regex::new(pattern).unwrap();
+    pattern.captures_iter(text).map(|found| found[1].to_owned()).collect()
+}
+
+/// The files that a page names.
+fn files_of(page: &str) -> BTreeSet<String> {
+    found(r#"<(?:script|link|img)\b[^>]*\b(?:src|href)="([^"]+)""#, page)
+}
+
+/// The modules that a module imports; those of one folder are side by side.
+fn imports_of(module: &str) -> BTreeSet<String> {
+    found(r"import [^;]*? from '\./([^']+)'", module)
+}
+
+#[tokio::test]
+async fn pages_come_with_a_strict_policy_and_their_files_with_a_type() {
+    let app = TestApp::new();
+    for (path, kind) in [
+        ("/", "text/html; charset=utf-8"),
+        ("/docs", "text/html; charset=utf-8"),
+        ("/web/explorer.js", "text/javascript; charset=utf-8"),
+        ("/web/base.css", "text/css; charset=utf-8"),
+        ("/web/icon.svg", "image/svg+xml"),
+        ("/web/vendor/LICENSES.txt", "text/plain; charset=utf-8"),
+        ("/web/swagger-ui/LICENSE.txt", "text/plain; charset=utf-8"),
+    ] {
+        let got = app.get(path).await;
+        assert_eq!(got.status, 200, "{path}");
+        assert_eq!(got.header("content-type"), Some(kind), "{path}");
+        assert_eq!(got.header("x-content-type-options"), Some("nosniff"), "{path}");
+        assert_eq!(got.header("cache-control"), Some("no-cache"), "{path}");
+        assert_eq!(got.header("vary"), Some("accept-encoding"), "{path}");
+        assert_eq!((got.cost(), got.header("content-encoding")), (0, None), "{path}");
+        assert_eq!(sent(&app, path).await.1, got.text, "{path}");
+        let is_page = kind.starts_with("text/html");
+        assert_eq!(got.header("content-security-policy").is_some(), is_page, "{path}");
+        if let Some(policy) = got.header("content-security-policy") {
+            assert_eq!(got.header("referrer-policy"), Some("no-referrer"));
+            for rule in [
+                "default-src 'none'",
+                "script-src 'self'",
+                "connect-src 'self'",
+                "base-uri 'none'",
+                "frame-ancestors 'none'",
+            ] {
+                assert!(policy.split("; ").any(|it| it == rule), "{path}: {rule}");
+            }
+            assert!(!policy.contains('*') && !policy.contains("unsafe-eval"), "{policy}");
+        }
+    }
+    let explorer = app.get("/").await;
+    let policy = explorer.header("content-security-policy").unwrap();
+    assert!(!policy.contains("unsafe") && !policy.contains("data:"), "{policy}");
+    assert!(policy.contains("require-trusted-types-for 'script'"), "{policy}");
+}
+
+#[tokio::test]
+async fn a_copy_that_is_current_is_not_sent_again() {
+    let app = TestApp::new();
+    for path in ["/", "/docs", "/web/explorer.js", "/web/settings.json"] {
+        let mut tags = BTreeSet::new();
+        for encoding in ["identity", "gzip"] {
+            let ask = |tag: &str| {
+                let request = Request::get(path).header("accept-encoding", encoding);
+                app.app
+                    .answer(request.header("if-none-match", tag).body(Body::empty()).unwrap(), PEER)
+            };
+            let first = ask("\"other\"").await;
+            assert_eq!(first.status(), 200, "{path}");
+            let tag = first.headers()["etag"].to_str().unwrap();
+            assert_eq!(ask(tag).await.status(), 304, "{path}");
+            tags.insert(tag.to_owned());
+        }
+        // Two encodings are two bodies. The settings are too small to have two.
+        assert_eq!(tags.len(), if path.ends_with(".json") { 1 } else { 2 }, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_and_what_cannot_be_done() {
+    let app = TestApp::new();
+    for path in ["/web/nothing.js", "/web/", "/web/../Cargo.toml", "/web/vendor", "/docs/x"] {
+        app.get(path).await.problem(404);
+    }
+    for path in ["/", "/docs", "/web/explorer.js", "/web/settings.json"] {
+        assert_eq!(app.method(Method::HEAD, path).await.text, "", "{path}");
+        let got = app.method(Method::POST, path).await;
+        got.problem(405);
+        assert_eq!(got.header("allow"), Some("GET,HEAD"), "{path}");
+    }
+    // The operator's side is for programs.
+    let admin = TestApp { app: app.app.admin(true), sim: app.sim };
+    for path in ["/", "/docs", "/web/explorer.js"] {
+        let request = Request::get(path).header("host", "localhost").body(Body::empty());
+        admin.send(request.unwrap()).await.problem(404);
+    }
+}
+
+#[tokio::test]
+async fn the_explorer_is_light_and_asks_for_its_files_at_once() {
+    let app = TestApp::new();
+    let (mut weight, page) = sent(&app, "/").await;
+    let files = files_of(&page);
+    let mut modules = BTreeSet::new();
+    for path in &files {
+        let (bytes, text) = sent(&app, path).await;
+        weight += bytes;
+        let folder = path.rsplit_once('/').unwrap().0;
+        modules.extend(imports_of(&text).iter().map(|name| format!("{folder}/{name}")));
+    }
+    assert!(weight < MOST, "{weight} bytes");
+    let late: Vec<_> = modules.difference(&files).collect();
+    assert!(late.is_empty(), "only asked for once others have come: {late:?}");
+    let preloaded = found(r#"rel="modulepreload" href="([^"]+)""#, &page);
+    let idle: Vec<_> = preloaded.difference(&modules).collect();
+    assert!(idle.is_empty(), "imported by nobody: {idle:?}");
+}
+
+/// What a policy would stop, or what would make markup of what strangers wrote.
+#[tokio::test]
+async fn nothing_is_inline_and_no_text_becomes_markup() {
+    let app = TestApp::new();
+    for path in ["/", "/docs"] {
+        let page = app.get(path).await.text;
+        assert!(found(r"(<script(?:\s[^>]*)?>[^<])", &page).is_empty(), "{path}");
+        let inline = found(r#"(<style|\sstyle=|\son[a-z]+=|javascript:|https?://[^w])"#, &page);
+        assert!(inline.is_empty(), "{path}: {inline:?}");
+        let outside = files_of(&page).into_iter().filter(|file| !file.starts_with("/web/"));
+        assert_eq!(outside.count(), 0, "{path}");
+        let own = files_of(&page).into_iter().filter(|it| !it.contains("/vendor/"));
+        for file in own.filter(|it| it.ends_with(".js") && !it.contains("/swagger-ui/")) {
+            let script = app.get(&file).await.text;
+            for word in
+                ["innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "style="]
+            {
+                assert!(!script.contains(word), "{file}: {word}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_explorer_knows_whether_the_world_is_made_up() {
+    let real = TestApp::new().get("/web/settings.json").await.json();
+    assert_eq!(real, serde_json::json!({"isDemo": false, "examples": []}));
+    let examples = vec![Example { id: "@fermata".to_owned(), what: "a channel".to_owned() }];
+    let demo = Config { examples, ..Config::default() };
+    let demo = TestApp::configured(|builder| builder, demo).get("/web/settings.json").await.json();
+    assert_eq!(demo["isDemo"], true);
+    assert_eq!(demo["examples"][0]["id"], "@fermata");
+}

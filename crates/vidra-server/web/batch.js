@@ -1,0 +1,106 @@
+// The transcripts of a whole playlist, as they come, over server-sent events.
+
+import { html, nothing } from './vendor/lit-html.js';
+import { downloadZip } from './vendor/client-zip.js';
+import { linkTo } from './address.js';
+import { eventsOf, Problem, send } from './api.js';
+import { number, plural } from './format.js';
+import { saveAs } from './transcript.js';
+import { trouble } from './trouble.js';
+
+const TOGETHER = 4;
+
+export function batch(page, playlist) {
+  // What became of each video is kept by its place; `lines` hold what is downloaded at the end.
+  const work = { state: 'idle', results: [], lines: [], total: 0, waits: null, problem: null, summary: null };
+  let stopping = null;
+  let lang = '';
+
+  async function run() {
+    stopping = new AbortController();
+    const signal = AbortSignal.any([page.signal, stopping.signal]);
+    const total = playlist.videos.length + (playlist.unavailableCount ?? 0);
+    Object.assign(work, { state: 'running', results: [], lines: [], total, waits: null, problem: null, summary: null });
+    page.changed();
+    try {
+      const body = { concurrency: TOGETHER, ...(lang.trim() && { lang: lang.trim() }) };
+      const path = `/api/playlist/${playlist.id}/transcript`;
+      const { response } = await send(path, { method: 'POST', body, accept: 'text/event-stream', signal, told: page.told });
+      for await (const { name, data } of eventsOf(response)) {
+        take(work, name, data);
+        page.changed();
+      }
+      work.state = work.summary ? 'done' : 'failed';
+      if (!work.summary) work.problem ??= new Problem(0, { message: 'The stream ended before all was told' });
+    } catch (error) {
+      if (page.signal.aborted) return;
+      work.state = stopping.signal.aborted ? 'stopped' : 'failed';
+      if (work.state === 'failed') work.problem = error;
+    }
+    page.announce(outcome(work));
+    page.changed();
+  }
+
+  return () => html`<section class="batch card" aria-labelledby="batch-title">
+    <h2 id="batch-title">Transcripts of all videos</h2>
+    <div class="row">
+      ${work.state === 'running'
+        ? html`<button type="button" class="stop" @click=${() => stopping.abort()}>Stop</button>`
+        : html`<label>Language <input class="code" placeholder="as spoken" maxlength="60" autocapitalize="none" spellcheck="false"
+            .value=${lang} @input=${(event) => { lang = event.target.value; }}></label>
+          <button type="button" class="start" @click=${run}>${work.state === 'idle' ? 'Fetch all transcripts' : 'Fetch them again'}</button>`}
+    </div>
+    ${work.state === 'idle' ? html`<p class="quiet">What is said in ${plural(playlist.videos.length, 'video')}, fetched side by side and shown as it comes.</p>` : progress(work)}
+    ${work.problem ? trouble(work.problem, run) : nothing}
+    ${work.state !== 'running' && succeeded(work) ? html`<p class="row">
+      <button type="button" @click=${() => saveZip(playlist, work)}>Save as ZIP</button>
+      <button type="button" @click=${() => saveAs(new Blob(work.lines, { type: 'application/x-ndjson' }), `${playlist.id}.ndjson`)}>Save as NDJSON</button></p>` : nothing}
+  </section>`;
+}
+
+/** Adds what an event tells. */
+function take(work, name, data) {
+  const value = JSON.parse(data);
+  if (name === 'result') {
+    const { videoId, title, position, status, error, lines } = value;
+    work.results.push({ videoId, title, position, status, error, count: lines?.length ?? 0 });
+    work.lines.push(`${data}\n`);
+    work.waits = null;
+  } else if (name === 'waiting') work.waits = value.waiting;
+  else if (name === 'summary') work.summary = value;
+  else if (name === 'error') work.problem = new Problem(value.error.code, value.error);
+}
+
+const succeeded = ({ results }) => results.filter(({ status }) => status === 'success').length;
+
+function outcome(work) {
+  const [good, all] = [succeeded(work), work.results.length];
+  const told = `${plural(good, 'transcript')}, ${number(all - good)} without`;
+  if (work.state === 'running') return `${number(all)} of ${number(work.total)}: ${told}`;
+  if (work.state === 'stopped') return `Stopped after ${number(all)} of ${number(work.total)}: ${told}`;
+  return work.state === 'done' ? `Done: ${told}` : `Broken off: ${told}`;
+}
+
+function progress(work) {
+  const most = Math.max(work.total, work.results.length);
+  return html`<p class="row"><progress max=${most} .value=${work.state === 'done' ? most : work.results.length} aria-label="Transcripts fetched"></progress>
+      <span class="outcome">${outcome(work)}</span></p>
+    ${work.state === 'running' && work.waits !== null ? html`<p class="quiet" role="status">Waiting for a turn, so that YouTube does not take this service for a bot.</p>` : nothing}
+    <ol class="results" tabindex="0" aria-label="What became of each video">${work.results.map((result) => html`<li class=${result.status}>
+      <span class="quiet">${result.position}</span>
+      <a href=${linkTo(result.videoId)} dir="auto">${result.title || result.videoId}</a>
+      <span class="state">${result.status === 'success' ? plural(result.count, 'line') : result.error}</span></li>`)}</ol>`;
+}
+
+/** Of each video its text and its lines with their times, and a list of what became of all. */
+async function saveZip(playlist, work) {
+  const files = [{ name: 'results.json', input: JSON.stringify({ playlistId: playlist.id, title: playlist.title, results: work.results }, null, 2) }];
+  for (const line of work.lines) {
+    const { videoId, position, lines } = JSON.parse(line);
+    if (!lines) continue;
+    const name = `${String(position).padStart(4, '0')}-${videoId}`;
+    files.push({ name: `${name}.txt`, input: `${lines.map(({ text }) => text).join('\n')}\n` });
+    files.push({ name: `${name}.json`, input: JSON.stringify(lines) });
+  }
+  saveAs(await downloadZip(files).blob(), `${playlist.id}.zip`);
+}

@@ -1,0 +1,49 @@
+// A channel: its card, and what it published last.
+
+import { html, nothing } from './vendor/lit-html.js';
+import { linkTo } from './address.js';
+import { ask } from './api.js';
+import { load, shown } from './loading.js';
+import { picture, sized } from './picture.js';
+import { number } from './format.js';
+import { numbers } from './video.js';
+
+/** `reference` is whatever names it: an id, a handle, a link. */
+export function channelPage(page, reference) {
+  const path = `/api/channel/${encodeURIComponent(reference)}`;
+  const channel = load(page, () => ask(path, page));
+  const uploads = load(page, () => ask(`${path}/videos?limit=24`, page));
+  return {
+    get title() { return channel.value?.name; },
+    template: () => html`<div class="channel">
+      ${shown(channel, 'the channel', card)}
+      ${channel.problem ? nothing : html`<section aria-labelledby="uploads-title">
+        <h2 id="uploads-title">Recent uploads</h2>
+        ${shown(uploads, 'uploads', (list) => list.length ? html`<ul class="tiles">${list.map(tile)}</ul>`
+          : html`<p class="quiet">There are none.</p>`)}
+      </section>`}
+    </div>`,
+  };
+}
+
+function card(channel) {
+  return html`<article class="card headline">
+    ${picture(sized(channel.thumbnails, 160), channel.id, 'round large')}
+    <div><h1 dir="auto">${channel.name}</h1>
+    <p class="quiet">${channel.username} ${channel.country ? `· ${channel.country}` : ''}</p>
+    ${numbers([
+      ['Subscribers', 'subscribers', channel.subscribersFmt, channel.subscribers],
+      ['Views', 'totalViews', channel.totalViewsFmt, channel.totalViews],
+      ['Videos', 'videoCount', number(channel.videoCount), channel.videoCount],
+    ], channel.hidden)}
+    <p class="row">${channel.uploadsPlaylistId ? html`<a class="button" href=${linkTo(channel.uploadsPlaylistId)}>All uploads as a playlist</a>` : nothing}
+      <a class="button" href="https://www.youtube.com/channel/${channel.id}" target="_blank" rel="noopener noreferrer">On YouTube</a></p></div>
+  </article>`;
+}
+
+function tile(video) {
+  return html`<li><a class="tile" href=${linkTo(video.id)}>
+    <span class="frame">${picture(video.thumbnail, video.id)}${video.duration ? html`<span class="length">${video.durationFmt}</span>` : nothing}</span>
+    <strong dir="auto">${video.title}</strong>
+    <span class="quiet">${video.viewsFmt} views · ${video.uploadAge}</span></a></li>`;
+}

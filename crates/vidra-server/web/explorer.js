@@ -1,0 +1,111 @@
+// The explorer: reads the address, finds out what it names, shows that.
+
+import { html, nothing, render } from './vendor/lit-html.js';
+import { told } from './address.js';
+import { ask, exchanges } from './api.js';
+import { channelPage } from './channel.js';
+import { withoutPictures } from './picture.js';
+import { playlistPage } from './playlist.js';
+import { trail } from './trail.js';
+import { trouble } from './trouble.js';
+import { videoPage } from './video.js';
+import { welcome } from './welcome.js';
+
+const main = document.getElementById('view');
+const form = document.getElementById('search');
+const input = document.getElementById('id');
+const live = document.getElementById('live');
+
+let settings = { isDemo: false, examples: [] };
+let leaving = new AbortController();
+let shown = null;
+let isDue = false;
+
+/** Draws once for all that changed since the last frame. */
+function changed() {
+  if (isDue) return;
+  isDue = true;
+  requestAnimationFrame(() => {
+    isDue = false;
+    render(html`${shown?.template() ?? nothing}${trail()}`, main);
+    const title = shown?.title;
+    document.title = !title || title === 'vidra' ? 'vidra' : `${title} – vidra`;
+  });
+}
+
+const announce = (text) => { live.textContent = text; };
+
+/** Shows what the address names. What is under way for something else ends. */
+async function go() {
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  const page = { signal, changed, announce, told: changed };
+  exchanges.length = 0;
+  const wanted = told('id').trim();
+  input.value = wanted;
+  document.body.classList.toggle('is-welcome', !wanted);
+  // The next page is another one to lit, whatever it shares with this one.
+  render(nothing, main);
+  if (!wanted) {
+    shown = welcome(settings);
+    return changed();
+  }
+  shown = { title: wanted, template: () => html`<p class="loading">Looking at ${wanted}…</p>` };
+  changed();
+  try {
+    const next = await pageOf(page, wanted);
+    if (signal.aborted) return;
+    shown = next;
+  } catch (problem) {
+    if (signal.aborted) return;
+    shown = { title: 'Not shown', template: () => trouble(problem, go) };
+  }
+  changed();
+}
+
+/** What a link or id leads to. The service knows. */
+async function pageOf(page, wanted) {
+  const link = await ask('/api/url/parse', { ...page, method: 'POST', body: { url: wanted } });
+  switch (link.type) {
+    case 'video': return videoPage(page, link);
+    case 'playlist': return playlistPage(page, link.playlistId);
+    case 'channel': return channelPage(page, link.channelId ?? link.handle ?? wanted);
+    default:
+      // One word that is nothing else may be a handle without its @, as the service takes it.
+      if (/^[\p{L}\p{N}._·-]{3,30}$/u.test(wanted)) return channelPage(page, wanted);
+      throw Object.assign(new Error(link.error), { status: 400 });
+  }
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  visit(`/?${new URLSearchParams({ id: input.value.trim() })}`);
+});
+
+/** Links within the explorer need no new page. */
+document.addEventListener('click', (event) => {
+  const link = event.target.closest?.('a[href]');
+  const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+  if (!link || !isPlain || link.target || link.origin !== location.origin || link.pathname !== '/' || link.hash) return;
+  event.preventDefault();
+  visit(link.pathname + link.search);
+});
+
+function visit(address) {
+  history.pushState(null, '', address);
+  scrollTo(0, 0);
+  go();
+}
+
+addEventListener('popstate', go);
+
+async function begin() {
+  // Without them it is a service like any other.
+  settings = await fetch('/web/settings.json').then((answer) => answer.json()).catch(() => settings);
+  if (settings.isDemo) withoutPictures();
+  if (!told('id')) input.focus();
+  go();
+}
+
+begin();

@@ -1,0 +1,30 @@
+// A part of a page that is asked for: on its way, there, or failed and to be tried again.
+
+import { html } from './vendor/lit-html.js';
+import { trouble } from './trouble.js';
+
+/** Starts it; `page` is told of every change until it is left. */
+export function load(page, start) {
+  const part = { isLoading: true, value: null, problem: null };
+  part.again = async () => {
+    Object.assign(part, { isLoading: true, problem: null });
+    page.changed();
+    try {
+      part.value = await start();
+    } catch (error) {
+      if (page.signal.aborted) return;
+      part.problem = error;
+    }
+    part.isLoading = false;
+    page.changed();
+  };
+  part.again();
+  return part;
+}
+
+/** Whatever there is to show of it. */
+export function shown(part, what, template) {
+  if (part.isLoading && !part.value) return html`<p class="loading">Loading ${what}…</p>`;
+  if (part.problem) return trouble(part.problem, part.again);
+  return template(part.value);
+}

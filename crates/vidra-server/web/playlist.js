@@ -1,0 +1,45 @@
+// A playlist: its totals, plots, a table of its videos, and the transcripts of all of them.
+
+import { html, nothing } from './vendor/lit-html.js';
+import { ask } from './api.js';
+import { batch } from './batch.js';
+import { number, span } from './format.js';
+import { load, shown } from './loading.js';
+import { picture, sized } from './picture.js';
+import { plots } from './plots.js';
+import { table } from './table.js';
+import { description, numbers } from './video.js';
+
+export function playlistPage(page, id) {
+  let parts = null;
+  const playlist = load(page, async () => {
+    const list = await ask(`/api/playlist/${id}`, page);
+    const many = list.videos.length > 1;
+    parts = { plots: many ? plots(page, list.videos) : nothing, table: table(page, list), batch: batch(page, list) };
+    return list;
+  });
+  return {
+    get title() { return playlist.value?.title; },
+    template: () => html`<div class="playlist">${shown(playlist, 'the playlist', (list) => html`
+      ${card(list)}
+      ${list.videos.length ? html`${parts.plots}${parts.table()}${parts.batch()}` : html`<p class="notice">It has no videos that can be shown.</p>`}`)}
+    </div>`,
+  };
+}
+
+function card(list) {
+  const views = list.videos.reduce((sum, video) => sum + video.views, 0);
+  const average = list.videoCount ? list.totalDuration / list.videoCount : 0;
+  return html`<article class="card headline">
+    ${picture(sized(list.thumbnails, 320), list.id)}
+    <div><p class="quiet">Playlist</p><h1 dir="auto">${list.title}</h1>
+    ${numbers([
+      ['Videos', 'videoCount', number(list.videoCount), list.videoCount],
+      ['Total length', 'totalDuration', span(list.totalDuration), list.totalDuration],
+      ['Average length', 'average', span(average), Math.round(average)],
+      ['Views', 'views', number(views), views],
+    ])}
+    ${list.unavailableCount ? html`<p class="quiet">${number(list.unavailableCount)} more are private or deleted.</p>` : nothing}
+    ${description(list.description)}</div>
+  </article>`;
+}

@@ -1,0 +1,133 @@
+// The videos of a playlist as a table. The service sorts and filters (POST /api/playlist/{id}/query);
+// only titles are searched here, because it does not.
+
+import { html, nothing } from './vendor/lit-html.js';
+import { linkTo, note, told } from './address.js';
+import { ask } from './api.js';
+import { date, number, plural, span } from './format.js';
+import { trouble } from './trouble.js';
+
+/** How many rows are drawn before somebody wants more. */
+const ROWS = 100;
+
+/** How long somebody types before the service is asked, in milliseconds. */
+const PAUSE = 200;
+
+const COLUMNS = [['Length', 'duration'], ['Views', 'views'], ['Likes', 'likes']];
+
+const BOUNDS = [
+  ['Minutes, at least', 'minMinutes', 'duration', 'min', 60],
+  ['Minutes, at most', 'maxMinutes', 'duration', 'max', 60],
+  ['Views, at least', 'minViews', 'views', 'min', 1],
+  ['Likes, at least', 'minLikes', 'likes', 'min', 1],
+];
+
+export function table(page, playlist) {
+  const places = new Map(playlist.videos.map(({ id }, at) => [id, at + 1]));
+  const view = { sort: told('sort'), title: told('title'), shown: ROWS, selected: playlist, problem: null };
+  for (const [, name] of BOUNDS) view[name] = told(name);
+  let asked = 0;
+
+  /** Asks for what the controls say. A later question makes an earlier one's answer worthless. */
+  async function query() {
+    const turn = ++asked;
+    try {
+      const selected = await ask(`/api/playlist/${playlist.id}/query`, { ...page, method: 'POST', body: selection(view) });
+      if (turn !== asked) return;
+      Object.assign(view, { selected, problem: null });
+    } catch (problem) {
+      if (page.signal.aborted || turn !== asked) return;
+      view.problem = problem;
+    }
+    page.changed();
+  }
+
+  let pause;
+  function change(name, value, wait = 0) {
+    Object.assign(view, { [name]: value, shown: ROWS });
+    note({ [name]: value });
+    page.changed();
+    if (name === 'title') return;
+    clearTimeout(pause);
+    pause = setTimeout(query, wait);
+  }
+
+  if (view.sort || BOUNDS.some(([, name]) => view[name])) query();
+
+  const field = ([label, name]) => html`<label>${label}
+    <input type="number" min="0" step="any" inputmode="decimal" name=${name} .value=${view[name]}
+      @input=${(event) => change(name, event.target.value, PAUSE)}></label>`;
+
+  return () => {
+    const wanted = view.title.trim().toLocaleLowerCase();
+    const found = view.selected.videos.filter(({ title }) => title.toLocaleLowerCase().includes(wanted));
+    const length = found.reduce((sum, { duration }) => sum + duration, 0);
+    return html`<section class="videos card" aria-labelledby="videos-title">
+      <h2 id="videos-title">Videos</h2>
+      <form class="filters" aria-label="Filter the videos" @submit=${(event) => event.preventDefault()}>
+        <label class="grow">Title contains
+          <input type="search" name="title" .value=${view.title} @input=${(event) => change('title', event.target.value)}></label>
+        ${BOUNDS.map(field)}
+      </form>
+      ${view.problem ? trouble(view.problem, query) : nothing}
+      <p class="quiet" role="status">${number(found.length)} of ${plural(playlist.videos.length, 'video')}, ${span(length)}</p>
+      <div class="scroll" tabindex="0" role="region" aria-label="Table of videos">
+      <table>
+        <caption class="unseen">Videos of the playlist, sorted by ${sortedBy(view.sort)}</caption>
+        <thead><tr>
+          <th scope="col" class="right" aria-sort=${view.sort ? 'none' : 'ascending'}>${header('#', 'Place', !view.sort && '▲', () => change('sort', ''))}</th>
+          <th scope="col">Title</th>
+          ${COLUMNS.map(([name, key]) => column(name, key, view.sort, (sort) => change('sort', sort)))}
+          <th scope="col">Published</th>
+        </tr></thead>
+        <tbody>${found.slice(0, view.shown).map((video) => row(video, places.get(video.id)))}</tbody>
+      </table></div>
+      ${found.length > view.shown ? html`<p><button type="button" @click=${() => {
+        view.shown += ROWS;
+        page.changed();
+      }}>Show ${number(Math.min(ROWS, found.length - view.shown))} more</button></p>` : nothing}
+    </section>`;
+  };
+}
+
+/** The body of the question. */
+function selection(view) {
+  const filter = {};
+  for (const [, name, key, bound, unit] of BOUNDS) {
+    const value = Number.parseFloat(view[name]);
+    if (value >= 0) filter[key] = { ...filter[key], [bound]: Math.round(value * unit) };
+  }
+  const { field, order } = parsed(view.sort);
+  return { ...(Object.keys(filter).length && { filter }), ...(field && { sort: { field, order } }) };
+}
+
+/** A sort as it stands in the address: `views`, or `-views` for the greatest first. */
+function parsed(sort) {
+  const field = sort.replace(/^-/, '');
+  const isKnown = COLUMNS.some(([, key]) => key === field);
+  return isKnown ? { field, order: sort.startsWith('-') ? 'desc' : 'asc' } : {};
+}
+
+function sortedBy(sort) {
+  const { field, order } = parsed(sort);
+  return field ? `${field}, ${order === 'desc' ? 'greatest' : 'least'} first` : 'place';
+}
+
+/** First the greatest, then the least, then as the playlist has it. */
+function column(name, key, sort, change) {
+  const next = { [`-${key}`]: key, [key]: '' }[sort] ?? `-${key}`;
+  const [state, arrow] = { [`-${key}`]: ['descending', '▼'], [key]: ['ascending', '▲'] }[sort] ?? ['none', ''];
+  return html`<th scope="col" class="right" aria-sort=${state}>${header(name, name, arrow, () => change(next))}</th>`;
+}
+
+const header = (text, label, arrow, sort) => html`<button type="button" class="plain" aria-label="Sort by ${label.toLowerCase()}"
+  @click=${sort}>${text} <span aria-hidden="true">${arrow || ''}</span></button>`;
+
+function row(video, place) {
+  const hidden = video.hidden ?? [];
+  const count = (name) => html`<td class="right" title=${number(video[name])}>${hidden.includes(name) ? '–' : number(video[name])}</td>`;
+  return html`<tr><td class="right quiet">${place}</td>
+    <th scope="row"><a href=${linkTo(video.id)} dir="auto">${video.title}</a></th>
+    <td class="right">${video.durationFmt}</td>${count('views')}${count('likes')}
+    <td class="nowrap">${date(video.publishedAt)}</td></tr>`;
+}

@@ -1,0 +1,58 @@
+// A video: its card, what is said in it, and what people say about it.
+
+import { html, nothing } from './vendor/lit-html.js';
+import { linkTo } from './address.js';
+import { ask } from './api.js';
+import { comments } from './comments.js';
+import { number } from './format.js';
+import { load, shown } from './loading.js';
+import { picture, sized } from './picture.js';
+import { transcript } from './transcript.js';
+
+export function videoPage(page, { videoId, playlistId }) {
+  const video = load(page, () => ask(`/api/video/${videoId}`, page));
+  const spoken = transcript(page, videoId);
+  const said = comments(page, videoId);
+  return {
+    get title() { return video.value?.title; },
+    template: () => html`<div class="video">
+      ${playlistId ? html`<p class="notice">This link is a video of a playlist.
+        <a href=${linkTo(playlistId)}>Show the whole playlist</a></p>` : nothing}
+      <div class="about">${shown(video, 'the video', card)}</div>
+      ${spoken()}
+      ${said()}
+    </div>`,
+  };
+}
+
+function card(video) {
+  return html`<article>
+    <a class="watch" href="https://www.youtube.com/watch?v=${video.id}" target="_blank" rel="noopener noreferrer">
+      ${picture(sized(video.thumbnails, 640), video.id)}
+      ${video.duration ? html`<span class="length">${video.durationFmt}</span>` : nothing}
+      <span class="unseen">Watch on YouTube</span></a>
+    <h1 dir="auto">${video.title}</h1>
+    <p><a href=${linkTo(video.channelId)}>${video.channel}</a> · <span class="quiet">${video.published}</span></p>
+    ${numbers([
+      ['Views', 'views', video.viewsFmt, video.views],
+      ['Likes', 'likes', video.likesFmt, video.likes],
+      ['Comments', 'comments', video.commentsFmt, video.comments],
+      ['Length', 'duration', video.durationFmt, video.duration],
+    ], video.hidden)}
+    ${description(video.description)}
+  </article>`;
+}
+
+/** Numbers with their names: a count that is not told says so, and a short one has the whole one with it. */
+export function numbers(list, hidden = []) {
+  return html`<dl class="numbers">${list.map(([name, field, text, value]) => html`<div><dt>${name}</dt>
+    <dd title=${hidden.includes(field) ? 'Not told by YouTube' : number(value)}>${hidden.includes(field) ? 'hidden' : text}</dd></div>`)}</dl>`;
+}
+
+/** Long ones are folded. */
+export function description(text) {
+  if (!text?.trim()) return nothing;
+  const body = html`<p class="written" dir="auto">${text}</p>`;
+  const isLong = text.length > 400 || text.split('\n').length > 8;
+  return isLong ? html`<details class="description"><summary>Description</summary>${body}</details>` : body;
+}
