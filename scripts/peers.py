@@ -1,4 +1,4 @@
-"""Programs from PyPI that our own are held against, in virtual environments under the target folder."""
+"""Programs from PyPI and npm that our own are held against, in folders under the target folder."""
 
 import os
 import pathlib
@@ -9,16 +9,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 
 
-def environment(packages):
-    """Makes the environment where it is missing, and only then is it under its name."""
+def made(packages, make):
+    """The folder of these packages, made where it is missing, and only then is it under its name."""
     # Named after the versions, so that new ones are installed beside the old.
-    place = TARGET / "peers" / "-".join(packages).replace("==", "-")
+    name = "-".join(packages).replace("==", "-").replace("/", "-").replace("@", "-").strip("-")
+    place = TARGET / "peers" / name
     if place.exists():
         return place
     making = place.with_name(f"{place.name}.{os.getpid()}")
-    subprocess.run([sys.executable, "-m", "venv", making], check=True)
-    pip = [making / "bin" / "python", "-m", "pip", "install", "--quiet"]
-    subprocess.run([*pip, "--disable-pip-version-check", *packages], check=True)
+    make(making)
     try:
         making.rename(place)
     except OSError:
@@ -26,6 +25,28 @@ def environment(packages):
         if not place.exists():
             raise
     return place
+
+
+def environment(packages):
+    """A virtual environment with packages from PyPI."""
+
+    def make(place):
+        subprocess.run([sys.executable, "-m", "venv", place], check=True)
+        pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet"]
+        subprocess.run([*pip, "--disable-pip-version-check", *packages], check=True)
+
+    return made(packages, make)
+
+
+def from_npm(packages):
+    """A folder with packages from npm."""
+
+    def make(place):
+        place.mkdir(parents=True)
+        npm = ["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", place]
+        subprocess.run([*npm, *packages], check=True, stdout=subprocess.DEVNULL)
+
+    return made(packages, make)
 
 
 def enter(packages):

@@ -50,9 +50,9 @@ const EXPLORER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 
     connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types lit-html";
 
-/// Swagger UI draws its icons from `data:` URLs and writes a few styles into elements. It makes markup of
-/// the descriptions in our own document, so Trusted Types would stop it.
-const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+/// Swagger UI draws its icons from `data:` URLs, and makes markup of the descriptions in our own document,
+/// so that Trusted Types would stop it.
+const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The routes of all pages.

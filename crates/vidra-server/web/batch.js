@@ -15,6 +15,17 @@ export function batch(page, playlist) {
   const work = { state: 'idle', results: [], lines: [], total: 0, waits: null, problem: null, summary: null };
   let stopping = null;
   let lang = '';
+  let turn;
+
+  /** Until it is the turn of those that wait. */
+  function wait(seconds) {
+    work.waits = Math.ceil(seconds);
+    clearTimeout(turn);
+    turn = setTimeout(() => {
+      work.waits = null;
+      page.changed();
+    }, seconds * 1000);
+  }
 
   async function run() {
     stopping = new AbortController();
@@ -27,7 +38,8 @@ export function batch(page, playlist) {
       const path = `/api/playlist/${playlist.id}/transcript`;
       const { response } = await send(path, { method: 'POST', body, accept: 'text/event-stream', signal, told: page.told });
       for await (const { name, data } of eventsOf(response)) {
-        take(work, name, data);
+        if (name === 'waiting') wait(JSON.parse(data).waiting);
+        else take(work, name, data);
         page.changed();
       }
       work.state = work.summary ? 'done' : 'failed';
@@ -65,9 +77,7 @@ function take(work, name, data) {
     const { videoId, title, position, status, error, lines } = value;
     work.results.push({ videoId, title, position, status, error, count: lines?.length ?? 0 });
     work.lines.push(`${data}\n`);
-    work.waits = null;
-  } else if (name === 'waiting') work.waits = value.waiting;
-  else if (name === 'summary') work.summary = value;
+  } else if (name === 'summary') work.summary = value;
   else if (name === 'error') work.problem = new Problem(value.error.code, value.error);
 }
 
@@ -85,7 +95,7 @@ function progress(work) {
   const most = Math.max(work.total, work.results.length);
   return html`<p class="row"><progress max=${most} .value=${work.state === 'done' ? most : work.results.length} aria-label="Transcripts fetched"></progress>
       <span class="outcome">${outcome(work)}</span></p>
-    ${work.state === 'running' && work.waits !== null ? html`<p class="quiet" role="status">Waiting for a turn, so that YouTube does not take this service for a bot.</p>` : nothing}
+    ${work.state === 'running' && work.waits !== null ? html`<p class="quiet" role="status">Waiting about ${plural(work.waits, 'second')} for a turn, so that YouTube does not take this service for a bot.</p>` : nothing}
     <ol class="results" tabindex="0" aria-label="What became of each video">${work.results.map((result) => html`<li class=${result.status}>
       <span class="quiet">${result.position}</span>
       <a href=${linkTo(result.videoId)} dir="auto">${result.title || result.videoId}</a>

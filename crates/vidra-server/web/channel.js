@@ -3,7 +3,7 @@
 import { html, nothing } from './vendor/lit-html.js';
 import { linkTo } from './address.js';
 import { ask } from './api.js';
-import { load, shown } from './loading.js';
+import { headed, load, shown } from './loading.js';
 import { picture, sized } from './picture.js';
 import { number } from './format.js';
 import { numbers } from './video.js';
@@ -16,7 +16,7 @@ export function channelPage(page, reference) {
   return {
     get title() { return channel.value?.name; },
     template: () => html`<div class="channel">
-      ${shown(channel, 'the channel', card)}
+      ${headed(channel, 'the channel', `Channel ${reference}`, card)}
       ${channel.problem ? nothing : html`<section aria-labelledby="uploads-title">
         <h2 id="uploads-title">Recent uploads</h2>
         ${shown(uploads, 'uploads', (list) => list.length ? html`<ul class="tiles">${list.map(tile)}</ul>`

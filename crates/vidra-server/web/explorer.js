@@ -51,7 +51,7 @@ async function go() {
     shown = welcome(settings);
     return changed();
   }
-  shown = { title: wanted, template: () => html`<p class="loading">Looking at ${wanted}…</p>` };
+  shown = { title: wanted, template: () => html`<h1 class="unseen">${wanted}</h1><p class="loading">Looking at ${wanted}…</p>` };
   changed();
   try {
     const next = await pageOf(page, wanted);
@@ -59,7 +59,7 @@ async function go() {
     shown = next;
   } catch (problem) {
     if (signal.aborted) return;
-    shown = { title: 'Not shown', template: () => trouble(problem, go) };
+    shown = { title: 'Not found', template: () => html`<h1>Not found</h1>${trouble(problem, go)}` };
   }
   changed();
 }

@@ -1,6 +1,6 @@
 // A part of a page that is asked for: on its way, there, or failed and to be tried again.
 
-import { html } from './vendor/lit-html.js';
+import { html, nothing } from './vendor/lit-html.js';
 import { trouble } from './trouble.js';
 
 /** Starts it; `page` is told of every change until it is left. */
@@ -27,4 +27,9 @@ export function shown(part, what, template) {
   if (part.isLoading && !part.value) return html`<p class="loading">Loading ${what}…</p>`;
   if (part.problem) return trouble(part.problem, part.again);
   return template(part.value);
+}
+
+/** The same for what a page is about, which has a heading however it went. */
+export function headed(part, what, name, template) {
+  return html`${part.value ? nothing : html`<h1>${name}</h1>`}${shown(part, what, template)}`;
 }

@@ -4,7 +4,7 @@ import { html, nothing } from './vendor/lit-html.js';
 import { ask } from './api.js';
 import { batch } from './batch.js';
 import { number, span } from './format.js';
-import { load, shown } from './loading.js';
+import { headed, load } from './loading.js';
 import { picture, sized } from './picture.js';
 import { plots } from './plots.js';
 import { table } from './table.js';
@@ -20,7 +20,7 @@ export function playlistPage(page, id) {
   });
   return {
     get title() { return playlist.value?.title; },
-    template: () => html`<div class="playlist">${shown(playlist, 'the playlist', (list) => html`
+    template: () => html`<div class="playlist">${headed(playlist, 'the playlist', `Playlist ${id}`, (list) => html`
       ${card(list)}
       ${list.videos.length ? html`${parts.plots}${parts.table()}${parts.batch()}` : html`<p class="notice">It has no videos that can be shown.</p>`}`)}
     </div>`,

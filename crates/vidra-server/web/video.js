@@ -5,7 +5,7 @@ import { linkTo } from './address.js';
 import { ask } from './api.js';
 import { comments } from './comments.js';
 import { number } from './format.js';
-import { load, shown } from './loading.js';
+import { headed, load } from './loading.js';
 import { picture, sized } from './picture.js';
 import { transcript } from './transcript.js';
 
@@ -18,9 +18,8 @@ export function videoPage(page, { videoId, playlistId }) {
     template: () => html`<div class="video">
       ${playlistId ? html`<p class="notice">This link is a video of a playlist.
         <a href=${linkTo(playlistId)}>Show the whole playlist</a></p>` : nothing}
-      <div class="about">${shown(video, 'the video', card)}</div>
-      ${spoken()}
-      ${said()}
+      <div class="about">${headed(video, 'the video', `Video ${videoId}`, card)}</div>
+      ${video.problem?.status === 404 ? nothing : html`${spoken()}${said()}`}
     </div>`,
   };
 }

@@ -1,0 +1,9 @@
+// Everything that is looked at, in one process and one browser. Called by main.rs.
+import "./search.mjs";
+import "./video.mjs";
+import "./playlist.mjs";
+import "./batch.mjs";
+import "./trouble.mjs";
+import "./keys.mjs";
+import "./looks.mjs";
+import "./docs.mjs";

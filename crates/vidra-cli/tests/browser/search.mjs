@@ -1,0 +1,85 @@
+// From a link to what it names, and back.
+import assert from "node:assert/strict";
+import { becomes, look, text } from "./support.mjs";
+
+const VIDEO = "Saudade em Três – full session";
+
+look("a link is pasted, and back and forward work", { at: "/" }, async (page) => {
+  assert.equal(await page.evaluate(() => document.activeElement.id), "id", "one can paste at once");
+  await page.keyboard.insertText("https://www.youtube.com/watch?v=fda4eREcaTQ&t=43");
+  await page.keyboard.press("Enter");
+  await becomes(() => page.title(), `${VIDEO} – vidra`);
+  assert.equal(await text(page, "h1"), VIDEO);
+  const address = new URL(page.url());
+  assert.equal(address.searchParams.get("id"), "https://www.youtube.com/watch?v=fda4eREcaTQ&t=43");
+  await page.getByRole("link", { name: "Fermata Sessions" }).click();
+  await becomes(() => text(page, "h1"), "Fermata Sessions");
+  await becomes(() => page.locator(".tile").count(), 24);
+  await page.locator(".tile").nth(1).click();
+  await becomes(() => text(page, "h1"), "A 5/4 groove (Official Audio)");
+  await page.goBack();
+  await becomes(() => text(page, "h1"), "Fermata Sessions");
+  await page.goBack();
+  await becomes(() => text(page, "h1"), VIDEO);
+  assert.equal(await page.inputValue("#id"), address.searchParams.get("id"));
+  await page.goBack();
+  await becomes(() => text(page, "h1"), "Paste a link. See what is behind it.");
+  await page.goForward();
+  await becomes(() => text(page, "h1"), VIDEO);
+});
+
+look("whatever names something leads to it", { at: "/" }, async (page) => {
+  for (const [id, title] of [
+    ["@fermata", "Fermata Sessions"],
+    ["fermata", "Fermata Sessions"],
+    ["https://www.youtube.com/c/LanternBayTapes", "Lantern Bay Tapes"],
+    ["@müsliküche", "Müsliküche"],
+    ["https://youtu.be/fda4eREcaTQ?si=x", VIDEO],
+    ["https://www.youtube.com/playlist?list=PLsize1", "Documented: PLsize1"],
+    ["  PLsize1 ", "Documented: PLsize1"],
+  ]) {
+    await page.fill("#id", id);
+    await page.getByRole("button", { name: "Show" }).click();
+    await becomes(() => text(page, "h1"), title, id);
+  }
+});
+
+look("a video of a playlist leads to the playlist", { at: "/?id=https%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3Dfda4eREcaTQ%26list%3DPLsize1" }, async (page) => {
+  await becomes(() => text(page, "h1"), VIDEO);
+  await page.getByRole("link", { name: "Show the whole playlist" }).click();
+  await becomes(() => text(page, "h1"), "Documented: PLsize1");
+});
+
+look("every example of the start page works", { at: "/" }, async (page) => {
+  const links = page.locator(".examples a");
+  await links.first().waitFor();
+  const addresses = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")));
+  assert.ok(addresses.length > 10);
+  for (const address of addresses.slice(0, 4)) {
+    await page.goto(new URL(address, page.url()).href);
+    await page.locator("h1").waitFor();
+  }
+});
+
+look("what it cost is told, with the line that asks it again", { at: "/?id=PLsize200" }, async (page, context) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.locator("h1").waitFor();
+  const request = page.locator(".trail li").nth(1);
+  await becomes(async () => (await request.locator(".facts").innerText()).split(/\s+/).slice(0, 4), ["200", "miss", "9", "units"]);
+  assert.match(await text(page, ".trail > p"), /^9 units of the day's quota for 2 requests\.$/);
+  await request.locator("summary").click();
+  const line = `curl ${new URL(page.url()).origin}/api/playlist/PLsize200`;
+  assert.equal(await request.locator(".curl code").innerText(), line);
+  assert.match(await request.locator(".json").innerText(), /^\{\n  "id": "PLsize200",\n/);
+  await request.getByRole("button", { name: "Copy" }).click();
+  await becomes(() => page.evaluate(() => navigator.clipboard.readText()), line);
+  await page.reload();
+  await becomes(async () => (await request.locator(".facts").innerText()).split(/\s+/).slice(0, 4), ["200", "hit", "0", "units"], "the cost of this time");
+});
+
+look("lines for a shell survive what is pasted", { at: "/?id=it's%20%24(reboot)" , allowed: /400/ }, async (page) => {
+  await page.locator(".trouble").waitFor();
+  await page.locator(".trail summary").click();
+  const line = await page.locator(".curl code").innerText();
+  assert.ok(line.includes(`-d '{"url":"it'\\''s $(reboot)"}'`), line);
+});

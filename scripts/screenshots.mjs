@@ -1,0 +1,26 @@
+// Takes the pictures of the README. Called by scripts/screenshots with the service and the folder.
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const require = createRequire(pathToFileURL(`${process.env.PEERS}/`));
+const { chromium } = require("playwright-core");
+
+const [service, folder] = process.argv.slice(2);
+const PICTURES = [
+  // A search in what is said.
+  { name: "video", at: "/?id=https%3A%2F%2Fyoutu.be%2F_RNzP9gya20&find=second", colorScheme: "light", height: 800 },
+  // A playlist, in dark colours.
+  { name: "playlist", at: "/?id=PLsize200&sort=-views", colorScheme: "dark", height: 1060 },
+];
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
+for (const { name, at, colorScheme, height } of PICTURES) {
+  const page = await browser.newPage({ colorScheme, viewport: { width: 1180, height } });
+  await page.goto(service + at);
+  await page.locator("h1").waitFor();
+  await page.waitForFunction(() => !document.querySelector(".loading"));
+  // What is drawn is drawn in the next frame.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.screenshot({ path: `${folder}/${name}.png` });
+}
+await browser.close();
