@@ -9,15 +9,15 @@ const [service, folder] = process.argv.slice(2);
 const PICTURES = [
   // A search in what is said.
   { name: "video", at: "/?id=https%3A%2F%2Fyoutu.be%2F_RNzP9gya20&find=second", colorScheme: "light", height: 800 },
-  // A playlist, in dark colours.
-  { name: "playlist", at: "/?id=PLsize200&sort=-views", colorScheme: "dark", height: 1060 },
+  // A playlist, most watched first, in dark colours.
+  { name: "playlist", at: "/?id=UU3jzoyBw_bAPXAbKdLLxODg&sort=-views", colorScheme: "dark", height: 1060 },
 ];
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
 for (const { name, at, colorScheme, height } of PICTURES) {
   const page = await browser.newPage({ colorScheme, viewport: { width: 1180, height } });
   await page.goto(service + at);
-  await page.locator("h1").waitFor();
+  await page.locator("main h1").waitFor();
   await page.waitForFunction(() => !document.querySelector(".loading"));
   // What is drawn is drawn in the next frame.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

@@ -44,7 +44,7 @@ async function go() {
   exchanges.length = 0;
   const wanted = told('id').trim();
   input.value = wanted;
-  document.body.classList.toggle('is-welcome', !wanted);
+  document.documentElement.classList.toggle('is-welcome', !wanted);
   // The next page is another one to lit, whatever it shares with this one.
   render(nothing, main);
   if (!wanted) {

@@ -29,7 +29,10 @@ function lengthsFigure(page, lengths) {
   const starts = [0, 1, 2, 5, 10, 15, 20, 30, 45, 60, 120, 240, 480].map((minutes) => minutes * 60);
   const counts = starts.map((start, at) => lengths.filter((length) => length >= start && length < (starts[at + 1] ?? Infinity)).length);
   const last = counts.findLastIndex((count) => count > 0);
-  const label = (at) => (at + 1 < starts.length ? `${brief(starts[at])}–${brief(starts[at + 1])}` : `over ${brief(starts[at])}`);
+  const label = (at) => {
+    if (at === 0) return `under ${brief(starts[1])}`;
+    return at + 1 < starts.length ? `${brief(starts[at])}–${brief(starts[at + 1])}` : `over ${brief(starts[at])}`;
+  };
   const middle = lengths.toSorted((one, other) => one - other)[Math.floor(lengths.length / 2)];
   return categories(page, 'Distribution of lengths', starts.slice(0, last + 1).map((_, at) => label(at)), counts, `half are shorter than ${clock(middle)}`);
 }

@@ -1,4 +1,4 @@
-// Light or dark. A plain script in the head: the first paint already has its colours.
+// Light or dark, and whether anything was asked for. A plain script in the head: the first paint is right.
 (() => {
   const root = document.documentElement;
   const preferred = matchMedia('(prefers-color-scheme: dark)');
@@ -19,6 +19,7 @@
   }
 
   apply();
+  root.classList.toggle('is-welcome', !new URLSearchParams(location.search).get('id')?.trim());
   preferred.addEventListener('change', apply);
   addEventListener('DOMContentLoaded', apply);
   addEventListener('storage', apply);

@@ -21,13 +21,14 @@ export function trail() {
 }
 
 function entry(exchange) {
-  const { method, path, status, cost, cache, took } = exchange;
+  const { method, path, accept, status, cost, cache, took } = exchange;
   const line = curl(exchange);
   return html`<details @toggle=${(event) => fill(event.target, exchange)}>
     <summary><span class="method">${method}</span> <code>${decodeURI(path)}</code>
       <span class="facts"><span class=${typeof status === 'number' && status < 400 ? 'good' : 'bad'}>${status ?? '…'}</span>
         ${cache ? html`<span>${cache}</span>` : nothing}
         ${cost ? html`<span>${plural(Number(cost), 'unit')}</span>` : nothing}
+        ${accept ? html`<span>a stream: its cost is in the log</span>` : nothing}
         ${took ? html`<span>${Math.round(took)} ms</span>` : nothing}</span></summary>
     <div class="curl"><code tabindex="0" aria-label="The curl line">${line}</code>
       <button type="button" class="small" @click=${(event) => copy(event.target, line)}>Copy</button></div>

@@ -40,8 +40,7 @@ export function transcript(page, videoId) {
   };
 
   return () => html`<section class="transcript card" aria-labelledby="transcript-title">
-    <h2 id="transcript-title">Transcript</h2>
-    <div class="row">${languages()}</div>
+    <div class="row apart"><h2 id="transcript-title">Transcript</h2>${languages()}</div>
     ${shown(lines, 'the transcript', (all) => {
       const found = matching(all, find);
       return html`<div class="row">

@@ -76,6 +76,6 @@ look("all of it can be reached by keyboard", { at: "/?id=PLsize50" }, async (pag
 
 /** When all that is asked for has come. */
 async function settled(page) {
-  await page.locator("h1").first().waitFor();
+  await page.locator("h1:visible").first().waitFor();
   await becomes(() => page.locator(".loading").count(), 0);
 }

@@ -21,7 +21,8 @@ fn pages_do_what_they_should() {
     }
     let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
     let [demo, paced, keyed] = folders.each_ref().map(tempfile::TempDir::path);
-    let printed = vidra(keyed).args(["keys", "add", "alice", "--caller-keys-file", "keys.json"]).output();
+    let printed =
+        vidra(keyed).args(["keys", "add", "alice", "--caller-keys-file", "keys.json"]).output();
     let key = String::from_utf8(printed.unwrap().stdout).unwrap();
     let demo = Service::start(vidra(demo).env("VIDRA_DEMO", "true"));
     // A batch that comes to a halt by itself, so that it can be stopped midway.

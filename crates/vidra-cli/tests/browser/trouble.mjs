@@ -25,12 +25,12 @@ look("a service that went away is told, and asked again", {
   await becomes(async () => (await text(page, ".trouble").catch(() => "")).startsWith("The service does not answer. See whether it is running at http://127.0.0.1"), true);
   await page.unroute("**/api/**", gone);
   await page.getByRole("button", { name: "Try again" }).click();
-  await becomes(() => text(page, "h1"), "Saudade em Três – full session");
+  await becomes(() => text(page, "main h1"), "Saudade em Três – full session");
 });
 
 look("one part that fails leaves the others", { at: "/?id=plPrivate__", allowed: /403/ }, async (page) => {
   await becomes(() => page.locator(".transcript .trouble strong").innerText().catch(() => ""), "Video is private: plPrivate__.");
-  assert.ok(await page.locator("h1").innerText());
+  assert.ok(await page.locator("main h1").innerText());
   await page.locator(".comments h2").waitFor();
 });
 

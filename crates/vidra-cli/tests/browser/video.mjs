@@ -64,9 +64,9 @@ function poisoned(value, name = "") {
 }
 
 for (const [what, id, places] of [
-  ["a video", "_RNzP9gya20", ["h1", ".lines li span", ".comment .written", ".numbers dd"]],
-  ["a playlist", "PLsize50", ["h1", "tbody th a", ".results a"]],
-  ["a channel", "@fermata", ["h1", ".tile strong"]],
+  ["a video", "_RNzP9gya20", ["main h1", ".lines li span", ".comment .written", ".numbers dd"]],
+  ["a playlist", "PLsize50", ["main h1", "tbody th a", ".results a"]],
+  ["a channel", "@fermata", ["main h1", ".tile strong"]],
 ]) {
   const prepare = (page) => page.route(/\/api\/(?!url\/)/, async (route) => {
     const answer = await route.fetch();
@@ -75,7 +75,7 @@ for (const [what, id, places] of [
     return route.fulfill({ response: answer, body: lines.join("\n") });
   });
   look(`text of strangers is only ever text: ${what}`, { at: `/?id=${id}`, prepare }, async (page) => {
-    await page.locator("h1").waitFor();
+    await page.locator("main h1").waitFor();
     if (id === "PLsize50") await page.getByRole("button", { name: "Fetch all transcripts" }).click();
     for (const place of places) {
       await becomes(() => page.locator(place).first().innerText().then((it) => it.includes("onerror")), true, place);
