@@ -8,7 +8,12 @@ const { chromium } = require("playwright-core");
 const [service, folder] = process.argv.slice(2);
 const PICTURES = [
   // A search in what is said.
-  { name: "video", at: "/?id=https%3A%2F%2Fyoutu.be%2F_RNzP9gya20&find=second", colorScheme: "light", height: 800 },
+  {
+    name: "video",
+    at: "/?id=https%3A%2F%2Fyoutu.be%2F_RNzP9gya20&find=second",
+    colorScheme: "light",
+    height: 800,
+  },
   // A playlist, most watched first, in dark colours.
   { name: "playlist", at: "/?id=UU3jzoyBw_bAPXAbKdLLxODg&sort=-views", colorScheme: "dark", height: 1060 },
 ];

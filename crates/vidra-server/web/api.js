@@ -15,10 +15,24 @@ export class Problem extends Error {
   }
 }
 
-/** The caller's key, for as long as the tab is open. */
+/** The caller's key, for as long as the tab is open; where nothing may be kept, as long as the page is. */
 export const key = {
-  get: () => sessionStorage.getItem(KEY),
-  set: (value) => sessionStorage.setItem(KEY, value),
+  value: null,
+  get() {
+    try {
+      return this.value ?? sessionStorage.getItem(KEY);
+    } catch {
+      return this.value;
+    }
+  },
+  set(value) {
+    this.value = value;
+    try {
+      sessionStorage.setItem(KEY, value);
+    } catch {
+      /* as above */
+    }
+  },
 };
 
 /** Asks, and gives the answer's JSON. */
@@ -38,16 +52,31 @@ export async function send(path, { method = 'GET', body, accept, signal, told } 
   let response;
   try {
     // Not from the browser's own cache without asking: it would tell the cost of another time.
-    response = await fetch(path, { method, body: body && JSON.stringify(body), headers: headersOf(body, accept), signal, cache: 'no-cache' });
+    response = await fetch(path, {
+      method,
+      body: body && JSON.stringify(body),
+      headers: headersOf(body, accept),
+      signal,
+      cache: 'no-cache',
+    });
   } catch (error) {
     if (!signal?.aborted) exchange.status = 'no answer';
     throw signal?.aborted ? error : new Problem(0, { message: 'The service does not answer' });
   }
   const header = (name) => response.headers.get(name);
-  Object.assign(exchange, { status: response.status, cost: header('x-quota-cost'), cache: header('x-cache'), took: performance.now() - exchange.began });
+  Object.assign(exchange, {
+    status: response.status,
+    cost: header('x-quota-cost'),
+    cache: header('x-cache'),
+    took: performance.now() - exchange.began,
+  });
   if (response.ok) return { exchange, response };
   exchange.json = await response.json().catch(() => null);
-  throw new Problem(response.status, exchange.json?.error ?? { message: `The service answered ${response.status}` }, Number(header('retry-after')) || null);
+  throw new Problem(
+    response.status,
+    exchange.json?.error ?? { message: `The service answered ${response.status}` },
+    Number(header('retry-after')) || null,
+  );
 }
 
 function headersOf(body, accept) {
@@ -68,7 +97,11 @@ export async function* eventsOf(response) {
     const blocks = (rest + value).split('\n\n');
     rest = blocks.pop();
     for (const block of blocks) {
-      const field = (name) => block.split('\n').find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      const field = (name) =>
+        block
+          .split('\n')
+          .find((line) => line.startsWith(`${name}: `))
+          ?.slice(name.length + 2);
       // A comment says only that the stream is alive.
       if (field('data')) yield { name: field('event'), data: field('data') };
     }

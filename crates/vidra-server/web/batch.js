@@ -5,7 +5,7 @@ import { downloadZip } from './vendor/client-zip.js';
 import { linkTo } from './address.js';
 import { eventsOf, Problem, send } from './api.js';
 import { number, plural } from './format.js';
-import { saveAs } from './transcript.js';
+import { saveAs } from './save.js';
 import { trouble } from './trouble.js';
 
 const TOGETHER = 4;
@@ -31,12 +31,26 @@ export function batch(page, playlist) {
     stopping = new AbortController();
     const signal = AbortSignal.any([page.signal, stopping.signal]);
     const total = playlist.videos.length + (playlist.unavailableCount ?? 0);
-    Object.assign(work, { state: 'running', results: [], lines: [], total, waits: null, problem: null, summary: null });
+    Object.assign(work, {
+      state: 'running',
+      results: [],
+      lines: [],
+      total,
+      waits: null,
+      problem: null,
+      summary: null,
+    });
     page.changed();
     try {
       const body = { concurrency: TOGETHER, ...(lang.trim() && { lang: lang.trim() }) };
       const path = `/api/playlist/${playlist.id}/transcript`;
-      const { response } = await send(path, { method: 'POST', body, accept: 'text/event-stream', signal, told: page.told });
+      const { response } = await send(path, {
+        method: 'POST',
+        body,
+        accept: 'text/event-stream',
+        signal,
+        told: page.told,
+      });
       for await (const { name, data } of eventsOf(response)) {
         if (name === 'waiting') wait(JSON.parse(data).waiting);
         else take(work, name, data);
@@ -56,17 +70,25 @@ export function batch(page, playlist) {
   return () => html`<section class="batch card" aria-labelledby="batch-title">
     <h2 id="batch-title">Transcripts of all videos</h2>
     <div class="row">
-      ${work.state === 'running'
-        ? html`<button type="button" class="stop" @click=${() => stopping.abort()}>Stop</button>`
-        : html`<label>Language <input class="code" placeholder="as spoken" maxlength="60" autocapitalize="none" spellcheck="false"
-            .value=${lang} @input=${(event) => { lang = event.target.value; }}></label>
-          <button type="button" class="start" @click=${run}>${work.state === 'idle' ? 'Fetch all transcripts' : 'Fetch them again'}</button>`}
+      ${
+        work.state === 'running'
+          ? html`<button type="button" class="stop" @click=${() => stopping.abort()}>Stop</button>`
+          : html`<label>Language <input class="code" placeholder="as spoken" maxlength="60" autocapitalize="none" spellcheck="false"
+            .value=${lang} @input=${(event) => {
+              lang = event.target.value;
+            }}></label>
+          <button type="button" class="start" @click=${run}>${work.state === 'idle' ? 'Fetch all transcripts' : 'Fetch them again'}</button>`
+      }
     </div>
     ${work.state === 'idle' ? html`<p class="quiet">What is said in ${plural(playlist.videos.length, 'video')}, fetched side by side and shown as it comes.</p>` : progress(work)}
     ${work.problem ? trouble(work.problem, run) : nothing}
-    ${work.state !== 'running' && succeeded(work) ? html`<p class="row">
+    ${
+      work.state !== 'running' && succeeded(work)
+        ? html`<p class="row">
       <button type="button" @click=${() => saveZip(playlist, work)}>Save as ZIP</button>
-      <button type="button" @click=${() => saveAs(new Blob(work.lines, { type: 'application/x-ndjson' }), `${playlist.id}.ndjson`)}>Save as NDJSON</button></p>` : nothing}
+      <button type="button" @click=${() => saveAs(new Blob(work.lines, { type: 'application/x-ndjson' }), `${playlist.id}.ndjson`)}>Save as NDJSON</button></p>`
+        : nothing
+    }
   </section>`;
 }
 
@@ -96,15 +118,26 @@ function progress(work) {
   return html`<p class="row"><progress max=${most} .value=${work.state === 'done' ? most : work.results.length} aria-label="Transcripts fetched"></progress>
       <span class="outcome">${outcome(work)}</span></p>
     ${work.state === 'running' && work.waits !== null ? html`<p class="quiet" role="status">Waiting about ${plural(work.waits, 'second')} for a turn, so that YouTube does not take this service for a bot.</p>` : nothing}
-    <ol class="results" tabindex="0" aria-label="What became of each video">${work.results.map((result) => html`<li class=${result.status}>
+    <ol class="results" tabindex="0" aria-label="What became of each video">${work.results.map(
+      (result) => html`<li class=${result.status}>
       <span class="quiet">${result.position}</span>
       <a href=${linkTo(result.videoId)} dir="auto">${result.title || result.videoId}</a>
-      <span class="state">${result.status === 'success' ? plural(result.count, 'line') : result.error}</span></li>`)}</ol>`;
+      <span class="state">${result.status === 'success' ? plural(result.count, 'line') : result.error}</span></li>`,
+    )}</ol>`;
 }
 
 /** Of each video its text and its lines with their times, and a list of what became of all. */
 async function saveZip(playlist, work) {
-  const files = [{ name: 'results.json', input: JSON.stringify({ playlistId: playlist.id, title: playlist.title, results: work.results }, null, 2) }];
+  const files = [
+    {
+      name: 'results.json',
+      input: JSON.stringify(
+        { playlistId: playlist.id, title: playlist.title, results: work.results },
+        null,
+        2,
+      ),
+    },
+  ];
   for (const line of work.lines) {
     const { videoId, position, lines } = JSON.parse(line);
     if (!lines) continue;

@@ -14,14 +14,23 @@ export function channelPage(page, reference) {
   const channel = load(page, () => ask(path, page));
   const uploads = load(page, () => ask(`${path}/videos?limit=24`, page));
   return {
-    get title() { return channel.value?.name; },
+    get title() {
+      return channel.value?.name;
+    },
     template: () => html`<div class="channel">
       ${headed(channel, 'the channel', `Channel ${reference}`, card)}
-      ${channel.problem ? nothing : html`<section aria-labelledby="uploads-title">
+      ${
+        channel.problem
+          ? nothing
+          : html`<section aria-labelledby="uploads-title">
         <h2 id="uploads-title">Recent uploads</h2>
-        ${shown(uploads, 'uploads', (list) => list.length ? html`<ul class="tiles">${list.map(tile)}</ul>`
-          : html`<p class="quiet">There are none.</p>`)}
-      </section>`}
+        ${shown(uploads, 'uploads', (list) =>
+          list.length
+            ? html`<ul class="tiles">${list.map(tile)}</ul>`
+            : html`<p class="quiet">There are none.</p>`,
+        )}
+      </section>`
+      }
     </div>`,
   };
 }
@@ -31,11 +40,14 @@ function card(channel) {
     ${picture(sized(channel.thumbnails, 160), channel.id, 'round large')}
     <div><h1 dir="auto">${channel.name}</h1>
     <p class="quiet">${channel.username} ${channel.country ? `· ${channel.country}` : ''}</p>
-    ${numbers([
-      ['Subscribers', 'subscribers', channel.subscribersFmt, channel.subscribers],
-      ['Views', 'totalViews', channel.totalViewsFmt, channel.totalViews],
-      ['Videos', 'videoCount', number(channel.videoCount), channel.videoCount],
-    ], channel.hidden)}
+    ${numbers(
+      [
+        ['Subscribers', 'subscribers', channel.subscribersFmt, channel.subscribers],
+        ['Views', 'totalViews', channel.totalViewsFmt, channel.totalViews],
+        ['Videos', 'videoCount', number(channel.videoCount), channel.videoCount],
+      ],
+      channel.hidden,
+    )}
     <p class="row">${channel.uploadsPlaylistId ? html`<a class="button" href=${linkTo(channel.uploadsPlaylistId)}>All uploads as a playlist</a>` : nothing}
       <a class="button" href="https://www.youtube.com/channel/${channel.id}" target="_blank" rel="noopener noreferrer">On YouTube</a></p></div>
   </article>`;

@@ -10,25 +10,32 @@ export function comments(page, videoId) {
   const threads = load(page, () => ask(`/api/comments/${videoId}/top?limit=10`, page));
   return () => html`<section class="comments" aria-labelledby="comments-title">
     <h2 id="comments-title">Top comments</h2>
-    ${shown(threads, 'comments', (list) => list.length
-      ? html`<ol>${list.map(thread)}</ol>` : html`<p class="quiet">Nobody has commented.</p>`)}
+    ${shown(threads, 'comments', (list) =>
+      list.length ? html`<ol>${list.map(thread)}</ol>` : html`<p class="quiet">Nobody has commented.</p>`,
+    )}
   </section>`;
 }
 
 function thread({ topLevelComment, totalReplyCount, replies = [] }) {
   return html`<li>${comment(topLevelComment)}
-    ${replies.length ? html`<details class="replies">
-      <summary>${plural(totalReplyCount, 'reply', 'replies')}${replies.length < totalReplyCount
-        ? `, the first ${replies.length}` : ''}</summary>
+    ${
+      replies.length
+        ? html`<details class="replies">
+      <summary>${plural(totalReplyCount, 'reply', 'replies')}${
+        replies.length < totalReplyCount ? `, the first ${replies.length}` : ''
+      }</summary>
       <ol>${replies.map((reply) => html`<li>${comment(reply)}</li>`)}</ol>
-    </details>` : nothing}</li>`;
+    </details>`
+        : nothing
+    }</li>`;
 }
 
 function comment({ authorName, authorProfileImage, text, likeCount, publishedAt }) {
   return html`<article class="comment">
     ${picture(authorProfileImage, authorName, 'round')}
-    <div><p class="quiet"><strong>${authorName || 'Somebody'}</strong> · ${date(publishedAt)}${likeCount
-      ? ` · ${number(likeCount)} ${likeCount === 1 ? 'like' : 'likes'}` : ''}</p>
+    <div><p class="quiet"><strong>${authorName || 'Somebody'}</strong> · ${date(publishedAt)}${
+      likeCount ? ` · ${number(likeCount)} ${likeCount === 1 ? 'like' : 'likes'}` : ''
+    }</p>
     <p class="written" dir="auto">${text}</p></div>
   </article>`;
 }

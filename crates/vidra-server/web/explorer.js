@@ -28,12 +28,21 @@ function changed() {
   requestAnimationFrame(() => {
     isDue = false;
     render(html`${shown?.template() ?? nothing}${trail()}`, main);
-    const title = shown?.title;
-    document.title = !title || title === 'vidra' ? 'vidra' : `${title} – vidra`;
+    name(shown?.title);
   });
 }
 
-const announce = (text) => { live.textContent = text; };
+/** Names the page, also to who cannot see that it is another one. */
+function name(title) {
+  const named = !title || title === 'vidra' ? 'vidra' : `${title} – vidra`;
+  if (document.title === named) return;
+  document.title = named;
+  announce(named);
+}
+
+const announce = (text) => {
+  live.textContent = text;
+};
 
 /** Shows what the address names. What is under way for something else ends. */
 async function go() {
@@ -51,7 +60,10 @@ async function go() {
     shown = welcome(settings);
     return changed();
   }
-  shown = { title: wanted, template: () => html`<h1 class="unseen">${wanted}</h1><p class="loading">Looking at ${wanted}…</p>` };
+  shown = {
+    title: wanted,
+    template: () => html`<h1 class="unseen">${wanted}</h1><p class="loading">Looking at ${wanted}…</p>`,
+  };
   changed();
   try {
     const next = await pageOf(page, wanted);
@@ -68,9 +80,12 @@ async function go() {
 async function pageOf(page, wanted) {
   const link = await ask('/api/url/parse', { ...page, method: 'POST', body: { url: wanted } });
   switch (link.type) {
-    case 'video': return videoPage(page, link);
-    case 'playlist': return playlistPage(page, link.playlistId);
-    case 'channel': return channelPage(page, link.channelId ?? link.handle ?? wanted);
+    case 'video':
+      return videoPage(page, link);
+    case 'playlist':
+      return playlistPage(page, link.playlistId);
+    case 'channel':
+      return channelPage(page, link.channelId ?? link.handle ?? wanted);
     default:
       // One word that is nothing else may be a handle without its @, as the service takes it.
       if (/^[\p{L}\p{N}._·-]{3,30}$/u.test(wanted)) return channelPage(page, wanted);
@@ -87,7 +102,15 @@ form.addEventListener('submit', (event) => {
 document.addEventListener('click', (event) => {
   const link = event.target.closest?.('a[href]');
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
-  if (!link || !isPlain || link.target || link.origin !== location.origin || link.pathname !== '/' || link.hash) return;
+  if (
+    !link ||
+    !isPlain ||
+    link.target ||
+    link.origin !== location.origin ||
+    link.pathname !== '/' ||
+    link.hash
+  )
+    return;
   event.preventDefault();
   visit(link.pathname + link.search);
 });
@@ -102,7 +125,9 @@ addEventListener('popstate', go);
 
 async function begin() {
   // Without them it is a service like any other.
-  settings = await fetch('/web/settings.json').then((answer) => answer.json()).catch(() => settings);
+  settings = await fetch('/web/settings.json')
+    .then((answer) => answer.json())
+    .catch(() => settings);
   if (settings.isDemo) withoutPictures();
   if (!told('id')) input.focus();
   go();

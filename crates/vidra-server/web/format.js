@@ -27,7 +27,12 @@ export function span(seconds) {
   const days = Math.floor(seconds / 86400);
   const hours = Math.floor(seconds / 3600) % 24;
   const minutes = Math.floor(seconds / 60) % 60;
-  const parts = [[days, 'd'], [hours, 'h'], [minutes, 'min'], [Math.floor(seconds % 60), 's']];
+  const parts = [
+    [days, 'd'],
+    [hours, 'h'],
+    [minutes, 'min'],
+    [Math.floor(seconds % 60), 's'],
+  ];
   const told = parts.filter(([count]) => count > 0).slice(0, 2);
   return told.map(([count, unit]) => `${count} ${unit}`).join(' ') || '0 s';
 }

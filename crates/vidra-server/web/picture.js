@@ -6,13 +6,17 @@ import { html, nothing, svg } from './vendor/lit-html.js';
 let areThere = true;
 
 /** In a made-up world there are none, and nobody is asked for them. */
-export const withoutPictures = () => { areThere = false; };
+export const withoutPictures = () => {
+  areThere = false;
+};
 
 /** A picture that says nothing that the text beside it does not; `seed` decides what is drawn. */
 export function picture(url, seed, shape = 'wide') {
-  return html`<span class="picture ${shape}">${drawing(seed)}${url && areThere
-    ? html`<img src=${url} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer" @load=${reveal(true)} @error=${reveal(false)}>`
-    : nothing}</span>`;
+  return html`<span class="picture ${shape}">${drawing(seed)}${
+    url && areThere
+      ? html`<img src=${url} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer" @load=${reveal(true)} @error=${reveal(false)}>`
+      : nothing
+  }</span>`;
 }
 
 /** The smallest of a set that is wide enough. */

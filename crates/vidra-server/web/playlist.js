@@ -15,14 +15,25 @@ export function playlistPage(page, id) {
   const playlist = load(page, async () => {
     const list = await ask(`/api/playlist/${id}`, page);
     const many = list.videos.length > 1;
-    parts = { plots: many ? plots(page, list.videos) : nothing, table: table(page, list), batch: batch(page, list) };
+    parts = {
+      plots: many ? plots(page, list.videos) : nothing,
+      table: table(page, list),
+      batch: batch(page, list),
+    };
     return list;
   });
   return {
-    get title() { return playlist.value?.title; },
-    template: () => html`<div class="playlist">${headed(playlist, 'the playlist', `Playlist ${id}`, (list) => html`
+    get title() {
+      return playlist.value?.title;
+    },
+    template: () => html`<div class="playlist">${headed(
+      playlist,
+      'the playlist',
+      `Playlist ${id}`,
+      (list) => html`
       ${card(list)}
-      ${list.videos.length ? html`${parts.plots}${parts.table()}${parts.batch()}` : html`<p class="notice">It has no videos that can be shown.</p>`}`)}
+      ${list.videos.length ? html`${parts.plots}${parts.table()}${parts.batch()}` : html`<p class="notice">It has no videos that can be shown.</p>`}`,
+    )}
     </div>`,
   };
 }

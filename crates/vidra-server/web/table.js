@@ -13,7 +13,11 @@ const ROWS = 100;
 /** How long somebody types before the service is asked, in milliseconds. */
 const PAUSE = 200;
 
-const COLUMNS = [['Length', 'duration'], ['Views', 'views'], ['Likes', 'likes']];
+const COLUMNS = [
+  ['Length', 'duration'],
+  ['Views', 'views'],
+  ['Likes', 'likes'],
+];
 
 const BOUNDS = [
   ['Minutes, at least', 'minMinutes', 'duration', 'min', 60],
@@ -32,7 +36,11 @@ export function table(page, playlist) {
   async function query() {
     const turn = ++asked;
     try {
-      const selected = await ask(`/api/playlist/${playlist.id}/query`, { ...page, method: 'POST', body: selection(view) });
+      const selected = await ask(`/api/playlist/${playlist.id}/query`, {
+        ...page,
+        method: 'POST',
+        body: selection(view),
+      });
       if (turn !== asked) return;
       Object.assign(view, { selected, problem: null });
     } catch (problem) {
@@ -82,10 +90,14 @@ export function table(page, playlist) {
         </tr></thead>
         <tbody>${found.slice(0, view.shown).map((video) => row(video, places.get(video.id)))}</tbody>
       </table></div>
-      ${found.length > view.shown ? html`<p><button type="button" @click=${() => {
-        view.shown += ROWS;
-        page.changed();
-      }}>Show ${number(Math.min(ROWS, found.length - view.shown))} more</button></p>` : nothing}
+      ${
+        found.length > view.shown
+          ? html`<p><button type="button" @click=${() => {
+              view.shown += ROWS;
+              page.changed();
+            }}>Show ${number(Math.min(ROWS, found.length - view.shown))} more</button></p>`
+          : nothing
+      }
     </section>`;
   };
 }
@@ -116,16 +128,25 @@ function sortedBy(sort) {
 /** First the greatest, then the least, then as the playlist has it. */
 function column(name, key, sort, change) {
   const next = { [`-${key}`]: key, [key]: '' }[sort] ?? `-${key}`;
-  const [state, arrow] = { [`-${key}`]: ['descending', '▼'], [key]: ['ascending', '▲'] }[sort] ?? ['none', ''];
+  const [state, arrow] = { [`-${key}`]: ['descending', '▼'], [key]: ['ascending', '▲'] }[sort] ?? [
+    'none',
+    '',
+  ];
   return html`<th scope="col" class="right" aria-sort=${state}>${header(name, name, arrow, () => change(next))}</th>`;
 }
 
-const header = (text, label, arrow, sort) => html`<button type="button" class="plain" aria-label="Sort by ${label.toLowerCase()}"
+const header = (
+  text,
+  label,
+  arrow,
+  sort,
+) => html`<button type="button" class="plain" aria-label="Sort by ${label.toLowerCase()}"
   @click=${sort}>${text} <span aria-hidden="true">${arrow || ''}</span></button>`;
 
 function row(video, place) {
   const hidden = video.hidden ?? [];
-  const count = (name) => html`<td class="right" title=${number(video[name])}>${hidden.includes(name) ? '–' : number(video[name])}</td>`;
+  const count = (name) =>
+    html`<td class="right" title=${number(video[name])}>${hidden.includes(name) ? '–' : number(video[name])}</td>`;
   return html`<tr><td class="right quiet">${place}</td>
     <th scope="row"><a href=${linkTo(video.id)} dir="auto">${video.title}</a></th>
     <td class="right">${video.durationFmt}</td>${count('views')}${count('likes')}

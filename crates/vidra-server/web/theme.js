@@ -4,8 +4,20 @@
   const preferred = matchMedia('(prefers-color-scheme: dark)');
 
   // Browsers may forbid to keep anything; then the system's choice is all there is.
-  const kept = () => { try { return localStorage.getItem('theme'); } catch { return null; } };
-  const keep = (theme) => { try { localStorage.setItem('theme', theme); } catch { /* as above */ } };
+  const kept = () => {
+    try {
+      return localStorage.getItem('theme');
+    } catch {
+      return null;
+    }
+  };
+  const keep = (theme) => {
+    try {
+      localStorage.setItem('theme', theme);
+    } catch {
+      /* as above */
+    }
+  };
 
   function apply() {
     const isDark = (kept() ?? (preferred.matches ? 'dark' : 'light')) === 'dark';

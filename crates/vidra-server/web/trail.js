@@ -14,8 +14,9 @@ export function trail() {
   const kept = exchanges.filter(({ cache }) => cache && cache !== 'miss').length;
   return html`<section class="trail" aria-labelledby="trail-title">
     <h2 id="trail-title">What it cost</h2>
-    <p><strong>${plural(units, 'unit')}</strong> of the day's quota for ${plural(exchanges.length, 'request')}${kept
-      ? html`, ${number(kept)} answered from what was known` : nothing}.</p>
+    <p><strong>${plural(units, 'unit')}</strong> of the day's quota for ${plural(exchanges.length, 'request')}${
+      kept ? html`, ${number(kept)} answered from what was known` : nothing
+    }.</p>
     <ol>${exchanges.map((exchange) => html`<li>${entry(exchange)}</li>`)}</ol>
   </section>`;
 }
@@ -58,6 +59,9 @@ function curl({ method, path, body, accept }) {
 
 async function copy(button, text) {
   // Not everywhere allowed; then the line can still be selected.
-  const isDone = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+  const isDone = await navigator.clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  );
   button.textContent = isDone ? 'Copied' : 'Select it and copy';
 }

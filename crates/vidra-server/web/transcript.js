@@ -1,10 +1,11 @@
 // What is said in a video: searched, linked to its moments, saved.
 
-import { html, nothing } from './vendor/lit-html.js';
+import { html } from './vendor/lit-html.js';
 import { note, told } from './address.js';
 import { ask, key, send } from './api.js';
 import { clock, plural } from './format.js';
 import { load, shown } from './loading.js';
+import { saveAs } from './save.js';
 
 const FORMATS = ['srt', 'vtt', 'txt', 'json'];
 
@@ -30,13 +31,20 @@ export function transcript(page, videoId) {
   };
   const languages = () => {
     // Asked for only when somebody wants to know: it is a request to YouTube of its own.
-    if (!tracks) return html`<button type="button" class="small" @click=${() => {
-      tracks = load(page, () => ask(`/api/transcript/${videoId}/tracks`, page));
-    }}>Other languages</button>`;
-    return shown(tracks, 'languages', (list) => html`<label>Language
-      <select @change=${speak}>${[{ languageCode: '', languageName: 'As spoken' }, ...distinct(list)].map((track) =>
-        html`<option value=${track.languageCode} ?selected=${track.languageCode === lang}>${track.languageName}</option>`)}
-      </select></label>`);
+    if (!tracks)
+      return html`<button type="button" class="small" @click=${() => {
+        tracks = load(page, () => ask(`/api/transcript/${videoId}/tracks`, page));
+      }}>Other languages</button>`;
+    return shown(
+      tracks,
+      'languages',
+      (list) => html`<label>Language
+      <select @change=${speak}>${[{ languageCode: '', languageName: 'As spoken' }, ...distinct(list)].map(
+        (track) =>
+          html`<option value=${track.languageCode} ?selected=${track.languageCode === lang}>${track.languageName}</option>`,
+      )}
+      </select></label>`,
+    );
   };
 
   return () => html`<section class="transcript card" aria-labelledby="transcript-title">
@@ -49,8 +57,10 @@ export function transcript(page, videoId) {
           <p class="quiet count" role="status">${find ? `${found.length} of ${plural(all.length, 'line')}` : plural(all.length, 'line')}</p>
         </div>
         <ol class="lines" tabindex="0" aria-label="Lines of the transcript">${found.map((line) => spoken(videoId, line, find))}</ol>
-        <p class="row downloads"><span class="quiet">Save as</span> ${FORMATS.map((format) => html`
-          <a class="button small" href=${address({ format, download: '1' })} download @click=${save}>${format.toUpperCase()}</a>`)}</p>`;
+        <p class="row downloads"><span class="quiet">Save as</span> ${FORMATS.map(
+          (format) => html`
+          <a class="button small" href=${address({ format, download: '1' })} download @click=${save}>${format.toUpperCase()}</a>`,
+        )}</p>`;
     })}
   </section>`;
 }
@@ -89,15 +99,4 @@ async function save(event) {
   const { response } = await send(event.target.getAttribute('href'));
   const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
   saveAs(await response.blob(), name ?? 'transcript');
-}
-
-/** Has the browser save something as a file. */
-export function saveAs(blob, name) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  // Once the browser has begun to save it.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-  return nothing;
 }

@@ -14,10 +14,16 @@ export function videoPage(page, { videoId, playlistId }) {
   const spoken = transcript(page, videoId);
   const said = comments(page, videoId);
   return {
-    get title() { return video.value?.title; },
+    get title() {
+      return video.value?.title;
+    },
     template: () => html`<div class="video">
-      ${playlistId ? html`<p class="notice">This link is a video of a playlist.
-        <a href=${linkTo(playlistId)}>Show the whole playlist</a></p>` : nothing}
+      ${
+        playlistId
+          ? html`<p class="notice">This link is a video of a playlist.
+        <a href=${linkTo(playlistId)}>Show the whole playlist</a></p>`
+          : nothing
+      }
       <div class="about">${headed(video, 'the video', `Video ${videoId}`, card)}</div>
       ${video.problem?.status === 404 ? nothing : html`${spoken()}${said()}`}
     </div>`,
@@ -32,20 +38,25 @@ function card(video) {
       <span class="unseen">Watch on YouTube</span></a>
     <h1 dir="auto">${video.title}</h1>
     <p><a href=${linkTo(video.channelId)}>${video.channel}</a> · <span class="quiet">${video.published}</span></p>
-    ${numbers([
-      ['Views', 'views', video.viewsFmt, video.views],
-      ['Likes', 'likes', video.likesFmt, video.likes],
-      ['Comments', 'comments', video.commentsFmt, video.comments],
-      ['Length', 'duration', video.durationFmt, video.duration],
-    ], video.hidden)}
+    ${numbers(
+      [
+        ['Views', 'views', video.viewsFmt, video.views],
+        ['Likes', 'likes', video.likesFmt, video.likes],
+        ['Comments', 'comments', video.commentsFmt, video.comments],
+        ['Length', 'duration', video.durationFmt, video.duration],
+      ],
+      video.hidden,
+    )}
     ${description(video.description)}
   </article>`;
 }
 
 /** Numbers with their names: a count that is not told says so, and a short one has the whole one with it. */
 export function numbers(list, hidden = []) {
-  return html`<dl class="numbers">${list.map(([name, field, text, value]) => html`<div><dt>${name}</dt>
-    <dd title=${hidden.includes(field) ? 'Not told by YouTube' : number(value)}>${hidden.includes(field) ? 'hidden' : text}</dd></div>`)}</dl>`;
+  return html`<dl class="numbers">${list.map(
+    ([name, field, text, value]) => html`<div><dt>${name}</dt>
+    <dd title=${hidden.includes(field) ? 'Not told by YouTube' : number(value)}>${hidden.includes(field) ? 'hidden' : text}</dd></div>`,
+  )}</dl>`;
 }
 
 /** Long ones are folded. */

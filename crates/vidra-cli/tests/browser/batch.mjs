@@ -18,7 +18,11 @@ look("all transcripts come one by one, to the end, and are saved", { at: "/?id=P
   await becomes(async () => (await text(page, ".batch .outcome").catch(() => "")).startsWith("Done: "), true);
   const seen = await page.evaluate(() => [...window.seen]);
   assert.ok(seen.length > 4, `live: ${seen}`);
-  assert.deepEqual(seen, [...seen].sort((one, other) => one - other), "never back");
+  assert.deepEqual(
+    seen,
+    [...seen].sort((one, other) => one - other),
+    "never back",
+  );
   assert.deepEqual(await page.locator("progress").evaluate((bar) => [bar.value, bar.max]), [200, 200]);
   const whole = await asked("/api/playlist/PLsize200/transcript", {});
   assert.equal(await text(page, ".outcome"), `Done: ${whole.succeeded} transcripts, ${whole.failed} without`);
@@ -26,10 +30,19 @@ look("all transcripts come one by one, to the end, and are saved", { at: "/?id=P
   assert.equal(await page.locator(".results .failed").count(), whole.failed);
   assert.equal(await text(page, "#live"), await text(page, ".outcome"), "told to who cannot see it");
 
-  const [ndjson, lines] = await saved(page, () => page.getByRole("button", { name: "Save as NDJSON" }).click());
+  const [ndjson, lines] = await saved(page, () =>
+    page.getByRole("button", { name: "Save as NDJSON" }).click(),
+  );
   assert.equal(ndjson, "PLsize200.ndjson");
-  const results = lines.toString().trim().split("\n").map((line) => JSON.parse(line));
-  assert.deepEqual([...results].sort((one, other) => one.position - other.position), whole.results);
+  const results = lines
+    .toString()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    [...results].sort((one, other) => one.position - other.position),
+    whole.results,
+  );
   const [zip, bytes] = await saved(page, () => page.getByRole("button", { name: "Save as ZIP" }).click());
   assert.equal(zip, "PLsize200.zip");
   const names = namesIn(bytes);
@@ -46,23 +59,29 @@ look("videos without a transcript say why", { at: "/?id=PLquirkUnavailable" }, a
   assert.deepEqual((await page.locator(".results .failed .state").allInnerTexts()).sort(), errors.sort());
 });
 
-look("a batch is stopped midway, and what came is kept", { at: "/?id=PLsize50", service: PACED }, async (page) => {
-  await page.getByRole("button", { name: "Fetch all transcripts" }).click();
-  await becomes(() => page.locator(".results li").count(), 5);
-  await becomes(async () => /Waiting about \d+ seconds for a turn/.test(await text(page, ".batch")), true);
-  assert.equal(await page.locator("progress").evaluate((bar) => bar.value), 5);
-  const underWay = async () => /^vidra_batches_under_way (\d+)$/m.exec(await (await fetch(`${PACED}/metrics`)).text())[1];
-  assert.equal(await underWay(), "1");
-  await page.getByRole("button", { name: "Stop" }).click();
-  await becomes(async () => /^Stopped after 5 of 50: /.test(await text(page, ".outcome")), true);
-  await becomes(underWay, "0", "the service is done with it too");
-  const [, lines] = await saved(page, () => page.getByRole("button", { name: "Save as NDJSON" }).click());
-  assert.equal(lines.toString().trim().split("\n").length, 5);
-  await page.getByRole("button", { name: "Fetch them again" }).waitFor();
-});
+look(
+  "a batch is stopped midway, and what came is kept",
+  { at: "/?id=PLsize50", service: PACED },
+  async (page) => {
+    await page.getByRole("button", { name: "Fetch all transcripts" }).click();
+    await becomes(() => page.locator(".results li").count(), 5);
+    await becomes(async () => /Waiting about \d+ seconds for a turn/.test(await text(page, ".batch")), true);
+    assert.equal(await page.locator("progress").evaluate((bar) => bar.value), 5);
+    const underWay = async () =>
+      /^vidra_batches_under_way (\d+)$/m.exec(await (await fetch(`${PACED}/metrics`)).text())[1];
+    assert.equal(await underWay(), "1");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await becomes(async () => /^Stopped after 5 of 50: /.test(await text(page, ".outcome")), true);
+    await becomes(underWay, "0", "the service is done with it too");
+    const [, lines] = await saved(page, () => page.getByRole("button", { name: "Save as NDJSON" }).click());
+    assert.equal(lines.toString().trim().split("\n").length, 5);
+    await page.getByRole("button", { name: "Fetch them again" }).waitFor();
+  },
+);
 
 look("who leaves the page ends the batch", { at: "/?id=PLsize100", service: PACED }, async (page) => {
-  const batches = async () => /^vidra_batches_under_way (\d+)$/m.exec(await (await fetch(`${PACED}/metrics`)).text())[1];
+  const batches = async () =>
+    /^vidra_batches_under_way (\d+)$/m.exec(await (await fetch(`${PACED}/metrics`)).text())[1];
   await page.getByRole("button", { name: "Fetch all transcripts" }).click();
   await becomes(batches, "1");
   await page.getByRole("link", { name: "vidra, start page" }).click();
@@ -72,7 +91,11 @@ look("who leaves the page ends the batch", { at: "/?id=PLsize100", service: PACE
 /** The names in the directory at the end of an archive. */
 function namesIn(zip) {
   const names = [];
-  for (let at = zip.indexOf("PK\x01\x02", "latin1"); at >= 0; at = zip.indexOf("PK\x01\x02", at + 4, "latin1")) {
+  for (
+    let at = zip.indexOf("PK\x01\x02", "latin1");
+    at >= 0;
+    at = zip.indexOf("PK\x01\x02", at + 4, "latin1")
+  ) {
     names.push(zip.toString("utf-8", at + 46, at + 46 + zip.readUInt16LE(at + 28)));
   }
   return names;

@@ -2,23 +2,44 @@
 import assert from "node:assert/strict";
 import { becomes, KEY, KEYED, look, saved, text } from "./support.mjs";
 
-look("a key is asked for, used, and never shown", { at: "/?id=txManualAsr", service: KEYED, allowed: /401/ }, async (page, context) => {
-  await becomes(() => page.locator(".trouble strong").innerText().catch(() => ""), "A key is needed.");
-  await page.getByLabel("Key").fill("vk_wrong");
-  await page.getByRole("button", { name: "Use it" }).click();
-  await becomes(() => page.locator(".trouble strong").innerText().catch(() => ""), "The key is not valid.");
-  await page.getByLabel("Key").fill(KEY);
-  await page.getByRole("button", { name: "Use it" }).click();
-  await page.locator(".lines li").first().waitFor();
-  const [name, bytes] = await saved(page, () => page.getByRole("link", { name: "SRT" }).click());
-  assert.equal(name, "txManualAsr.en.srt");
-  assert.match(bytes.toString(), /^1\r?\n/);
-  for (const summary of await page.locator(".trail summary").all()) await summary.click();
-  const lines = await page.locator(".curl code").allInnerTexts();
-  assert.ok(lines.every((line) => line.includes('"Authorization: Bearer $VIDRA_KEY"')), lines[0]);
-  assert.ok(!(await page.content()).includes(KEY) && !page.url().includes(KEY));
-  assert.ok(!JSON.stringify(await context.storageState()).includes(KEY), "kept no longer than the tab");
-});
+look(
+  "a key is asked for, used, and never shown",
+  { at: "/?id=txManualAsr", service: KEYED, allowed: /401/ },
+  async (page, context) => {
+    await becomes(
+      () =>
+        page
+          .locator(".trouble strong")
+          .innerText()
+          .catch(() => ""),
+      "A key is needed.",
+    );
+    await page.getByLabel("Key").fill("vk_wrong");
+    await page.getByRole("button", { name: "Use it" }).click();
+    await becomes(
+      () =>
+        page
+          .locator(".trouble strong")
+          .innerText()
+          .catch(() => ""),
+      "The key is not valid.",
+    );
+    await page.getByLabel("Key").fill(KEY);
+    await page.getByRole("button", { name: "Use it" }).click();
+    await page.locator(".lines li").first().waitFor();
+    const [name, bytes] = await saved(page, () => page.getByRole("link", { name: "SRT" }).click());
+    assert.equal(name, "txManualAsr.en.srt");
+    assert.match(bytes.toString(), /^1\r?\n/);
+    for (const summary of await page.locator(".trail summary").all()) await summary.click();
+    const lines = await page.locator(".curl code").allInnerTexts();
+    assert.ok(
+      lines.every((line) => line.includes('"Authorization: Bearer $VIDRA_KEY"')),
+      lines[0],
+    );
+    assert.ok(!(await page.content()).includes(KEY) && !page.url().includes(KEY));
+    assert.ok(!JSON.stringify(await context.storageState()).includes(KEY), "kept no longer than the tab");
+  },
+);
 
 look("the reference takes a key too", { at: "/docs", service: KEYED, allowed: /401/ }, async (page) => {
   await page.getByRole("button", { name: "Authorize" }).click();
@@ -27,5 +48,11 @@ look("the reference takes a key too", { at: "/docs", service: KEYED, allowed: /4
   await page.locator(".auth-btn-wrapper .btn-done").last().click();
   await page.locator("#operations-Service-get_quota .opblock-summary-control").click();
   await page.locator("#operations-Service-get_quota .execute").click();
-  await becomes(() => text(page, "#operations-Service-get_quota .live-responses-table tbody .response-col_status").catch(() => ""), "200");
+  await becomes(
+    () =>
+      text(page, "#operations-Service-get_quota .live-responses-table tbody .response-col_status").catch(
+        () => "",
+      ),
+    "200",
+  );
 });

@@ -8,19 +8,23 @@ const DARK = "rgb(18, 21, 23)";
 const LIGHT = "rgb(246, 245, 241)";
 
 for (const at of ["/", "/docs"]) {
-  look(`dark where the system is, and where one wants it: ${at}`, { at, colorScheme: "dark" }, async (page) => {
-    assert.equal(await ground(page), DARK);
-    const button = page.getByRole("button", { name: "Dark colours" });
-    assert.equal(await button.getAttribute("aria-pressed"), "true");
-    await button.click();
-    await becomes(() => ground(page), LIGHT);
-    await page.reload();
-    await becomes(() => ground(page), LIGHT, "remembered");
-    assert.equal(await button.getAttribute("aria-pressed"), "false");
-    await page.emulateMedia({ colorScheme: "light" });
-    await button.click();
-    await becomes(() => ground(page), DARK);
-  });
+  look(
+    `dark where the system is, and where one wants it: ${at}`,
+    { at, colorScheme: "dark" },
+    async (page) => {
+      assert.equal(await ground(page), DARK);
+      const button = page.getByRole("button", { name: "Dark colours" });
+      assert.equal(await button.getAttribute("aria-pressed"), "true");
+      await button.click();
+      await becomes(() => ground(page), LIGHT);
+      await page.reload();
+      await becomes(() => ground(page), LIGHT, "remembered");
+      assert.equal(await button.getAttribute("aria-pressed"), "false");
+      await page.emulateMedia({ colorScheme: "light" });
+      await button.click();
+      await becomes(() => ground(page), DARK);
+    },
+  );
 }
 
 const PAGES = ["/", "/?id=quirkHtmlCm", "/?id=PLsize50", "/?id=%40fermata", "/?id=quirkAbsent", "/docs"];
@@ -31,28 +35,38 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf-8");
 async function faults(page) {
   const { violations, passes } = await page.evaluate(() => window.axe.run());
   assert.ok(passes.length > 10);
-  return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 120)).join(" | ")}`);
+  return violations.map(
+    ({ id, impact, nodes }) =>
+      `${impact} ${id}: ${nodes
+        .slice(0, 3)
+        .map(({ html }) => html.slice(0, 120))
+        .join(" | ")}`,
+  );
 }
 
 for (const at of PAGES) {
-  look(`a phone's width is enough, and axe finds nothing: ${at}`, { at, viewport: PHONE, colorScheme: "light", allowed: /404/ }, async (page) => {
-    await settled(page);
-    if (at.includes("PLsize")) {
-      await page.getByRole("button", { name: "Fetch all transcripts" }).click();
-      await becomes(async () => (await text(page, ".outcome").catch(() => "")).startsWith("Done"), true);
-    }
-    for (const summary of await page.locator(".trail summary").all()) await summary.click();
-    const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-    assert.equal(content, width, "nothing is beside the screen");
-    // The reference is Swagger UI's, with faults of its own.
-    if (at === "/docs") return;
-    await page.evaluate(axe);
-    assert.deepEqual(await faults(page), []);
-    await page.setViewportSize({ width: 1280, height: 900 });
-    await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
-    await becomes(() => ground(page), DARK);
-    assert.deepEqual(await faults(page), []);
-  });
+  look(
+    `a phone's width is enough, and axe finds nothing: ${at}`,
+    { at, viewport: PHONE, colorScheme: "light", allowed: /404/ },
+    async (page) => {
+      await settled(page);
+      if (at.includes("PLsize")) {
+        await page.getByRole("button", { name: "Fetch all transcripts" }).click();
+        await becomes(async () => (await text(page, ".outcome").catch(() => "")).startsWith("Done"), true);
+      }
+      for (const summary of await page.locator(".trail summary").all()) await summary.click();
+      const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      assert.equal(content, width, "nothing is beside the screen");
+      // The reference is Swagger UI's, with faults of its own.
+      if (at === "/docs") return;
+      await page.evaluate(axe);
+      assert.deepEqual(await faults(page), []);
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+      await becomes(() => ground(page), DARK);
+      assert.deepEqual(await faults(page), []);
+    },
+  );
 }
 
 look("all of it can be reached by keyboard", { at: "/?id=PLsize50" }, async (page) => {
@@ -64,14 +78,22 @@ look("all of it can be reached by keyboard", { at: "/?id=PLsize50" }, async (pag
   const reached = new Set();
   for (let step = 0; step < 40; step += 1) {
     await page.keyboard.press("Tab");
-    reached.add(await page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.name ?? ""));
+    reached.add(
+      await page.evaluate(
+        () => document.activeElement.getAttribute("aria-label") ?? document.activeElement.name ?? "",
+      ),
+    );
     if (reached.has("Sort by views")) break;
   }
   assert.ok(reached.has("title") && reached.has("minMinutes"), [...reached].join(", "));
   const { videos } = await asked("/api/playlist/PLsize50/query", { sort: { field: "views", order: "desc" } });
   await page.keyboard.press("Enter");
   await becomes(() => page.locator("tbody th").first().innerText(), videos[0].title);
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Sort by views", "focus stays");
+  assert.equal(
+    await page.evaluate(() => document.activeElement.getAttribute("aria-label")),
+    "Sort by views",
+    "focus stays",
+  );
 });
 
 /** When all that is asked for has come. */

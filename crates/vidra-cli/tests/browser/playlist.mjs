@@ -7,7 +7,8 @@ const status = (page) => text(page, ".videos [role=status]");
 const sortOf = (page, name) => page.locator("thead th", { hasText: name }).getAttribute("aria-sort");
 
 look("a playlist is sorted and filtered by the service", { at: "/?id=PLsize500" }, async (page) => {
-  const query = (body) => asked("/api/playlist/PLsize500/query", body).then(({ videos }) => videos.map(({ title }) => title));
+  const query = (body) =>
+    asked("/api/playlist/PLsize500/query", body).then(({ videos }) => videos.map(({ title }) => title));
   await becomes(() => page.locator("tbody tr").count(), 100);
   await becomes(() => status(page), "500 of 500 videos, 12 d 7 h");
   await page.getByRole("button", { name: "Show 100 more" }).click();
@@ -23,7 +24,10 @@ look("a playlist is sorted and filtered by the service", { at: "/?id=PLsize500" 
 
   await page.getByLabel("Minutes, at least").fill("20.5");
   await page.getByLabel("Likes, at least").fill("1000");
-  const body = { filter: { duration: { min: 1230 }, likes: { min: 1000 } }, sort: { field: "views", order: "asc" } };
+  const body = {
+    filter: { duration: { min: 1230 }, likes: { min: 1000 } },
+    sort: { field: "views", order: "asc" },
+  };
   const kept = await query(body);
   assert.ok(kept.length > 3 && kept.length < 100);
   await becomes(() => titles(page), kept);
@@ -40,36 +44,53 @@ look("a playlist is sorted and filtered by the service", { at: "/?id=PLsize500" 
   await becomes(() => sortOf(page, "#"), "ascending");
 });
 
-look("bounds that exclude each other are told", { at: "/?id=PLsize50&minMinutes=5&maxMinutes=1", allowed: /400/ }, async (page) => {
-  await becomes(async () => /duration/.test(await text(page, ".videos .trouble")), true);
-  await page.getByLabel("Minutes, at most").fill("50");
-  await becomes(() => page.locator(".videos .trouble").count(), 0);
-});
+look(
+  "bounds that exclude each other are told",
+  { at: "/?id=PLsize50&minMinutes=5&maxMinutes=1", allowed: /400/ },
+  async (page) => {
+    await becomes(async () => /duration/.test(await text(page, ".videos .trouble")), true);
+    await page.getByLabel("Minutes, at most").fill("50");
+    await becomes(() => page.locator(".videos .trouble").count(), 0);
+  },
+);
 
-look("plots are drawn, told in words, and name what lies under the pointer", { at: "/?id=PLsize500" }, async (page) => {
-  await becomes(() => page.locator(".plot canvas").count(), 4);
-  const told = await page.locator(".plot [role=img]").evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));
-  assert.deepEqual(told, [
-    "Length by place: from 0:12 to 8:32:22",
-    "Views by place: from 1.4K to 35M",
-    "Distribution of lengths: half are shorter than 12:25",
-    "Upload dates: from 2026-01-12 to 2026-05-20",
-  ]);
-  for (const canvas of await page.locator(".plot canvas").all()) {
-    const inks = await canvas.evaluate((it) => {
-      const { data } = it.getContext("2d").getImageData(0, 0, it.width, it.height);
-      return new Set(new Uint32Array(data.buffer)).size;
-    });
-    assert.ok(inks > 5, "something is drawn");
-  }
-  await page.locator(".plot .u-over").last().hover();
-  await becomes(() => text(page, ".plot:last-child .under"), "2026-03: 120 videos");
-});
+look(
+  "plots are drawn, told in words, and name what lies under the pointer",
+  { at: "/?id=PLsize500" },
+  async (page) => {
+    await becomes(() => page.locator(".plot canvas").count(), 4);
+    const told = await page
+      .locator(".plot [role=img]")
+      .evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));
+    assert.deepEqual(told, [
+      "Length by place: from 0:12 to 8:32:22",
+      "Views by place: from 1.4K to 35M",
+      "Distribution of lengths: half are shorter than 12:25",
+      "Upload dates: from 2026-01-12 to 2026-05-20",
+    ]);
+    for (const canvas of await page.locator(".plot canvas").all()) {
+      const inks = await canvas.evaluate((it) => {
+        const { data } = it.getContext("2d").getImageData(0, 0, it.width, it.height);
+        return new Set(new Uint32Array(data.buffer)).size;
+      });
+      assert.ok(inks > 5, "something is drawn");
+    }
+    await page.locator(".plot .u-over").last().hover();
+    await becomes(() => text(page, ".plot:last-child .under"), "2026-03: 120 videos");
+  },
+);
 
 look("a playlist without videos says so", { at: "/?id=PLquirkEmpty" }, async (page) => {
   await becomes(() => text(page, ".playlist > .notice"), "It has no videos that can be shown.");
 });
 
 look("entries that are gone are counted", { at: "/?id=PLquirkUnavailable" }, async (page) => {
-  await becomes(() => page.locator(".headline").innerText().then((it) => it.includes("10 more are private or deleted.")), true);
+  await becomes(
+    () =>
+      page
+        .locator(".headline")
+        .innerText()
+        .then((it) => it.includes("10 more are private or deleted.")),
+    true,
+  );
 });

@@ -23,7 +23,11 @@ after(() => browser.close());
  * `played` whom it may ask besides because the test plays them, and `prepare` may change its world before
  * it is opened.
  */
-export function look(name, { at, service = DEMO, allowed = null, played = /^$/, prepare, timeout = 60_000, ...options }, check) {
+export function look(
+  name,
+  { at, service = DEMO, allowed = null, played = /^$/, prepare, timeout = 60_000, ...options },
+  check,
+) {
   test(name, { timeout }, async () => {
     const context = await browser.newContext({ acceptDownloads: true, ...options });
     context.setDefaultTimeout(15_000);
@@ -38,7 +42,8 @@ export function look(name, { at, service = DEMO, allowed = null, played = /^$/, 
       // Only heard, not held up: a page whose requests are held up has no cache.
       page.on("request", (request) => {
         const { origin, protocol } = new URL(request.url());
-        if (origin !== service && protocol !== "blob:" && !played.test(origin)) complaints.push(`asked for ${request.url()}`);
+        if (origin !== service && protocol !== "blob:" && !played.test(origin))
+          complaints.push(`asked for ${request.url()}`);
       });
       await prepare?.(page);
       if (at) await page.goto(service + at);
@@ -69,7 +74,10 @@ export const text = async (page, selector) => (await page.textContent(selector))
 /** What the service itself answers. */
 export async function asked(path, body) {
   const headers = { "content-type": "application/json" };
-  const answer = await fetch(DEMO + path, body ? { method: "POST", headers, body: JSON.stringify(body) } : {});
+  const answer = await fetch(
+    DEMO + path,
+    body ? { method: "POST", headers, body: JSON.stringify(body) } : {},
+  );
   assert.equal(answer.status, 200, path);
   return answer.json();
 }

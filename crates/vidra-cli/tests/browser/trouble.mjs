@@ -3,51 +3,115 @@ import assert from "node:assert/strict";
 import { becomes, look, text } from "./support.mjs";
 
 for (const [id, sentence] of [
-  ["quirkAbsent", "Video not found: quirkAbsent. It may have been removed, or the link is not complete: check it and paste it again."],
-  ["https://vimeo.com/1", "Not a YouTube link: the host is not YouTube's. Paste the link of a video, playlist or channel, an id or an @handle."],
-  ["two words", "Not a YouTube link: it is neither a YouTube URL nor an identifier. Paste the link of a video, playlist or channel, an id or an @handle."],
-  ["PLquirkPrivate", "Playlist is not accessible: PLquirkPrivate. Its owner or YouTube does not let it be shown; try another one."],
+  [
+    "quirkAbsent",
+    "Video not found: quirkAbsent. It may have been removed, or the link is not complete: check it and paste it again.",
+  ],
+  [
+    "https://vimeo.com/1",
+    "Not a YouTube link: the host is not YouTube's. Paste the link of a video, playlist or channel, an id or an @handle.",
+  ],
+  [
+    "two words",
+    "Not a YouTube link: it is neither a YouTube URL nor an identifier. Paste the link of a video, playlist or channel, an id or an @handle.",
+  ],
+  [
+    "PLquirkPrivate",
+    "Playlist is not accessible: PLquirkPrivate. Its owner or YouTube does not let it be shown; try another one.",
+  ],
 ]) {
-  look(`an error is a sentence: ${id}`, { at: `/?id=${encodeURIComponent(id)}`, allowed: /40[0-9]/ }, async (page) => {
-    await becomes(() => page.locator(".trouble p").first().innerText().catch(() => ""), sentence);
-    assert.equal(await page.locator(".trouble").first().getAttribute("role"), "alert");
-  });
+  look(
+    `an error is a sentence: ${id}`,
+    { at: `/?id=${encodeURIComponent(id)}`, allowed: /40[0-9]/ },
+    async (page) => {
+      await becomes(
+        () =>
+          page
+            .locator(".trouble p")
+            .first()
+            .innerText()
+            .catch(() => ""),
+        sentence,
+      );
+      assert.equal(await page.locator(".trouble").first().getAttribute("role"), "alert");
+    },
+  );
 }
 
-look("a service that went away is told, and asked again", {
-  at: "/",
-  allowed: /ERR_CONNECTION_REFUSED/,
-}, async (page) => {
-  const gone = (route) => route.abort("connectionrefused");
-  await page.route("**/api/**", gone);
-  await page.fill("#id", "fda4eREcaTQ");
-  await page.keyboard.press("Enter");
-  await becomes(async () => (await text(page, ".trouble").catch(() => "")).startsWith("The service does not answer. See whether it is running at http://127.0.0.1"), true);
-  await page.unroute("**/api/**", gone);
-  await page.getByRole("button", { name: "Try again" }).click();
-  await becomes(() => text(page, "main h1"), "Saudade em Três – full session");
-});
+look(
+  "a service that went away is told, and asked again",
+  {
+    at: "/",
+    allowed: /ERR_CONNECTION_REFUSED/,
+  },
+  async (page) => {
+    const gone = (route) => route.abort("connectionrefused");
+    await page.route("**/api/**", gone);
+    await page.fill("#id", "fda4eREcaTQ");
+    await page.keyboard.press("Enter");
+    await becomes(
+      async () =>
+        (await text(page, ".trouble").catch(() => "")).startsWith(
+          "The service does not answer. See whether it is running at http://127.0.0.1",
+        ),
+      true,
+    );
+    await page.unroute("**/api/**", gone);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await becomes(() => text(page, "main h1"), "Saudade em Três – full session");
+  },
+);
 
 look("one part that fails leaves the others", { at: "/?id=plPrivate__", allowed: /403/ }, async (page) => {
-  await becomes(() => page.locator(".transcript .trouble strong").innerText().catch(() => ""), "Video is private: plPrivate__.");
+  await becomes(
+    () =>
+      page
+        .locator(".transcript .trouble strong")
+        .innerText()
+        .catch(() => ""),
+    "Video is private: plPrivate__.",
+  );
   assert.ok(await page.locator("main h1").innerText());
   await page.locator(".comments h2").waitFor();
 });
 
 const told = (status, error, headers = {}) => ({
   allowed: new RegExp(status),
-  prepare: (page) => page.route("**/api/video/*", (route) => route.fulfill({ status, headers, json: { error: { code: status, details: [], ...error } } })),
+  prepare: (page) =>
+    page.route("**/api/video/*", (route) =>
+      route.fulfill({ status, headers, json: { error: { code: status, details: [], ...error } } }),
+    ),
 });
 
-look("a limit says how long to wait", { at: "/?id=fda4eREcaTQ", ...told(429, { message: "Too many requests to this service" }, { "retry-after": "7" }) }, async (page) => {
-  await becomes(() => page.locator(".about .trouble p").innerText(), "Too many requests to this service. Wait 7 seconds, then try again.");
-});
+look(
+  "a limit says how long to wait",
+  {
+    at: "/?id=fda4eREcaTQ",
+    ...told(429, { message: "Too many requests to this service" }, { "retry-after": "7" }),
+  },
+  async (page) => {
+    await becomes(
+      () => page.locator(".about .trouble p").innerText(),
+      "Too many requests to this service. Wait 7 seconds, then try again.",
+    );
+  },
+);
 
-look("a service without a key says who can help", {
-  at: "/?id=fda4eREcaTQ",
-  ...told(503, { message: "No YouTube API key is configured", details: ["set YOUTUBE_API_KEY or --api-key-file and start the service again"] }),
-}, async (page) => {
-  await becomes(() => page.locator(".about .trouble p").innerText(), "No YouTube API key is configured. Whoever runs this service has to give it one; transcripts of single videos work without.");
-  assert.match(await page.locator(".about .trouble li").innerText(), /YOUTUBE_API_KEY/);
-  await page.locator(".lines li").first().waitFor();
-});
+look(
+  "a service without a key says who can help",
+  {
+    at: "/?id=fda4eREcaTQ",
+    ...told(503, {
+      message: "No YouTube API key is configured",
+      details: ["set YOUTUBE_API_KEY or --api-key-file and start the service again"],
+    }),
+  },
+  async (page) => {
+    await becomes(
+      () => page.locator(".about .trouble p").innerText(),
+      "No YouTube API key is configured. Whoever runs this service has to give it one; transcripts of single videos work without.",
+    );
+    assert.match(await page.locator(".about .trouble li").innerText(), /YOUTUBE_API_KEY/);
+    await page.locator(".lines li").first().waitFor();
+  },
+);

@@ -14,15 +14,26 @@ look("the transcript is searched and leads to its moments", { at: "/?id=_RNzP9gy
   const moment = await page.locator(".lines a").first().getAttribute("href");
   assert.equal(moment, `https://www.youtube.com/watch?v=_RNzP9gya20&t=${Math.floor(found[0].offset)}s`);
   await page.reload();
-  await becomes(() => text(page, ".transcript .count"), `${found.length} of ${lines.length} lines`, "the address knows");
+  await becomes(
+    () => text(page, ".transcript .count"),
+    `${found.length} of ${lines.length} lines`,
+    "the address knows",
+  );
   await page.getByLabel("Search in the transcript").fill("a+(b");
   await becomes(() => text(page, ".transcript .count"), `0 of ${lines.length} lines`);
 });
 
 look("the transcript is saved in every format", { at: "/?id=txManualAsr" }, async (page) => {
-  const beginnings = { SRT: /^1\r?\n00:00:00,163 --> /, VTT: /^WEBVTT/, TXT: /^Hello and welcome/, JSON: /^\[\{"text":/ };
+  const beginnings = {
+    SRT: /^1\r?\n00:00:00,163 --> /,
+    VTT: /^WEBVTT/,
+    TXT: /^Hello and welcome/,
+    JSON: /^\[\{"text":/,
+  };
   for (const [format, beginning] of Object.entries(beginnings)) {
-    const [name, bytes] = await saved(page, () => page.getByRole("link", { name: format, exact: true }).click());
+    const [name, bytes] = await saved(page, () =>
+      page.getByRole("link", { name: format, exact: true }).click(),
+    );
     assert.equal(name, `txManualAsr.en.${format.toLowerCase()}`);
     assert.match(bytes.toString(), beginning);
   }
@@ -39,10 +50,24 @@ look("another language is chosen", { at: "/?id=txManyLang_" }, async (page) => {
   assert.equal(new URL(page.url()).searchParams.get("lang"), "ja");
 });
 
-look("numbers that are hidden say so, and comments that are off", { at: "/?id=quirkNoComm", allowed: /403/ }, async (page) => {
-  await becomes(() => page.locator(".numbers dd").allInnerTexts().then((all) => all[2]), "hidden");
-  await becomes(() => page.locator(".comments .trouble strong").innerText(), "Comments are disabled: quirkNoComm.");
-});
+look(
+  "numbers that are hidden say so, and comments that are off",
+  { at: "/?id=quirkNoComm", allowed: /403/ },
+  async (page) => {
+    await becomes(
+      () =>
+        page
+          .locator(".numbers dd")
+          .allInnerTexts()
+          .then((all) => all[2]),
+      "hidden",
+    );
+    await becomes(
+      () => page.locator(".comments .trouble strong").innerText(),
+      "Comments are disabled: quirkNoComm.",
+    );
+  },
+);
 
 look("comments come with their replies", { at: "/?id=quirkManyRp" }, async (page) => {
   const summary = page.locator(".replies summary").first();
@@ -68,17 +93,32 @@ for (const [what, id, places] of [
   ["a playlist", "PLsize50", ["main h1", "tbody th a", ".results a"]],
   ["a channel", "@fermata", ["main h1", ".tile strong"]],
 ]) {
-  const prepare = (page) => page.route(/\/api\/(?!url\/)/, async (route) => {
-    const answer = await route.fetch();
-    if (answer.headers()["content-type"] !== "text/event-stream") return route.fulfill({ response: answer, json: poisoned(await answer.json()) });
-    const lines = (await answer.text()).split("\n").map((line) => (line.startsWith("data: ") ? `data: ${JSON.stringify(poisoned(JSON.parse(line.slice(6))))}` : line));
-    return route.fulfill({ response: answer, body: lines.join("\n") });
-  });
+  const prepare = (page) =>
+    page.route(/\/api\/(?!url\/)/, async (route) => {
+      const answer = await route.fetch();
+      if (answer.headers()["content-type"] !== "text/event-stream")
+        return route.fulfill({ response: answer, json: poisoned(await answer.json()) });
+      const lines = (await answer.text())
+        .split("\n")
+        .map((line) =>
+          line.startsWith("data: ") ? `data: ${JSON.stringify(poisoned(JSON.parse(line.slice(6))))}` : line,
+        );
+      return route.fulfill({ response: answer, body: lines.join("\n") });
+    });
   look(`text of strangers is only ever text: ${what}`, { at: `/?id=${id}`, prepare }, async (page) => {
     await page.locator("main h1").waitFor();
     if (id === "PLsize50") await page.getByRole("button", { name: "Fetch all transcripts" }).click();
     for (const place of places) {
-      await becomes(() => page.locator(place).first().innerText().then((it) => it.includes("onerror")), true, place);
+      await becomes(
+        () =>
+          page
+            .locator(place)
+            .first()
+            .innerText()
+            .then((it) => it.includes("onerror")),
+        true,
+        place,
+      );
       assert.ok((await page.locator(place).first().innerText()).startsWith("<img"), place);
     }
     assert.equal(await page.locator("main img[src=x], main script").count(), 0);
@@ -86,28 +126,42 @@ for (const [what, id, places] of [
   });
 }
 
-look("pictures are the platform's, and ask without telling who looks", {
-  at: "/?id=fda4eREcaTQ",
-  prepare: async (page) => {
-    await page.route("**/web/settings.json", (route) => route.fulfill({ json: { isDemo: false, examples: [] } }));
-    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="360"><rect width="640" height="360" fill="red"/></svg>';
-    await page.route(/^https:\/\/i\.ytimg\.com\//, (route) => {
-      assert.equal(route.request().headers().referer, undefined);
-      return route.fulfill({ contentType: "image/svg+xml", body: svg });
-    });
-    // Faces never come: what is drawn stays.
-    await page.route(/^https:\/\/yt3\.ggpht\.com\//, (route) => route.abort());
+look(
+  "pictures are the platform's, and ask without telling who looks",
+  {
+    at: "/?id=fda4eREcaTQ",
+    prepare: async (page) => {
+      await page.route("**/web/settings.json", (route) =>
+        route.fulfill({ json: { isDemo: false, examples: [] } }),
+      );
+      const svg =
+        '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="360"><rect width="640" height="360" fill="red"/></svg>';
+      await page.route(/^https:\/\/i\.ytimg\.com\//, (route) => {
+        assert.equal(route.request().headers().referer, undefined);
+        return route.fulfill({ contentType: "image/svg+xml", body: svg });
+      });
+      // Faces never come: what is drawn stays.
+      await page.route(/^https:\/\/yt3\.ggpht\.com\//, (route) => route.abort());
+    },
+    allowed: /ERR_FAILED/,
+    played: /ytimg|ggpht/,
   },
-  allowed: /ERR_FAILED/,
-  played: /ytimg|ggpht/,
-}, async (page) => {
-  const shown = (selector) => page.locator(selector).first().evaluate((image) => getComputedStyle(image).opacity);
-  await becomes(() => shown(".watch img"), "1");
-  assert.match(await page.locator(".watch img").getAttribute("src"), /^https:\/\/i\.ytimg\.com\/vi\/fda4eREcaTQ\//);
-  await page.locator(".comment img").first().waitFor({ state: "attached" });
-  await becomes(() => shown(".comment img"), "0");
-  assert.ok(await page.locator(".comment .picture svg").first().isVisible());
-});
+  async (page) => {
+    const shown = (selector) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((image) => getComputedStyle(image).opacity);
+    await becomes(() => shown(".watch img"), "1");
+    assert.match(
+      await page.locator(".watch img").getAttribute("src"),
+      /^https:\/\/i\.ytimg\.com\/vi\/fda4eREcaTQ\//,
+    );
+    await page.locator(".comment img").first().waitFor({ state: "attached" });
+    await becomes(() => shown(".comment img"), "0");
+    assert.ok(await page.locator(".comment .picture svg").first().isVisible());
+  },
+);
 
 look("a made-up world has drawings instead", { at: "/?id=fda4eREcaTQ" }, async (page) => {
   await page.locator(".watch svg").waitFor();

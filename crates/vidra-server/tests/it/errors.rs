@@ -137,9 +137,15 @@ async fn bad_bodies() {
 #[tokio::test]
 async fn unknown_routes_and_wrong_methods() {
     let app = TestApp::new();
-    for path in
-        ["/", "/api", "/api/", "/api/video", "/api/video/", "/nope", "/api/video/dQw4w9WgXcQ/nope"]
-    {
+    for path in [
+        "/web",
+        "/api",
+        "/api/",
+        "/api/video",
+        "/api/video/",
+        "/nope",
+        "/api/video/dQw4w9WgXcQ/nope",
+    ] {
         let got = app.get(path).await;
         assert_eq!(got.problem(404).0, format!("No such route: {path}"));
     }
