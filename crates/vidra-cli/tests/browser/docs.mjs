@@ -1,49 +1,43 @@
-// The reference: every example in it works as it stands.
+// The reference: its examples work as they stand.
 import assert from "node:assert/strict";
 import { asked, becomes, look, text } from "./support.mjs";
 
-look(
-  "every operation of the reference is executed as it stands",
-  { at: "/docs", timeout: 180_000 },
-  async (page) => {
-    const { paths } = await asked("/openapi.json");
-    const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
-    const blocks = page.locator(".opblock");
-    await becomes(() => blocks.count(), operations.length);
-    // Without waiting until it is in sight and at rest, as a real click would.
-    const press = (selector) => page.locator(selector).dispatchEvent("click");
-    for (const { operationId, tags } of operations) {
-      const block = `#operations-${tags[0]}-${operationId}`;
-      await press(`${block} .opblock-summary-control`);
-      await page.locator(`${block} .execute`).click();
-      await becomes(
-        () =>
-          text(page, `${block} .live-responses-table tbody .response-col_status`)
-            .catch(() => "")
-            .then((it) => it.slice(0, 3)),
-        "200",
-        operationId,
-      );
-      await press(`${block} .opblock-summary-control`);
-    }
-  },
-);
+// One of each kind: a list, a handle beyond what patterns without Unicode know, many parameters, a body,
+// a stream's body, plain text. `VIDRA_LONG=1` executes them all; Swagger UI takes seconds for each.
+const SOME = [
+  "get_videos",
+  "get_channel",
+  "get_transcript",
+  "query_playlist",
+  "get_playlist_transcripts",
+  "get_metrics",
+];
+
+look("operations are executed as they stand", { at: "/docs", timeout: 300_000 }, async (page) => {
+  const { paths } = await asked("/openapi.json");
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  await becomes(() => page.locator(".opblock").count(), operations.length, "all are listed");
+  const tried = operations.filter(({ operationId }) => process.env.VIDRA_LONG || SOME.includes(operationId));
+  for (const { operationId, tags } of tried) {
+    const block = `#operations-${tags[0]}-${operationId}`;
+    await page.locator(`${block} .opblock-summary-control`).click();
+    await page.locator(`${block} .execute`).click();
+    const status = `${block} .live-responses-table tbody .response-col_status`;
+    await becomes(async () => (await text(page, status).catch(() => "")).slice(0, 3), "200", operationId);
+    await page.locator(`${block} .opblock-summary-control`).click();
+  }
+});
 
 look(
-  "a call of the reference shows what the service answers",
+  "a call shows what the service answers, and what it would be as curl",
   { at: "/docs#/Videos/get_video", allowed: /deep link/ },
   async (page) => {
     const block = "#operations-Videos-get_video";
     await page.locator(`${block} input`).first().fill("quirkNoLike");
     await page.locator(`${block} .execute`).click();
-    await becomes(
-      async () =>
-        /"id": "quirkNoLike"/.test(
-          await text(page, `${block} .live-responses-table tbody .response-col_description`).catch(() => ""),
-        ),
-      true,
-    );
-    assert.match(await text(page, `${block} .live-responses-table`), /x-quota-cost: \d/);
+    const answer = `${block} .live-responses-table tbody`;
+    await becomes(async () => /"id": "quirkNoLike"/.test(await text(page, answer).catch(() => "")), true);
+    assert.match(await text(page, answer), /x-quota-cost: \d/);
     assert.match(await text(page, `${block} .curl`), /\/api\/video\/quirkNoLike/);
   },
 );

@@ -1,6 +1,6 @@
 // From a link to what it names, and back.
 import assert from "node:assert/strict";
-import { becomes, look, text } from "./support.mjs";
+import { becomes, look, PACED, text } from "./support.mjs";
 
 const VIDEO = "Saudade em Três – full session";
 
@@ -71,7 +71,7 @@ look("every example of the start page is shown as it should", { at: "/", allowed
 
 look(
   "what it cost is told, with the line that asks it again",
-  { at: "/?id=PLsize200" },
+  { at: "/?id=PLsize200", service: PACED },
   async (page, context) => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.locator("main h1").waitFor();
