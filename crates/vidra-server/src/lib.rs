@@ -101,9 +101,8 @@ impl App {
         let routes = if config.mcp { routes.merge(mcp::route(&vidra)) } else { routes };
         let routes = routes.merge(pages::routes(config.examples.clone()));
         let paths = routes::openapi().paths.paths.into_keys();
-        let metrics = Metrics::new(
-            paths.chain([mcp::PATH].iter().chain(&pages::PATHS).map(ToString::to_string)),
-        );
+        let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);
+        let metrics = Metrics::new(paths.chain(others));
         let shelf = Shelf::new(config.ready_bytes);
         let batches = Arc::new(Shares::new(config.batches_per_caller));
         let inside = Arc::new(Inside { metrics, shelf, drain: Drain::default(), batches });

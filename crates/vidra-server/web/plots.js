@@ -10,19 +10,19 @@ const TIMES = [1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28800, 
 export function plots(page, videos) {
   const section = element('section', 'plots');
   section.setAttribute('aria-label', 'Plots');
-  const places = videos.map((_, at) => at + 1);
+  const positions = videos.map((_, at) => at + 1);
   const lengths = videos.map(({ duration }) => duration);
   const views = videos.map((video) => (video.hidden?.includes('views') ? null : video.views));
   const named = (at, text) => `${at + 1}. ${videos[at].title}: ${text}`;
   section.append(
     ...[
-      figure(page, 'Length by place', [places, lengths], {
+      figure(page, 'Length by position', [positions, lengths], {
         tell: clock,
         steps: TIMES,
         name: (at) => named(at, clock(lengths[at])),
         said: range(lengths, clock),
       }),
-      figure(page, 'Views by place', [places, views], {
+      figure(page, 'Views by position', [positions, views], {
         tell: short,
         isLog: true,
         name: (at) => named(at, `${number(views[at] ?? 0)} views`),

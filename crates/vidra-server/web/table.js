@@ -27,7 +27,7 @@ const BOUNDS = [
 ];
 
 export function table(page, playlist) {
-  const places = new Map(playlist.videos.map(({ id }, at) => [id, at + 1]));
+  const positions = new Map(playlist.videos.map(({ id }, at) => [id, at + 1]));
   const view = { sort: told('sort'), title: told('title'), shown: ROWS, selected: playlist, problem: null };
   for (const [, name] of BOUNDS) view[name] = told(name);
   let asked = 0;
@@ -83,12 +83,12 @@ export function table(page, playlist) {
       <table>
         <caption class="unseen">Videos of the playlist, sorted by ${sortedBy(view.sort)}</caption>
         <thead><tr>
-          <th scope="col" class="right" aria-sort=${view.sort ? 'none' : 'ascending'}>${header('#', 'Place', !view.sort && '▲', () => change('sort', ''))}</th>
+          <th scope="col" class="right" aria-sort=${view.sort ? 'none' : 'ascending'}>${header('#', 'Position', !view.sort && '▲', () => change('sort', ''))}</th>
           <th scope="col">Title</th>
           ${COLUMNS.map(([name, key]) => column(name, key, view.sort, (sort) => change('sort', sort)))}
           <th scope="col">Published</th>
         </tr></thead>
-        <tbody>${found.slice(0, view.shown).map((video) => row(video, places.get(video.id)))}</tbody>
+        <tbody>${found.slice(0, view.shown).map((video) => row(video, positions.get(video.id)))}</tbody>
       </table></div>
       ${
         found.length > view.shown
@@ -122,7 +122,7 @@ function parsed(sort) {
 
 function sortedBy(sort) {
   const { field, order } = parsed(sort);
-  return field ? `${field}, ${order === 'desc' ? 'greatest' : 'least'} first` : 'place';
+  return field ? `${field}, ${order === 'desc' ? 'greatest' : 'least'} first` : 'position';
 }
 
 /** First the greatest, then the least, then as the playlist has it. */
@@ -143,11 +143,11 @@ const header = (
 ) => html`<button type="button" class="plain" aria-label="Sort by ${label.toLowerCase()}"
   @click=${sort}>${text} <span aria-hidden="true">${arrow || ''}</span></button>`;
 
-function row(video, place) {
+function row(video, position) {
   const hidden = video.hidden ?? [];
   const count = (name) =>
     html`<td class="right" title=${number(video[name])}>${hidden.includes(name) ? '–' : number(video[name])}</td>`;
-  return html`<tr><td class="right quiet">${place}</td>
+  return html`<tr><td class="right quiet">${position}</td>
     <th scope="row"><a href=${linkTo(video.id)} dir="auto">${video.title}</a></th>
     <td class="right">${video.durationFmt}</td>${count('views')}${count('likes')}
     <td class="nowrap">${date(video.publishedAt)}</td></tr>`;

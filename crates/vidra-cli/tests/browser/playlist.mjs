@@ -40,7 +40,7 @@ look("a playlist is sorted and filtered by the service", { at: "/?id=PLsize500" 
   await page.reload();
   await becomes(() => titles(page), named, "the address knows");
   assert.equal(await page.getByLabel("Minutes, at least").inputValue(), "20.5");
-  await page.getByRole("button", { name: "Sort by place" }).click();
+  await page.getByRole("button", { name: "Sort by position" }).click();
   await becomes(() => sortOf(page, "#"), "ascending");
 });
 
@@ -63,8 +63,8 @@ look(
       .locator(".plot [role=img]")
       .evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));
     assert.deepEqual(told, [
-      "Length by place: from 0:12 to 8:32:22",
-      "Views by place: from 1.4K to 35M",
+      "Length by position: from 0:12 to 8:32:22",
+      "Views by position: from 1.4K to 35M",
       "Distribution of lengths: half are shorter than 12:25",
       "Upload dates: from 2026-01-12 to 2026-05-20",
     ]);
