@@ -8,9 +8,11 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-use axum::http::{Uri, Version, header};
+use axum::http::{HeaderName, Uri, Version, header};
 
 use crate::asked::{Asked, Lines, SEC_FETCH_SITE};
+
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// A host by name or address.
 #[derive(Debug, Clone, Copy)]
@@ -163,10 +165,8 @@ pub(super) fn check_origin(
 /// Whether a page of somebody else draws it in, as a picture for example. Browsers name no origin then,
 /// but say so; a link that somebody follows is another matter.
 fn is_drawn_in(asked: &Asked<'_>) -> bool {
-    let is = |name: &str, value: &str| asked.headers.get(name).is_some_and(|it| it == value);
-    asked.has_fetch_site
-        && is(SEC_FETCH_SITE.as_str(), "cross-site")
-        && !is("sec-fetch-dest", "document")
+    let is = |name: HeaderName, value: &str| asked.headers.get(name).is_some_and(|it| it == value);
+    asked.has_fetch_site && is(SEC_FETCH_SITE, "cross-site") && !is(SEC_FETCH_DEST, "document")
 }
 
 #[cfg(test)]
