@@ -26,7 +26,7 @@ Exit codes:
 
 /// Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.
 #[derive(Debug, Parser)]
-#[command(name = "vidra", version, about, after_long_help = ENDS, max_term_width = 100)]
+#[command(name = "vidra", version, after_long_help = ENDS, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -135,16 +135,25 @@ pub(crate) fn failure(error: &Error) -> String {
     for line in error.details() {
         let _ = write!(text, "\n- {line}");
     }
-    let _ = write!(text, "\nWhat to do: {}", advice(error.kind(), error.reason()));
-    if let Some(wait) = error.retry_after() {
-        let _ = write!(text, " Try again in {} seconds.", wait.as_secs().max(1));
-    }
+    let _ = write!(text, "\n{}", what_to_do(error));
     text
 }
 
 /// The same in one line, for one of many.
 pub(crate) fn failure_line(error: &Error) -> String {
-    failure(error).lines().collect::<Vec<_>>().join(" ")
+    let told = [&[error.message().trim_end_matches('.').to_owned()], error.details()].concat();
+    format!("{}. {}", told.join("; "), what_to_do(error))
+}
+
+fn what_to_do(error: &Error) -> String {
+    let advice = advice(error.kind(), error.reason());
+    match error.retry_after() {
+        Some(wait) => {
+            let wait = vidra::format::span(wait.as_secs().max(1));
+            format!("What to do: {advice} Not before {wait} have passed.")
+        }
+        None => format!("What to do: {advice}"),
+    }
 }
 
 /// A failure of one of many that the library has told in words already, with the machine's word for it
@@ -204,8 +213,8 @@ fn advice(kind: ErrorKind, reason: Option<Reason>) -> &'static str {
         }
         ErrorKind::Upstream => "YouTube answered with an error; once more in a minute may help.",
         ErrorKind::Blocked => {
-            "YouTube takes this machine for a bot; do not retry soon. Whoever runs vidra can set a \
-             proxy."
+            "YouTube takes this machine for a bot, and asking again at once makes it worse. Whoever \
+             runs vidra can set a proxy."
         }
         ErrorKind::Timeout => "ask once more, or for less at a time.",
         ErrorKind::Unavailable => "wait a little, then ask once more.",

@@ -27,7 +27,7 @@ pub(crate) struct TranscriptArgs {
     #[arg(long, value_name = "CODE")]
     translate: Option<String>,
 
-    /// What is written
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 

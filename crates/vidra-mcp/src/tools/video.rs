@@ -179,7 +179,8 @@ impl Work for GetVideos {
             (video, line)
         });
         let has_more = page.fill(items);
-        let mut head = format!("{} of {count} videos.", page.items.len());
+        let asked = count + not_found.len();
+        let mut head = format!("{} of {asked} videos.", page.items.len());
         if !not_found.is_empty() {
             head += &format!(" Not found: {}.", not_found.join(", "));
         }
