@@ -91,7 +91,8 @@ fn page(name: &'static str, policy: &'static str, asked: &HeaderMap) -> Response
 }
 
 async fn file(Path(name): Path<String>, uri: Uri, asked: HeaderMap) -> Response {
-    match named(&name) {
+    // Pages have addresses of their own, where their policy comes with them.
+    match named(&name).filter(|file| !file.name.ends_with(".html")) {
         Some(file) => file.response(&asked),
         None => {
             let message = format!("No such route: {}", uri.path());
