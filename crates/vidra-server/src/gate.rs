@@ -168,7 +168,7 @@ impl Gate {
             Some(keys) if open == Open::No => key_holder(keys, headers),
             _ => Ok(None),
         };
-        if open != Open::Always {
+        if !matches!(open, Open::Always | Open::File) {
             let holder = known.as_ref().ok().and_then(Option::as_deref);
             guest.standing = self.measure(peer, headers, holder);
         }
@@ -237,6 +237,8 @@ pub(crate) enum Open {
     No,
     /// Without a key.
     Keyless,
+    /// Without a key, and not measured: a page has dozens of files, and who looks at one has asked once.
+    File,
     /// Also as fast as one likes: whoever watches the service must not take it for dead.
     Always,
 }
@@ -247,7 +249,7 @@ impl Open {
             "/healthz" | "/readyz" => Self::Always,
             // The pages hold nothing that is anybody's; who uses them shows a key there.
             "/" | "/docs" | "/openapi.json" => Self::Keyless,
-            _ if path.starts_with("/web/") => Self::Keyless,
+            _ if path.starts_with("/web/") => Self::File,
             _ => Self::No,
         }
     }

@@ -53,6 +53,10 @@ async fn every_kind_of_answer_tells_the_standing() {
         assert_eq!(standing(&app.get(path).await), [None; 3]);
     }
     assert_eq!(standing(&app.get("/openapi.json").await)[1], Some("93"));
+    // A page counts once, not with each of its files.
+    assert_eq!(standing(&app.get("/web/explorer.js").await), [None; 3]);
+    assert_eq!(standing(&app.get("/web/nothing.js").await), [None; 3]);
+    assert_eq!(standing(&app.get("/").await)[1], Some("92"));
 }
 
 #[tokio::test(start_paused = true)]
