@@ -2,6 +2,16 @@
 
 const parameters = () => new URLSearchParams(location.search);
 
+let here = location.search;
+
+/** What the address says now is what is shown. */
+export const arrived = () => {
+  here = location.search;
+};
+
+/** Whether it says something else by now; where only its fragment is another, it does not. */
+export const isElsewhere = () => location.search !== here;
+
 /** What the address says of one thing; empty where nothing. */
 export const told = (name) => parameters().get(name) ?? '';
 
@@ -17,4 +27,5 @@ export function note(values) {
   }
   const query = all.toString();
   history.replaceState(null, '', query ? `/?${query}` : '/');
+  arrived();
 }

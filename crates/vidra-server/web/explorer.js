@@ -1,7 +1,7 @@
 // The explorer: reads the address, finds out what it names, shows that.
 
 import { html, nothing, render } from './vendor/lit-html.js';
-import { told } from './address.js';
+import { arrived, isElsewhere, told } from './address.js';
 import { ask, exchanges } from './api.js';
 import { channelPage } from './channel.js';
 import { withoutPictures } from './picture.js';
@@ -49,6 +49,7 @@ async function go() {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
+  arrived();
   const page = { signal, changed, announce, told: changed };
   exchanges.length = 0;
   const wanted = told('id').trim();
@@ -101,6 +102,11 @@ form.addEventListener('submit', (event) => {
 /** Links within the explorer need no new page. */
 document.addEventListener('click', (event) => {
   const link = event.target.closest?.('a[href]');
+  if (link?.classList.contains('skip')) {
+    // Going to its fragment would be going to another address.
+    event.preventDefault();
+    return main.focus();
+  }
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   if (
     !link ||
@@ -121,7 +127,9 @@ function visit(address) {
   go();
 }
 
-addEventListener('popstate', go);
+addEventListener('popstate', () => {
+  if (isElsewhere()) go();
+});
 
 async function begin() {
   // Without them it is a service like any other.

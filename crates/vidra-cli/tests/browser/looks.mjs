@@ -73,8 +73,16 @@ look("all of it can be reached by keyboard", { at: "/?id=PLsize50" }, async (pag
   await settled(page);
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to what was found");
+  const questions = [];
+  page.on("request", (request) => request.url().includes("/api/") && questions.push(request.url()));
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate(() => document.activeElement.id), "view");
+  // Nor does an address of which only the fragment is another.
+  await page.evaluate(() => {
+    location.hash = "elsewhere";
+  });
+  await page.waitForTimeout(300);
+  assert.deepEqual(questions, [], "nothing is asked again");
   const reached = new Set();
   for (let step = 0; step < 40; step += 1) {
     await page.keyboard.press("Tab");
