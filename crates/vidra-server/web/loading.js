@@ -5,20 +5,31 @@ import { trouble } from './trouble.js';
 
 /** Starts it; `page` is told of every change until it is left. */
 export function load(page, start) {
-  const part = { isLoading: true, value: null, problem: null };
+  const part = later(page, start, null);
+  part.again();
+  return part;
+}
+
+/** The same for what is there already, and asked for anew by `again`. */
+export function later(page, start, value) {
+  const part = { isLoading: false, value, problem: null };
+  let asked = 0;
   part.again = async () => {
+    // A later question makes an earlier one's answer worthless.
+    const turn = ++asked;
     Object.assign(part, { isLoading: true, problem: null });
     page.changed();
     try {
-      part.value = await start();
+      const answer = await start();
+      if (turn !== asked) return;
+      part.value = answer;
     } catch (error) {
-      if (page.signal.aborted) return;
+      if (page.signal.aborted || turn !== asked) return;
       part.problem = error;
     }
     part.isLoading = false;
     page.changed();
   };
-  part.again();
   return part;
 }
 

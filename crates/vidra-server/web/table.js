@@ -5,6 +5,7 @@ import { html, nothing } from './vendor/lit-html.js';
 import { linkTo, note, told } from './address.js';
 import { ask } from './api.js';
 import { date, number, plural, span } from './format.js';
+import { later } from './loading.js';
 import { trouble } from './trouble.js';
 
 /** How many rows are drawn before somebody wants more. */
@@ -28,27 +29,15 @@ const BOUNDS = [
 
 export function table(page, playlist) {
   const positions = new Map(playlist.videos.map(({ id }, at) => [id, at + 1]));
-  const view = { sort: told('sort'), title: told('title'), shown: ROWS, selected: playlist, problem: null };
+  const view = { sort: told('sort'), title: told('title'), shown: ROWS };
   for (const [, name] of BOUNDS) view[name] = told(name);
-  let asked = 0;
 
-  /** Asks for what the controls say. A later question makes an earlier one's answer worthless. */
-  async function query() {
-    const turn = ++asked;
-    try {
-      const selected = await ask(`/api/playlist/${playlist.id}/query`, {
-        ...page,
-        method: 'POST',
-        body: selection(view),
-      });
-      if (turn !== asked) return;
-      Object.assign(view, { selected, problem: null });
-    } catch (problem) {
-      if (page.signal.aborted || turn !== asked) return;
-      view.problem = problem;
-    }
-    page.changed();
-  }
+  /** What the controls say. */
+  const selected = later(
+    page,
+    () => ask(`/api/playlist/${playlist.id}/query`, { ...page, method: 'POST', body: selection(view) }),
+    playlist,
+  );
 
   let pause;
   function change(name, value, wait = 0) {
@@ -57,10 +46,10 @@ export function table(page, playlist) {
     page.changed();
     if (name === 'title') return;
     clearTimeout(pause);
-    pause = setTimeout(query, wait);
+    pause = setTimeout(selected.again, wait);
   }
 
-  if (view.sort || BOUNDS.some(([, name]) => view[name])) query();
+  if (view.sort || BOUNDS.some(([, name]) => view[name])) selected.again();
 
   const field = ([label, name]) => html`<label>${label}
     <input type="number" min="0" step="any" inputmode="decimal" name=${name} .value=${view[name]}
@@ -68,7 +57,7 @@ export function table(page, playlist) {
 
   return () => {
     const wanted = view.title.trim().toLocaleLowerCase();
-    const found = view.selected.videos.filter(({ title }) => title.toLocaleLowerCase().includes(wanted));
+    const found = selected.value.videos.filter(({ title }) => title.toLocaleLowerCase().includes(wanted));
     const length = found.reduce((sum, { duration }) => sum + duration, 0);
     return html`<section class="videos card" aria-labelledby="videos-title">
       <h2 id="videos-title">Videos</h2>
@@ -77,7 +66,7 @@ export function table(page, playlist) {
           <input type="search" name="title" .value=${view.title} @input=${(event) => change('title', event.target.value)}></label>
         ${BOUNDS.map(field)}
       </form>
-      ${view.problem ? trouble(view.problem, query) : nothing}
+      ${selected.problem ? trouble(selected.problem, selected.again) : nothing}
       <p class="quiet" role="status">${number(found.length)} of ${plural(playlist.videos.length, 'video')}, ${span(length)}</p>
       <div class="scroll" tabindex="0" role="region" aria-label="Table of videos">
       <table>

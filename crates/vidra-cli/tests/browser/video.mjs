@@ -167,3 +167,26 @@ look("a made-up world has drawings instead", { at: "/?id=fda4eREcaTQ" }, async (
   await page.locator(".watch svg").waitFor();
   assert.equal(await page.locator("main img").count(), 0);
 });
+
+look("of two languages the one that was chosen last is shown", { at: "/?id=txManyLang_" }, async (page) => {
+  await page.locator(".lines li").first().waitFor();
+  await page.getByRole("button", { name: "Other languages" }).click();
+  let release;
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  await page.route(/[?]lang=ja$/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByLabel("Language").selectOption("ja");
+  await page.getByLabel("Language").selectOption("de");
+  const [german] = await asked("/api/transcript/txManyLang_?lang=de");
+  const first = async () => (await text(page, ".lines li").catch(() => "")).replace(/^[\d:]+ /, "");
+  await becomes(first, german.text.replace(/\s+/g, " ").trim());
+  const late = page.waitForResponse(/[?]lang=ja$/);
+  release();
+  await (await late).finished();
+  await page.waitForTimeout(300);
+  assert.equal(await first(), german.text.replace(/\s+/g, " ").trim());
+});
