@@ -33,7 +33,18 @@ export const key = {
       /* as above */
     }
   },
+  forget() {
+    this.value = null;
+    try {
+      sessionStorage.removeItem(KEY);
+    } catch {
+      /* as above */
+    }
+  },
 };
+
+/** Whether it can be sent at all. */
+export const isKey = (value) => /^[\x21-\x7e]+$/.test(value);
 
 /** Asks, and gives the answer's JSON. */
 export async function ask(path, options = {}) {
@@ -49,13 +60,14 @@ export async function send(path, { method = 'GET', body, accept, signal, told } 
   const exchange = { method, path, body, accept, began: performance.now(), took: null, status: null };
   exchanges.push(exchange);
   told?.();
+  const headers = headersOf(body, accept);
   let response;
   try {
     // Not from the browser's own cache without asking: it would tell the cost of another time.
     response = await fetch(path, {
       method,
       body: body && JSON.stringify(body),
-      headers: headersOf(body, accept),
+      headers,
       signal,
       cache: 'no-cache',
     });
@@ -80,10 +92,10 @@ export async function send(path, { method = 'GET', body, accept, signal, told } 
 }
 
 function headersOf(body, accept) {
-  const headers = {};
-  if (body) headers['content-type'] = 'application/json';
-  if (accept) headers.accept = accept;
-  if (key.get()) headers.authorization = `Bearer ${key.get()}`;
+  const headers = new Headers();
+  if (body) headers.set('content-type', 'application/json');
+  if (accept) headers.set('accept', accept);
+  if (key.get()) headers.set('authorization', `Bearer ${key.get()}`);
   return headers;
 }
 

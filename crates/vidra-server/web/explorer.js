@@ -2,7 +2,7 @@
 
 import { html, nothing, render } from './vendor/lit-html.js';
 import { arrived, isElsewhere, told } from './address.js';
-import { ask, exchanges } from './api.js';
+import { ask, exchanges, key } from './api.js';
 import { channelPage } from './channel.js';
 import { withoutPictures } from './picture.js';
 import { playlistPage } from './playlist.js';
@@ -27,7 +27,7 @@ function changed() {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    render(html`${shown?.template() ?? nothing}${trail()}`, main);
+    render(html`${shown?.template() ?? nothing}${trail(forget)}`, main);
     name(shown?.title);
   });
 }
@@ -43,6 +43,12 @@ function name(title) {
 const announce = (text) => {
   live.textContent = text;
 };
+
+/** Asks anew without the key, so that nothing stays that only it could show. */
+function forget() {
+  key.forget();
+  go();
+}
 
 /** Shows what the address names. What is under way for something else ends. */
 async function go() {

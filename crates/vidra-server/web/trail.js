@@ -8,7 +8,8 @@ import { number, plural, quoted } from './format.js';
 /** More of an answer than that is no reading matter. */
 const MOST_SHOWN = 200_000;
 
-export function trail() {
+/** `forget` is called when nobody is to know the caller's key any more. */
+export function trail(forget) {
   if (!exchanges.length) return nothing;
   const units = exchanges.reduce((sum, { cost }) => sum + Number(cost ?? 0), 0);
   const kept = exchanges.filter(({ cache }) => cache && cache !== 'miss').length;
@@ -18,6 +19,7 @@ export function trail() {
       kept ? html`, ${number(kept)} answered from what was known` : nothing
     }.</p>
     <ol>${exchanges.map((exchange) => html`<li>${entry(exchange)}</li>`)}</ol>
+    ${key.get() ? html`<p><button type="button" class="small" @click=${forget}>Forget the key</button></p>` : nothing}
   </section>`;
 }
 

@@ -1,7 +1,7 @@
 // Errors as a sentence, with what to do about them.
 
 import { html, nothing } from './vendor/lit-html.js';
-import { key } from './api.js';
+import { isKey, key } from './api.js';
 import { plural } from './format.js';
 
 /** What is shown in place of what failed. */
@@ -50,11 +50,18 @@ function whatToDo({ status, message, details = [], retryAfter }) {
 function keyForm(again) {
   const enter = (event) => {
     event.preventDefault();
-    key.set(new FormData(event.target).get('key').trim());
-    again();
+    const value = new FormData(event.target).get('key').trim();
+    if (isKey(value)) {
+      key.set(value);
+      again();
+    } else {
+      event.target.querySelector('.wrong').textContent =
+        'A key has only letters, digits and signs of ASCII, and no spaces: copy it again.';
+    }
   };
   return html`<form class="row" @submit=${enter}>
     <label>Key <input name="key" type="password" autocomplete="off" required></label>
     <button>Use it</button>
+    <span class="wrong" role="alert"></span>
   </form>`;
 }

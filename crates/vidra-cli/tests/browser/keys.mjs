@@ -14,6 +14,13 @@ look(
           .catch(() => ""),
       "A key is needed.",
     );
+    await page.getByLabel("Key").fill("vk_schlüssel…");
+    await page.getByRole("button", { name: "Use it" }).click();
+    await becomes(
+      () => text(page, ".trouble .wrong"),
+      "A key has only letters, digits and signs of ASCII, and no spaces: copy it again.",
+    );
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
     await page.getByLabel("Key").fill("vk_wrong");
     await page.getByRole("button", { name: "Use it" }).click();
     await becomes(
@@ -38,6 +45,10 @@ look(
     );
     assert.ok(!(await page.content()).includes(KEY) && !page.url().includes(KEY));
     assert.ok(!JSON.stringify(await context.storageState()).includes(KEY), "kept no longer than the tab");
+    await page.getByRole("button", { name: "Forget the key" }).click();
+    await page.getByLabel("Key").waitFor();
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    assert.equal(await page.locator(".lines").count(), 0);
   },
 );
 
