@@ -81,7 +81,7 @@ export function batch(page, playlist) {
       }
     </div>
     ${work.state === 'idle' ? html`<p class="quiet">What is said in ${plural(playlist.videos.length, 'video')}, fetched side by side and shown as it comes.</p>` : progress(work)}
-    ${work.problem ? trouble(work.problem, run) : nothing}
+    ${work.problem ? trouble(work.problem, run, 'transcripts') : nothing}
     ${
       work.state !== 'running' && succeeded(work)
         ? html`<p class="row">

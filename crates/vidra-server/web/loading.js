@@ -36,7 +36,7 @@ export function later(page, start, value) {
 /** Whatever there is to show of it. */
 export function shown(part, what, template) {
   if (part.isLoading && !part.value) return html`<p class="loading">Loading ${what}…</p>`;
-  if (part.problem) return trouble(part.problem, part.again);
+  if (part.problem) return trouble(part.problem, part.again, what);
   return template(part.value);
 }
 

@@ -66,7 +66,7 @@ export function table(page, playlist) {
           <input type="search" name="title" .value=${view.title} @input=${(event) => change('title', event.target.value)}></label>
         ${BOUNDS.map(field)}
       </form>
-      ${selected.problem ? trouble(selected.problem, selected.again) : nothing}
+      ${selected.problem ? trouble(selected.problem, selected.again, 'videos') : nothing}
       <p class="quiet" role="status">${number(found.length)} of ${plural(playlist.videos.length, 'video')}, ${span(length)}</p>
       <div class="scroll" tabindex="0" role="region" aria-label="Table of videos">
       <table>

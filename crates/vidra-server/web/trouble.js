@@ -2,14 +2,23 @@
 
 import { html, nothing } from './vendor/lit-html.js';
 import { isKey, key } from './api.js';
-import { plural } from './format.js';
+import { span } from './format.js';
 
-/** What is shown in place of what failed. */
-export function trouble(problem, again) {
-  // The service's first word is for programs; what follows is for people.
+/** What cannot be helped: nothing failed, there is just nothing. */
+const isNothing = (problem) =>
+  reasonOf(problem) === 'captions_disabled' ||
+  (problem.status === 403 && problem.message.startsWith('Comments are disabled'));
+
+/** The service's own word for why, which is for programs. */
+const reasonOf = ({ details = [] }) =>
+  details.find((line) => line.startsWith('reason: '))?.slice('reason: '.length);
+
+/** What is shown in place of what failed; `part` is what was asked for. */
+export function trouble(problem, again, part = '') {
+  if (isNothing(problem)) return html`<p class="quiet none">${problem.message}.</p>`;
   const details = (problem.details ?? []).filter((line) => !line.startsWith('reason: '));
   return html`<div class="trouble" role="alert">
-    <p><strong>${problem.message}.</strong> ${whatToDo(problem)}</p>
+    <p><strong>${problem.message}.</strong> ${whatToDo(problem, part)}</p>
     ${details.length ? html`<ul>${details.map((line) => html`<li>${line}</li>`)}</ul>` : nothing}
     ${problem.status === 401 ? keyForm(again) : nothing}
     ${canRepeat(problem) ? html`<button type="button" @click=${again}>Try again</button>` : nothing}
@@ -18,15 +27,44 @@ export function trouble(problem, again) {
 
 const canRepeat = ({ status }) => [0, 429, 500, 502, 503, 504].includes(status) || status === undefined;
 
-function whatToDo({ status, message, details = [], retryAfter }) {
-  const wait = retryAfter
-    ? `Wait ${plural(retryAfter, 'second')}, then try again.`
-    : 'Wait a moment, then try again.';
+const OPERATOR = 'Whoever runs this service can help.';
+const YOUTUBE = 'The trouble is on the side of YouTube. Try again in a moment.';
+
+/** What to do, by the service's word for why. */
+const BY_REASON = {
+  video_private: 'Only its owner can see it, and who was invited to.',
+  age_restricted: 'YouTube shows it to grown-ups who sign in, and this service does not sign in.',
+  region_blocked: 'Only a service in another country can get it.',
+  members_only: 'Only those who pay for its channel can see it.',
+  not_started: 'Come back when it has begun.',
+  unplayable: 'YouTube does not play it to anybody who is not signed in.',
+  language_unavailable: 'Choose another language.',
+  po_token_required: OPERATOR,
+  no_po_token: OPERATOR,
+  blocked: OPERATOR,
+  unreachable: 'Whoever runs this service should see whether it has a way to YouTube. Try again in a moment.',
+  upstream_failed: YOUTUBE,
+  timed_out: YOUTUBE,
+  platform_changed: 'A newer vidra may understand it: tell whoever runs this service.',
+};
+
+/** What to check where a question was refused, by what was asked for. */
+const REFUSED = {
+  'the transcript': 'Choose another language.',
+  transcripts: 'Check the language: it is a code such as en or pt-BR.',
+  videos: 'Change what the videos are filtered by.',
+};
+
+function whatToDo(problem, part) {
+  const { status, details = [], retryAfter } = problem;
+  const wait = retryAfter ? `Wait ${span(retryAfter)}, then try again.` : 'Wait a moment, then try again.';
+  const known = BY_REASON[reasonOf(problem)];
+  if (known) return known;
   switch (status) {
     case 0:
       return `See whether it is running at ${location.origin} and try again.`;
     case 400:
-      return 'Paste the link of a video, playlist or channel, an id or an @handle.';
+      return REFUSED[part] ?? 'Paste the link of a video, playlist or channel, an id or an @handle.';
     case 401:
       return 'This service is for those who have a key. Enter yours; it is kept until the tab is closed.';
     case 403:
@@ -43,7 +81,7 @@ function whatToDo({ status, message, details = [], retryAfter }) {
     case 504:
       return 'The trouble is between this service and YouTube. Try again in a moment.';
     default:
-      return `Try again; if it stays, the service's log tells more${message ? '' : ' about it'}.`;
+      return "Try again; if it stays, the service's log tells more.";
   }
 }
 

@@ -66,10 +66,10 @@ look("one part that fails leaves the others", { at: "/?id=plPrivate__", allowed:
   await becomes(
     () =>
       page
-        .locator(".transcript .trouble strong")
+        .locator(".transcript .trouble p")
         .innerText()
         .catch(() => ""),
-    "Video is private: plPrivate__.",
+    "Video is private: plPrivate__. Only its owner can see it, and who was invited to.",
   );
   assert.ok(await page.locator("main h1").innerText());
   await page.locator(".comments h2").waitFor();
@@ -87,12 +87,12 @@ look(
   "a limit says how long to wait",
   {
     at: "/?id=fda4eREcaTQ",
-    ...told(429, { message: "Too many requests to this service" }, { "retry-after": "7" }),
+    ...told(429, { message: "Too many requests to this service" }, { "retry-after": "125" }),
   },
   async (page) => {
     await becomes(
       () => page.locator(".about .trouble p").innerText(),
-      "Too many requests to this service. Wait 7 seconds, then try again.",
+      "Too many requests to this service. Wait 2 min 5 s, then try again.",
     );
   },
 );
@@ -113,5 +113,26 @@ look(
     );
     assert.match(await page.locator(".about .trouble li").innerText(), /YOUTUBE_API_KEY/);
     await page.locator(".lines li").first().waitFor();
+  },
+);
+
+look(
+  "a video without captions is no trouble",
+  { at: "/?id=txNoCaption", allowed: /404/ },
+  async (page) => {
+    await becomes(() => text(page, ".transcript .none").catch(() => ""), "Video has no captions: txNoCaption.");
+    assert.equal(await page.locator("[role=alert]").count(), 0);
+  },
+);
+
+look(
+  "a language that there is not leads to those there are",
+  { at: "/?id=txManualAsr&lang=xh", allowed: /404/ },
+  async (page) => {
+    await becomes(
+      () => text(page, ".transcript .trouble p").catch(() => ""),
+      "Video has no captions in that language: txManualAsr. Choose another language.",
+    );
+    assert.match(await text(page, ".transcript .trouble li"), /^available: /);
   },
 );
