@@ -78,9 +78,17 @@ async function go() {
     shown = next;
   } catch (problem) {
     if (signal.aborted) return;
-    shown = { title: 'Not found', template: () => html`<h1>Not found</h1>${trouble(problem, go)}` };
+    const heading = headingOf(problem);
+    shown = { title: heading, template: () => html`<h1>${heading}</h1>${trouble(problem, go)}` };
   }
   changed();
+}
+
+/** What a page is called that cannot be shown. */
+function headingOf({ status }) {
+  if (status === 400 || status === 404) return 'Not found';
+  if (status === 401) return 'A key is needed';
+  return status === 0 ? 'No answer' : 'That did not work';
 }
 
 /** What a link or id leads to. The service knows. */

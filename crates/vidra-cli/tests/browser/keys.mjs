@@ -14,6 +14,7 @@ look(
           .catch(() => ""),
       "A key is needed.",
     );
+    assert.equal(await text(page, "main h1"), "A key is needed");
     await page.getByLabel("Key").fill("vk_schlüssel…");
     await page.getByRole("button", { name: "Use it" }).click();
     await becomes(

@@ -56,6 +56,7 @@ look(
         ),
       true,
     );
+    assert.equal(await text(page, "main h1"), "No answer");
     await page.unroute("**/api/**", gone);
     await page.getByRole("button", { name: "Try again" }).click();
     await becomes(() => text(page, "main h1"), "Saudade em Três – full session");
@@ -136,3 +137,24 @@ look(
     assert.match(await text(page, ".transcript .trouble li"), /^available: /);
   },
 );
+
+for (const [status, heading] of [
+  [400, "Not found"],
+  [429, "That did not work"],
+]) {
+  look(
+    `a page that cannot be shown says why not: ${status}`,
+    {
+      at: "/?id=fda4eREcaTQ",
+      allowed: new RegExp(status),
+      prepare: (page) =>
+        page.route("**/api/url/parse", (route) =>
+          route.fulfill({ status, json: { error: { code: status, message: "No", details: [] } } }),
+        ),
+    },
+    async (page) => {
+      await becomes(() => text(page, "main h1"), heading);
+      assert.equal(await page.title(), `${heading} – vidra`);
+    },
+  );
+}
