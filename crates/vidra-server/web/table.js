@@ -28,7 +28,10 @@ const BOUNDS = [
 ];
 
 export function table(page, playlist) {
-  const positions = new Map(playlist.videos.map(({ id }, at) => [id, at + 1]));
+  const positions = Map.groupBy(
+    playlist.videos.map(({ id }, at) => ({ id, position: at + 1 })),
+    ({ id }) => id,
+  );
   const view = { sort: told('sort'), title: told('title'), shown: ROWS };
   for (const [, name] of BOUNDS) view[name] = told(name);
 
@@ -55,6 +58,16 @@ export function table(page, playlist) {
     <input type="number" min="0" step="any" inputmode="decimal" name=${name} .value=${view[name]}
       @input=${(event) => change(name, event.target.value, PAUSE)}></label>`;
 
+  /** Rows with their positions: a video that is there twice has two, and they are handed out in turn. */
+  const rows = (videos) => {
+    const given = new Map();
+    return videos.map((video) => {
+      const before = given.get(video.id) ?? 0;
+      given.set(video.id, before + 1);
+      return row(video, positions.get(video.id)?.[before]?.position);
+    });
+  };
+
   return () => {
     const wanted = view.title.trim().toLocaleLowerCase();
     const found = selected.value.videos.filter(({ title }) => title.toLocaleLowerCase().includes(wanted));
@@ -77,7 +90,7 @@ export function table(page, playlist) {
           ${COLUMNS.map(([name, key]) => column(name, key, view.sort, (sort) => change('sort', sort)))}
           <th scope="col">Published</th>
         </tr></thead>
-        <tbody>${found.slice(0, view.shown).map((video) => row(video, positions.get(video.id)))}</tbody>
+        <tbody>${rows(found.slice(0, view.shown))}</tbody>
       </table></div>
       ${
         found.length > view.shown

@@ -94,3 +94,16 @@ look("entries that are gone are counted", { at: "/?id=PLquirkUnavailable" }, asy
     true,
   );
 });
+
+look("a video that is there twice has both its positions", { at: "/?id=PLquirkDuplicates" }, async (page) => {
+  const positions = async () => (await page.locator("tbody td:first-child").allInnerTexts()).map(Number);
+  const all = Array.from({ length: 60 }, (_, at) => at + 1);
+  await becomes(positions, all);
+  await page.getByRole("button", { name: "Sort by views" }).click();
+  await becomes(() => sortOf(page, "Views"), "descending");
+  await becomes(async () => (await positions()).join() !== all.join(), true);
+  assert.deepEqual(
+    (await positions()).sort((one, other) => one - other),
+    all,
+  );
+});
