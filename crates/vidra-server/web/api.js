@@ -57,6 +57,7 @@ export async function ask(path, options = {}) {
 
 /** Asks, and gives the answer as it comes; throws a `Problem` where it is none. */
 export async function send(path, { method = 'GET', body, accept, signal, told } = {}) {
+  signal?.throwIfAborted();
   const exchange = { method, path, body, accept, began: performance.now(), took: null, status: null };
   exchanges.push(exchange);
   told?.();
@@ -72,7 +73,7 @@ export async function send(path, { method = 'GET', body, accept, signal, told } 
       cache: 'no-cache',
     });
   } catch (error) {
-    if (!signal?.aborted) exchange.status = 'no answer';
+    exchange.status = signal?.aborted ? 'stopped' : 'no answer';
     throw signal?.aborted ? error : new Problem(0, { message: 'The service does not answer' });
   }
   const header = (name) => response.headers.get(name);

@@ -43,6 +43,7 @@ export function table(page, playlist) {
   );
 
   let pause;
+  page.signal.addEventListener('abort', () => clearTimeout(pause));
   function change(name, value, wait = 0) {
     Object.assign(view, { [name]: value, shown: ROWS });
     note({ [name]: value });

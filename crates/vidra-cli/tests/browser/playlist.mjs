@@ -107,3 +107,12 @@ look("a video that is there twice has both its positions", { at: "/?id=PLquirkDu
     all,
   );
 });
+
+look("what was typed last is not asked for a page that was left", { at: "/?id=PLsize50" }, async (page) => {
+  await page.locator("tbody tr").first().waitFor();
+  await page.getByLabel("Views, at least").fill("10");
+  await page.getByRole("link", { name: "vidra, start page" }).click();
+  await page.locator(".examples a").first().waitFor();
+  await page.waitForTimeout(400);
+  assert.equal(await page.locator(".trail").count(), 0);
+});
