@@ -146,6 +146,8 @@ addEventListener('popstate', () => {
 });
 
 async function begin() {
+  // It has come.
+  main.replaceChildren();
   // Without them it is a service like any other.
   settings = await fetch('/web/settings.json')
     .then((answer) => answer.json())

@@ -158,3 +158,15 @@ for (const [status, heading] of [
     },
   );
 }
+
+look(
+  "a module that does not come leaves a line",
+  { at: "/", allowed: /ERR_FAILED/, prepare: (page) => page.route("**/web/plots.js", (route) => route.abort()) },
+  async (page) => {
+    await page.locator("main .late").waitFor();
+    assert.equal(
+      await text(page, "main .late"),
+      "The explorer has not come yet. If it does not, load the page again.",
+    );
+  },
+);
