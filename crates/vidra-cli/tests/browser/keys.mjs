@@ -38,6 +38,15 @@ look(
     const [name, bytes] = await saved(page, () => page.getByRole("link", { name: "SRT" }).click());
     assert.equal(name, "txManualAsr.en.srt");
     assert.match(bytes.toString(), /^1\r?\n/);
+    await page.route("**/*format=vtt*", (route) =>
+      route.fulfill({ status: 401, json: { error: { code: 401, message: "The key is not valid", details: [] } } }),
+    );
+    await page.getByRole("link", { name: "VTT" }).click();
+    await becomes(
+      () => page.locator(".transcript .lines ~ .trouble strong").innerText(),
+      "The key is not valid.",
+      "beside the buttons",
+    );
     for (const summary of await page.locator(".trail summary").all()) await summary.click();
     const lines = await page.locator(".curl code").allInnerTexts();
     assert.ok(
