@@ -20,6 +20,7 @@ let settings = { isDemo: false, examples: [] };
 let leaving = new AbortController();
 let shown = null;
 let isDue = false;
+let announced = document.title;
 
 /** Draws once for all that changed since the last frame. */
 function changed() {
@@ -28,15 +29,16 @@ function changed() {
   requestAnimationFrame(() => {
     isDue = false;
     render(html`${shown?.template() ?? nothing}${trail(forget)}`, main);
-    name(shown?.title);
+    if (shown?.title) name(shown);
   });
 }
 
-/** Names the page, also to who cannot see that it is another one. */
-function name(title) {
-  const named = !title || title === 'vidra' ? 'vidra' : `${title} – vidra`;
-  if (document.title === named) return;
-  document.title = named;
+/** Names the page, and once what it is called is certain also to who cannot see that it is another one. */
+function name({ title, isOnTheWay = false }) {
+  const named = title === 'vidra' ? 'vidra' : `${title} – vidra`;
+  if (document.title !== named) document.title = named;
+  if (isOnTheWay || announced === named) return;
+  announced = named;
   announce(named);
 }
 
@@ -67,8 +69,10 @@ async function go() {
     shown = welcome(settings);
     return changed();
   }
+  announced = null;
   shown = {
     title: wanted,
+    isOnTheWay: true,
     template: () => html`<h1 class="unseen">${wanted}</h1><p class="loading">Looking at ${wanted}…</p>`,
   };
   changed();
@@ -133,6 +137,8 @@ document.addEventListener('click', (event) => {
     return;
   event.preventDefault();
   visit(link.pathname + link.search);
+  // The link is gone; the focus goes to what it led to.
+  main.focus({ preventScroll: true });
 });
 
 function visit(address) {

@@ -14,8 +14,13 @@ const reasonOf = ({ details = [] }) =>
   details.find((line) => line.startsWith('reason: '))?.slice('reason: '.length);
 
 /** What is shown in place of what failed; `part` is what was asked for. */
-export function trouble(problem, again, part = '') {
+export function trouble(problem, repeat, part = '') {
   if (isNothing(problem)) return html`<p class="quiet none">${problem.message}.</p>`;
+  const again = () => {
+    // What was pressed goes; the focus has to be somewhere.
+    document.getElementById('view').focus({ preventScroll: true });
+    repeat();
+  };
   const details = (problem.details ?? []).filter((line) => !line.startsWith('reason: '));
   return html`<div class="trouble" role="alert">
     <p><strong>${problem.message}.</strong> ${whatToDo(problem, part)}</p>

@@ -106,3 +106,23 @@ look(
     assert.ok(line.includes(`-d '{"url":"it'\\''s $(reboot)"}'`), line);
   },
 );
+
+look("a page is told once, by its name, and the focus is where one is", { at: "/" }, async (page) => {
+  await page.evaluate(() => {
+    window.said = [];
+    const live = document.getElementById("live");
+    new MutationObserver(() => window.said.push(live.textContent)).observe(live, { childList: true });
+  });
+  const focused = () => page.evaluate(() => document.activeElement.id);
+  const settled = () =>
+    page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".loading"));
+  await page.fill("#id", "fda4eREcaTQ");
+  await page.keyboard.press("Enter");
+  await becomes(() => text(page, "main h1").catch(() => ""), VIDEO);
+  await settled();
+  assert.equal(await focused(), "id", "who searches may search on");
+  await page.getByRole("link", { name: "Fermata Sessions" }).click();
+  await becomes(() => text(page, "main h1").catch(() => ""), "Fermata Sessions");
+  assert.equal(await focused(), "view");
+  await becomes(() => page.evaluate(() => window.said), [`${VIDEO} – vidra`, "Fermata Sessions – vidra"]);
+});

@@ -60,6 +60,7 @@ look(
     await page.unroute("**/api/**", gone);
     await page.getByRole("button", { name: "Try again" }).click();
     await becomes(() => text(page, "main h1"), "Saudade em Três – full session");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "view");
   },
 );
 
