@@ -28,7 +28,7 @@ function changed() {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    render(html`${shown?.template() ?? nothing}${trail(forget)}`, main);
+    render(html`${shown?.template() ?? nothing}${trail(changed, forget)}`, main);
     if (shown?.title) name(shown);
   });
 }

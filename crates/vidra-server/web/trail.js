@@ -8,25 +8,31 @@ import { number, plural, quoted } from './format.js';
 /** More of an answer than that is no reading matter. */
 const MOST_SHOWN = 200_000;
 
-/** `forget` is called when nobody is to know the caller's key any more. */
-export function trail(forget) {
+/** `changed` draws it anew; `forget` is called when the caller's key is to be known no more. */
+export function trail(changed, forget) {
   if (!exchanges.length) return nothing;
   const units = exchanges.reduce((sum, { cost }) => sum + Number(cost ?? 0), 0);
+  // What a stream cost is known when it ends, and a header comes before.
+  const streams = exchanges.filter(({ accept }) => accept === 'text/event-stream').length;
   const kept = exchanges.filter(({ cache }) => cache && cache !== 'miss').length;
   return html`<section class="trail" aria-labelledby="trail-title">
     <h2 id="trail-title">What it cost</h2>
     <p><strong>${plural(units, 'unit')}</strong> of the day's quota for ${plural(exchanges.length, 'request')}${
       kept ? html`, ${number(kept)} answered from what was known` : nothing
-    }.</p>
-    <ol>${exchanges.map((exchange) => html`<li>${entry(exchange)}</li>`)}</ol>
+    }${streams ? `, without what the ${streams > 1 ? 'streams' : 'stream'} cost` : ''}.</p>
+    <ol>${exchanges.map((exchange) => html`<li>${entry(exchange, changed)}</li>`)}</ol>
     ${key.get() ? html`<p><button type="button" class="small" @click=${forget}>Forget the key</button></p>` : nothing}
   </section>`;
 }
 
-function entry(exchange) {
+function entry(exchange, changed) {
   const { method, path, accept, status, cost, cache, took } = exchange;
   const line = curl(exchange);
-  return html`<details @toggle=${(event) => fill(event.target, exchange)}>
+  const open = (event) => {
+    exchange.isOpen = event.target.open;
+    changed();
+  };
+  return html`<details @toggle=${open}>
     <summary><span class="method">${method}</span> <code>${decodeURI(path)}</code>
       <span class="facts"><span class=${typeof status === 'number' && status < 400 ? 'good' : 'bad'}>${status ?? '…'}</span>
         ${cache ? html`<span>${cache}</span>` : nothing}
@@ -35,17 +41,22 @@ function entry(exchange) {
         ${took ? html`<span>${Math.round(took)} ms</span>` : nothing}</span></summary>
     <div class="curl"><code tabindex="0" aria-label="The curl line">${line}</code>
       <button type="button" class="small" @click=${(event) => copy(event.target, line)}>Copy</button></div>
-    <pre class="json" tabindex="0" aria-label="The answer as JSON"></pre>
+    <pre class="json" tabindex="0" aria-label="The answer as JSON" .textContent=${textOf(exchange)}></pre>
   </details>`;
 }
 
 /** Only when it is looked at: an answer may be megabytes. */
-function fill(details, { json }) {
-  if (!details.open) return;
-  const text = json ? JSON.stringify(json, null, 2) : 'No JSON: the answer is a stream, or has not come.';
+function textOf(exchange) {
+  const { isOpen, json } = exchange;
+  if (!isOpen) return '';
+  if (!json) return 'No JSON: the answer is a stream or a file, or has not come.';
+  exchange.text ??= shortened(JSON.stringify(json, null, 2));
+  return exchange.text;
+}
+
+function shortened(text) {
   const rest = text.length - MOST_SHOWN;
-  details.querySelector('.json').textContent =
-    rest > 0 ? `${text.slice(0, MOST_SHOWN)}\n… and ${number(rest)} more characters` : text;
+  return rest > 0 ? `${text.slice(0, MOST_SHOWN)}\n… and ${number(rest)} more characters` : text;
 }
 
 /** Never with the key itself, which would end up in notes and tickets. */

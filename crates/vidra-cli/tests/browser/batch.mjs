@@ -30,6 +30,8 @@ look("all transcripts come one by one, to the end, and are saved", { at: "/?id=P
   assert.equal(await page.locator(".results .failed").count(), whole.failed);
   assert.equal(await text(page, "#live"), await text(page, ".outcome"), "told to who cannot see it");
 
+  assert.match(await text(page, ".trail > p"), /, without what the stream cost\.$/);
+
   const [ndjson, lines] = await saved(page, () =>
     page.getByRole("button", { name: "Save as NDJSON" }).click(),
   );

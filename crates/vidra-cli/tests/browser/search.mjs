@@ -126,3 +126,21 @@ look("a page is told once, by its name, and the focus is where one is", { at: "/
   assert.equal(await focused(), "view");
   await becomes(() => page.evaluate(() => window.said), [`${VIDEO} – vidra`, "Fermata Sessions – vidra"]);
 });
+
+look("an answer that is waited for is shown when it comes", { at: "/" }, async (page) => {
+  let release;
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/api/playlist/*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.fill("#id", "PLsize1");
+  await page.keyboard.press("Enter");
+  const request = page.locator(".trail li").nth(1);
+  await request.locator("summary").click();
+  await becomes(async () => /has not come/.test(await request.locator(".json").innerText()), true);
+  release();
+  await becomes(async () => /^\{\n  "id": "PLsize1",\n/.test(await request.locator(".json").innerText()), true);
+});
