@@ -5,7 +5,7 @@ import { linkTo } from './address.js';
 import { ask } from './api.js';
 import { headed, load, shown } from './loading.js';
 import { picture, sized } from './picture.js';
-import { number } from './format.js';
+import { number, views } from './format.js';
 import { numbers } from './video.js';
 
 /** `reference` is whatever names it: an id, a handle, a link. */
@@ -57,5 +57,5 @@ function tile(video) {
   return html`<li><a class="tile" href=${linkTo(video.id)}>
     <span class="frame">${picture(video.thumbnail, video.id)}${video.duration ? html`<span class="length">${video.durationFmt}</span>` : nothing}</span>
     <strong dir="auto">${video.title}</strong>
-    <span class="quiet">${video.viewsFmt} views · ${video.uploadAge}</span></a></li>`;
+    <span class="quiet">${views(video, () => video.viewsFmt)} · ${video.uploadAge}</span></a></li>`;
 }

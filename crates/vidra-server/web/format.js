@@ -37,6 +37,18 @@ export function span(seconds) {
   return told.map(([count, unit]) => `${count} ${unit}`).join(' ') || '0 s';
 }
 
+export const isTold = (video, name) => !video.hidden?.includes(name);
+
+/** A count of a video, channel or the like; one that YouTube keeps to itself comes as 0. */
+export const count = (video, name, tell = number) => (isTold(video, name) ? tell(video[name]) : 'hidden');
+
+/** The same with what is counted. */
+export const views = (video, tell = number) =>
+  isTold(video, 'views') ? `${tell(video.views)} ${video.views === 1 ? 'view' : 'views'}` : 'views hidden';
+
+/** How long a video is; what is live or still to come has no length. */
+export const length = ({ duration }) => (duration ? clock(duration) : '–');
+
 /** A word as a POSIX shell reads it. */
 export function quoted(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -3,7 +3,7 @@
 import { html, nothing } from './vendor/lit-html.js';
 import { ask } from './api.js';
 import { batch } from './batch.js';
-import { number, span } from './format.js';
+import { isTold, number, plural, span } from './format.js';
 import { headed, load } from './loading.js';
 import { picture, sized } from './picture.js';
 import { plots } from './plots.js';
@@ -39,8 +39,11 @@ export function playlistPage(page, id) {
 }
 
 function card(list) {
-  const views = list.videos.reduce((sum, video) => sum + video.views, 0);
-  const average = list.videoCount ? list.totalDuration / list.videoCount : 0;
+  const told = list.videos.filter((video) => isTold(video, 'views'));
+  const views = told.reduce((sum, video) => sum + video.views, 0);
+  const untold = list.videos.length - told.length;
+  const timed = list.videos.filter(({ duration }) => duration).length;
+  const average = timed ? list.totalDuration / timed : 0;
   return html`<article class="card headline">
     ${picture(sized(list.thumbnails, 320), list.id)}
     <div><p class="quiet">Playlist</p><h1 dir="auto">${list.title}</h1>
@@ -49,7 +52,8 @@ function card(list) {
       ['Total length', 'totalDuration', span(list.totalDuration), list.totalDuration],
       ['Average length', 'average', span(average), Math.round(average)],
       ['Views', 'views', number(views), views],
-    ])}
+    ], list.videos.length && !told.length ? ['views'] : [])}
+    ${untold ? html`<p class="quiet">Without the views of ${plural(untold, 'video')} that YouTube hides.</p>` : nothing}
     ${list.unavailableCount ? html`<p class="quiet">${number(list.unavailableCount)} more are private or deleted.</p>` : nothing}
     ${description(list.description)}</div>
   </article>`;

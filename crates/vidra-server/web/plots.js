@@ -1,7 +1,7 @@
 // What is plotted of a playlist.
 
 import { element, figure } from './figure.js';
-import { clock, number, plural, short } from './format.js';
+import { clock, isTold, length, number, plural, short, views as viewsOf } from './format.js';
 
 /** Steps of an axis of seconds that have a name. */
 const TIMES = [1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800];
@@ -11,24 +11,27 @@ export function plots(page, videos) {
   const section = element('section', 'plots');
   section.setAttribute('aria-label', 'Plots');
   const positions = videos.map((_, at) => at + 1);
-  const lengths = videos.map(({ duration }) => duration);
-  const views = videos.map((video) => (video.hidden?.includes('views') ? null : video.views));
+  const lengths = videos.map(({ duration }) => duration || null);
+  const views = videos.map((video) => (isTold(video, 'views') ? video.views : null));
   const named = (at, text) => `${at + 1}. ${videos[at].title}: ${text}`;
   section.append(
     ...[
       figure(page, 'Length by position', [positions, lengths], {
         tell: clock,
         steps: TIMES,
-        name: (at) => named(at, clock(lengths[at])),
+        name: (at) => named(at, length(videos[at])),
         said: range(lengths, clock),
       }),
       figure(page, 'Views by position', [positions, views], {
         tell: short,
         isLog: true,
-        name: (at) => named(at, `${number(views[at] ?? 0)} views`),
+        name: (at) => named(at, viewsOf(videos[at])),
         said: range(views, short),
       }),
-      lengthsFigure(page, lengths),
+      lengthsFigure(
+        page,
+        lengths.filter((seconds) => seconds !== null),
+      ),
       datesFigure(page, videos),
     ].filter(Boolean),
   );
@@ -37,6 +40,7 @@ export function plots(page, videos) {
 
 /** How many videos are how long. The steps grow, because lengths do. */
 function lengthsFigure(page, lengths) {
+  if (!lengths.length) return null;
   const starts = [0, 1, 2, 5, 10, 15, 20, 30, 45, 60, 120, 240, 480].map((minutes) => minutes * 60);
   const counts = starts.map(
     (start, at) =>

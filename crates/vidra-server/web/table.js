@@ -4,7 +4,7 @@
 import { html, nothing } from './vendor/lit-html.js';
 import { linkTo, note, told } from './address.js';
 import { ask } from './api.js';
-import { date, number, plural, span } from './format.js';
+import { count, date, length, number, plural, span } from './format.js';
 import { later } from './loading.js';
 import { trouble } from './trouble.js';
 
@@ -72,7 +72,7 @@ export function table(page, playlist) {
   return () => {
     const wanted = view.title.trim().toLocaleLowerCase();
     const found = selected.value.videos.filter(({ title }) => title.toLocaleLowerCase().includes(wanted));
-    const length = found.reduce((sum, { duration }) => sum + duration, 0);
+    const seconds = found.reduce((sum, { duration }) => sum + duration, 0);
     return html`<section class="videos card" aria-labelledby="videos-title">
       <h2 id="videos-title">Videos</h2>
       <form class="filters" aria-label="Filter the videos" @submit=${(event) => event.preventDefault()}>
@@ -81,7 +81,7 @@ export function table(page, playlist) {
         ${BOUNDS.map(field)}
       </form>
       ${selected.problem ? trouble(selected.problem, selected.again, 'videos') : nothing}
-      <p class="quiet" role="status">${number(found.length)} of ${plural(playlist.videos.length, 'video')}, ${span(length)}</p>
+      <p class="quiet" role="status">${number(found.length)} of ${plural(playlist.videos.length, 'video')}, ${span(seconds)}</p>
       <div class="scroll" tabindex="0" role="region" aria-label="Table of videos">
       <table>
         <caption class="unseen">Videos of the playlist, sorted by ${sortedBy(view.sort)}</caption>
@@ -147,11 +147,9 @@ const header = (
   @click=${sort}>${text} <span aria-hidden="true">${arrow || ''}</span></button>`;
 
 function row(video, position) {
-  const hidden = video.hidden ?? [];
-  const count = (name) =>
-    html`<td class="right" title=${number(video[name])}>${hidden.includes(name) ? '–' : number(video[name])}</td>`;
+  const cell = (name) => html`<td class="right">${count(video, name)}</td>`;
   return html`<tr><td class="right quiet">${position}</td>
     <th scope="row"><a href=${linkTo(video.id)} dir="auto">${video.title}</a></th>
-    <td class="right">${video.durationFmt}</td>${count('views')}${count('likes')}
+    <td class="right">${length(video)}</td>${cell('views')}${cell('likes')}
     <td class="nowrap">${date(video.publishedAt)}</td></tr>`;
 }

@@ -4,7 +4,7 @@ import { html, nothing } from './vendor/lit-html.js';
 import { linkTo } from './address.js';
 import { ask } from './api.js';
 import { comments } from './comments.js';
-import { number } from './format.js';
+import { length, number } from './format.js';
 import { headed, load } from './loading.js';
 import { picture, sized } from './picture.js';
 import { transcript } from './transcript.js';
@@ -43,7 +43,7 @@ function card(video) {
         ['Views', 'views', video.viewsFmt, video.views],
         ['Likes', 'likes', video.likesFmt, video.likes],
         ['Comments', 'comments', video.commentsFmt, video.comments],
-        ['Length', 'duration', video.durationFmt, video.duration],
+        ['Length', 'duration', length(video), video.duration],
       ],
       video.hidden,
     )}

@@ -188,3 +188,30 @@ look("of two languages the one that was chosen last is shown", { at: "/?id=txMan
   await page.waitForTimeout(300);
   assert.equal(await first(), german.text.replace(/\s+/g, " ").trim());
 });
+
+look("what has no length yet, and counts that are hidden, are the same everywhere", { at: "/?id=quirkLiveOn" }, async (page) => {
+  await becomes(
+    () =>
+      page
+        .locator(".numbers dd")
+        .allInnerTexts()
+        .then((all) => all[3]),
+    "–",
+  );
+  // A playlist of one that tells nothing, and one that tells all.
+  await page.route("**/api/playlist/*", async (route) => {
+    const answer = await route.fetch();
+    const list = await answer.json();
+    Object.assign(list.videos[0], { views: 0, hidden: ["views"], duration: 0, durationFmt: "0:00" });
+    await route.fulfill({ response: answer, json: list });
+  });
+  await page.fill("#id", "PLsize50");
+  await page.keyboard.press("Enter");
+  const row = page.locator("tbody tr").first().locator("td");
+  await becomes(async () => (await row.allInnerTexts()).slice(1, 3), ["–", "hidden"]);
+  assert.match(await text(page, ".headline"), /Without the views of 1 video that YouTube hides\./);
+  const told = await page
+    .locator(".plot [role=img]")
+    .evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));
+  assert.doesNotMatch(told.join(), /from 0(:00)? to/);
+});
