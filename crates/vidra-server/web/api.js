@@ -104,19 +104,24 @@ function headersOf(body, accept) {
 export async function* eventsOf(response) {
   let rest = '';
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const blocks = (rest + value).split('\n\n');
-    rest = blocks.pop();
-    for (const block of blocks) {
-      const field = (name) =>
-        block
-          .split('\n')
-          .find((line) => line.startsWith(`${name}: `))
-          ?.slice(name.length + 2);
-      // A comment says only that the stream is alive.
-      if (field('data')) yield { name: field('event'), data: field('data') };
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value).split(/\r?\n\r?\n/);
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const field = (name) =>
+          block
+            .split(/\r?\n/)
+            .find((line) => line.startsWith(`${name}: `))
+            ?.slice(name.length + 2);
+        // A comment says only that the stream is alive.
+        if (field('data')) yield { name: field('event'), data: field('data') };
+      }
     }
+  } finally {
+    // Who stops reading has no use for the rest. A stream that broke off cannot be told.
+    reader.cancel().catch(() => {});
   }
 }

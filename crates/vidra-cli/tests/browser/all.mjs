@@ -1,4 +1,5 @@
 // Everything that is looked at, in one process and one browser. Called by main.rs.
+import "./events.mjs";
 import "./search.mjs";
 import "./video.mjs";
 import "./playlist.mjs";
