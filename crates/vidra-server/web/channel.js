@@ -39,7 +39,7 @@ function card(channel) {
   return html`<article class="card headline">
     ${picture(sized(channel.thumbnails, 160), channel.id, 'round large')}
     <div><h1 dir="auto">${channel.name}</h1>
-    <p class="quiet">${channel.username} ${channel.country ? `· ${channel.country}` : ''}</p>
+    <p class="quiet"><bdi>${channel.username}</bdi> ${channel.country ? `· ${channel.country}` : ''}</p>
     ${numbers(
       [
         ['Subscribers', 'subscribers', channel.subscribersFmt, channel.subscribers],

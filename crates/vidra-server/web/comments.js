@@ -33,7 +33,7 @@ function thread({ topLevelComment, totalReplyCount, replies = [] }) {
 function comment({ authorName, authorProfileImage, text, likeCount, publishedAt }) {
   return html`<article class="comment">
     ${picture(authorProfileImage, authorName, 'round')}
-    <div><p class="quiet"><strong>${authorName || 'Somebody'}</strong> · ${date(publishedAt)}${
+    <div><p class="quiet"><strong dir="auto">${authorName || 'Somebody'}</strong> · ${date(publishedAt)}${
       likeCount ? ` · ${number(likeCount)} ${likeCount === 1 ? 'like' : 'likes'}` : ''
     }</p>
     <p class="written" dir="auto">${text}</p></div>

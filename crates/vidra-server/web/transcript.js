@@ -86,10 +86,10 @@ export function transcript(page, videoId) {
   </section>`;
 }
 
-function spoken(videoId, { text, offset }, find) {
+function spoken(videoId, { text, offset, lang }, find) {
   const second = Math.floor(offset);
   return html`<li><a href="https://www.youtube.com/watch?v=${videoId}&t=${second}s" target="_blank" rel="noopener noreferrer"
-    aria-label="${clock(offset)}, this moment on YouTube">${clock(offset)}</a> <span dir="auto">${marked(text, find)}</span></li>`;
+    aria-label="${clock(offset)}, this moment on YouTube">${clock(offset)}</a> <span dir="auto" lang=${lang || nothing}>${marked(text, find)}</span></li>`;
 }
 
 /** The lines in which it is said, however it is written. */

@@ -37,7 +37,7 @@ function card(video) {
       ${video.duration ? html`<span class="length">${video.durationFmt}</span>` : nothing}
       <span class="unseen">Watch on YouTube</span></a>
     <h1 dir="auto">${video.title}</h1>
-    <p><a href=${linkTo(video.channelId)}>${video.channel}</a> · <span class="quiet">${video.published}</span></p>
+    <p><a href=${linkTo(video.channelId)} dir="auto">${video.channel}</a> · <span class="quiet">${video.published}</span></p>
     ${numbers(
       [
         ['Views', 'views', video.viewsFmt, video.views],

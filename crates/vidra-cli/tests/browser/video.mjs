@@ -48,6 +48,7 @@ look("another language is chosen", { at: "/?id=txManyLang_" }, async (page) => {
   const lines = await asked("/api/transcript/txManyLang_?lang=ja");
   assert.ok((await text(page, ".lines li")).endsWith(lines[0].text.replace(/\s+/g, " ").trim()));
   assert.equal(new URL(page.url()).searchParams.get("lang"), "ja");
+  assert.equal(await page.locator(".lines li span").first().getAttribute("lang"), lines[0].lang);
 });
 
 look(
