@@ -84,7 +84,10 @@ look(
     await request.locator("summary").click();
     const line = `curl ${new URL(page.url()).origin}/api/playlist/PLsize200`;
     assert.equal(await request.locator(".curl code").innerText(), line);
-    assert.match(await request.locator(".json").innerText(), /^\{\n  "id": "PLsize200",\n/);
+    await becomes(
+      async () => /^\{\n  "id": "PLsize200",\n/.test(await request.locator(".json").innerText()),
+      true,
+    );
     await request.getByRole("button", { name: "Copy" }).click();
     await becomes(() => page.evaluate(() => navigator.clipboard.readText()), line);
     await page.reload();
