@@ -8,7 +8,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -120,8 +120,6 @@ pub(super) struct Patient<S> {
     shortest: Duration,
     /// Fires no later than the next limit is reached, which may have moved on by then.
     timer: Pin<Box<Sleep>>,
-    /// Whom it wakes then.
-    wakes: Option<Waker>,
     /// How many requests had begun when it was last looked at.
     begun: u64,
     waiting_for: WaitingFor,
@@ -151,7 +149,6 @@ impl<S> Patient<S> {
             limits: limits.clone(),
             shortest,
             timer: Box::pin(sleep(shortest)),
-            wakes: None,
             begun: 0,
             waiting_for: WaitingFor::FirstByte(Instant::now()),
             stalled_since: None,
@@ -197,22 +194,10 @@ impl<S> Patient<S> {
         stalled.into_iter().chain(silent).min()
     }
 
-    /// Asks the timer once, and then only whether it has fired: to ask it again is to tell it again whom
-    /// to wake.
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let will_wake = self.wakes.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-        if will_wake && !self.timer.is_elapsed() {
-            return Poll::Pending;
-        }
-        let polled = self.timer.as_mut().poll(cx);
-        self.wakes = polled.is_pending().then(|| cx.waker().clone());
-        polled
-    }
-
     /// An error once a limit is reached; until then the caller is waited for.
     fn poll_limits(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         loop {
-            ready!(self.poll_timer(cx));
+            ready!(self.timer.as_mut().poll(cx));
             let now = Instant::now();
             let deadline = self.deadline();
             if deadline.is_some_and(|deadline| deadline <= now) {
