@@ -3,25 +3,26 @@
 //! A request that names one by its exact target is answered before it is routed, without touching
 //! JSON; everything else passes the routes and leaves its answer here.
 
-use std::io::Write;
+mod gzip;
+
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{
-    ACCEPT, ACCEPT_ENCODING, AGE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING,
-    CONTENT_TYPE, ETAG, VARY,
+    ACCEPT, AGE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use http_body_util::Full;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
 use tokio::time::Instant;
 use vidra::cache::store::Usage;
 use vidra::{Cached, Life, Outcome, Resource, Vidra};
+
+pub(crate) use gzip::takes_gzip;
+use gzip::{compressed, tag_of_gzip};
 
 use crate::asked::Asked;
 use crate::layers::QUOTA_COST;
@@ -65,12 +66,6 @@ static HEADS: LazyLock<Heads> = LazyLock::new(|| {
         known: with(&[]),
     }
 });
-
-/// Smaller bodies fit into a packet either way.
-const WORTH_COMPRESSING: usize = 1024;
-
-/// Larger ones are compressed quickly rather than well: others wait for the thread.
-const LARGE: usize = 256 * 1024;
 
 /// What a finished answer takes up beyond its bodies and its target.
 const OVERHEAD: u64 = 600;
@@ -378,36 +373,4 @@ fn header_values<const N: usize>(texts: [&str; N]) -> [HeaderValue; N] {
     texts.map(|text| {
         HeaderValue::from_maybe_shared(shared.split_to(text.len())).expect("words and numbers")
     })
-}
-
-/// A form of its own has a tag of its own.
-fn tag_of_gzip(etag: &HeaderValue) -> HeaderValue {
-    let tag = etag.to_str().unwrap_or_default().trim_end_matches('"');
-    HeaderValue::try_from(format!("{tag}-gzip\"")).expect("a tag and a word")
-}
-
-/// `None` where it is not worth it.
-fn compressed(body: &Bytes) -> Option<Bytes> {
-    if body.len() < WORTH_COMPRESSING {
-        return None;
-    }
-    let level = if body.len() < LARGE { Compression::new(6) } else { Compression::fast() };
-    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), level);
-    encoder.write_all(body).ok()?;
-    let packed = encoder.finish().ok().filter(|packed| packed.len() < body.len())?;
-    Some(packed.into_boxed_slice().into())
-}
-
-/// Whether `Accept-Encoding` allows gzip: by its name, or else by `*`, and not with `q=0`.
-pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
-    let allows = |names: &[&str]| {
-        let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
-        lines.flat_map(|line| line.split(',')).find_map(|coding| {
-            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-            let weight = weight.split_once('=').map(|(_, weight)| weight.trim().parse::<f32>());
-            let is_named = names.iter().any(|known| name.trim().eq_ignore_ascii_case(known));
-            is_named.then_some(!matches!(weight, Some(Ok(weight)) if weight <= 0.0))
-        })
-    };
-    allows(&["gzip", "x-gzip"]).or_else(|| allows(&["*"])).unwrap_or(false)
 }

@@ -1,6 +1,7 @@
 //! `vidra transcripts`: those of a whole playlist, to a folder or to standard output.
 
 mod folder;
+mod name;
 mod progress;
 
 use std::collections::{BTreeSet, HashSet};
