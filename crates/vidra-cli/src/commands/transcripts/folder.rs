@@ -1,5 +1,5 @@
 //! A folder of transcripts: a file for each video and format, and a manifest that says what is there and
-//! what is not. The files are the truth; the manifest is written anew at the beginning and at the end.
+//! what is not. The files are the truth; the manifest is written anew at the beginning, on the way and at the end.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
