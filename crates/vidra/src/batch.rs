@@ -12,11 +12,12 @@ use futures_util::{FutureExt, Stream, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tracing::Instrument;
 
 use crate::ask::{self, Ask};
 use crate::cache::Cached;
+use crate::cache::audience::Audience;
 use crate::error::{Error, Result};
 use crate::fetch::playlist::{self, Entry, Standing};
 use crate::fetch::transcript;
@@ -172,6 +173,8 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
     let (events, receiver) = mpsc::channel(UNREAD);
     crate::upstream::traced::spawn(async move {
         tokio::select! {
+            // First, so that nothing more is begun for a reader who is gone.
+            biased;
             () = events.closed() => {}
             done = AssertUnwindSafe(work(Arc::new(batch), &events)).catch_unwind() => {
                 if done.is_err() {
@@ -241,10 +244,21 @@ async fn transcribe(
     let most = concurrency + WAITING;
     let tell = telling(events);
     // Ends its tasks when it is dropped, and so when the reader is gone.
-    let mut under_way = JoinSet::new();
+    let mut under_way = JoinSet::<(VideoTranscript, Place)>::new();
     let (mut succeeded, mut failed, mut more) = (0, 0, true);
     loop {
         tokio::select! {
+            // Results first: they free places.
+            biased;
+            Some(done) = under_way.join_next() => {
+                let (result, _place) = done.expect("a panic is caught inside, and nobody aborts");
+                batch.tally.note_done(result.status);
+                match result.status {
+                    BatchStatus::Success => succeeded += 1,
+                    BatchStatus::Failed => failed += 1,
+                }
+                let _ = events.send(Ok(BatchEvent::Result(result))).await;
+            }
             started = next(&places, &mut waiting), if more && under_way.len() < most => match started {
                 Some((entry, permit)) => {
                     let place = Place::taken(Arc::clone(&places), permit, tell.clone());
@@ -258,15 +272,6 @@ async fn transcribe(
                 }
                 None => more = false,
             },
-            Some(done) = under_way.join_next() => {
-                let (result, _place) = done.expect("a panic is caught inside, and nobody aborts");
-                batch.tally.note_done(result.status);
-                match result.status {
-                    BatchStatus::Success => succeeded += 1,
-                    BatchStatus::Failed => failed += 1,
-                }
-                let _ = events.send(Ok(BatchEvent::Result(result))).await;
-            }
             else => return (succeeded, failed),
         }
     }
@@ -300,15 +305,19 @@ fn telling(events: &Events) -> impl Fn(Duration) + Clone + Send + Sync + 'static
 async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) -> VideoTranscript {
     let result = match entry.video {
         Some(id) if entry.standing == Standing::Public => {
-            let Scope { web, audience, .. } = &batch.scope;
-            let errand = Errand { web, id, deadline: batch.deadline, place, audience };
+            let deadline = batch.deadline;
+            let Scope { web, cache, want, .. } = &batch.scope;
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let key = Ask::Transcript(id, wanted.clone()).key();
-            let Scope { cache, want, .. } = &batch.scope;
-            let work = async || ask::json(&transcript::one(&errand, &wanted).await?);
-            let ask = || cache.get_or_do(key.clone(), *want, batch.deadline, place, work);
-            let caught = AssertUnwindSafe(patiently(&errand, ask)).catch_unwind().await;
+            let work = async |seats| {
+                // As urgent as those who wait for it: single requests may have joined.
+                let audience = &Audience::of_lasting([seats]);
+                let errand = Errand { web, id, deadline, place, audience };
+                ask::json(&transcript::one(&errand, &wanted).await?)
+            };
+            let ask = || cache.get_or_do(key.clone(), *want, deadline, place, work);
+            let caught = AssertUnwindSafe(patiently(place, deadline, ask)).catch_unwind().await;
             caught
                 .unwrap_or_else(|_| Err(Error::bug("a panic")))
                 .and_then(|transcript| transcript.decode())
@@ -334,7 +343,7 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
 /// The transcript; where the platform fails and is left alone, once it is asked again. To go on without
 /// waiting would fail all that is left of a playlist in a moment. Waits while it asks for nothing: others
 /// who want the same are told at once, and need not wait with it.
-async fn patiently<F>(errand: &Errand<'_>, ask: impl Fn() -> F) -> Result<Cached>
+async fn patiently<F>(place: &Place, deadline: Instant, ask: impl Fn() -> F) -> Result<Cached>
 where
     F: Future<Output = Result<Cached>>,
 {
@@ -346,10 +355,10 @@ where
         };
         waits += 1;
         let wait = error.retry_after().unwrap_or_default();
-        if waits > WAITS || wait >= errand.left() {
+        let is_too_long = Instant::now() + wait >= deadline;
+        if waits > WAITS || is_too_long || place.aside(deadline, sleep(wait)).await.is_none() {
             return Err(error);
         }
-        errand.place.wait(wait).await;
     }
 }
 

@@ -25,13 +25,16 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use crate::ask::Ask;
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
+use crate::held::Held;
 use crate::upstream::Scope;
 use crate::upstream::breaker::Pauses;
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Place;
 use answer::Tally;
-use clock::Clock;
+use audience::Seats;
+use clock::CacheClock;
 use flight::Flights;
 use freshness::{Life, Lifetimes, Resource, State};
 use renewal::Renewals;
@@ -58,6 +61,10 @@ pub(crate) enum Want {
 /// How long one who has something stale at hand waits for something better.
 const STALE_PATIENCE: Duration = Duration::from_millis(250);
 
+/// How far ahead of our clock a record may have been stored, in milliseconds: the clocks of two machines
+/// differ by a little. A record from further ahead would be fresh until then, so it counts as gone.
+const MOST_AHEAD: u64 = 3_600_000;
+
 /// What is kept, what is being asked for, and how long it is good for.
 pub(crate) struct Cache {
     pub(crate) tiers: Tiers,
@@ -66,8 +73,9 @@ pub(crate) struct Cache {
     renewals: [Renewals; 2],
     /// The places of those who ask for what is not known.
     misses: Arc<Semaphore>,
+    most_misses: usize,
     lifetimes: Lifetimes,
-    clock: Clock,
+    clock: CacheClock,
     tally: Tally,
 }
 
@@ -103,7 +111,12 @@ pub(crate) enum Known {
 }
 
 impl Cache {
-    pub(crate) fn new(tiers: Tiers, lifetimes: Lifetimes, limits: Limits) -> Self {
+    pub(crate) fn new(
+        tiers: Tiers,
+        lifetimes: Lifetimes,
+        limits: Limits,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let Limits { failures_last, refusals_last, most_misses } = limits;
         let now = Instant::now();
         Self {
@@ -111,8 +124,9 @@ impl Cache {
             flights: Arc::new(Flights::new(failures_last)),
             renewals: ["transcripts", "data"].map(|what| Renewals::new(what, refusals_last, now)),
             misses: Arc::new(Semaphore::new(most_misses)),
+            most_misses,
             lifetimes,
-            clock: Clock::new(),
+            clock: CacheClock::new(clock),
             tally: Tally::default(),
         }
     }
@@ -150,6 +164,14 @@ impl Cache {
         self.unless_trouble(&key, asked, found)
     }
 
+    /// Whatever is taken at this moment and has to be given back.
+    pub(crate) fn held(&self, held: &mut Held) {
+        (held.flights, held.waiters) = self.flights.held();
+        held.misses = self.most_misses - self.misses.available_permits();
+        held.renewals = self.renewals.iter().map(Renewals::under_way).sum();
+        held.writes = self.tiers.writes_under_way();
+    }
+
     /// The same where the caller asks itself and takes its time about it. If it leaves, the next of
     /// those who wait asks. Who waits gives its place back meanwhile: the one who asks may need it.
     pub(crate) async fn get_or_do<F>(
@@ -158,7 +180,7 @@ impl Cache {
         want: Want,
         deadline: Instant,
         place: &Place,
-        work: impl Fn() -> F,
+        work: impl Fn(Seats) -> F,
     ) -> Result<Cached>
     where
         F: Future<Output = Result<Bytes>>,
@@ -211,8 +233,13 @@ impl Cache {
         let mut hasher = DefaultHasher::new();
         (&key.text, record.stored_at).hash(&mut hasher);
         let life = self.lifetimes.of(key.resource, record.is_refusal, hasher.finish());
-        // A clock that was set back makes nothing younger than new.
-        let age = Duration::from_millis(self.clock.now().saturating_sub(record.stored_at));
+        let now = self.clock.now();
+        let age = if record.stored_at > now.saturating_add(MOST_AHEAD) {
+            Duration::MAX
+        } else {
+            // A clock that was set back makes nothing younger than new.
+            Duration::from_millis(now.saturating_sub(record.stored_at))
+        };
         Found { record, age, life }
     }
 

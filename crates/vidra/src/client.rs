@@ -17,7 +17,9 @@ use crate::batch::Batches;
 use crate::cache::audience::Audience;
 use crate::cache::freshness::Resource;
 use crate::cache::{Cache, CacheReport, Cached, Outcome, Want};
+use crate::clock::Clock;
 use crate::error::Result;
+use crate::held::Held;
 use crate::upstream::breaker::Standing;
 use crate::upstream::egress::Addresses;
 use crate::upstream::quota::Allowance;
@@ -238,6 +240,26 @@ impl Vidra {
         let now = Instant::now();
         self.upstream.breaker.standing(now) != Standing::Closed
             || self.web.egresses.are_failing(Load::Captions, now)
+    }
+
+    /// The wall clock of this client.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.upstream.clock
+    }
+
+    /// Everything that is taken at this moment and has to be given back.
+    #[doc(hidden)]
+    pub fn held(&self) -> Held {
+        let mut held = Held::default();
+        self.cache.held(&mut held);
+        held.gathered = self.gathers.videos.held() + self.gathers.channels.held();
+        held.batches = self.batches.report().under_way;
+        let Upstream { breaker, search_breaker, .. } = &*self.upstream;
+        let breakers = [&**breaker, &**search_breaker].into_iter();
+        let breakers = breakers.chain(self.web.egresses.breakers());
+        held.probes = breakers.filter(|breaker| breaker.is_probed()).count();
+        self.web.egresses.held(&mut held);
+        held
     }
 
     /// Notes in the report that an answer was given again by whoever kept it in front of this client.

@@ -88,11 +88,15 @@ pub mod cache;
 mod channel;
 #[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "client")]
+pub mod clock;
 mod comment;
 mod error;
 #[cfg(feature = "client")]
 mod fetch;
 pub mod format;
+#[cfg(feature = "client")]
+mod held;
 mod html;
 mod ident;
 mod language;
@@ -122,6 +126,10 @@ pub use transcript::{
     to_srt, to_text, to_vtt,
 };
 pub use video::{Video, VideoTitle, Withheld};
+
+#[cfg(feature = "client")]
+#[doc(hidden)] // For simulations alone.
+pub use {held::Held, upstream::quota::LedgerDouble};
 
 #[cfg(feature = "client")]
 pub use {

@@ -10,6 +10,7 @@ mod classify;
 pub(crate) mod egress;
 pub(crate) mod ending;
 mod fault;
+mod hold;
 pub(crate) mod pace;
 mod pages;
 pub mod quota;
@@ -29,7 +30,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, header};
-use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -37,17 +37,18 @@ use crate::cache::audience::Audience;
 use crate::cache::freshness::Resource;
 use crate::cache::gather::Gather;
 use crate::cache::{Cache, Key, Known, Want};
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{channel, video};
 use crate::ident::VideoId;
 use crate::transcript::Reason;
 use crate::video::Video;
-use bill::Refused;
+use bill::{Charged, Refused};
 use breaker::Breaker;
 use call::{Call, Endpoint};
 use ending::Ending;
 use fault::Fault;
-use quota::{Charge, Ledger, Quota};
+use quota::{Ledger, Quota};
 use retry::{RetryBudget, RetryPolicy};
 use traffic::{Traffic, Whom};
 use transport::{Answer, Failure, Transport};
@@ -56,6 +57,7 @@ use web::{Load, Web};
 pub(crate) use bill::Bill;
 pub use bill::Cost;
 pub(crate) use fault::nobody_waits;
+pub(crate) use hold::Holds;
 
 /// The server's own key to the Data API. Printing it in any way gives `***`.
 #[derive(Clone)]
@@ -87,7 +89,9 @@ pub(crate) struct Upstream {
     pub(crate) base: String,
     pub(crate) key: Option<ApiKey>,
     pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) holds: Holds,
     pub(crate) retry: RetryPolicy,
     pub(crate) budget: RetryBudget,
     /// Of everything but searches, which may fail by themselves.
@@ -106,20 +110,6 @@ impl Upstream {
             Endpoint::Search => &self.search_breaker,
             _ => &self.breaker,
         }
-    }
-
-    /// A ledger with a file works on a blocking thread, so that a slow disk stops no other request.
-    async fn with_ledger<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Ledger, Timestamp) -> T + Send + 'static,
-    ) -> Result<T, Fault> {
-        let ledger = Arc::clone(&self.ledger);
-        if !ledger.is_kept() {
-            return Ok(work(&ledger, Timestamp::now()));
-        }
-        tokio::task::spawn_blocking(move || work(&ledger, Timestamp::now()))
-            .await
-            .map_err(|error| Fault::bug(&error))
     }
 
     /// Text from outside, without the key: the platform has been seen to quote it.
@@ -194,6 +184,7 @@ impl Scope {
         let upstream = &*self.upstream;
         let mut failed = 0;
         loop {
+            self.wait_for_hold(call).await?;
             let fault = match self.attempt(call, failed > 0).await {
                 Ok(decoded) => {
                     upstream.key_rejected.store(false, Ordering::Relaxed);
@@ -219,6 +210,19 @@ impl Scope {
         }
     }
 
+    /// Waits where the platform has asked for a pause, or fails where the pause is too long to wait for.
+    async fn wait_for_hold(&self, call: &Call) -> Result<()> {
+        let bucket = call.endpoint.bucket();
+        while let Some(hold) = self.upstream.holds.left(bucket, Instant::now()) {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            // Requests that waited together must not come back together.
+            let wait = self.upstream.retry.after_hold(hold, left, fastrand::f64());
+            let Some(wait) = wait else { return Err(Fault::held(hold).error) };
+            sleep(wait).await;
+        }
+        Ok(())
+    }
+
     /// One charged attempt.
     async fn attempt<T: DeserializeOwned>(&self, call: &Call, is_retry: bool) -> Result<T, Fault> {
         if self.audience.is_gone() {
@@ -230,7 +234,17 @@ impl Scope {
         if !is_retry {
             self.upstream.budget.earn();
         }
-        let charge = self.charge(call).await?;
+        let charged = self.charge(call).await?;
+        // The charge may have taken its time. What is not sent is refunded.
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Fault::out_of_time(call));
+        }
+        if self.audience.is_gone() {
+            return Err(Fault::lasting(nobody_waits()));
+        }
+        let limit = self.upstream.attempt_timeout.min(left);
+        let charge = charged.sent();
         let started = Instant::now();
         let note = |ending| {
             let whom = Whom::DataApi(call.endpoint);
@@ -240,12 +254,13 @@ impl Scope {
             note(ending);
             pass.end(ending, is_retry);
         };
-        match self.exchange(request, call).await {
+        match self.exchange(request, call, limit).await {
             Err(Unanswered::NotSent(failure)) => {
                 end(Ending::of_failure(&failure));
-                let bill = self.bill.clone();
-                let refund = move |ledger: &Ledger, now| bill.refund(ledger, &charge, now);
-                self.with_ledger(call, refund).await?;
+                let (bill, now) = (self.bill.clone(), self.upstream.clock.now());
+                // Not waited for: it has to happen also when the caller leaves now.
+                let refund = move |ledger: &Arc<Ledger>| bill.refund(ledger, &charge, now);
+                self.upstream.ledger.run_detached(refund);
                 Err(self.fault_of(&failure, call))
             }
             Err(Unanswered::Sent(failure)) => {
@@ -254,7 +269,11 @@ impl Scope {
             }
             Err(Unanswered::TooLate(limit)) => {
                 end(Ending::out_of_time(limit, self.upstream.attempt_timeout));
-                Err(Fault::timeout(call))
+                Err(if limit < self.upstream.attempt_timeout {
+                    Fault::out_of_time(call)
+                } else {
+                    Fault::timeout(call)
+                })
             }
             Ok(answer) if answer.status.is_success() => {
                 let read = serde_json::from_slice(&answer.body);
@@ -268,20 +287,27 @@ impl Scope {
             }
             Ok(answer) => {
                 end(Ending::of_answer(&answer));
-                let verdict = classify::refusal(&answer, call, |text| self.upstream.redacted(text));
-                if !verdict.bucket_is_empty {
-                    return Err(verdict.fault);
+                let now = self.upstream.clock.now();
+                let verdict =
+                    classify::refusal(&answer, call, now, |text| self.upstream.redacted(text));
+                if let Some(pause) = verdict.pause {
+                    self.upstream.holds.hold(call.endpoint.bucket(), pause, Instant::now());
                 }
-                let spent = self.with_ledger(call, move |ledger, now| ledger.exhaust(&charge, now));
+                let Some(empty) = verdict.empty else { return Err(verdict.fault) };
+                let named = empty.named;
+                let spent =
+                    self.with_ledger(call, move |ledger| ledger.exhaust(&charge, named, now));
                 Err(Fault::spent(spent.await?))
             }
         }
     }
 
-    async fn exchange(&self, request: Request<Bytes>, call: &Call) -> Result<Answer, Unanswered> {
-        // After the charge, which may have taken its time.
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        let limit = self.upstream.attempt_timeout.min(left);
+    async fn exchange(
+        &self,
+        request: Request<Bytes>,
+        call: &Call,
+        limit: Duration,
+    ) -> Result<Answer, Unanswered> {
         let (transport, endpoint) = (&*self.upstream.transport, call.endpoint.path());
         tracing::debug!(endpoint, "asking");
         match timeout(limit, traced::exchange(transport, endpoint, request)).await {
@@ -318,10 +344,10 @@ impl Scope {
             .map_err(|error| Fault::bug(&error))
     }
 
-    async fn charge(&self, call: &Call) -> Result<Charge, Fault> {
+    async fn charge(&self, call: &Call) -> Result<Charged, Fault> {
         let (bucket, bill) = (call.endpoint.bucket(), self.bill.clone());
-        // Ledger and bill in one step: this future may be dropped while the ledger is at work.
-        let charge = move |ledger: &Ledger, now| bill.charge(ledger, bucket, now);
+        let clock = Arc::clone(&self.upstream.clock);
+        let charge = move |ledger: &Arc<Ledger>| bill.charge_guarded(ledger, &clock, bucket);
         self.with_ledger(call, charge).await?.map_err(|refused| match refused {
             Refused::ByTheLedger(spent) => Fault::spent(spent),
             Refused::ByTheAllowance(spent) => Fault::share_spent(spent),
@@ -330,18 +356,19 @@ impl Scope {
 
     /// What is left of the day.
     pub(crate) async fn quota(&self) -> Result<Quota> {
-        self.upstream.with_ledger(Ledger::quota).await.map_err(|fault| fault.error)
+        let now = self.upstream.clock.now();
+        self.upstream.ledger.run(move |ledger| ledger.quota(now)).await.map_err(Error::bug)
     }
 
     /// Works on the ledger, within the deadline.
     async fn with_ledger<T: Send + 'static>(
         &self,
         call: &Call,
-        work: impl FnOnce(&Ledger, Timestamp) -> T + Send + 'static,
+        work: impl FnOnce(&Arc<Ledger>) -> T + Send + 'static,
     ) -> Result<T, Fault> {
-        match timeout_at(self.deadline, self.upstream.with_ledger(work)).await {
-            Ok(done) => done,
-            Err(_elapsed) => Err(Fault::timeout(call)),
+        match timeout_at(self.deadline, self.upstream.ledger.run(work)).await {
+            Ok(done) => done.map_err(|error| Fault::bug(&error)),
+            Err(_elapsed) => Err(Fault::out_of_time(call)),
         }
     }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
-use super::audience::Audience;
+use super::audience::{Audience, Seats, Urgency};
 use super::flight::{self, Boarding, Deserted, Joined, Lead};
 use super::freshness::{Resource, State};
 use super::renewal::Renewal;
@@ -23,36 +23,36 @@ use crate::upstream::{Bill, Scope};
 const FLIGHT_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Cache {
-    /// Asks, unless somebody does already; in that one's place where it leaves.
+    /// Asks, unless somebody does already; in that one's place where it leaves or runs out of time.
     pub(super) async fn do_once<F>(
         &self,
         key: &Key,
         want: Want,
         deadline: Instant,
         place: &Place,
-        work: impl Fn() -> F,
+        work: impl Fn(Seats) -> F,
     ) -> Result<Cached>
     where
         F: Future<Output = Result<Bytes>>,
     {
         loop {
-            match self.board(key, want, FOREVER) {
+            match self.board(key, want, FOREVER, Urgency::Batch) {
                 Err(found) => return self.serve(key, &found, Outcome::Hit),
                 Ok(Boarding::Failed(error)) => return Err(error),
                 Ok(Boarding::Lead(lead, _)) => {
-                    let outcome = self.keep(key, work().await);
+                    let outcome = self.keep(key, work(lead.seats.clone()).await);
                     if !outcome.as_ref().is_err_and(is_out_of_time) {
                         lead.land(outcome.clone());
                     }
                     return self.landed(key, outcome, Outcome::Miss);
                 }
-                Ok(Boarding::Join(joined)) => {
-                    match timeout_at(deadline, place.aside(joined.landed())).await {
-                        Ok(Ok(outcome)) => return self.landed(key, outcome, Outcome::Coalesced),
-                        Ok(Err(_)) => {}
-                        Err(_) => return Err(too_late()),
+                Ok(Boarding::Join(joined)) => match place.aside(deadline, joined.landed()).await {
+                    Some(Ok(outcome)) => {
+                        return self.landed(key, outcome, Outcome::Coalesced);
                     }
-                }
+                    Some(Err(_)) => {}
+                    None => return Err(too_late()),
+                },
             }
         }
     }
@@ -68,7 +68,9 @@ impl Cache {
     ) -> Result<Cached> {
         let (mut late, mut may_replace) = (None, true);
         loop {
-            let fetching = |audience| fetch(Scope { audience, ..asker.clone() });
+            // Shared work has the service's deadline, not that of the caller who happens to lead.
+            let patience = asker.deadline;
+            let fetching = |audience| fetch(Scope { audience, patience, ..asker.clone() });
             let (joined, how) = match self.take_part(key, asker.want, renewal.take(), fetching) {
                 Ok(part) => part,
                 Err(settled) => match (late.take(), &settled) {
@@ -98,12 +100,10 @@ impl Cache {
             };
             match ended {
                 Ok(outcome) => return self.landed(key, outcome, how),
-                Err(Deserted::ForItself) => {}
-                Err(Deserted::WithoutAWord) if may_replace => may_replace = false,
+                Err(Deserted::ForItself | Deserted::Left) => {}
+                Err(Deserted::Panicked) if may_replace => may_replace = false,
                 Err(Deserted::Overdue(joined)) => (late, may_replace) = (Some(joined), false),
-                Err(Deserted::WithoutAWord) => {
-                    return Err(Error::bug("those who asked ended without a word"));
-                }
+                Err(Deserted::Panicked) => return Err(Error::bug("two leaders panicked")),
             }
         }
     }
@@ -116,7 +116,7 @@ impl Cache {
         renewal: Option<Renewal>,
         fetch: impl FnOnce(Audience) -> BoxFuture<'static, Result<Bytes>>,
     ) -> Result<(Joined, Outcome), Result<Cached>> {
-        match self.board(key, want, patience(key.resource)) {
+        match self.board(key, want, patience(key.resource), Urgency::Interactive) {
             Err(found) => Err(self.serve(key, &found, Outcome::Hit)),
             Ok(Boarding::Failed(error)) => Err(Err(error)),
             Ok(Boarding::Join(joined)) => Ok((joined, Outcome::Coalesced)),
@@ -128,7 +128,7 @@ impl Cache {
                 };
                 // What is known already is renewed to the end, whoever waits for that.
                 let audience = match renewal {
-                    Some(_) => Audience::default(),
+                    Some(_) => Audience::of_lasting([lead.seats.clone()]),
                     None => Audience::of([lead.seats.clone()]),
                 };
                 self.depart(lead, key, renewal, Some(place), fetch(audience));
@@ -148,8 +148,14 @@ impl Cache {
             return;
         }
         let Some(renewal) = self.renewals(key.resource).begin(Instant::now()) else { return };
-        if let Ok(Boarding::Lead(lead, _)) = self.board(key, Want::Usual, patience(key.resource)) {
-            let on_the_house = Scope { bill: Bill::default(), ..asker.clone() };
+        let boarding = self.board(key, Want::Usual, patience(key.resource), Urgency::Interactive);
+        if let Ok(Boarding::Lead(lead, _)) = boarding {
+            let on_the_house = Scope {
+                bill: Bill::default(),
+                audience: Audience::of_lasting([lead.seats.clone()]),
+                patience: asker.deadline,
+                ..asker.clone()
+            };
             self.depart(lead, key, Some(renewal), None, fetch(on_the_house));
         }
     }
@@ -191,13 +197,14 @@ impl Cache {
         key: &Key,
         want: Want,
         patience: Duration,
+        urgency: Urgency,
     ) -> Result<Boarding, Found> {
         let came_meanwhile = || {
             let record = self.tiers.peek(&key.text, self.clock.now())?;
             let found = self.judged(key, record);
             (want == Want::Usual && found.state() == State::Fresh).then_some(found)
         };
-        self.flights.board(&key.text, patience, came_meanwhile)
+        self.flights.board(&key.text, patience, urgency, came_meanwhile)
     }
 }
 

@@ -3,55 +3,100 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Those who wait for an answer, of one flight or of several that are asked for together. What is asked
-/// for its own sake, as renewals are, has none, and is never given up.
+/// Those who wait for an answer, of one flight or of several that are asked for together.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Audience(Vec<Seats>);
+pub(crate) struct Audience {
+    flights: Vec<Seats>,
+    /// Whether the work goes on when nobody waits, as renewals do.
+    goes_on: bool,
+}
 
 /// The seats at one flight, by how many are taken.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Seats(Arc<AtomicUsize>);
+pub(crate) struct Seats(Arc<Taken>);
+
+#[derive(Debug, Default)]
+struct Taken {
+    all: AtomicUsize,
+    /// Those of single requests. The others are entries of batches, which have time.
+    urgent: AtomicUsize,
+}
+
+/// How urgently an answer is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// A single request: somebody sits in front of it.
+    Interactive,
+    /// An entry of a batch.
+    Batch,
+}
 
 /// A place among those who wait, free as soon as it is dropped.
 #[derive(Debug)]
-pub(crate) struct Seat(Seats);
+pub(crate) struct Seat {
+    seats: Seats,
+    urgency: Urgency,
+}
 
 impl Seats {
-    pub(crate) fn take(&self) -> Seat {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Seat(self.clone())
+    pub(crate) fn take(&self, urgency: Urgency) -> Seat {
+        self.0.all.fetch_add(1, Ordering::Relaxed);
+        if urgency == Urgency::Interactive {
+            self.0.urgent.fetch_add(1, Ordering::Relaxed);
+        }
+        Seat { seats: self.clone(), urgency }
+    }
+
+    pub(crate) fn taken(&self) -> usize {
+        self.0.all.load(Ordering::Relaxed)
     }
 }
 
 impl Clone for Seat {
     fn clone(&self) -> Self {
-        self.0.take()
+        self.seats.take(self.urgency)
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        self.seats.0.all.fetch_sub(1, Ordering::Relaxed);
+        if self.urgency == Urgency::Interactive {
+            self.seats.0.urgent.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
 impl Audience {
     /// Those who wait for any of these flights.
     pub(crate) fn of(flights: impl IntoIterator<Item = Seats>) -> Self {
-        Self(flights.into_iter().collect())
+        Self { flights: flights.into_iter().collect(), goes_on: false }
+    }
+
+    /// The same for work that goes on when nobody waits for it.
+    pub(crate) fn of_lasting(flights: impl IntoIterator<Item = Seats>) -> Self {
+        Self { goes_on: true, ..Self::of(flights) }
     }
 
     /// Whether there was somebody, and nobody is left.
     pub(crate) fn is_gone(&self) -> bool {
-        let is_empty = |Seats(taken): &Seats| taken.load(Ordering::Relaxed) == 0;
-        !self.0.is_empty() && self.0.iter().all(is_empty)
+        let is_empty = |seats: &Seats| seats.taken() == 0;
+        !self.goes_on && !self.flights.is_empty() && self.flights.iter().all(is_empty)
     }
 
-    /// All of these together; what one of them is asked for its own sake, all are.
+    /// Whether a single request waits for it, and not only batches or nobody.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.flights.iter().any(|seats| seats.0.urgent.load(Ordering::Relaxed) > 0)
+    }
+
+    /// All of these together: the work goes on when nobody waits if it does for one of them.
     pub(crate) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
-        let all: Option<Vec<&[Seats]>> =
-            all.map(|Self(flights)| (!flights.is_empty()).then_some(&flights[..])).collect();
-        Self(all.map(|flights| flights.concat()).unwrap_or_default())
+        let mut together = Self::default();
+        for audience in all {
+            together.goes_on |= audience.goes_on || audience.flights.is_empty();
+            together.flights.extend_from_slice(&audience.flights);
+        }
+        together
     }
 }
 
@@ -62,7 +107,8 @@ mod tests {
     #[test]
     fn it_is_gone_when_the_last_seat_is_free() {
         let (one, other) = (Seats::default(), Seats::default());
-        let (first, second) = (one.take(), other.take());
+        let take = |seats: &Seats| seats.take(Urgency::Interactive);
+        let (first, second) = (take(&one), take(&other));
         let of_one = Audience::of([one]);
         let own_sake = Audience::default();
         let both = Audience::together([&of_one, &Audience::of([other])].into_iter());
@@ -74,5 +120,20 @@ mod tests {
         assert!(of_one.is_gone() && !both.is_gone());
         drop(second);
         assert!(both.is_gone() && !any.is_gone() && !own_sake.is_gone());
+    }
+    #[test]
+    fn single_requests_make_it_urgent_and_batches_do_not() {
+        let seats = Seats::default();
+        let audience = Audience::of_lasting([seats.clone()]);
+        let batch = seats.take(Urgency::Batch);
+        assert!(!audience.is_urgent());
+        let single = seats.take(Urgency::Interactive);
+        let again = single.clone();
+        drop(single);
+        assert!(audience.is_urgent());
+        drop(again);
+        assert!(!audience.is_urgent());
+        drop(batch);
+        assert!(!audience.is_gone(), "it goes on without anybody");
     }
 }

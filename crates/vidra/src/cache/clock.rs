@@ -1,25 +1,34 @@
-//! The time by which the cache judges.
+//! The time by which the cache judges the age of a record.
 
-use std::time::SystemTime;
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
-/// Unix time in milliseconds that goes on evenly while this process lives, whatever is done to the
-/// machine's clock: an hour set forward must not make everything stale at once.
-pub(super) struct Clock {
+use crate::clock::Clock;
+
+/// Unix time in milliseconds that advances evenly while this process lives, whatever happens to the wall
+/// clock: an hour set forward must not make every record stale at once. Time that the machine was
+/// suspended counts.
+pub(super) struct CacheClock {
+    clock: Arc<dyn Clock>,
     started: Instant,
     started_at: u64,
+    suspended_before: u64,
 }
 
-impl Clock {
-    pub(super) fn new() -> Self {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let started_at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        Self { started: Instant::now(), started_at }
+impl CacheClock {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let started_at = u64::try_from(clock.now().as_millisecond()).unwrap_or_default();
+        let suspended_before = millis(clock.suspended());
+        Self { clock, started: Instant::now(), started_at, suspended_before }
     }
 
     pub(super) fn now(&self) -> u64 {
-        let passed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.started_at.saturating_add(passed)
+        let suspended = millis(self.clock.suspended()).saturating_sub(self.suspended_before);
+        self.started_at.saturating_add(millis(self.started.elapsed())).saturating_add(suspended)
     }
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{self, Either};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::audience::{Seat, Seats};
+use super::audience::{Seat, Seats, Urgency};
 use super::store::Record;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -33,11 +33,52 @@ enum Flight {
 
 #[derive(Clone)]
 struct UnderWay {
-    /// `None` until it has ended; closed where it ended without a word.
-    outcome: watch::Receiver<Option<Result<Record>>>,
+    shared: Arc<Shared>,
     /// When those who wait for it stop waiting.
     overdue: Instant,
     seats: Seats,
+}
+
+/// What leader and followers of one flight share. A `watch` channel would do, but wakes its receivers in
+/// random order, and a simulation has to replay.
+#[derive(Default)]
+struct Shared {
+    /// `None` until it has ended.
+    end: Mutex<Option<End>>,
+    ended: Notify,
+}
+
+#[derive(Clone)]
+enum End {
+    Landed(Result<Record>),
+    /// The leader went away.
+    Left,
+    /// The leader panicked.
+    Panicked,
+}
+
+impl Shared {
+    /// Ends the flight. The first end counts.
+    fn end(&self, end: End) {
+        self.lock().get_or_insert(end);
+        self.ended.notify_waiters();
+    }
+
+    async fn ended(&self) -> End {
+        loop {
+            let mut ended = pin!(self.ended.notified());
+            // Before the look, so that nothing is missed between the two.
+            ended.as_mut().enable();
+            if let Some(end) = self.lock().clone() {
+                return end;
+            }
+            ended.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<End>> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What one who comes to ask has to do.
@@ -54,7 +95,7 @@ pub(crate) enum Boarding {
 pub(crate) struct Lead {
     flights: Arc<Flights>,
     key: String,
-    tell: watch::Sender<Option<Result<Record>>>,
+    shared: Arc<Shared>,
     /// Of those who wait to be told.
     pub(crate) seats: Seats,
 }
@@ -69,8 +110,10 @@ pub(crate) struct Joined {
 
 /// Why a wait ended without an answer.
 pub(crate) enum Deserted {
-    /// The one who asked is gone.
-    WithoutAWord,
+    /// The one who asked panicked.
+    Panicked,
+    /// The one who asked went away before the end.
+    Left,
     /// The one who asked failed for reasons of its own, which are none of ours.
     ForItself,
     /// The one who asked takes too long, and may be waited for further.
@@ -88,6 +131,7 @@ impl Flights {
         self: &Arc<Self>,
         key: &str,
         patience: Duration,
+        urgency: Urgency,
         known: impl FnOnce() -> Option<F>,
     ) -> Result<Boarding, F> {
         let now = Instant::now();
@@ -95,7 +139,7 @@ impl Flights {
         if let Some(flight) = flights.get(key) {
             match flight {
                 Flight::UnderWay(flight) if flight.overdue > now => {
-                    return Ok(Boarding::Join(Joined::at(flight, false)));
+                    return Ok(Boarding::Join(Joined::at(flight, false, urgency)));
                 }
                 Flight::Failed { error, until } if *until > now => {
                     return Ok(Boarding::Failed(error.clone()));
@@ -106,8 +150,8 @@ impl Flights {
         if let Some(found) = known() {
             return Err(found);
         }
-        let (tell, outcome) = watch::channel(None);
-        let flight = UnderWay { outcome, overdue: now + patience, seats: Seats::default() };
+        let (shared, seats) = (Arc::default(), Seats::default());
+        let flight = UnderWay { shared, overdue: now + patience, seats };
         flights.insert(key.to_owned(), Flight::UnderWay(flight.clone()));
         // Failures that nobody asked about again.
         if flights.len().is_multiple_of(64) {
@@ -115,9 +159,19 @@ impl Flights {
                 |_, flight| !matches!(flight, Flight::Failed { until, .. } if *until <= now),
             );
         }
-        let seats = flight.seats.clone();
-        let lead = Lead { flights: Arc::clone(self), key: key.to_owned(), tell, seats };
-        Ok(Boarding::Lead(lead, Joined::at(&flight, true)))
+        let (shared, seats) = (Arc::clone(&flight.shared), flight.seats.clone());
+        let lead = Lead { flights: Arc::clone(self), key: key.to_owned(), shared, seats };
+        Ok(Boarding::Lead(lead, Joined::at(&flight, true, urgency)))
+    }
+
+    /// How many flights are under way, and how many wait for them.
+    pub(crate) fn held(&self) -> (usize, usize) {
+        let flights = self.lock();
+        let under_way = flights.values().filter_map(|flight| match flight {
+            Flight::UnderWay(flight) => Some(flight.seats.taken()),
+            Flight::Failed { .. } => None,
+        });
+        under_way.fold((0, 0), |(flights, waiters), seats| (flights + 1, waiters + seats))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
@@ -141,12 +195,12 @@ impl Lead {
                 flight.insert(Flight::Failed { error: error.clone(), until });
             }
         }
-        self.tell.send_replace(Some(outcome));
+        self.shared.end(End::Landed(outcome));
     }
 
     /// Whether it is this flight, and not one that replaced it.
     fn is(&self, flight: &Flight) -> bool {
-        matches!(flight, Flight::UnderWay(flight) if flight.outcome.same_channel(&self.tell.subscribe()))
+        matches!(flight, Flight::UnderWay(flight) if Arc::ptr_eq(&flight.shared, &self.shared))
     }
 }
 
@@ -156,30 +210,34 @@ impl Drop for Lead {
         if flights.get(&self.key).is_some_and(|flight| self.is(flight)) {
             flights.remove(&self.key);
         }
+        drop(flights);
+        // Says nothing where it has landed. An unwinding stack drops this while it panics.
+        self.shared.end(if std::thread::panicking() { End::Panicked } else { End::Left });
     }
 }
 
 impl Joined {
-    fn at(flight: &UnderWay, is_own: bool) -> Self {
-        Self { flight: flight.clone(), is_own, _seat: flight.seats.take() }
+    fn at(flight: &UnderWay, is_own: bool, urgency: Urgency) -> Self {
+        Self { flight: flight.clone(), is_own, _seat: flight.seats.take(urgency) }
     }
 
     /// The answer of the one who asks, however long it takes.
     pub(crate) async fn landed(self) -> Result<Result<Record>, Deserted> {
-        let Self { flight: UnderWay { mut outcome, .. }, is_own, _seat } = self;
-        let outcome = match outcome.wait_for(Option::is_some).await {
-            Ok(outcome) => outcome.clone().expect("this is what was waited for"),
-            Err(_) => return Err(Deserted::WithoutAWord),
-        };
-        match outcome {
-            Err(error) if error.is_of_the_asker() && !is_own => Err(Deserted::ForItself),
-            outcome => Ok(outcome),
+        let Self { flight: UnderWay { shared, .. }, is_own, _seat } = self;
+        match shared.ended().await {
+            End::Left => Err(Deserted::Left),
+            End::Panicked => Err(Deserted::Panicked),
+            End::Landed(Err(error)) if error.is_of_the_asker() && !is_own => {
+                Err(Deserted::ForItself)
+            }
+            End::Landed(outcome) => Ok(outcome),
         }
     }
 
     /// The same until it is overdue.
     pub(crate) async fn landed_in_time(self) -> Result<Result<Record>, Deserted> {
-        let again = Self::at(&self.flight, self.is_own);
+        let seat = self._seat.clone();
+        let again = Self { flight: self.flight.clone(), is_own: self.is_own, _seat: seat };
         match timeout_at(again.flight.overdue, self.landed()).await {
             Ok(ended) => ended,
             Err(_) => Err(Deserted::Overdue(again)),

@@ -134,6 +134,12 @@ impl<Id, T> State<Id, T> {
 }
 
 impl<Id, T> Gather<Id, T> {
+    /// How many ids wait for a call, and how many calls are under way.
+    pub(crate) fn held(&self) -> usize {
+        let state = self.lock();
+        state.waiting.len() + state.calls
+    }
+
     fn lock(&self) -> MutexGuard<'_, State<Id, T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

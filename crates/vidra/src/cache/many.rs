@@ -8,14 +8,15 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use super::asking::patience;
-use super::audience::Audience;
+use super::audience::{Audience, Urgency};
 use super::flight::{Boarding, Deserted, Joined, Lead};
 use super::freshness::State;
+use super::gather::MOST_IDS;
 use super::renewal::Renewal;
 use super::{Cache, Cached, Found, Key, Outcome, STALE_PATIENCE, Want, too_late};
 use crate::error::{Error, Result};
-use crate::upstream::Scope;
 use crate::upstream::transport::BoxFuture;
+use crate::upstream::{Bill, Scope};
 
 /// What becomes of one of many.
 enum Part {
@@ -30,6 +31,8 @@ enum Part {
 
 /// One that this call asks for.
 struct Led {
+    /// Where it stands among the keys.
+    index: usize,
     key: Key,
     lead: Lead,
     /// Whether something old is known.
@@ -49,8 +52,8 @@ impl Cache {
         fetch: impl Fn(Scope, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
     ) -> Vec<Result<Cached>> {
         let mut answers: Vec<Option<Result<Cached>>> = keys.iter().map(|_| None).collect();
-        // Those whose asker ended without a word once already.
-        let mut deserted = vec![false; keys.len()];
+        // Those whose leader has panicked once already.
+        let mut panicked = vec![false; keys.len()];
         loop {
             let open: Vec<usize> = (0..keys.len()).filter(|at| answers[*at].is_none()).collect();
             if open.is_empty() {
@@ -60,10 +63,8 @@ impl Cache {
             for (index, (ended, old)) in open.into_iter().zip(asked) {
                 answers[index] = match ended {
                     Ok(answer) => Some(answer),
-                    Err(Deserted::WithoutAWord)
-                        if std::mem::replace(&mut deserted[index], true) =>
-                    {
-                        let bug = Err(Error::bug("those who asked ended without a word"));
+                    Err(Deserted::Panicked) if std::mem::replace(&mut panicked[index], true) => {
+                        let bug = Err(Error::bug("two leaders panicked"));
                         Some(self.unless_trouble(&keys[index], bug, old))
                     }
                     Err(_) => None,
@@ -92,25 +93,42 @@ impl Cache {
         let renewal = renewal.and_then(|key| self.begin_waited_for(key, asker));
         let is_fresh = |found: &Option<Found>| state(found) == Some(State::Fresh);
         let place = if found.iter().all(is_fresh) { None } else { self.place() };
-        let (mut leads, mut led) = (vec![], vec![]);
+        let (mut paid, mut unpaid) = (vec![], vec![]);
         let mut parts = Vec::with_capacity(wanted.len());
         for ((index, key), found) in open.iter().zip(&wanted).zip(found) {
             let renews = is_old(&found);
+            // The caller is given something old at once, so it does not pay for something newer.
+            let is_unpaid = state(&found) == Some(State::Grace);
             let (part, lead) =
                 self.part(key, asker.want, found, renewal.is_some(), place.is_some());
             if let Some(lead) = lead {
-                leads.push(Led { key: key.clone(), lead, renews });
-                led.push(*index);
+                let led = Led { index: *index, key: key.clone(), lead, renews };
+                if is_unpaid { unpaid.push(led) } else { paid.push(led) }
             }
             parts.push(part);
         }
-        if !leads.is_empty() {
-            // What is known already is renewed to the end, whoever waits for that.
-            let is_renewal = leads.iter().any(|led| led.renews);
-            let seats = leads.iter().filter(|_| !is_renewal).map(|led| led.lead.seats.clone());
-            let scope = Scope { audience: Audience::of(seats), ..asker.clone() };
-            self.depart_together(leads, fetch(scope, led), renewal, place);
+        // The last call that the caller pays for has room for renewals, which cost nothing more there.
+        let room = paid.len().next_multiple_of(MOST_IDS) - paid.len();
+        paid.extend(unpaid.drain(..room.min(unpaid.len())));
+        // What nobody leads needs neither: they must not be held while others are waited for.
+        let (mut renewal, mut place) = (renewal, place);
+        for (leads, bill) in [(paid, asker.bill.clone()), (unpaid, Bill::default())] {
+            if leads.is_empty() {
+                continue;
+            }
+            let missing = leads.iter().filter(|led| !led.renews).map(|led| led.lead.seats.clone());
+            let audience = match leads.iter().all(|led| led.renews) {
+                // What is known already is renewed to the end, whoever waits for that.
+                true => Audience::of_lasting(leads.iter().map(|led| led.lead.seats.clone())),
+                false => Audience::of(missing),
+            };
+            // Shared work has the service's deadline, not that of the caller who happens to lead.
+            let scope = Scope { audience, bill, patience: asker.deadline, ..asker.clone() };
+            let indices = leads.iter().map(|led| led.index).collect();
+            let renewal = renewal.take_if(|_| leads.iter().any(|led| led.renews));
+            self.depart_together(leads, fetch(scope, indices), renewal, place.take());
         }
+        drop((renewal, place));
         let settled = |(key, part)| self.settled(key, part, asker.patience);
         join_all(wanted.iter().zip(parts).map(settled)).await
     }
@@ -133,19 +151,23 @@ impl Cache {
             }
             _ => {}
         }
-        let (joined, lead) = match self.board(key, want, patience(key.resource)) {
-            Err(found) => return (Part::Settled(self.serve(key, &found, Outcome::Hit)), None),
-            Ok(Boarding::Failed(error)) => {
-                return (Part::Settled(self.unless_trouble(key, Err(error), found)), None);
-            }
-            Ok(Boarding::Join(joined)) => (joined, None),
-            Ok(Boarding::Lead(lead, joined)) if may_ask => (joined, Some(lead)),
-            Ok(Boarding::Lead(lead, _)) => {
-                // Told to those who joined meanwhile too: they would find no place either.
-                lead.land(Err(Error::busy()));
-                return (Part::Settled(self.unless_trouble(key, Err(Error::busy()), found)), None);
-            }
-        };
+        let (joined, lead) =
+            match self.board(key, want, patience(key.resource), Urgency::Interactive) {
+                Err(found) => return (Part::Settled(self.serve(key, &found, Outcome::Hit)), None),
+                Ok(Boarding::Failed(error)) => {
+                    return (Part::Settled(self.unless_trouble(key, Err(error), found)), None);
+                }
+                Ok(Boarding::Join(joined)) => (joined, None),
+                Ok(Boarding::Lead(lead, joined)) if may_ask => (joined, Some(lead)),
+                Ok(Boarding::Lead(lead, _)) => {
+                    // Told to those who joined meanwhile too: they would find no place either.
+                    lead.land(Err(Error::busy()));
+                    return (
+                        Part::Settled(self.unless_trouble(key, Err(Error::busy()), found)),
+                        None,
+                    );
+                }
+            };
         if let (Some(found), Some(State::Grace)) = (&found, state) {
             return (Part::Settled(self.serve(key, found, Outcome::Stale)), lead);
         }

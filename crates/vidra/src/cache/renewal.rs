@@ -53,6 +53,11 @@ impl Renewals {
         Some(Renewal { pass, failures: Arc::clone(&self.failures), _place: None })
     }
 
+    /// How many are under way in the background, and whether one is finding out if a refusal is over.
+    pub(crate) fn under_way(&self) -> usize {
+        MOST - self.places.available_permits() + usize::from(self.refusals.is_probed())
+    }
+
     /// How many have failed in a row.
     pub(crate) fn failures(&self) -> u32 {
         self.failures.load(Ordering::Relaxed)

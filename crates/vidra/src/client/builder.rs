@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use http::Uri;
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -16,17 +15,18 @@ use crate::batch::Batches;
 use crate::cache::freshness::Lifetimes;
 use crate::cache::store::{Memory, Store, Tiers};
 use crate::cache::{Cache, Limits, Want};
+use crate::clock::{Clock, SystemClock};
 use crate::fetch::transcript::clients::Clients;
 use crate::upstream::breaker::{Breaker, Pauses};
 use crate::upstream::egress::{Care, Egress, Egresses};
 use crate::upstream::pace::Pace;
-use crate::upstream::quota::{Ledger, QuotaLimits};
+use crate::upstream::quota::{Backing, Ledger, LedgerDouble, QuotaLimits};
 use crate::upstream::resolver::{DATA_API_HOST, WEB_HOST};
 use crate::upstream::retry::{RetryBudget, RetryPolicy};
 use crate::upstream::traffic::Traffic;
 use crate::upstream::transport::{Network, Transport};
 use crate::upstream::web::{PotProvider, Web};
-use crate::upstream::{ApiKey, Bill, Upstream};
+use crate::upstream::{ApiKey, Bill, Holds, Upstream};
 
 /// Settings of a [`Vidra`]; each has a default that suits the real platform.
 ///
@@ -58,15 +58,17 @@ pub struct Builder {
     data_api_url: String,
     key: Option<ApiKey>,
     transport: Option<Arc<dyn Transport>>,
+    clock: Arc<dyn Clock>,
     limits: QuotaLimits,
     state_dir: Option<PathBuf>,
+    ledger_double: Option<LedgerDouble>,
     retry: RetryPolicy,
     attempt_timeout: Duration,
     deadline: Duration,
     batch_deadline: Duration,
     search: bool,
     web_url: String,
-    proxies: Vec<Network>,
+    proxies: Vec<Arc<dyn Transport>>,
     pacing: Pacing,
     block_pause: Option<Duration>,
     breaker_pause: Option<Duration>,
@@ -128,8 +130,10 @@ impl Default for Builder {
             data_api_url: format!("https://{DATA_API_HOST}/youtube/v3"),
             key: None,
             transport: None,
+            clock: Arc::new(SystemClock),
             limits: QuotaLimits::default(),
             state_dir: None,
+            ledger_double: None,
             retry: RetryPolicy::default(),
             attempt_timeout: Duration::from_secs(10),
             deadline: Duration::from_secs(120),
@@ -171,6 +175,12 @@ impl Builder {
         self
     }
 
+    /// Another wall clock than the machine's: a simulated one.
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
     /// The platform's daily allowances.
     pub fn quota(mut self, limits: QuotaLimits) -> Self {
         self.limits = limits;
@@ -180,6 +190,13 @@ impl Builder {
     /// A folder in which the quota ledger outlives the process. Without one it is kept in memory.
     pub fn state_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.state_dir = Some(folder.into());
+        self
+    }
+
+    /// Replaces the ledger's file in a simulation.
+    #[doc(hidden)]
+    pub fn ledger_double(mut self, double: LedgerDouble) -> Self {
+        self.ledger_double = Some(double);
         self
     }
 
@@ -220,8 +237,8 @@ impl Builder {
     }
 
     /// Ask for transcripts through these proxies, in turn, and not from this machine's address.
-    pub fn proxies(mut self, proxies: Vec<Network>) -> Self {
-        self.proxies = proxies;
+    pub fn proxies<T: Transport>(mut self, proxies: Vec<T>) -> Self {
+        self.proxies = proxies.into_iter().map(|proxy| Arc::new(proxy) as _).collect();
         self
     }
 
@@ -324,7 +341,7 @@ impl Builder {
         let count = self.proxies.len();
         let proxies = self.proxies.into_iter().zip(1..).map(|(proxy, number)| {
             let name = format!("proxy {number} of {count}");
-            Egress::new(name, number, Arc::new(proxy), care, now)
+            Egress::new(name, number, proxy, care, now)
         });
         let mut egresses: Vec<Egress> = proxies.collect();
         if egresses.is_empty() {
@@ -343,14 +360,22 @@ impl Builder {
             budget: RetryBudget::new(),
             attempt_timeout: self.attempt_timeout,
             traffic: Arc::clone(&traffic),
+            clock: Arc::clone(&self.clock),
         };
         let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
-        let ledger = Ledger::new(self.limits, file, Timestamp::now());
+        let backing = match (self.ledger_double, file) {
+            (Some(double), _) => Backing::Double(double),
+            (None, Some(file)) => Backing::File(file),
+            (None, None) => Backing::None,
+        };
+        let ledger = Ledger::new(self.limits, backing, self.clock.now());
         let upstream = Upstream {
             base: self.data_api_url,
             key: self.key,
             transport,
+            clock: Arc::clone(&self.clock),
             ledger: Arc::new(ledger),
+            holds: Holds::default(),
             retry: self.retry,
             budget: RetryBudget::new(),
             breaker: Arc::new(Breaker::new("data-api", pauses, now)),
@@ -367,7 +392,7 @@ impl Builder {
         Vidra {
             upstream: Arc::new(upstream),
             web: Arc::new(web),
-            cache: Arc::new(Cache::new(tiers, self.lifetimes, limits)),
+            cache: Arc::new(Cache::new(tiers, self.lifetimes, limits, self.clock)),
             gathers: Arc::default(),
             batches: Arc::new(Batches::new(self.most_batches)),
             want: Want::Usual,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt, future, stream};
-use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{FOREVER, Vidra};
@@ -116,7 +115,7 @@ impl Vidra {
         limit: usize,
     ) -> Result<Vec<ChannelVideo>> {
         let uploads = self.ask(&Ask::Uploads(channel.clone())).await?;
-        Ok(ChannelVideo::newest(&uploads, limit, Timestamp::now())?.0)
+        Ok(ChannelVideo::newest(&uploads, limit, self.clock().now())?.0)
     }
 
     /// A playlist with all its videos. Costs 1 unit, 1 for each page of 50 entries and 1 for each

@@ -260,7 +260,7 @@ async fn detailed(scope: &Scope, recent: &[VideoId]) -> Result<Vec<ChannelVideo>
     let mut videos: Vec<Video> = video::many(scope, recent).await?;
     // Stable, so that videos of the same moment stay as the platform lists them.
     videos.sort_by_key(|video| std::cmp::Reverse(video.published_at));
-    let now = Timestamp::now();
+    let now = scope.upstream.clock.now();
     Ok(videos.into_iter().map(|video| ChannelVideo::new(video, now)).collect())
 }
 

@@ -1,6 +1,6 @@
 //! Videos: fifty at a time and each once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
@@ -83,7 +83,7 @@ pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId]) -> Result<Cached> 
         Box::pin(bodies(scope, ids))
     };
     let asked = scope.cache.get_or_fetch_all(&keys, scope, fetch).await;
-    let mut found = HashMap::with_capacity(distinct.len());
+    let mut found = BTreeMap::new();
     for (id, video) in distinct.iter().zip(asked) {
         match video {
             Ok(video) => drop(found.insert(*id, video)),
@@ -95,7 +95,7 @@ pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId]) -> Result<Cached> 
 }
 
 /// One list of those that were found. `None` where there are none.
-fn listed(ids: &[VideoId], found: &HashMap<VideoId, Cached>) -> Option<Cached> {
+fn listed(ids: &[VideoId], found: &BTreeMap<VideoId, Cached>) -> Option<Cached> {
     let oldest = found.values().max_by_key(|video| video.age)?;
     let soonest = found.values().min_by_key(|video| video.fresh_for())?;
     let by_effort = [Outcome::Miss, Outcome::Coalesced, Outcome::Stale];

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use jiff::Timestamp;
 
 use super::quota::{Allowance, Bucket, Charge, Ledger, Spent};
+use crate::clock::Clock;
 
 /// The upstream units that something has cost so far. Clones share the count.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +36,30 @@ pub(crate) struct Bill {
     pub(crate) allowance: Option<Allowance>,
 }
 
+/// A charge for an attempt that has not been sent yet. Dropped before [`Charged::sent`], it is refunded:
+/// its caller may leave, or run out of time, while the ledger is at work.
+pub(crate) struct Charged {
+    bill: Bill,
+    ledger: Arc<Ledger>,
+    clock: Arc<dyn Clock>,
+    charge: Option<Charge>,
+}
+
+impl Charged {
+    /// The attempt is being sent, so the platform may bill it.
+    pub(crate) fn sent(mut self) -> Charge {
+        self.charge.take().expect("taken here and in the destructor alone")
+    }
+}
+
+impl Drop for Charged {
+    fn drop(&mut self) {
+        let Some(charge) = self.charge.take() else { return };
+        let (bill, now) = (self.bill.clone(), self.clock.now());
+        self.ledger.run_detached(move |ledger| bill.refund(ledger, &charge, now));
+    }
+}
+
 /// Why a charge was refused.
 pub(crate) enum Refused {
     /// The service has nothing left.
@@ -44,13 +69,21 @@ pub(crate) enum Refused {
 }
 
 impl Bill {
-    /// Charges one attempt: to the payer's share, to the ledger, and to the bill.
-    pub(crate) fn charge(
+    /// Charges one attempt that is about to be sent. The guard is made where the ledger works, so that
+    /// nothing is lost when nobody waits for the result.
+    pub(crate) fn charge_guarded(
         &self,
-        ledger: &Ledger,
+        ledger: &Arc<Ledger>,
+        clock: &Arc<dyn Clock>,
         wanted: Bucket,
-        now: Timestamp,
-    ) -> Result<Charge, Refused> {
+    ) -> Result<Charged, Refused> {
+        let charge = self.charge(ledger, wanted, clock.now())?;
+        let (bill, ledger, clock) = (self.clone(), Arc::clone(ledger), Arc::clone(clock));
+        Ok(Charged { bill, ledger, clock, charge: Some(charge) })
+    }
+
+    /// Charges one attempt: to the payer's share, to the ledger, and to the bill.
+    fn charge(&self, ledger: &Ledger, wanted: Bucket, now: Timestamp) -> Result<Charge, Refused> {
         let (bucket, cost) = ledger.price(wanted);
         if let Some(allowance) = &self.allowance {
             allowance.take(bucket, cost, now).map_err(Refused::ByTheAllowance)?;

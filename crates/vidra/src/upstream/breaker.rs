@@ -221,6 +221,11 @@ impl Breaker {
         self.circuit().standing(now)
     }
 
+    /// Whether a request is finding out if a pause is over.
+    pub(crate) fn is_probed(&self) -> bool {
+        matches!(self.circuit().state, State::Open { is_probed: true, .. })
+    }
+
     fn end(&self, leave: Leave, is_failure: Option<bool>) {
         let change = self.circuit().end(leave, is_failure, Instant::now(), fastrand::f64);
         let what = self.name.as_str();

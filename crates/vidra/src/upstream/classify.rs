@@ -8,7 +8,8 @@ use http::{StatusCode, header};
 use jiff::Timestamp;
 
 use super::call::{Call, Subject};
-use super::fault::Fault;
+use super::fault::{Fault, slow_down};
+use super::quota::Bucket;
 use super::transport::Answer;
 use super::wire::Refusal;
 use crate::error::{Error, ErrorKind};
@@ -16,8 +17,17 @@ use crate::error::{Error, ErrorKind};
 /// A refusal, understood.
 pub(crate) struct Verdict {
     pub(crate) fault: Fault,
-    /// The platform says that the call's bucket is spent for the day.
-    pub(crate) bucket_is_empty: bool,
+    /// The platform says that a bucket is spent for the day.
+    pub(crate) empty: Option<Empty>,
+    /// How long the platform asks us to send nothing.
+    pub(crate) pause: Option<Duration>,
+}
+
+/// A bucket that is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Empty {
+    /// `None` where the platform does not say which: it is the one that was billed.
+    pub(crate) named: Option<Bucket>,
 }
 
 /// What kind of refusal it is.
@@ -39,7 +49,12 @@ const USUAL_RATE_WINDOW: Duration = Duration::from_secs(60);
 /// Decides what an answer that is not a success means for the call that got it.
 ///
 /// What the platform says is kept for the log as `clean` gives it back.
-pub(crate) fn refusal(answer: &Answer, call: &Call, clean: impl Fn(&str) -> String) -> Verdict {
+pub(crate) fn refusal(
+    answer: &Answer,
+    call: &Call,
+    now: Timestamp,
+    clean: impl Fn(&str) -> String,
+) -> Verdict {
     let read: Option<Refusal> = serde_json::from_slice(&answer.body).ok();
     let is_page = read.is_none();
     let refusal = read.unwrap_or_default();
@@ -48,7 +63,7 @@ pub(crate) fn refusal(answer: &Answer, call: &Call, clean: impl Fn(&str) -> Stri
         Meaning::NotFound | Meaning::NotShown if is_page => Meaning::Broken,
         meaning => meaning,
     };
-    let asked_wait = retry_after(answer, Timestamp::now());
+    let asked_wait = retry_after(answer, now);
     let cause = format!("{} {}: {}", answer.status.as_u16(), refusal.reason(), refusal.message());
     let error = error(meaning, &call.subject, &refusal).because(clean(&cause));
     let error = match meaning {
@@ -58,8 +73,10 @@ pub(crate) fn refusal(answer: &Answer, call: &Call, clean: impl Fn(&str) -> Stri
     // By status alone: the same reason comes with 400 for a lasting and 503 for a passing trouble.
     let transient =
         answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error();
-    let bucket_is_empty = meaning == Meaning::BucketEmpty;
-    Verdict { fault: Fault { error, transient, asked_wait }, bucket_is_empty }
+    let named = refusal.message().contains("Search Queries").then_some(Bucket::Search);
+    let empty = (meaning == Meaning::BucketEmpty).then_some(Empty { named });
+    let pause = asked_wait.filter(|_| meaning == Meaning::SlowDown);
+    Verdict { fault: Fault { error, transient, asked_wait }, empty, pause }
 }
 
 fn meaning(status: StatusCode, refusal: &Refusal) -> Meaning {
@@ -121,9 +138,7 @@ fn by_status(status: StatusCode) -> Meaning {
 fn error(meaning: Meaning, Subject { what, id }: &Subject, refusal: &Refusal) -> Error {
     match meaning {
         Meaning::BucketEmpty => Error::new(ErrorKind::QuotaExhausted, "The day's quota is used up"),
-        Meaning::SlowDown => {
-            Error::new(ErrorKind::RateLimited, "YouTube asks this service to slow down")
-        }
+        Meaning::SlowDown => slow_down(),
         Meaning::BadKey => Error::new(
             ErrorKind::UpstreamKey,
             "YouTube rejected the API key of this service",

@@ -12,6 +12,7 @@ use super::breaker::{Breaker, Pauses};
 use super::pace::{Pace, Pacer};
 use super::transport::Transport;
 use super::web::Load;
+use crate::held::Held;
 use crate::transcript::Reason;
 
 /// One address.
@@ -37,6 +38,8 @@ pub(crate) struct Egress {
 #[derive(Default)]
 struct State {
     standing: Standing,
+    /// How many probes there were.
+    probes: u64,
     no_translations_until: Option<Instant>,
     session: Option<(Session, Instant)>,
 }
@@ -48,8 +51,8 @@ enum Standing {
     Good,
     /// Closed: why, for the how-manieth block in a row, until when.
     Closed { why: Reason, strikes: u32, until: Instant },
-    /// The pause is over and one request is finding out.
-    Probing { why: Reason, strikes: u32 },
+    /// The pause is over and one request is finding out: the probe of this number.
+    Probing { why: Reason, strikes: u32, probe: u64 },
 }
 
 /// What a watch page yields: it is a megabyte, so it is kept for hours.
@@ -104,22 +107,24 @@ impl Egress {
         self.player.refuses(now).max(self.breaker(load).refuses(now))
     }
 
-    /// Whether it may be used now, to end with this kind of request, and whether that is to find out if
-    /// a pause is over: one request at a time does. Otherwise why not, and for how long.
-    fn admits(&self, load: Load, now: Instant) -> Result<bool, (Reason, Duration)> {
+    /// Whether it may be used now, to end with this kind of request, and the number of the probe where that
+    /// is to find out if a pause is over: one request at a time does. Otherwise why not, and for how long.
+    fn admits(&self, load: Load, now: Instant) -> Result<Option<u64>, (Reason, Duration)> {
         if let Some(wait) = self.fails(load, now) {
             return Err((Reason::Failing, wait));
         }
         let mut state = self.state();
         let turn = self.pacer.wait(now);
         match state.standing {
-            Standing::Good => Ok(false),
+            Standing::Good => Ok(None),
             Standing::Closed { why, until, .. } if until > now => Err((why, until - now)),
             // Who finds out keeps all others away, and so must not begin by waiting for its turn.
             Standing::Closed { why, .. } if !turn.is_zero() => Err((why, turn)),
             Standing::Closed { why, strikes, .. } => {
-                state.standing = Standing::Probing { why, strikes };
-                Ok(true)
+                state.probes += 1;
+                let probe = state.probes;
+                state.standing = Standing::Probing { why, strikes, probe };
+                Ok(Some(probe))
             }
             Standing::Probing { why, .. } => Err((why, turn.max(PROBE_TIME))),
         }
@@ -257,6 +262,16 @@ impl Egresses {
         self.all.iter().any(is_failing) && !self.all.iter().any(is_of_use)
     }
 
+    /// What is taken at this moment and has to be given back.
+    pub(crate) fn held(&self, held: &mut Held) {
+        for egress in &self.all {
+            held.turns += egress.pacer.held() + egress.translations.held();
+            held.sessions += usize::from(egress.renewing.try_lock().is_err());
+            let is_probed = matches!(egress.state().standing, Standing::Probing { .. });
+            held.probes += usize::from(is_probed);
+        }
+    }
+
     /// Of each, by number.
     pub(crate) fn breakers(&self) -> impl Iterator<Item = &Breaker> {
         self.all.iter().flat_map(|egress| [&*egress.player, &*egress.timedtext])
@@ -290,7 +305,7 @@ impl Egresses {
         let mut soonest = (Reason::Blocked, Duration::MAX);
         for egress in in_turn {
             match egress.admits(load, now) {
-                Ok(probing) => return Ok(InUse { egress, probing }),
+                Ok(probe) => return Ok(InUse { egress, probe }),
                 Err(closed) if closed.1 < soonest.1 => soonest = closed,
                 Err(_) => {}
             }
@@ -302,15 +317,22 @@ impl Egresses {
 /// An address while a request uses it.
 pub(crate) struct InUse<'a> {
     egress: &'a Egress,
-    /// Whether this request is the one that finds out if a pause is over.
-    probing: bool,
+    /// Its number, where this request is the one that finds out if a pause is over.
+    probe: Option<u64>,
 }
 
 impl InUse<'_> {
+    /// Whether the address still waits for what this request finds out.
+    fn is_probing(&self, state: &State) -> bool {
+        matches!(state.standing, Standing::Probing { probe, .. } if self.probe == Some(probe))
+    }
+
     /// The platform answered as it should.
     pub(crate) fn trusted(&self) {
-        if self.probing {
-            self.egress.state().standing = Standing::Good;
+        let mut state = self.egress.state();
+        // Not where there has been another block meanwhile, of a request that was sent before.
+        if self.is_probing(&state) {
+            state.standing = Standing::Good;
             tracing::info!(address = self.egress.name, "an address is of use again");
         }
     }
@@ -344,9 +366,10 @@ impl Drop for InUse<'_> {
     /// away: the next one may.
     fn drop(&mut self) {
         let mut state = self.egress.state();
-        if let (true, Standing::Probing { why, strikes }) = (self.probing, &state.standing) {
-            let (why, strikes, until) = (*why, *strikes, Instant::now());
-            state.standing = Standing::Closed { why, strikes, until };
+        if let Standing::Probing { why, strikes, probe } = state.standing
+            && self.probe == Some(probe)
+        {
+            state.standing = Standing::Closed { why, strikes, until: Instant::now() };
         }
     }
 }

@@ -53,6 +53,17 @@ impl Fault {
         Self::passing(Error::new(ErrorKind::Timeout, message))
     }
 
+    /// The operation's own deadline is over. Others who wait for the same may have more time.
+    pub(super) fn out_of_time(call: &Call) -> Self {
+        let Self { error, .. } = Self::timeout(call);
+        Self::lasting(error.of_the_asker())
+    }
+
+    /// The platform asked for a pause that is too long to wait for.
+    pub(super) fn held(wait: Duration) -> Self {
+        Self::lasting(slow_down().retry_in(Some(wait)))
+    }
+
     pub(super) fn unreadable(cause: String) -> Self {
         let message = "YouTube's answer could not be read";
         Self::passing(Error::new(ErrorKind::Upstream, message).because(cause))
@@ -71,6 +82,10 @@ fn used_up(whose: &str, Spent { bucket, resets_in }: Spent) -> Error {
     let message =
         format!("{whose} day's YouTube {what} is used up; it is renewed at midnight Pacific time");
     Error::new(ErrorKind::QuotaExhausted, message).retry_in(Some(resets_in))
+}
+
+pub(super) fn slow_down() -> Error {
+    Error::new(ErrorKind::RateLimited, "YouTube asks this service to slow down")
 }
 
 /// Told to nobody: whoever comes meanwhile asks anew.

@@ -1,9 +1,13 @@
 //! How fast an address may ask: so many at once, then so many an hour.
 
-use std::sync::{Mutex, MutexGuard};
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use crate::cache::audience::Audience;
 
 /// A pace: the platform blocks an address that asks for a few hundred transcripts in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,84 +37,219 @@ impl Pace {
     }
 }
 
-/// Hands out turns at a pace. A turn that has to be waited for is taken all the same, so that those
-/// who wait are served in order and none too early.
+/// Hands out turns at a pace: to single requests first, among equals in the order in which they came.
+///
+/// A turn is taken when it is due and not before. Who waits holds a place in the queue and nothing else, so
+/// that one who leaves, or runs out of time, costs the others nothing.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     /// `None` paces nothing.
     pace: Option<Pace>,
-    /// When all turns handed out so far would be over at the steady pace; held for a few
-    /// instructions and never across an await.
-    spent_until: Mutex<Instant>,
+    /// Held for a few instructions and never across an await.
+    state: Mutex<State>,
+    /// Wakes those who wait: the queue, or the next turn, has changed.
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    /// When all turns taken so far would be over at the steady pace.
+    spent_until: Instant,
+    /// Those who wait, in the order in which they came.
+    queue: Vec<Waiting>,
+    /// The number of the next who comes.
+    next: u64,
+    /// Turns that were taken and are not used yet.
+    unused: usize,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    urgency: Urgent,
+}
+
+/// Whether a turn is for a single request. That may change while one waits: a single request may join the
+/// work of a batch.
+#[derive(Debug, Clone)]
+pub(crate) enum Urgent {
+    Always,
+    While(Audience),
+}
+
+impl Urgent {
+    fn now(&self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::While(audience) => audience.is_urgent(),
+        }
+    }
+}
+
+impl State {
+    /// Whose turn is next.
+    fn first(&self) -> Option<u64> {
+        let urgent = self.queue.iter().find(|waiting| waiting.urgency.now());
+        urgent.or(self.queue.first()).map(|waiting| waiting.number)
+    }
+
+    /// How many come before one who comes now.
+    fn before(&self, is_urgent: bool) -> usize {
+        self.queue.iter().filter(|waiting| !is_urgent || waiting.urgency.now()).count()
+    }
 }
 
 impl Pacer {
     pub(crate) fn new(pace: Option<Pace>, now: Instant) -> Self {
-        Self { pace: pace.filter(|pace| pace.per_hour > 0), spent_until: Mutex::new(now) }
+        let pace = pace.filter(|pace| pace.per_hour > 0);
+        let state = State { spent_until: now, queue: vec![], next: 0, unused: 0 };
+        Self { pace, state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// Takes a turn: how long to wait for it, or `Err` with that where it would use up all `patience`,
-    /// and then no turn is taken.
-    pub(crate) fn turn(&self, now: Instant, patience: Duration) -> Result<Duration, Duration> {
-        let Some(pace) = self.pace else { return Ok(Duration::ZERO) };
-        let mut spent_until = self.spent_until();
-        let wait = pace.wait(*spent_until, now);
-        if !wait.is_zero() && wait >= patience {
-            return Err(wait);
+    /// Waits for a turn and takes it. `on_wait` is called once with the time that it will take. `Err` with
+    /// that time where it would use up all that is left until `deadline`.
+    pub(crate) async fn turn(
+        &self,
+        urgency: Urgent,
+        deadline: Instant,
+        on_wait: impl FnOnce(Duration),
+    ) -> Result<Turn<'_>, Duration> {
+        let Some(pace) = self.pace else { return Ok(Turn { pacer: self, is_used: true }) };
+        let now = Instant::now();
+        let place = {
+            let mut state = self.state();
+            let wait = pace.wait_behind(&state, urgency.now(), now);
+            if wait.is_zero() && state.queue.is_empty() {
+                return Ok(self.take(&mut state, pace, now));
+            }
+            if now + wait >= deadline {
+                return Err(wait);
+            }
+            let number = state.next;
+            state.next += 1;
+            state.queue.push(Waiting { number, urgency: urgency.clone() });
+            drop(state);
+            on_wait(wait);
+            Place { pacer: self, number }
+        };
+        match timeout_at(deadline, self.wait_in_queue(pace, &place)).await {
+            Ok(turn) => Ok(turn),
+            Err(_) => Err(pace.wait_behind(&self.state(), urgency.now(), Instant::now())),
         }
-        *spent_until = (*spent_until).max(now) + pace.interval();
-        Ok(wait)
     }
 
-    /// How long a turn would have to be waited for; none is taken.
+    async fn wait_in_queue(&self, pace: Pace, place: &Place<'_>) -> Turn<'_> {
+        let mut was_first = false;
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // Before the look, so that nothing is missed between the two.
+            changed.as_mut().enable();
+            let due = {
+                let mut state = self.state();
+                let now = Instant::now();
+                let is_first = state.first() == Some(place.number);
+                let wait = pace.wait(state.spent_until, now);
+                if is_first && wait.is_zero() {
+                    return self.take(&mut state, pace, now);
+                }
+                // One that has become urgent does not notice by itself that it is the first now.
+                if was_first && !is_first {
+                    self.changed.notify_waiters();
+                }
+                was_first = is_first;
+                is_first.then_some(now + wait)
+            };
+            match due {
+                Some(due) => drop(timeout_at(due, changed).await),
+                None => changed.await,
+            }
+        }
+    }
+
+    fn take(&self, state: &mut State, pace: Pace, now: Instant) -> Turn<'_> {
+        state.spent_until = state.spent_until.max(now) + pace.interval();
+        state.unused += 1;
+        Turn { pacer: self, is_used: false }
+    }
+
+    /// Takes a turn whether it is due or not.
+    #[cfg(test)]
+    pub(crate) fn spend(&self, now: Instant) {
+        if let Some(pace) = self.pace {
+            let turn = self.take(&mut self.state(), pace, now);
+            turn.used();
+        }
+    }
+
+    /// How long a single request that came now would wait; no turn is taken.
     pub(crate) fn wait(&self, now: Instant) -> Duration {
-        self.pace.map_or(Duration::ZERO, |pace| pace.wait(*self.spent_until(), now))
+        self.pace.map_or(Duration::ZERO, |pace| pace.wait_behind(&self.state(), true, now))
     }
 
-    fn spent_until(&self) -> MutexGuard<'_, Instant> {
-        self.spent_until.lock().expect("no panic under this lock")
+    /// How many wait for a turn or have one that they have not used yet.
+    pub(crate) fn held(&self) -> usize {
+        let state = self.state();
+        state.queue.len() + state.unused
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pace {
+    /// The wait of one who comes now, behind those who come before it.
+    fn wait_behind(self, state: &State, is_urgent: bool, now: Instant) -> Duration {
+        let before = u32::try_from(state.before(is_urgent)).unwrap_or(u32::MAX);
+        let spent_until = state.spent_until.max(now) + self.interval().saturating_mul(before);
+        self.wait(spent_until, now)
+    }
+}
+
+/// A place in the queue, given up when it is dropped.
+struct Place<'a> {
+    pacer: &'a Pacer,
+    number: u64,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.pacer.state().queue.retain(|waiting| waiting.number != self.number);
+        self.pacer.changed.notify_waiters();
+    }
+}
+
+/// Leave to send one request. Dropped before [`Turn::used`], it is given back.
+#[derive(Debug)]
+pub(crate) struct Turn<'a> {
+    pacer: &'a Pacer,
+    is_used: bool,
+}
+
+impl Turn<'_> {
+    /// The request has left this machine.
+    pub(crate) fn used(mut self) {
+        if !std::mem::replace(&mut self.is_used, true) {
+            self.pacer.state().unused -= 1;
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.is_used {
+            return;
+        }
+        if let Some(pace) = self.pacer.pace {
+            let mut state = self.pacer.state();
+            state.unused -= 1;
+            if let Some(before) = state.spent_until.checked_sub(pace.interval()) {
+                state.spent_until = before;
+            }
+        }
+        self.pacer.changed.notify_waiters();
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_burst_and_then_a_steady_pace() {
-        let start = Instant::now();
-        let pacer = Pacer::new(Some(Pace { burst: 3, per_hour: 3600 }), start);
-        let waits: Vec<u64> =
-            (0..6).map(|_| pacer.turn(start, Duration::MAX).unwrap().as_secs()).collect();
-        assert_eq!(waits, [0, 0, 0, 1, 2, 3]);
-        // A minute later everything has been saved up again, and no more than that.
-        let later = start + Duration::from_secs(60);
-        let waits: Vec<u64> =
-            (0..4).map(|_| pacer.turn(later, Duration::MAX).unwrap().as_secs()).collect();
-        assert_eq!(waits, [0, 0, 0, 1]);
-        for _ in 0..3 {
-            assert_eq!(pacer.wait(later), Duration::from_secs(2), "looking takes no turn");
-        }
-    }
-
-    #[test]
-    fn who_cannot_wait_takes_no_turn() {
-        let start = Instant::now();
-        let pacer = Pacer::new(Some(Pace { burst: 1, per_hour: 360 }), start);
-        assert_eq!(pacer.turn(start, Duration::ZERO), Ok(Duration::ZERO));
-        for patience in [0, 9, 10] {
-            let too_long = pacer.turn(start, Duration::from_secs(patience));
-            assert_eq!(too_long, Err(Duration::from_secs(10)), "{patience} leave no time to ask");
-        }
-        assert_eq!(pacer.turn(start, Duration::from_secs(11)), Ok(Duration::from_secs(10)));
-    }
-
-    #[test]
-    fn no_pace_holds_nobody_up() {
-        let now = Instant::now();
-        for pacer in [Pacer::new(None, now), Pacer::new(Some(Pace { burst: 1, per_hour: 0 }), now)]
-        {
-            assert!((0..1000).all(|_| pacer.turn(now, Duration::ZERO) == Ok(Duration::ZERO)));
-        }
-    }
-}
+mod tests;

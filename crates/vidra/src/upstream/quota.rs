@@ -5,20 +5,25 @@
 
 mod allowance;
 mod day;
+mod double;
 mod file;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::runtime::Handle;
+use tokio::task::JoinError;
 
 use crate::format::iso_millis;
 use day::{Day, next_reset, until_reset};
 use file::Locked;
 
 pub use allowance::{Allowance, Spending};
+#[doc(hidden)] // For simulations alone.
+pub use double::LedgerDouble;
 
 /// One of the platform's daily allowances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -133,12 +138,22 @@ pub(crate) struct Charge {
     date: String,
 }
 
+/// Where the day's count is stored beside this process's memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Backing {
+    #[default]
+    None,
+    File(PathBuf),
+    /// Stands in for the file in a simulation.
+    Double(LedgerDouble),
+}
+
 /// Counts every attempt, in memory and, where there is a file, in the file first: a killed process
 /// must not forget what it spent, and two processes with one key must count together.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     limits: QuotaLimits,
-    file: Option<PathBuf>,
+    backing: Backing,
     /// Held across the file's few microseconds of work, so callers come in from a blocking thread.
     state: Mutex<State>,
 }
@@ -156,17 +171,40 @@ struct State {
 const FILE_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Ledger {
-    /// A ledger kept in `file`, or in memory only.
-    pub(crate) fn new(limits: QuotaLimits, file: Option<PathBuf>, now: Timestamp) -> Self {
+    pub(crate) fn new(limits: QuotaLimits, backing: Backing, now: Timestamp) -> Self {
         let state = State { day: Day::at(now), unsaved: None };
-        let ledger = Self { limits, file, state: Mutex::new(state) };
+        let ledger = Self { limits, backing, state: Mutex::new(state) };
         ledger.update(now, |_| ());
         ledger
     }
 
-    /// Whether charging does file work and so belongs on a blocking thread.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.file.is_some()
+    /// Works on this ledger. File work runs on a blocking thread, so that a slow disk stops no other
+    /// request; it goes on when the caller leaves.
+    pub(crate) async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Arc<Self>) -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let ledger = Arc::clone(self);
+        match &self.backing {
+            Backing::None => Ok(work(&ledger)),
+            Backing::File(_) => tokio::task::spawn_blocking(move || work(&ledger)).await,
+            Backing::Double(double) => double.spawn(move || work(&ledger)).await,
+        }
+    }
+
+    /// Works on this ledger without waiting for the result: for refunds in a destructor. Outside a
+    /// runtime nothing is done, and the ledger counts too much rather than too little.
+    pub(crate) fn run_detached(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) + Send + 'static) {
+        let ledger = Arc::clone(self);
+        match &self.backing {
+            Backing::None => work(&ledger),
+            Backing::File(_) => {
+                if let Ok(runtime) = Handle::try_current() {
+                    runtime.spawn_blocking(move || work(&ledger));
+                }
+            }
+            Backing::Double(double) => drop(double.spawn(move || work(&ledger))),
+        }
     }
 
     /// The bucket that an attempt for `wanted` is billed to, and its cost.
@@ -180,6 +218,10 @@ impl Ledger {
         let limit = self.limits.of(bucket);
         self.update(now, |day| {
             let date = day.date.clone();
+            // Searches may be closed while the bucket that they are billed to is open.
+            if day.count(wanted).exhausted {
+                return Err(Spent { bucket: wanted, resets_in: until_reset(now) });
+            }
             let count = day.count(bucket);
             if count.exhausted || count.used.saturating_add(cost) > limit {
                 return Err(Spent { bucket, resets_in: until_reset(now) });
@@ -199,15 +241,16 @@ impl Ledger {
         });
     }
 
-    /// The platform says that the bucket of a charge is empty: nothing is sent to it until the
-    /// reset. If that has been meanwhile, the word was about yesterday.
-    pub(crate) fn exhaust(&self, charge: &Charge, now: Timestamp) -> Spent {
+    /// The platform says that a bucket is empty, by default the one that `charge` was billed to:
+    /// nothing is sent to it until the reset. If that has been meanwhile, the word was about yesterday.
+    pub(crate) fn exhaust(&self, charge: &Charge, named: Option<Bucket>, now: Timestamp) -> Spent {
+        let bucket = named.unwrap_or(charge.bucket);
         self.update(now, |day| {
             if day.date == charge.date {
-                day.count(charge.bucket).exhausted = true;
+                day.count(bucket).exhausted = true;
             }
         });
-        Spent { bucket: charge.bucket, resets_in: until_reset(now) }
+        Spent { bucket, resets_in: until_reset(now) }
     }
 
     /// What is left of the day.
@@ -228,9 +271,21 @@ impl Ledger {
     fn update<T>(&self, now: Timestamp, change: impl FnOnce(&mut Day) -> T) -> T {
         let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { day, unsaved } = &mut *guard;
-        let Some(path) = &self.file else {
-            day.begin_if_over(now);
-            return change(day);
+        let path = match &self.backing {
+            Backing::File(path) => path,
+            Backing::Double(double) => {
+                return double.update(|stored| {
+                    day.clone_from(stored.get_or_insert_with(|| Day::at(now)));
+                    day.begin_if_over(now);
+                    let result = change(day);
+                    *stored = Some(day.clone());
+                    result
+                });
+            }
+            Backing::None => {
+                day.begin_if_over(now);
+                return change(day);
+            }
         };
         // A file that failed before is not waited for again: everybody stands behind this lock.
         let patience = if unsaved.is_some() { Duration::ZERO } else { FILE_PATIENCE };

@@ -178,6 +178,7 @@ mod tests {
         // A stand-in under another name may be anywhere; whoever comes first there is the one.
         let came = async {
             tokio::select! {
+                biased;
                 taken = trap.accept() => taken.is_ok(),
                 _ = ask("mirror.example") => false,
             }

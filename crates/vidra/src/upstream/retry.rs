@@ -45,6 +45,16 @@ impl RetryPolicy {
     }
 }
 
+impl RetryPolicy {
+    /// How long a call waits that has not been sent yet, where the platform has asked for a pause of
+    /// which `hold` is left; `None` where that is too long. Up to one backoff is added by `dice` (0 to
+    /// 1): calls that waited together must not come back together.
+    pub(crate) fn after_hold(&self, hold: Duration, left: Duration, dice: f64) -> Option<Duration> {
+        let wait = hold + self.delay.min(LONGEST_WAIT).mul_f64(dice);
+        (hold <= LONGEST_WAIT && wait < left).then_some(wait)
+    }
+}
+
 /// Keeps retries under a fifth of calls when the platform is down, so that we do not add to its
 /// trouble or spend the day's units on it: each call earns a share of a retry, and no more than ten
 /// are ever saved up.
@@ -109,6 +119,17 @@ mod tests {
         let left = Duration::from_secs(5);
         assert_eq!(policy.wait(1, Some(Duration::from_secs(5)), left, 0.0), None);
         assert!(policy.wait(1, Some(Duration::from_secs(4)), left, 0.0).is_some());
+    }
+
+    #[test]
+    fn a_pause_is_waited_for_while_it_is_short() {
+        let policy = RetryPolicy { retries: 2, delay: Duration::from_secs(2) };
+        let seconds = Duration::from_secs;
+        assert_eq!(policy.after_hold(seconds(30), HOUR, 0.0), Some(seconds(30)));
+        assert_eq!(policy.after_hold(seconds(30), HOUR, 0.5), Some(seconds(31)));
+        assert_eq!(policy.after_hold(seconds(31), HOUR, 0.0), None);
+        assert_eq!(policy.after_hold(seconds(5), seconds(7), 0.5), Some(seconds(6)));
+        assert_eq!(policy.after_hold(seconds(5), seconds(6), 0.5), None, "no time would be left");
     }
 
     #[test]

@@ -9,15 +9,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::egress::{Egress, Egresses, Session};
 use super::ending::Ending;
 use super::nobody_waits;
+use super::pace::{Turn, Urgent};
 use super::retry::{RetryBudget, RetryPolicy};
 use super::traffic::{Traffic, Whom};
 use super::transport::{Answer, Failure, Transport};
 use crate::cache::audience::Audience;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::fetch::transcript::clients::{Client, Clients};
 use crate::ident::VideoId;
@@ -34,6 +36,7 @@ pub(crate) struct Web {
     pub(crate) budget: RetryBudget,
     pub(crate) attempt_timeout: Duration,
     pub(crate) traffic: Arc<Traffic>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// A service of the operator's that makes proof-of-origin tokens.
@@ -81,22 +84,20 @@ impl Place {
         Self(Some(Taken { among, permit, on_wait: Box::new(on_wait) }))
     }
 
-    /// Waits without being in anybody's way.
-    pub(crate) async fn wait(&self, time: Duration) {
-        if time.is_zero() {
-            return;
-        }
-        self.aside(sleep(time)).await;
-    }
-
-    /// The same for whatever is waited for.
-    pub(crate) async fn aside<T>(&self, waiting: impl Future<Output = T>) -> T {
-        let Some(taken) = &self.0 else { return waiting.await };
+    /// Waits without being in anybody's way. `None` where `deadline` passes before it is over and the
+    /// place is taken again. Not while anything else is held: the place may be long in coming back.
+    pub(crate) async fn aside<T>(
+        &self,
+        deadline: Instant,
+        waiting: impl Future<Output = T>,
+    ) -> Option<T> {
+        let Some(taken) = &self.0 else { return timeout_at(deadline, waiting).await.ok() };
         taken.hold(None);
-        let waited = waiting.await;
+        let waited = timeout_at(deadline, waiting).await.ok()?;
+        let again = Arc::clone(&taken.among).acquire_owned();
         // The semaphore is never closed.
-        taken.hold(Arc::clone(&taken.among).acquire_owned().await.ok());
-        waited
+        taken.hold(timeout_at(deadline, again).await.ok()?.ok());
+        Some(waited)
     }
 
     fn announce(&self, wait: Duration) {
@@ -119,6 +120,23 @@ pub(crate) enum Load {
     Translation,
 }
 
+/// An attempt without an answer that its caller could use.
+pub(crate) struct FailedAttempt {
+    error: Error,
+    /// Whether another attempt would end the same way.
+    is_final: bool,
+}
+
+impl FailedAttempt {
+    fn passing(error: Error) -> Self {
+        Self { error, is_final: false }
+    }
+
+    fn lasting(error: Error) -> Self {
+        Self { error, is_final: true }
+    }
+}
+
 impl Errand<'_> {
     /// Sends a request from `egress` at its pace, and again where that may help. What is not a
     /// success is the caller's to understand, save for "too many requests".
@@ -130,43 +148,78 @@ impl Errand<'_> {
     ) -> Result<Answer> {
         let mut failed = 0;
         loop {
-            if self.audience.is_gone() {
-                return Err(nobody_waits());
-            }
-            self.check_open(egress, load)?;
-            self.take_turn(egress, load).await?;
-            // It may have been closed while we waited.
-            self.check_open(egress, load)?;
-            let error = match self.attempt(egress, load, request, failed > 0).await {
-                Ok(answer) if answer.status == StatusCode::TOO_MANY_REQUESTS => {
-                    return Err(self.too_many(egress, load, &answer));
-                }
-                Ok(answer) if page::is_sorry(&answer) => return Err(Reason::Blocked.error(self.id)),
-                // The platform never says that: it is the proxy before it, which would say it again.
-                Ok(answer) if answer.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                    let cause = "the proxy asks for another user or password";
-                    return Err(Reason::Unreachable.error(self.id).because(cause));
-                }
-                Ok(answer) if !answer.status.is_server_error() => return Ok(answer),
-                Ok(answer) => {
-                    Reason::UpstreamFailed.error(self.id).because(answer.status.to_string())
-                }
-                Err(error) => error,
-            };
-            // A body that is too large would be as large again.
-            let is_final = error.reason() == Some(Reason::PlatformChanged);
-            failed += 1;
-            let wait = self.web.retry.wait(failed, None, self.left(), fastrand::f64());
-            // An address that has just been given up is not asked again.
-            let is_final = is_final || egress.breaker(load).refuses(Instant::now()).is_some();
-            match wait.filter(|_| !is_final && self.web.budget.spend()) {
-                Some(wait) => {
-                    self.web.traffic.note_retry();
-                    self.place.wait(wait).await;
-                }
-                None => return Err(error),
+            match self.send_once(egress, load, request, failed > 0).await {
+                Ok(answer) => return Ok(answer),
+                Err(attempt) => self.back_off(egress, load, &mut failed, attempt).await?,
             }
         }
+    }
+
+    /// One attempt, at the pace of `egress`.
+    pub(crate) async fn send_once(
+        &self,
+        egress: &Egress,
+        load: Load,
+        request: &Request<Bytes>,
+        is_retry: bool,
+    ) -> Result<Answer, FailedAttempt> {
+        self.check(egress, load).map_err(FailedAttempt::lasting)?;
+        let turn = self.take_turn(egress, load).await.map_err(FailedAttempt::lasting)?;
+        // The address may have been closed, or the callers may have left, while we waited.
+        self.check(egress, load).map_err(FailedAttempt::lasting)?;
+        let failed = |reason: Reason| reason.error(self.id);
+        match self.attempt(egress, load, request, turn, is_retry).await? {
+            answer if answer.status == StatusCode::TOO_MANY_REQUESTS => {
+                Err(FailedAttempt::lasting(self.too_many(egress, load, &answer)))
+            }
+            answer if page::is_sorry(&answer) => {
+                Err(FailedAttempt::lasting(failed(Reason::Blocked)))
+            }
+            // The platform never says that: it is the proxy before it, which would say it again.
+            answer if answer.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                let cause = "the proxy asks for another user or password";
+                Err(FailedAttempt::lasting(failed(Reason::Unreachable).because(cause)))
+            }
+            answer if answer.status.is_server_error() => {
+                let cause = answer.status.to_string();
+                Err(FailedAttempt::passing(failed(Reason::UpstreamFailed).because(cause)))
+            }
+            answer => Ok(answer),
+        }
+    }
+
+    /// Waits before the next attempt, or fails where there is none. Keeps the place in its batch: more than
+    /// the place may be held here, and the wait is short.
+    pub(crate) async fn back_off(
+        &self,
+        egress: &Egress,
+        load: Load,
+        failed: &mut u32,
+        FailedAttempt { error, is_final }: FailedAttempt,
+    ) -> Result<()> {
+        *failed += 1;
+        let wait = self.web.retry.wait(*failed, None, self.left(), fastrand::f64());
+        // An address that has just been given up is not asked again.
+        let is_final = is_final || egress.breaker(load).refuses(Instant::now()).is_some();
+        match wait.filter(|_| !is_final && self.web.budget.spend()) {
+            Some(wait) => {
+                self.web.traffic.note_retry();
+                // No timer for nothing: even a wait of no time takes a millisecond.
+                if !wait.is_zero() {
+                    sleep(wait).await;
+                }
+                Ok(())
+            }
+            None => Err(error),
+        }
+    }
+
+    /// Whether anybody waits, and this kind of request may be sent from `egress`.
+    fn check(&self, egress: &Egress, load: Load) -> Result<()> {
+        if self.audience.is_gone() {
+            return Err(nobody_waits());
+        }
+        self.check_open(egress, load)
     }
 
     fn check_open(&self, egress: &Egress, load: Load) -> Result<()> {
@@ -196,30 +249,30 @@ impl Errand<'_> {
                 )
                 .hint("they have a tenth of --egress-pace and --egress-burst"),
         };
-        error.retry_in(Some(wait))
+        // Others who wait for the same may have more time.
+        error.retry_in(Some(wait)).of_the_asker()
     }
 
-    async fn take_turn(&self, egress: &Egress, load: Load) -> Result<()> {
+    async fn take_turn<'e>(&self, egress: &'e Egress, load: Load) -> Result<Option<Turn<'e>>> {
         let pacer = match load {
             Load::Player | Load::Page => &egress.pacer,
             Load::Translation => &egress.translations,
-            Load::Captions => return Ok(()),
+            Load::Captions => return Ok(None),
         };
-        match pacer.turn(Instant::now(), self.left()) {
-            Ok(wait) => {
-                if wait > Duration::from_secs(1) {
-                    tracing::info!(video = %self.id, seconds = wait.as_secs(), "waiting for a turn");
-                    self.place.announce(wait);
-                }
-                // Keeps its place: turns are not to be booked ahead by those who only wait. And no
-                // timer for nothing: even a wait of no time takes a millisecond.
-                if !wait.is_zero() {
-                    sleep(wait).await;
-                }
-                Ok(())
+        let urgency = match load {
+            // Whoever meets a 400 of the player waits for it.
+            Load::Page => Urgent::Always,
+            _ => Urgent::While(self.audience.clone()),
+        };
+        // Keeps its place in the batch: turns are not to be waited for by more than may be at work.
+        let announce = |wait: Duration| {
+            if wait > Duration::from_secs(1) {
+                tracing::info!(video = %self.id, seconds = wait.as_secs(), "waiting for a turn");
+                self.place.announce(wait);
             }
-            Err(wait) => Err(self.paced(load, wait)),
-        }
+        };
+        let turn = pacer.turn(urgency, self.deadline, announce).await;
+        turn.map(Some).map_err(|wait| self.paced(load, wait))
     }
 
     async fn attempt(
@@ -227,20 +280,27 @@ impl Errand<'_> {
         egress: &Egress,
         load: Load,
         request: &Request<Bytes>,
+        turn: Option<Turn<'_>>,
         is_retry: bool,
-    ) -> Result<Answer> {
+    ) -> Result<Answer, FailedAttempt> {
         let too_late = || Reason::TimedOut.error(self.id);
         let limit = self.web.attempt_timeout.min(self.left());
         if limit.is_zero() {
-            return Err(too_late());
+            return Err(FailedAttempt::lasting(too_late().of_the_asker()));
         }
         let pass = egress.breaker(load).admit(Instant::now());
-        let pass = pass.map_err(|wait| Reason::Failing.error(self.id).retry_in(Some(wait)))?;
+        let pass = pass.map_err(|wait| {
+            FailedAttempt::lasting(Reason::Failing.error(self.id).retry_in(Some(wait)))
+        })?;
         if !is_retry {
             self.web.budget.earn();
         }
         let started = Instant::now();
         let (transport, path) = (&*egress.transport, request.uri().path());
+        // From here on the request may have left, also where this future is dropped.
+        if let Some(turn) = turn {
+            turn.used();
+        }
         let exchange = super::traced::exchange(transport, path, request.clone());
         let outcome = timeout(limit, exchange).await;
         let ending = match &outcome {
@@ -251,21 +311,28 @@ impl Errand<'_> {
         };
         self.web.traffic.note(Whom::Web(load), ending, started.elapsed());
         pass.end(ending, is_retry);
+        let passing = |reason: Reason, cause: Failure| {
+            FailedAttempt::passing(reason.error(self.id).because(cause.to_string()))
+        };
         match outcome {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(failure @ Failure::NotSent(_))) => {
-                Err(Reason::Unreachable.error(self.id).because(failure.to_string()))
+            Ok(Err(failure @ Failure::NotSent(_))) => Err(passing(Reason::Unreachable, failure)),
+            Ok(Err(failure @ Failure::Broken(_))) => Err(passing(Reason::UpstreamFailed, failure)),
+            // It would be as large again.
+            Ok(Err(Failure::TooLarge)) => {
+                Err(FailedAttempt::lasting(Reason::PlatformChanged.error(self.id)))
             }
-            Ok(Err(failure @ Failure::Broken(_))) => {
-                Err(Reason::UpstreamFailed.error(self.id).because(failure.to_string()))
+            Ok(Err(Failure::TimedOut)) => Err(FailedAttempt::passing(too_late())),
+            // Others who wait for the same may have more time.
+            Err(_) if limit < self.web.attempt_timeout => {
+                Err(FailedAttempt::lasting(too_late().of_the_asker()))
             }
-            Ok(Err(Failure::TooLarge)) => Err(Reason::PlatformChanged.error(self.id)),
-            Ok(Err(Failure::TimedOut)) | Err(_) => Err(too_late()),
+            Err(_) => Err(FailedAttempt::passing(too_late())),
         }
     }
 
     fn too_many(&self, egress: &Egress, load: Load, answer: &Answer) -> Error {
-        let asked = super::classify::retry_after(answer, jiff::Timestamp::now());
+        let asked = super::classify::retry_after(answer, self.web.clock.now());
         match load {
             Load::Translation => {
                 let pause = egress.limit_translations(asked, Instant::now());
@@ -357,12 +424,34 @@ mod tests {
             sleep(2 * minute).await;
         };
         let started = Instant::now();
-        tokio::join!(place.wait(minute), other);
+        let deadline = started + 60 * minute;
+        tokio::join!(place.aside(deadline, sleep(minute)), other);
         assert_eq!(started.elapsed().as_secs(), 120, "taken by another, and waited for");
         assert_eq!(places.available_permits(), 0);
         // Who goes away while waiting leaves it to the others.
-        assert!(timeout(minute / 2, place.wait(minute)).await.is_err());
+        let leaving = place.aside(deadline, sleep(minute));
+        assert!(timeout(minute / 2, leaving).await.is_err());
         drop(place);
         assert_eq!(places.available_permits(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_that_does_not_come_back_is_waited_for_until_the_deadline() {
+        let places = Arc::new(Semaphore::new(1));
+        let permit = Arc::clone(&places).acquire_owned().await.unwrap();
+        let place = Place::taken(Arc::clone(&places), permit, |_| {});
+        let started = Instant::now();
+        let second = Duration::from_secs(1);
+        let kept = async {
+            let _forever = Arc::clone(&places).acquire_owned().await.unwrap();
+            std::future::pending::<()>().await;
+        };
+        let waited = tokio::select! {
+            biased;
+            waited = place.aside(started + 9 * second, sleep(second)) => waited,
+            () = kept => unreachable!("it is kept for ever"),
+        };
+        assert_eq!(waited, None);
+        assert_eq!(started.elapsed(), 9 * second);
     }
 }

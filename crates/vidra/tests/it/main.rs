@@ -5,6 +5,7 @@ mod allowance;
 mod batch;
 mod breakers;
 mod cache;
+mod concurrency;
 mod faults;
 mod format;
 mod ident;

@@ -142,6 +142,7 @@ async fn that_what_is_sent_grows_old_can_be_seen() {
     }
     sim.clear_faults();
     vidra.ask(&ask).await.unwrap();
+    sleep(Duration::from_millis(1)).await;
     advance(Duration::from_secs(121)).await;
     assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit);
     let report = vidra.cache_report().await;

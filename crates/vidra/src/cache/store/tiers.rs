@@ -142,6 +142,11 @@ impl Tiers {
         }
     }
 
+    /// How many keys wait to be written to the far store, or are being written.
+    pub(crate) fn writes_under_way(&self) -> usize {
+        self.far.as_ref().map_or(0, |far| far.writes.under_way())
+    }
+
     /// What went wrong with the far store so far; `None` where there is none.
     pub fn failures(&self) -> Option<Failures> {
         self.far.as_ref().map(|far| far.store.failures())

@@ -11,6 +11,7 @@ use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use tokio::sync::OnceCell;
 
 use super::clients::Client;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::ident::VideoId;
 use crate::language::LanguageCode;
@@ -141,7 +142,11 @@ impl Reader<'_> {
         }
         match parse(&answer.body) {
             Ok(cues) => Ok(Body::Full(cues)),
-            Err(Unreadable::Empty) if address.is_over(now_there(&answer)) => Ok(Body::Expired),
+            Err(Unreadable::Empty)
+                if address.is_over(now_there(&answer, &*self.errand.web.clock)) =>
+            {
+                Ok(Body::Expired)
+            }
             Err(Unreadable::Empty) => Ok(Body::Empty),
             Err(Unreadable::NotTimedText) => Err(self.failed(Reason::Blocked)),
             Err(Unreadable::Malformed(why)) => {
@@ -161,10 +166,10 @@ fn lines(cues: Vec<Cue>, lang: &str) -> Transcript {
 }
 
 /// The time by the platform's clock, which set the end of its addresses; else by ours.
-fn now_there(answer: &Answer) -> Timestamp {
+fn now_there(answer: &Answer, clock: &dyn Clock) -> Timestamp {
     let date = answer.headers.get(header::DATE).and_then(|date| date.to_str().ok());
     let date = date.and_then(|date| DateTimeParser::new().parse_timestamp(date).ok());
-    date.unwrap_or_else(Timestamp::now)
+    date.unwrap_or_else(|| clock.now())
 }
 
 /// Whether captions in `code` need no translation to `wanted`: `en-US` is English. But `pt-PT` is not

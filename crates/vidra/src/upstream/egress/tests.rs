@@ -15,7 +15,7 @@ fn egresses(count: usize, now: Instant) -> Egresses {
 /// Which one is chosen; it takes a turn.
 fn chosen(egresses: &Egresses, now: Instant) -> usize {
     let in_use = egresses.choose(Load::Captions, now).ok().unwrap();
-    in_use.pacer.turn(now, Duration::MAX).unwrap();
+    in_use.pacer.spend(now);
     egresses.all.iter().position(|egress| std::ptr::eq(egress, in_use.egress)).unwrap()
 }
 
@@ -23,8 +23,8 @@ fn chosen(egresses: &Egresses, now: Instant) -> usize {
 async fn who_may_ask_soonest_is_chosen_and_equals_in_turn() {
     let now = Instant::now();
     let egresses = egresses(3, now);
-    egresses.all[1].pacer.turn(now, Duration::MAX).unwrap();
-    egresses.all[1].pacer.turn(now, Duration::MAX).unwrap();
+    egresses.all[1].pacer.spend(now);
+    egresses.all[1].pacer.spend(now);
     let order: Vec<usize> = (0..7).map(|_| chosen(&egresses, now)).collect();
     assert_eq!(order, [0, 2, 2, 0, 1, 2, 0]);
 }
@@ -52,7 +52,7 @@ async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
     let egresses = egresses(1, now);
     let egress = egresses.choose(Load::Captions, now).ok().unwrap();
     for _ in 0..12 {
-        egress.pacer.turn(now, Duration::MAX).unwrap();
+        egress.pacer.spend(now);
     }
     assert_eq!(egress.blocked(Reason::RateLimited, None, now), 10 * MINUTE);
     drop(egress);
@@ -63,9 +63,32 @@ async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
     let over = now + 11 * MINUTE;
     assert_eq!(refused(over), Some((Reason::RateLimited, MINUTE)), "until its turn comes");
     let probe = egresses.choose(Load::Captions, over + MINUTE).ok().unwrap();
-    assert_eq!(probe.pacer.turn(over + MINUTE, Duration::ZERO), Ok(Duration::ZERO));
+    assert_eq!(probe.pacer.wait(over + MINUTE), Duration::ZERO);
+    probe.pacer.spend(over + MINUTE);
     assert_eq!(refused(over + MINUTE), Some((Reason::RateLimited, MINUTE)), "and the next turn");
     assert_eq!(refused(over + 2 * MINUTE), Some((Reason::RateLimited, PROBE_TIME)));
     probe.trusted();
     assert!(egresses.choose(Load::Captions, over + 2 * MINUTE).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_succeeds_does_not_end_a_newer_block() {
+    let start = Instant::now();
+    let egresses = egresses(1, start);
+    let choose = |now| egresses.choose(Load::Captions, now);
+    let (first, late) = (choose(start).ok().unwrap(), choose(start).ok().unwrap());
+    let pause = first.blocked(Reason::Blocked, None, start);
+    let over = start + pause;
+    let probe = choose(over).ok().unwrap();
+    // A request that was sent before the pause meets another block while the probe is under way.
+    late.blocked(Reason::Blocked, None, over);
+    probe.trusted();
+    assert_eq!(choose(over).err().map(|(why, _)| why), Some(Reason::Blocked));
+    // Nor does an old probe end a new one.
+    let again = over + 2 * pause;
+    let newer = choose(again).ok().unwrap();
+    drop(probe);
+    assert!(choose(again).is_err(), "one is finding out");
+    newer.trusted();
+    assert!(choose(again).is_ok());
 }

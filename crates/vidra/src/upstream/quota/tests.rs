@@ -7,7 +7,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 fn in_memory(limits: QuotaLimits) -> Ledger {
-    Ledger::new(limits, None, at("2026-11-15T12:00:00Z"))
+    Ledger::new(limits, Backing::None, at("2026-11-15T12:00:00Z"))
 }
 
 fn used(ledger: &Ledger, now: Timestamp) -> Vec<(&'static str, u32, u32)> {
@@ -39,7 +39,7 @@ fn a_new_day_starts_from_zero_and_only_then() {
     let before = at("2026-11-16T07:59:59Z");
     ledger.charge(Bucket::Default, before).unwrap();
     let search = ledger.charge(Bucket::Search, before).unwrap();
-    ledger.exhaust(&search, before);
+    ledger.exhaust(&search, None, before);
     assert_eq!(used(&ledger, before), [("default", 1, 9999), ("search", 1, 0)]);
     let after = at("2026-11-16T08:00:00Z");
     assert_eq!(used(&ledger, after), [("default", 0, 10_000), ("search", 0, 100)]);
@@ -64,7 +64,7 @@ fn the_platforms_word_counts_more_than_ours() {
     let ledger = in_memory(QuotaLimits::default());
     let now = at("2026-11-15T12:00:00Z");
     let charge = ledger.charge(Bucket::Default, now).unwrap();
-    ledger.exhaust(&charge, now);
+    ledger.exhaust(&charge, None, now);
     assert!(ledger.charge(Bucket::Default, now).is_err());
     assert_eq!(used(&ledger, now), [("default", 1, 0), ("search", 0, 100)]);
 }
@@ -85,11 +85,11 @@ fn a_restart_forgets_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("deep/state/quota.json");
     let now = at("2026-11-15T12:00:00Z");
-    let open = || Ledger::new(QuotaLimits::default(), Some(file.clone()), now);
+    let open = || Ledger::new(QuotaLimits::default(), Backing::File(file.clone()), now);
     let first = open();
     first.charge(Bucket::Default, now).unwrap();
     let search = first.charge(Bucket::Search, now).unwrap();
-    first.exhaust(&search, now);
+    first.exhaust(&search, None, now);
     drop(first);
     assert_eq!(used(&open(), now), [("default", 1, 9999), ("search", 1, 0)]);
     let tomorrow = at("2026-11-17T00:00:00Z");
@@ -103,7 +103,7 @@ fn processes_with_one_file_count_together() {
     let now = at("2026-11-15T12:00:00Z");
     let limits = QuotaLimits { default: 300, ..QuotaLimits::default() };
     // Each ledger has its own memory, as each process would.
-    let ledgers = [(); 4].map(|()| Ledger::new(limits, Some(file.clone()), now));
+    let ledgers = [(); 4].map(|()| Ledger::new(limits, Backing::File(file.clone()), now));
     let granted: usize = std::thread::scope(|scope| {
         let counts = ledgers.each_ref().map(|ledger| {
             scope.spawn(move || {
@@ -123,12 +123,13 @@ fn a_damaged_or_unusable_file_stops_nobody() {
     let damaged = folder.path().join("quota.json");
     for junk in ["", "{", "[]", "{\"date\": 5}", "\u{0}"] {
         fs::write(&damaged, junk).unwrap();
-        let ledger = Ledger::new(QuotaLimits::default(), Some(damaged.clone()), now);
+        let ledger = Ledger::new(QuotaLimits::default(), Backing::File(damaged.clone()), now);
         assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1, "{junk}");
         assert_eq!(used(&ledger, now)[0], ("default", 1, 9999), "{junk}");
     }
     // A file where the folder should be: nothing can be kept, everything still counts in memory.
-    let unusable = Ledger::new(QuotaLimits::default(), Some(damaged.join("quota.json")), now);
+    let unusable =
+        Ledger::new(QuotaLimits::default(), Backing::File(damaged.join("quota.json")), now);
     unusable.charge(Bucket::Default, now).unwrap();
     unusable.charge(Bucket::Default, now).unwrap();
     assert_eq!(used(&unusable, now)[0], ("default", 2, 9998));
@@ -139,7 +140,7 @@ fn a_file_that_fails_for_a_while_costs_no_count() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("quota.json");
     let now = at("2026-11-15T12:00:00Z");
-    let open = || Ledger::new(QuotaLimits::default(), Some(file.clone()), now);
+    let open = || Ledger::new(QuotaLimits::default(), Backing::File(file.clone()), now);
     let (ledger, other) = (open(), open());
     ledger.charge(Bucket::Default, now).unwrap();
     let aside = folder.path().join("aside");
@@ -149,7 +150,7 @@ fn a_file_that_fails_for_a_while_costs_no_count() {
         ledger.charge(Bucket::Default, now).unwrap();
     }
     let search = ledger.charge(Bucket::Search, now).unwrap();
-    ledger.exhaust(&search, now);
+    ledger.exhaust(&search, None, now);
     assert_eq!(used(&ledger, now), [("default", 4, 9996), ("search", 1, 0)]);
     fs::remove_dir(&file).unwrap();
     fs::rename(&aside, &file).unwrap();
@@ -164,7 +165,7 @@ fn another_process_that_never_lets_go_holds_nobody_up_for_long() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("quota.json");
     let now = at("2026-11-15T12:00:00Z");
-    let ledger = Ledger::new(QuotaLimits::default(), Some(file.clone()), now);
+    let ledger = Ledger::new(QuotaLimits::default(), Backing::File(file.clone()), now);
     let held = fs::File::open(file.with_extension("lock")).unwrap();
     held.lock().unwrap();
     for _ in 0..5 {
@@ -173,7 +174,7 @@ fn another_process_that_never_lets_go_holds_nobody_up_for_long() {
     assert_eq!(used(&ledger, now)[0], ("default", 5, 9995));
     drop(held);
     ledger.charge(Bucket::Default, now).unwrap();
-    let reopened = Ledger::new(QuotaLimits::default(), Some(file), now);
+    let reopened = Ledger::new(QuotaLimits::default(), Backing::File(file), now);
     assert_eq!(used(&reopened, now)[0], ("default", 6, 9994));
 }
 
@@ -192,7 +193,7 @@ fn a_word_about_yesterday_does_not_close_today() {
     let ledger = in_memory(QuotaLimits::default());
     let (before, after) = (at("2026-11-16T07:59:59Z"), at("2026-11-16T08:00:00Z"));
     let charge = ledger.charge(Bucket::Default, before).unwrap();
-    ledger.exhaust(&charge, after);
+    ledger.exhaust(&charge, None, after);
     ledger.refund(&charge, after);
     assert_eq!(used(&ledger, after), [("default", 0, 10_000), ("search", 0, 100)]);
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::{ENGLISH, Errand, Load, built};
 use crate::error::Result;
@@ -19,24 +19,47 @@ const BROWSER: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537
 impl Errand<'_> {
     /// Learns from the watch page what the player asks for, and keeps it for the address. Of many
     /// who come with the same outdated session, one fetches the page.
+    ///
+    /// The lock is held for one attempt at a time, and never while this waits to try again. The wait for
+    /// it ends with the deadline.
     pub(crate) async fn renew_session(
         &self,
         egress: &Egress,
         outdated: Option<&Session>,
     ) -> Result<Session> {
-        let _only_one = egress.renewing.lock().await;
-        if let Some(newer) = egress.session(Instant::now()).filter(|known| Some(known) != outdated)
-        {
-            return Ok(newer);
+        let (mut failed, mut consent) = (0, None);
+        loop {
+            let Ok(only_one) = timeout_at(self.deadline, egress.renewing.lock()).await else {
+                return Err(Reason::TimedOut.error(self.id).of_the_asker());
+            };
+            let newer = egress.session(Instant::now()).filter(|known| Some(known) != outdated);
+            if let Some(newer) = newer {
+                return Ok(newer);
+            }
+            let request = self.page_request(consent.as_deref())?;
+            let answer = match self.send_once(egress, Load::Page, &request, failed > 0).await {
+                Ok(answer) => answer,
+                Err(attempt) => {
+                    drop(only_one);
+                    self.back_off(egress, Load::Page, &mut failed, attempt).await?;
+                    continue;
+                }
+            };
+            if consent.is_none() {
+                consent = consent_asked(&answer);
+                if consent.is_some() {
+                    continue;
+                }
+            }
+            let session = self.read_page(&answer)?;
+            egress.keep_session(session.clone(), Instant::now());
+            return Ok(session);
         }
-        let mut answer = self.page(egress, CONSENT_GIVEN).await?;
-        if let Some(value) = consent_asked(&answer) {
-            // The older way of saying yes, for a page that does not know the newer.
-            let cookie = format!("CONSENT=YES+{value}; {CONSENT_GIVEN}");
-            answer = self.page(egress, &cookie).await?;
-        }
+    }
+
+    fn read_page(&self, answer: &Answer) -> Result<Session> {
         let page = String::from_utf8_lossy(&answer.body);
-        if is_captcha(&answer, &page) {
+        if is_captcha(answer, &page) {
             return Err(Reason::Blocked.error(self.id));
         }
         let session = Session {
@@ -46,16 +69,21 @@ impl Errand<'_> {
         if session == Session::default() {
             return Err(Reason::PlatformChanged.error(self.id));
         }
-        egress.keep_session(session.clone(), Instant::now());
         Ok(session)
     }
 
-    async fn page(&self, egress: &Egress, cookie: &str) -> Result<Answer> {
+    /// With the value that a consent page wants back, where one has asked: the older way of saying yes,
+    /// for a page that does not know the newer.
+    fn page_request(&self, consent: Option<&str>) -> Result<Request<Bytes>> {
+        let cookie = match consent {
+            None => CONSENT_GIVEN.to_owned(),
+            Some(value) => format!("CONSENT=YES+{value}; {CONSENT_GIVEN}"),
+        };
         let request = Request::get(format!("{}/watch?v={}", self.web.origin, self.id))
             .header(header::USER_AGENT, BROWSER)
             .header(header::ACCEPT_LANGUAGE, ENGLISH)
             .header(header::COOKIE, cookie);
-        self.send(egress, Load::Page, &built(request.body(Bytes::new()))?).await
+        built(request.body(Bytes::new()))
     }
 }
 

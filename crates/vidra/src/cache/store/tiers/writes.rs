@@ -111,6 +111,10 @@ impl Writes {
         }
     }
 
+    pub(super) fn under_way(&self) -> usize {
+        self.lock().next.len()
+    }
+
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }

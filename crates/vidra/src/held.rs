@@ -1,0 +1,27 @@
+//! Everything that is taken for a while and has to be given back, counted. For simulations: when all
+//! callers have left and all exchanges have ended, every count is zero.
+
+/// What a client holds at this moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Slots of fetches for answers that are not cached.
+    pub misses: usize,
+    /// Slots of renewals in the background, and probes among them.
+    pub renewals: usize,
+    /// Shared fetches under way.
+    pub flights: usize,
+    /// Callers that wait for a shared fetch.
+    pub waiters: usize,
+    /// Single lookups that wait for a call of fifty, and such calls under way.
+    pub gathered: usize,
+    /// Batches under way.
+    pub batches: usize,
+    /// Requests that wait for their turn at an address's pace, and turns taken and not used yet.
+    pub turns: usize,
+    /// Addresses and circuit breakers that one request is probing.
+    pub probes: usize,
+    /// Addresses for which a watch page is being fetched.
+    pub sessions: usize,
+    /// Keys that are being written to the store behind memory.
+    pub writes: usize,
+}

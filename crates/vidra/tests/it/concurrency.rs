@@ -1,0 +1,362 @@
+//! Stories of callers who get in each other's way: one leaves, one is in a hurry, one waits for another.
+//! Each was a bug once; the simulation of the service plays thousands of others.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use jiff::Timestamp;
+use tokio::time::{Instant, sleep, timeout};
+use vidra::cache::store::Memory;
+use vidra::clock::Clock;
+use vidra::{
+    Ask, BatchEvent, BatchQuery, Builder, ChannelRef, Error, ErrorKind, LedgerDouble, Life,
+    Lifetimes, Outcome, Pace, Pacing, PlaylistId, QuotaLimits, Resource, SearchBilling,
+    TranscriptQuery, VideoId, Vidra,
+};
+use vidra_sim::{Action, Endpoint, Fault, Simulator};
+
+use crate::sim;
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+fn slow(latency: Duration) -> Simulator {
+    Simulator::builder().latency(latency).build()
+}
+
+fn builder(sim: &Simulator) -> Builder {
+    sim::builder(sim).cache_bytes(64 << 20)
+}
+
+fn video(id: &str) -> VideoId {
+    VideoId::parse(id).unwrap()
+}
+
+fn playlist(id: &str) -> PlaylistId {
+    PlaylistId::parse(id).unwrap()
+}
+
+fn batch_of(concurrency: usize) -> BatchQuery {
+    BatchQuery { concurrency, ..BatchQuery::default() }
+}
+
+/// Runs a batch to its end: how many entries succeeded.
+async fn succeeded(vidra: &Vidra, id: &str, query: &BatchQuery) -> Result<u64, Error> {
+    let events = vidra.playlist_transcripts(&playlist(id), query);
+    let last = events.try_fold(None, async |_, event| Ok(Some(event))).await?;
+    match last {
+        Some(BatchEvent::Done(summary)) => Ok(summary.succeeded),
+        other => panic!("a batch ends with a summary: {other:?}"),
+    }
+}
+
+async fn transcript(vidra: &Vidra, id: &str) -> Result<usize, Error> {
+    vidra.transcript(video(id), &TranscriptQuery::default()).await.map(|lines| lines.len())
+}
+
+/// A clock that tests set.
+#[derive(Clone, Default)]
+struct TestClock {
+    ahead: Arc<AtomicU64>,
+    suspended: Arc<AtomicU64>,
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(1_800_000_000).unwrap()
+            + Duration::from_secs(self.ahead.load(Ordering::Relaxed))
+    }
+
+    fn suspended(&self) -> Duration {
+        Duration::from_secs(self.suspended.load(Ordering::Relaxed))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c1_batches_that_are_given_up_leave_the_pace_to_others() {
+    let sim = slow(50 * MS);
+    let pace = Pace { burst: 300, per_hour: 1_000 };
+    let vidra = builder(&sim).pacing(Pacing::At(pace)).build();
+    let query = batch_of(20);
+    for _ in 0..40 {
+        let batches = (0..8).map(|_| succeeded(&vidra, "PLsize500", &query).boxed());
+        let _ = timeout(120 * MS, join_all(batches)).await;
+    }
+    let started = Instant::now();
+    transcript(&vidra, "txManualAsr").await.unwrap();
+    // A turn at the steady pace, and two exchanges.
+    assert!(started.elapsed() < 4 * SECOND, "{:?}", started.elapsed());
+    assert_eq!(vidra.held(), Default::default());
+}
+
+#[tokio::test(start_paused = true)]
+async fn c2_an_entry_that_waits_for_the_watch_page_does_not_stop_its_batch() {
+    let sim = slow(50 * MS);
+    sim.inject(Fault::on(Endpoint::Player, Action::status(400)).times(6));
+    sim.inject(Fault::on(Endpoint::Watch, Action::status(503)).once());
+    let vidra = builder(&sim).build();
+    let query = BatchQuery { to: Some(6), ..batch_of(1) };
+    let batch = timeout(60 * SECOND, succeeded(&vidra, "PLsize50", &query));
+    let single = async {
+        sleep(500 * MS).await;
+        timeout(60 * SECOND, transcript(&vidra, "txManualAsr")).await
+    };
+    let (batch, single) = tokio::join!(batch, single);
+    batch.expect("the batch ends").unwrap();
+    single.expect("others are answered").unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn c3_single_transcripts_come_before_those_of_batches() {
+    let sim = slow(50 * MS);
+    let pace = Pace { burst: 10, per_hour: 1_000 };
+    let vidra = builder(&sim).pacing(Pacing::At(pace)).build();
+    let mut batches: Vec<_> = ["PLsize500", "PLsize200"]
+        .map(|id| Box::pin(vidra.playlist_transcripts(&playlist(id), &batch_of(20))))
+        .into();
+    for batch in &mut batches {
+        batch.next().await.unwrap().unwrap();
+    }
+    let _ = timeout(10 * SECOND, async {
+        for batch in &mut batches {
+            while batch.next().await.is_some() {}
+        }
+    })
+    .await;
+    let started = Instant::now();
+    transcript(&vidra, "txManualAsr").await.unwrap();
+    assert!(started.elapsed() < 4 * SECOND, "the next turn: {:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn c4_who_waits_for_a_list_takes_no_slot_from_others() {
+    let sim = slow(SECOND);
+    let vidra = builder(&sim).most_misses(5).build();
+    let list = [video("quirkNoLike"), video("fda4eREcaTQ")];
+    let lists = join_all((0..6).map(|_| vidra.videos(&list)));
+    let other = async {
+        sleep(100 * MS).await;
+        assert_eq!(vidra.held().misses, 1, "one call is under way");
+        transcript(&vidra, "txManualAsr").await
+    };
+    let (lists, other) = tokio::join!(lists, other);
+    assert!(lists.iter().all(|list| list.as_ref().is_ok_and(|list| list.len() == 2)));
+    other.unwrap();
+    assert_eq!(sim.record().calls_to(Endpoint::Videos), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c5_a_caller_in_a_hurry_ends_nobody_elses_request() {
+    let sim = slow(200 * MS);
+    let vidra = builder(&sim).build();
+    let channel = ChannelRef::parse("@fermata").unwrap();
+    let hurried = vidra.within(300 * MS);
+    let patient = async {
+        sleep(MS).await;
+        vidra.channel_videos(&channel, 5).await
+    };
+    let (hurried, patient) = tokio::join!(hurried.channel_videos(&channel, 5), patient);
+    assert_eq!(hurried.unwrap_err().kind(), ErrorKind::Timeout);
+    assert_eq!(patient.unwrap().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c5_a_renewal_has_more_time_than_the_caller_who_began_it() {
+    let sim = slow(200 * MS);
+    // The videos are gone when their list is renewed, so that it takes more than one exchange.
+    let short = Life { ttl: SECOND, grace: Duration::ZERO, stale_if_error: Duration::ZERO };
+    let lifetimes = Lifetimes::default().with_life(Resource::Video, short);
+    let vidra = builder(&sim).lifetimes(lifetimes).build();
+    let uploads = Ask::Uploads(ChannelRef::parse("@fermata").unwrap());
+    vidra.ask(&uploads).await.unwrap();
+    sleep(1_000 * SECOND).await;
+    let stale = vidra.within(50 * MS).ask(&uploads).await.unwrap();
+    assert_eq!(stale.outcome, Outcome::Stale);
+    sleep(2 * SECOND).await;
+    assert_eq!(vidra.ask(&uploads).await.unwrap().outcome, Outcome::Hit);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c6_an_entry_does_not_fail_with_the_single_request_that_it_joined() {
+    let sim = slow(50 * MS);
+    let first = batch_video(&sim).await;
+    // The player of that video is silent once.
+    sim.inject(Fault::on(Endpoint::Player, Action::Hang).once());
+    let vidra = builder(&sim).deadline(5 * SECOND).build();
+    let single = transcript(&vidra, &first);
+    let batch = async {
+        sleep(MS).await;
+        succeeded(&vidra, "PLsize50", &BatchQuery { to: Some(1), ..batch_of(3) }).await
+    };
+    let (single, batch) = tokio::join!(single, batch);
+    assert_eq!(single.unwrap_err().kind(), ErrorKind::Timeout);
+    assert_eq!(batch.unwrap(), 1);
+}
+
+/// The first video of the playlist that these tests transcribe.
+async fn batch_video(sim: &Simulator) -> String {
+    let ids = sim::client(sim).playlist_ids(&playlist("PLsize50")).await.unwrap();
+    ids.video_ids[0].to_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn c7_who_waits_is_not_told_of_a_bug_when_batches_leave() {
+    let sim = slow(SECOND);
+    let first = batch_video(&sim).await;
+    let vidra = builder(&sim).build();
+    let query = BatchQuery { to: Some(1), ..batch_of(1) };
+    // Batch after batch fetches that video and is given up in the middle.
+    let batches = join_all((0..6).map(|index| {
+        let (vidra, query) = (&vidra, &query);
+        timeout(SECOND * 3 / 2 + 500 * MS * index, succeeded(vidra, "PLsize50", query).boxed())
+    }));
+    let bystanders = join_all((0..4).map(|_| async {
+        sleep(1_100 * MS).await;
+        transcript(&vidra, &first).await
+    }));
+    let (_, bystanders) = tokio::join!(batches, bystanders);
+    for bystander in bystanders {
+        bystander.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_a_pause_that_the_platform_asks_for_holds_for_all() {
+    let sim = Simulator::new();
+    let limited = Action::error("rateLimitExceeded").retry_after("60");
+    sim.inject(Fault::on(Endpoint::Videos, limited).once());
+    let vidra = sim::client(&sim);
+    let ids: Vec<VideoId> = (0..40).map(|n| video(&format!("video{n:06}"))).collect();
+    for id in &ids {
+        let error = vidra.video(*id).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RateLimited);
+        assert_eq!(error.retry_after(), Some(60 * SECOND));
+    }
+    assert_eq!((sim.record().calls, vidra.cost().units()), (1, 1));
+    // Searches have a bucket of their own.
+    let error = vidra.channel(&ChannelRef::parse("youtube.com/c/nobody").unwrap()).await;
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::RateLimited);
+    sleep(60 * SECOND).await;
+    assert_eq!(vidra.video(ids[0]).await.unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_a_short_pause_is_waited_for_without_a_charge() {
+    let sim = Simulator::new();
+    let limited = Action::error("rateLimitExceeded").retry_after("7");
+    sim.inject(Fault::on(Endpoint::Videos, limited).once());
+    let vidra = sim::client(&sim);
+    let started = Instant::now();
+    let first = vidra.video(video("quirkNoLike"));
+    let later = async {
+        sleep(SECOND).await;
+        vidra.video(video("fda4eREcaTQ")).await
+    };
+    let (first, later) = tokio::join!(first, later);
+    first.unwrap();
+    later.unwrap();
+    assert!((7 * SECOND..8 * SECOND).contains(&started.elapsed()));
+    assert!(sim.record().calls <= 3, "the one that was refused, and each once more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c10_records_age_while_the_machine_is_suspended() {
+    let (sim, clock) = (Simulator::new(), TestClock::default());
+    let vidra = builder(&sim).clock(clock.clone()).build();
+    let ask = Ask::Video(video("quirkNoLike"));
+    vidra.ask(&ask).await.unwrap();
+    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit);
+    clock.suspended.store(1_800, Ordering::Relaxed);
+    let stale = vidra.ask(&ask).await.unwrap();
+    assert_eq!((stale.outcome, stale.age), (Outcome::Stale, 1_800 * SECOND));
+    // A wall clock that is set ages nothing.
+    sleep(SECOND).await;
+    clock.ahead.store(1_800, Ordering::Relaxed);
+    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_a_record_from_the_future_is_no_answer() {
+    let (sim, store) = (Simulator::new(), Arc::new(Memory::new(1 << 20)));
+    let ask = Ask::Video(video("quirkNoLike"));
+    for (ahead, outcome) in [(3_000, Outcome::Hit), (4_000, Outcome::Miss)] {
+        let clock = TestClock::default();
+        clock.ahead.store(ahead, Ordering::Relaxed);
+        let client = |clock| builder(&sim).clock(clock).store(store.clone()).build();
+        let before = client(clock);
+        before.refreshing().ask(&ask).await.unwrap();
+        before.settled().await;
+        let found = client(TestClock::default()).ask(&ask).await.unwrap();
+        assert_eq!(found.outcome, outcome, "{ahead} s ahead");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c13_searches_that_are_used_up_close_nothing_else() {
+    let sim = Simulator::new();
+    sim.inject(Fault::on(Endpoint::Search, Action::error("searchQuota")));
+    let limits = QuotaLimits { default: 10_000, search: SearchBilling::Shared(100) };
+    let vidra = sim::builder(&sim).quota(limits).build();
+    let name = ChannelRef::parse("youtube.com/c/nobodyknowsit").unwrap();
+    assert_eq!(vidra.channel(&name).await.unwrap_err().kind(), ErrorKind::QuotaExhausted);
+    vidra.video(video("quirkNoLike")).await.unwrap();
+    assert!(vidra.quota().await.unwrap().buckets[0].remaining > 0);
+    // No other search is sent, or paid for.
+    let searches = sim.record().calls_to(Endpoint::Search);
+    let other = ChannelRef::parse("youtube.com/c/somebodyelse").unwrap();
+    assert_eq!(vidra.channel(&other).await.unwrap_err().kind(), ErrorKind::QuotaExhausted);
+    assert_eq!(sim.record().calls_to(Endpoint::Search), searches);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c15_a_charge_that_nobody_waits_for_is_refunded() {
+    for (before, after) in [(2 * SECOND, Duration::ZERO), (Duration::ZERO, 2 * SECOND)] {
+        let sim = Simulator::new();
+        let double = LedgerDouble::new(move || (before, after));
+        let vidra = sim::builder(&sim).ledger_double(double).deadline(SECOND).build();
+        let metered = vidra.metered();
+        let error = metered.video(video("quirkNoLike")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        // The refund takes as long as the charge.
+        sleep(10 * SECOND).await;
+        assert_eq!((sim.record().calls, metered.cost().units()), (0, 0));
+        assert_eq!(vidra.quota().await.unwrap().buckets[0].used, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c16_nobody_pays_for_the_renewal_of_a_list() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).build();
+    let list = [video("quirkNoLike"), video("fda4eREcaTQ")];
+    vidra.videos(&list).await.unwrap();
+    sleep(1_800 * SECOND).await;
+    let caller = vidra.metered();
+    assert_eq!(caller.videos_json(&list).await.unwrap().outcome, Outcome::Stale);
+    sleep(SECOND).await;
+    assert_eq!((caller.cost().units(), sim.record().units.default), (0, 2));
+    assert_eq!(vidra.videos_json(&list).await.unwrap().outcome, Outcome::Hit);
+    // What is missing is paid for, and has room for what is to be renewed.
+    sleep(1_800 * SECOND).await;
+    let longer = [list[0], list[1], video("quirkNoComm")];
+    caller.videos_json(&longer).await.unwrap();
+    sleep(SECOND).await;
+    assert_eq!((caller.cost().units(), sim.record().units.default), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn c17_nothing_is_sent_for_callers_who_left_while_it_waited_for_its_turn() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).pacing(Pacing::At(Pace { burst: 1, per_hour: 60 })).build();
+    transcript(&vidra, "txManualAsr").await.unwrap();
+    let sent = sim.record().calls;
+    assert!(timeout(5 * SECOND, transcript(&vidra, "txAsrOnly__")).await.is_err());
+    sleep(120 * SECOND).await;
+    assert_eq!(sim.record().calls, sent);
+    let started = Instant::now();
+    transcript(&vidra, "txForeign1_").await.unwrap();
+    assert!(started.elapsed() < SECOND, "the turn was left for others");
+}
