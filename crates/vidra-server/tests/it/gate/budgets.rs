@@ -1,6 +1,9 @@
 //! Budgets: what each may spend of the day.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::sleep;
 use vidra_server::gate::{KeyLimits, Rules, SpentFile};
 
 use super::{VIDEO, app, file, get_as, keys};
@@ -67,6 +70,29 @@ async fn another_limit_does_not_give_back_what_was_spent() {
         let path = ["/api/video/quirkDurDay", "/api/video/quirkNoComm"];
         let path = if status == 200 { path[0] } else { path[1] };
         assert_eq!(get_as(&app, "alice", path).await.status, status, "{limit}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_limit_holds_for_requests_in_flight() {
+    for (limit, status) in [(6, 429), (9_000, 200)] {
+        let callers = keys(&[("alice", KeyLimits::default())]);
+        let app = app(Rules { keys: Some(callers.clone()), ..Rules::default() });
+        app.sim.set_latency(Duration::from_millis(100));
+        let reload = async {
+            while app.sim.record().units.default < 2 {
+                sleep(Duration::from_millis(10)).await;
+            }
+            callers.replace(&file(&[("alice", units(limit))]));
+        };
+        // 21 units without a limit: the playlist, ten pages and their videos.
+        let (got, ()) = tokio::join!(get_as(&app, "alice", "/api/playlist/PLsize500"), reload);
+        assert_eq!(got.status, status, "{limit}");
+        let spent = app.sim.record().units.default;
+        assert!(spent <= u64::from(limit), "{limit}: {spent}");
+        let quota = get_as(&app, "alice", "/api/quota").await.json();
+        let used = &quota["yours"]["buckets"][0]["used"];
+        assert_eq!(used.as_u64(), Some(spent), "{limit}");
     }
 }
 
