@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::sleep;
 use vidra_server::gate::{KeyLimits, Rules, SpentFile};
@@ -110,11 +111,11 @@ async fn a_restart_does_not_give_back_what_was_spent() {
     };
     for before in [0, 1, 2, 2] {
         let keys = callers();
-        let file = SpentFile::open(path.clone(), &keys);
+        let file = SpentFile::open(path.clone(), &keys, Timestamp::now());
         assert_eq!(used(keys.clone()).await, Some(before));
-        file.save(&keys).unwrap();
+        file.save(&keys, Timestamp::now()).unwrap();
         let kept = std::fs::metadata(&path).unwrap();
-        file.save(&keys).unwrap();
+        file.save(&keys, Timestamp::now()).unwrap();
         let again = std::fs::metadata(&path).unwrap();
         use std::os::unix::fs::MetadataExt;
         assert_eq!(kept.ino(), again.ino(), "what did not change is not written");
@@ -124,7 +125,7 @@ async fn a_restart_does_not_give_back_what_was_spent() {
     for text in [r#"{"alice": {"date": "2020-01-01", "default": 2, "search": 0}}"#, "{", "[1]"] {
         std::fs::write(&path, text).unwrap();
         let keys = callers();
-        SpentFile::open(path.clone(), &keys);
+        SpentFile::open(path.clone(), &keys, Timestamp::now());
         assert_eq!(used(keys).await, Some(0), "{text}");
     }
     let left: Vec<_> = std::fs::read_dir(path.parent().unwrap()).unwrap().collect();
