@@ -125,9 +125,9 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
 /// Writes results to standard output.
 async fn print(args: &TranscriptsArgs, id: &PlaylistId, desk: &mut Desk) -> Result<(), Failure> {
     let whole = Part { from: args.from, to: args.to, skip: vec![] };
-    let mut lines = desk.service.ask_for_lines(&args.question(id, &whole)).await?;
+    let mut events = desk.service.stream(&args.question(id, &whole)).await?;
     let (mut results, mut summary) = (vec![], None);
-    while let Some(line) = lines.next().await? {
+    while let Some(line) = events.next().await? {
         if desk.output.form == Form::Ndjson {
             desk.output.foreign(&format!("{}\n", String::from_utf8_lossy(&line)))?;
         }
@@ -242,8 +242,8 @@ async fn receive(
     folder: &mut Folder,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    let mut lines = service.ask_for_lines(question).await?;
-    while let Some(line) = lines.next().await? {
+    let mut events = service.stream(question).await?;
+    while let Some(line) = events.next().await? {
         match event(service, &line)? {
             Event::Result(result) => {
                 progress.done(&result);
