@@ -90,6 +90,7 @@ pub async fn serve(
         newer.shutdown().await;
     };
     tokio::select! {
+        biased;
         () = ending => {}
         () = give_up => {}
     }
@@ -119,6 +120,7 @@ impl Entrance {
         let mut complained: Option<Instant> = None;
         loop {
             let accepted = tokio::select! {
+                // The end first: `accept` may always be ready while clients keep connecting.
                 biased;
                 () = &mut end => return,
                 accepted = listener.accept() => accepted,
@@ -134,6 +136,7 @@ impl Entrance {
                         complained = Some(Instant::now());
                     }
                     tokio::select! {
+                        biased;
                         () = &mut end => return,
                         () = sleep(BACK_OFF) => {}
                     }

@@ -115,6 +115,7 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     let done = done.and_then(|asked| written.map(|()| asked));
     report(&mut desk, &folder, done.as_ref().copied().ok())?;
     tokio::select! {
+        biased;
         () = desk.service.settle() => {}
         () = signals.first() => {}
     }
@@ -199,6 +200,8 @@ async fn fill(
     for part in parts(args.from, args.to, &video_ids, &known, MOST_SKIPPED) {
         let question = args.question(id, &part);
         done = tokio::select! {
+            // A part that is complete counts, also when the signal comes with it.
+            biased;
             done = receive(service, &question, folder, &progress) => done,
             () = signals.first() => Err(stopped()),
         };
