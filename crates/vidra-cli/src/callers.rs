@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::FalseyValueParser;
+use jiff::Timestamp;
 use vidra_server::gate::{
     AllowedHost, KeyFile, Keys, Origin, Rate, Rules, SpentFile, TrustedProxy,
 };
@@ -126,7 +127,8 @@ impl Callers {
                     tracing::warn!("nobody has a key: add one with vidra keys add");
                 }
                 let keys = Arc::new(Keys::new(&entries));
-                let spent = state_dir.map(|folder| SpentFile::open(folder.join(SPENT), &keys));
+                let now = Timestamp::now();
+                let spent = state_dir.map(|folder| SpentFile::open(folder.join(SPENT), &keys, now));
                 Some(Running { keys, file: file.clone(), spent: spent.map(Arc::new) })
             }
             None => None,
@@ -184,7 +186,7 @@ impl Running {
 
     fn save(&self) {
         if let Some(spent) = &self.spent
-            && let Err(error) = spent.save(&self.keys)
+            && let Err(error) = spent.save(&self.keys, Timestamp::now())
         {
             tracing::warn!(%error, "what callers have spent today cannot be kept");
         }

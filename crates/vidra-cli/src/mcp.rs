@@ -31,6 +31,8 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), String> {
     let served = runtime.block_on(async {
         let signals = Signals::listen()?;
         let served = tokio::select! {
+            // The result first: how the session ended decides the exit code, also on a signal.
+            biased;
             served = vidra_mcp::serve_stdio(vidra.clone()) => served,
             () = signals.first() => Ok(()),
         };

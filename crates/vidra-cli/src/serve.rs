@@ -164,6 +164,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         callers.settle();
         // What was fetched last should be there after a restart.
         tokio::select! {
+            biased;
             _ = timeout(SETTLE, vidra.settled()) => {}
             () = signals.second() => {}
         }

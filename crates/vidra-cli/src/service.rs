@@ -72,6 +72,8 @@ impl From<String> for Token {
 pub(crate) struct Service {
     door: Door,
     refresh: bool,
+    /// How long a service elsewhere may take to begin an answer.
+    patience: Duration,
 }
 
 enum Door {
@@ -91,9 +93,23 @@ pub(crate) struct Question {
 
 type Body = UnsyncBoxBody<Bytes, String>;
 
-/// How long a service elsewhere may take to begin an answer, or to go on with it: a silent one is gone.
-/// What takes longer is asked for line by line, which begins at once.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// The deadline of a service that was configured with no other.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long after the request timeout the command still waits for a service elsewhere: the time to connect
+/// and to receive the service's own error.
+const MARGIN: Duration = Duration::from_secs(30);
+
+/// The longest pause within an answer. A stream that has no event sends a heartbeat every 15 seconds, and
+/// every other answer is complete when it begins.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The most bytes of one line in a stream. Each holds one transcript, and 12 hours of speech take about
+/// 10 MB.
+const LONGEST_LINE: usize = 64 << 20;
+
+/// The most bytes of an answer that is read as a whole.
+const LONGEST_ANSWER: usize = 256 << 20;
 
 impl Question {
     /// `GET /api/{resource}`.
@@ -159,13 +175,15 @@ impl Service {
         let told = || env::var("VIDRA_SERVER").ok().filter(|url| !is_demo && !url.is_empty());
         if let Some(server) = args.server.clone().or_else(told) {
             let service = Self::at(&server, &args.token)?;
-            return Ok(Self { refresh: args.refresh, ..service });
+            let patience = args.client.request_timeout.saturating_add(MARGIN);
+            return Ok(Self { refresh: args.refresh, patience, ..service });
         }
         let vidra = client(&args.client, &Place::of_the_user(args.client.demo))?;
         // What is sent once is not worth keeping ready.
         let config = Config { ready_bytes: 0, mcp: false, ..Config::default() };
         let app = Box::new(App::new(vidra.clone(), config));
-        Ok(Self { door: Door::Here { app, vidra }, refresh: args.refresh })
+        let door = Door::Here { app, vidra };
+        Ok(Self { door, refresh: args.refresh, patience: args.client.request_timeout })
     }
 
     /// One that runs elsewhere.
@@ -178,7 +196,7 @@ impl Service {
             base: server.trim_end_matches('/').trim_end_matches("/api").to_owned(),
             key: token.map(bearer).transpose()?,
         };
-        Ok(Self { door, refresh: false })
+        Ok(Self { door, refresh: false, patience: REQUEST_TIMEOUT + MARGIN })
     }
 
     /// The whole answer, as JSON.
@@ -187,10 +205,16 @@ impl Service {
         self.read(answer.into_body()).await
     }
 
-    /// An answer that comes line by line.
-    pub(crate) async fn ask_for_lines(&self, question: &Question) -> Result<Lines<'_>, Failure> {
-        let answer = self.send(question.request(self, "application/x-ndjson")?).await?;
-        Ok(Lines { service: self, body: answer.into_body(), rest: BytesMut::new() })
+    /// An answer that arrives as events. Requested as server-sent events and not as NDJSON, because only
+    /// those have heartbeats, which tell a slow service from a silent one.
+    pub(crate) async fn stream(&self, question: &Question) -> Result<EventStream<'_>, Failure> {
+        let answer = self.send(question.request(self, EVENT_STREAM)?).await?;
+        let content_type = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+        if !content_type.is_some_and(|it| it.starts_with(EVENT_STREAM.as_bytes())) {
+            let message = format!("{} sent no events; is it a vidra service?", self.base());
+            return Err(Failure::Because(Exit::Upstream, message));
+        }
+        Ok(EventStream { service: self, body: answer.into_body(), lines: LineBuffer::default() })
     }
 
     /// Waits until what was fetched has been kept.
@@ -218,8 +242,11 @@ impl Service {
                 if let Some(key) = key {
                     request.headers_mut().insert(AUTHORIZATION, key.clone());
                 }
-                let opened = timeout(PATIENCE, network.open(request)).await;
-                let response = opened.map_err(|_| self.lost("no answer in time"))?;
+                let opened = timeout(self.patience, network.open(request)).await;
+                let response = opened.map_err(|_| {
+                    let waited = self.patience.as_secs();
+                    self.lost(&format!("no answer within {waited} s (--request-timeout)"))
+                })?;
                 let response = response.map_err(|why| self.lost(&why.to_string()))?;
                 response.map(|body| body.map_err(|why| why.to_string()).boxed_unsync())
             }
@@ -232,9 +259,44 @@ impl Service {
         Err(self.refusal(head.status.as_u16(), &head.headers, &body))
     }
 
-    async fn read(&self, body: Body) -> Result<Bytes, Failure> {
-        let whole = body.collect().await.map_err(|why| self.lost(&why))?;
-        Ok(whole.to_bytes())
+    /// Reads a body to its end.
+    async fn read(&self, mut body: Body) -> Result<Bytes, Failure> {
+        let mut whole = BytesMut::new();
+        while let Some(data) = self.next_data(&mut body).await? {
+            if whole.len() + data.len() > LONGEST_ANSWER {
+                let limit = LONGEST_ANSWER >> 20;
+                return Err(self.interrupted(&format!("the answer is longer than {limit} MB")));
+            }
+            whole.extend_from_slice(&data);
+        }
+        Ok(whole.freeze())
+    }
+
+    /// The next bytes of a body, or `None` at its end. Fails when none arrive for [`SILENCE`].
+    async fn next_data(&self, body: &mut Body) -> Result<Option<Bytes>, Failure> {
+        loop {
+            let Ok(frame) = timeout(SILENCE, body.frame()).await else {
+                let why = format!("no data for {} s", SILENCE.as_secs());
+                return Err(self.interrupted(&why));
+            };
+            match frame.transpose().map_err(|why| self.interrupted(&why))? {
+                None => return Ok(None),
+                Some(frame) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Ok(Some(data));
+                    }
+                }
+            }
+        }
+    }
+
+    /// An answer began and cannot be read to its end.
+    fn interrupted(&self, why: &str) -> Failure {
+        let message = match &self.door {
+            Door::Here { .. } => format!("the answer broke off: {why}"),
+            Door::There { base, .. } => format!("the answer of {base} broke off: {why}"),
+        };
+        Failure::Because(Exit::Network, message)
     }
 
     /// The service, or the connection to it, is gone.
@@ -281,31 +343,72 @@ impl Service {
     }
 }
 
-/// An answer that comes line by line.
-pub(crate) struct Lines<'a> {
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// An answer that arrives as server-sent events.
+pub(crate) struct EventStream<'a> {
     service: &'a Service,
     body: Body,
-    rest: BytesMut,
+    lines: LineBuffer,
 }
 
-impl Lines<'_> {
-    /// The next line, without its end. `None` at the end.
+impl EventStream<'_> {
+    /// The data of the next event: the service writes it on one line. `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         loop {
-            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-                let line = self.rest.split_to(end + 1).freeze();
-                return Ok(Some(line.slice(..end)));
-            }
-            match self.body.frame().await {
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        self.rest.extend_from_slice(&data);
-                    }
+            while let Some(line) = self.lines.next() {
+                if let Some(data) = event_data(&line) {
+                    return Ok(Some(data));
                 }
-                Some(Err(why)) => return Err(self.service.lost(&why)),
+            }
+            if self.lines.unfinished() > LONGEST_LINE {
+                let limit = LONGEST_LINE >> 20;
+                let why = format!("an event is longer than {limit} MB");
+                return Err(self.service.interrupted(&why));
+            }
+            match self.service.next_data(&mut self.body).await? {
+                Some(data) => self.lines.push(&data),
                 None => return Ok(None),
             }
         }
+    }
+}
+
+/// The value of a line `data: …`; `None` for other fields, comments and empty lines.
+fn event_data(line: &Bytes) -> Option<Bytes> {
+    let data = line.strip_prefix(b"data:")?;
+    Some(line.slice_ref(data.strip_prefix(b" ").unwrap_or(data)))
+}
+
+/// Cuts bytes into lines.
+#[derive(Default)]
+struct LineBuffer {
+    bytes: BytesMut,
+    /// How many of them are known to hold no line feed: a long line arrives in many pieces, and is searched
+    /// once.
+    searched: usize,
+}
+
+impl LineBuffer {
+    fn push(&mut self, data: &[u8]) {
+        self.bytes.extend_from_slice(data);
+    }
+
+    /// The next whole line, without its line feed.
+    fn next(&mut self) -> Option<Bytes> {
+        let found = self.bytes[self.searched..].iter().position(|byte| *byte == b'\n');
+        let Some(found) = found else {
+            self.searched = self.bytes.len();
+            return None;
+        };
+        let end = self.searched + found;
+        self.searched = 0;
+        Some(self.bytes.split_to(end + 1).freeze().slice(..end))
+    }
+
+    /// How long the line is that has not ended yet.
+    fn unfinished(&self) -> usize {
+        self.bytes.len()
     }
 }
 
@@ -330,7 +433,110 @@ fn bearer(key: &str) -> Result<HeaderValue, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::{StreamExt, stream};
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+    use tokio::time::{Instant, sleep};
+
     use super::*;
+
+    fn elsewhere() -> Service {
+        Service::at("http://host:1/", &TokenArgs { token: None }).unwrap()
+    }
+
+    /// A body of these parts, each after so many seconds, that never ends.
+    fn endless(parts: Vec<(u64, &'static str)>) -> Body {
+        let parts = stream::iter(parts).then(|(wait, part)| async move {
+            sleep(Duration::from_secs(wait)).await;
+            Ok(Frame::data(Bytes::from_static(part.as_bytes())))
+        });
+        StreamBody::new(parts.chain(stream::pending())).boxed_unsync()
+    }
+
+    fn events(service: &Service, body: Body) -> EventStream<'_> {
+        EventStream { service, body, lines: LineBuffer::default() }
+    }
+
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    #[track_caller]
+    fn is_interruption<T: fmt::Debug>(result: Result<T, Failure>, why: &str) {
+        match result {
+            Err(Failure::Because(Exit::Network, message)) => {
+                assert_eq!(message, format!("the answer of http://host:1 broke off: {why}"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_service_is_not_waited_for() {
+        let service = elsewhere();
+        let mut stream = events(&service, endless(vec![(1, "data: {}\n\ndata: half")]));
+        assert_eq!(stream.next().await.unwrap().unwrap(), "{}");
+        let began = Instant::now();
+        let next = timeout(DAY, stream.next()).await.expect("it hangs");
+        is_interruption(next, "no data for 60 s");
+        assert_eq!(began.elapsed(), SILENCE);
+        let read = timeout(DAY, service.read(endless(vec![(1, "["), (59, "1")]))).await;
+        is_interruption(read.expect("it hangs"), "no data for 60 s");
+        assert_eq!(began.elapsed(), SILENCE * 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn heartbeats_keep_a_slow_stream_alive() {
+        let service = elsewhere();
+        let mut parts = vec![(15, ":\n\n"); 1_000];
+        parts.push((15, "event: result\nid: 1\ndata: {\"a\":"));
+        parts.push((59, "1}\n\n"));
+        let mut stream = events(&service, endless(parts));
+        assert_eq!(stream.next().await.unwrap().unwrap(), "{\"a\":1}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_line_without_an_end_is_not_read_for_ever() {
+        let service = elsewhere();
+        let piece = Bytes::from(vec![b'x'; 1 << 20]);
+        let pieces =
+            vec![piece; (LONGEST_LINE >> 20) + 1].into_iter().map(|it| Ok(Frame::data(it)));
+        let body = StreamBody::new(stream::iter(pieces).chain(stream::pending())).boxed_unsync();
+        is_interruption(events(&service, body).next().await, "an event is longer than 64 MB");
+    }
+
+    #[test]
+    fn a_line_in_pieces_is_searched_once() {
+        let mut lines = LineBuffer::default();
+        let mut sum = 0;
+        for _ in 0..100 {
+            lines.push(b"0123456789");
+            sum += lines.unfinished() - lines.searched;
+            assert_eq!(lines.next(), None);
+        }
+        assert_eq!((sum, lines.unfinished()), (1_000, 1_000));
+        lines.push(b"\n\nab\nc");
+        assert_eq!(lines.next().unwrap().len(), 1_000);
+        assert_eq!(lines.next().unwrap(), "");
+        assert_eq!(lines.next().unwrap(), "ab");
+        assert_eq!(lines.next(), None);
+        lines.push(b"\n");
+        assert_eq!(lines.next().unwrap(), "c");
+    }
+
+    #[test]
+    fn only_data_of_events_is_handed_on() {
+        let table = [
+            ("data: {}", Some("{}")),
+            ("data:{}", Some("{}")),
+            ("data:  x", Some(" x")),
+            ("event: result", None),
+            ("id: 1", None),
+            (":", None),
+            ("", None),
+        ];
+        for (line, data) in table {
+            assert_eq!(event_data(&line.into()), data.map(Bytes::from), "{line}");
+        }
+    }
 
     #[test]
     fn questions_are_requests_of_the_rest_interface() {

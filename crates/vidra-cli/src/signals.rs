@@ -19,7 +19,9 @@ impl Signals {
         let (count, signals) = watch::channel(0);
         tokio::spawn(async move {
             loop {
+                // Both count alike; one that came meanwhile is received in the next round.
                 tokio::select! {
+                    biased;
                     _ = terminate.recv() => {}
                     _ = interrupt.recv() => {}
                 }

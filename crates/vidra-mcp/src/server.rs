@@ -89,6 +89,7 @@ impl Server {
         };
         let done = loop {
             tokio::select! {
+                // Progress first, so that notifications precede the result.
                 biased;
                 Some(step) = told.recv() => tell(step).await,
                 done = &mut work => break done,
@@ -126,7 +127,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let done = tokio::select! {
-            // Dropped with all that it asked for.
+            // Cancellation first: a call that was cancelled before it began must not spend quota, and the
+            // client ignores a result that comes after it.
+            biased;
+            // Drops the call and its upstream requests.
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("cancelled", None));
             }

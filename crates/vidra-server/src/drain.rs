@@ -61,6 +61,8 @@ pub(crate) async fn within(
     next: Next,
 ) -> Response {
     tokio::select! {
+        // A finished response is sent even when the time is up.
+        biased;
         response = next.run(request) => response,
         () = drain.has_lasted(ANSWERS_END_AFTER) => {
             Problem::Http(StatusCode::SERVICE_UNAVAILABLE, STOPPING.to_owned()).into_response()

@@ -192,9 +192,7 @@ impl Shelf {
     ) -> Response<Body> {
         let now = Instant::now();
         let before = self.0.get(target);
-        let same = before
-            .as_ref()
-            .filter(|ready| ready.plain.as_ptr() == kept.body.as_ptr() && ready.answers(headers));
+        let same = before.as_ref().filter(|ready| ready.is_of(kept, now) && ready.answers(headers));
         // The very bytes that were finished before need no finishing.
         let ready = same.cloned().unwrap_or_else(|| {
             let ready = Arc::new(Ready::new(kept, route, headers, now, before.as_deref()));
@@ -244,10 +242,18 @@ impl Ready {
             rare: is_rare.then(|| Box::new(Rare { disposition, accept })),
             resource: kept.resource,
             route,
-            fetched: now.checked_sub(kept.age).unwrap_or(now),
+            fetched: fetched_at(kept, now),
             ttl: kept.life.ttl,
             fresh_until: now + fresh_for,
         }
+    }
+
+    /// Whether this response was rendered from the same fetch. The address of the bytes alone does not
+    /// tell: every empty list is the same static `[]`.
+    fn is_of(&self, kept: &Kept, now: Instant) -> bool {
+        let fetched = fetched_at(kept, now);
+        let apart = fetched.max(self.fetched) - fetched.min(self.fetched);
+        self.plain.as_ptr() == kept.body.as_ptr() && apart < SAME_FETCH
     }
 
     fn answers(&self, headers: &HeaderMap) -> bool {
@@ -321,6 +327,14 @@ impl Ready {
         *response.headers_mut() = headers;
         response
     }
+}
+
+/// How far two computed times of one fetch may lie apart. The cache gives ages in whole milliseconds, and
+/// a little time passes until the response is rendered. A wrong "different" only costs a new head.
+const SAME_FETCH: Duration = Duration::from_millis(20);
+
+fn fetched_at(kept: &Kept, now: Instant) -> Instant {
+    now.checked_sub(kept.age).unwrap_or(now)
 }
 
 /// A number of seconds in words. The usual ones are there: to write one would be an allocation for each

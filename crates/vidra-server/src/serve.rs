@@ -9,7 +9,7 @@ mod watch;
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::io;
+use std::io::{self, Cursor};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -90,6 +90,7 @@ pub async fn serve(
         newer.shutdown().await;
     };
     tokio::select! {
+        biased;
         () = ending => {}
         () = give_up => {}
     }
@@ -119,6 +120,7 @@ impl Entrance {
         let mut complained: Option<Instant> = None;
         loop {
             let accepted = tokio::select! {
+                // The end first: `accept` may always be ready while clients keep connecting.
                 biased;
                 () = &mut end => return,
                 accepted = listener.accept() => accepted,
@@ -134,6 +136,7 @@ impl Entrance {
                         complained = Some(Instant::now());
                     }
                     tokio::select! {
+                        biased;
                         () = &mut end => return,
                         () = sleep(BACK_OFF) => {}
                     }
@@ -209,9 +212,18 @@ impl Connection {
     async fn run(self, stream: TcpStream, watcher: Watcher) {
         let Serving { limits, tls } = &*self.serving;
         let Some(tls) = tls else {
-            let is_http2 = limits.http2
-                && timeout(limits.head_timeout, speaks_http2(&stream)).await.unwrap_or_default();
-            return self.serve(stream, is_http2, watcher).await;
+            if !limits.http2 {
+                return self.serve(stream, false, watcher).await;
+            }
+            let (mut reader, writer) = stream.into_split();
+            let Ok(start) = timeout(limits.head_timeout, read_start(&mut reader)).await else {
+                self.app.metrics().connections.refused("too_slow");
+                tracing::debug!("the start of a connection took too long");
+                return;
+            };
+            let is_http2 = start == PREFACE;
+            let reader = Cursor::new(start).chain(reader);
+            return self.serve(tokio::io::join(reader, writer), is_http2, watcher).await;
         };
         match timeout(limits.head_timeout, tls.accept(stream)).await {
             Ok(Ok(stream)) => {
@@ -273,10 +285,21 @@ fn is_timeout(error: &hyper::Error) -> bool {
     cause.is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
 }
 
-/// Whether a caller begins as one does in HTTP/2 who knows that it is spoken: `PRI * HTTP/2.0`.
-async fn speaks_http2(stream: &TcpStream) -> bool {
-    let mut start = [0; 3];
-    stream.peek(&mut start).await.is_ok() && start == *b"PRI"
+/// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Reads until the bytes are the whole preface of HTTP/2 or differ from it, and returns them: it may arrive
+/// in pieces. Where the connection ends or fails before that, the next read reports it.
+async fn read_start(reader: &mut (impl AsyncRead + Unpin)) -> Vec<u8> {
+    let mut start = Vec::with_capacity(PREFACE.len());
+    while start.len() < PREFACE.len() && PREFACE.starts_with(&start) {
+        let left = (PREFACE.len() - start.len()) as u64;
+        match reader.take(left).read_buf(&mut start).await {
+            Ok(1..) => {}
+            Ok(0) | Err(_) => break,
+        }
+    }
+    start
 }
 
 /// An answer on its way out. In the end it is the last on its connection.

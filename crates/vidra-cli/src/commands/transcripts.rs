@@ -115,6 +115,7 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     let done = done.and_then(|asked| written.map(|()| asked));
     report(&mut desk, &folder, done.as_ref().copied().ok())?;
     tokio::select! {
+        biased;
         () = desk.service.settle() => {}
         () = signals.first() => {}
     }
@@ -125,9 +126,9 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
 /// Writes results to standard output.
 async fn print(args: &TranscriptsArgs, id: &PlaylistId, desk: &mut Desk) -> Result<(), Failure> {
     let whole = Part { from: args.from, to: args.to, skip: vec![] };
-    let mut lines = desk.service.ask_for_lines(&args.question(id, &whole)).await?;
+    let mut events = desk.service.stream(&args.question(id, &whole)).await?;
     let (mut results, mut summary) = (vec![], None);
-    while let Some(line) = lines.next().await? {
+    while let Some(line) = events.next().await? {
         if desk.output.form == Form::Ndjson {
             desk.output.foreign(&format!("{}\n", String::from_utf8_lossy(&line)))?;
         }
@@ -199,6 +200,8 @@ async fn fill(
     for part in parts(args.from, args.to, &video_ids, &known, MOST_SKIPPED) {
         let question = args.question(id, &part);
         done = tokio::select! {
+            // A part that is complete counts, also when the signal comes with it.
+            biased;
             done = receive(service, &question, folder, &progress) => done,
             () = signals.first() => Err(stopped()),
         };
@@ -242,8 +245,8 @@ async fn receive(
     folder: &mut Folder,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    let mut lines = service.ask_for_lines(question).await?;
-    while let Some(line) = lines.next().await? {
+    let mut events = service.stream(question).await?;
+    while let Some(line) = events.next().await? {
         match event(service, &line)? {
             Event::Result(result) => {
                 progress.done(&result);

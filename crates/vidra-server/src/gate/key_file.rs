@@ -209,9 +209,11 @@ pub(super) fn replace_file(path: &Path, value: &impl Serialize) -> io::Result<()
     let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = path.with_file_name(name);
-    let write = || {
-        let mut file =
-            File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    // Left by a process that was killed, or planted by someone who guessed the name: a link that stood there
+    // would be followed.
+    let _ = fs::remove_file(&new);
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
+    let mut write = || {
         if let Ok(old) = fs::metadata(path) {
             // So that the service can still read what an administrator changes.
             let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
@@ -235,6 +237,19 @@ mod tests {
 
     fn read(text: &str) -> Result<KeyFile, String> {
         KeyFile::parse(text)
+    }
+
+    #[test]
+    fn a_planted_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [victim, path] = ["victim", "keys.json"].map(|name| folder.path().join(name));
+        fs::write(&victim, "precious").unwrap();
+        let planted = folder.path().join(format!("keys.json.{}.new", std::process::id()));
+        std::os::unix::fs::symlink(&victim, planted).unwrap();
+        KeyFile::default().write(&path).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert!(KeyFile::read(&path).unwrap().unwrap().keys().is_empty());
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
     }
 
     #[test]

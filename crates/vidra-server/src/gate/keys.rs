@@ -8,9 +8,9 @@ use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
 use subtle::ConstantTimeEq;
-use vidra::{Allowance, Bucket, Spending};
+use vidra::{Allowance, Spending};
 
-use super::key_file::{Fingerprint, KeyEntry, KeyFile, KeyName};
+use super::key_file::{Fingerprint, KeyFile, KeyName};
 use super::rate::{Meter, Rate};
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -39,17 +39,6 @@ impl Account {
     fn new() -> Self {
         Self { meter: Arc::default(), allowance: Allowance::new(None, None) }
     }
-
-    /// The same with the limits of `entry`; what was spent of the day stays spent.
-    fn limited_by(&mut self, entry: &KeyEntry, now: Timestamp) {
-        let limits = (entry.units, entry.searches);
-        let before = &self.allowance;
-        if limits != (before.limit(Bucket::Default), before.limit(Bucket::Search)) {
-            let allowance = Allowance::new(limits.0, limits.1);
-            allowance.restore(&before.spending(now), now);
-            self.allowance = allowance;
-        }
-    }
 }
 
 /// Whoever holds a key.
@@ -68,12 +57,14 @@ impl Keys {
         keys
     }
 
-    /// Takes over what a file says now. Who is not in it any more is refused from here on.
+    /// Replaces the keys and their limits by those of `file`. Requests with a key that is not in it are
+    /// refused from now on. New budgets also hold for requests in flight, and what was spent today stays
+    /// spent.
     pub fn replace(&self, file: &KeyFile) {
-        let (mut accounts, now) = (self.accounts(), Timestamp::now());
+        let mut accounts = self.accounts();
         let callers = file.keys().iter().map(|entry| {
             let account = accounts.entry(entry.name.clone()).or_insert_with(Account::new);
-            account.limited_by(entry, now);
+            account.allowance.set_limits(entry.units, entry.searches);
             let caller = Caller {
                 name: entry.name.clone(),
                 sha256: entry.sha256,

@@ -8,7 +8,7 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use vidra::Spending;
@@ -24,9 +24,10 @@ pub struct SpentFile {
 }
 
 impl SpentFile {
-    /// Opens the file and adds what it holds to what `keys` have spent. One that cannot be read is told
-    /// in the log, and begun anew: whoever damaged it must not keep the service from starting.
-    pub fn open(path: PathBuf, keys: &Keys) -> Self {
+    /// Opens the file and adds what it holds of the day of `now` to what `keys` have spent. A file that
+    /// cannot be read is reported in the log and begun anew: a damaged file must not keep the service from
+    /// starting.
+    pub fn open(path: PathBuf, keys: &Keys, now: Timestamp) -> Self {
         let kept = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
@@ -36,14 +37,20 @@ impl SpentFile {
             tracing::warn!(%error, "what callers have spent today cannot be read");
             BTreeMap::new()
         });
-        keys.restore(&kept, Timestamp::now());
+        keys.restore(&kept, now);
         Self { path, kept: Mutex::new(kept) }
     }
 
-    /// Writes what `keys` have spent, where that is something new. Does file work.
-    pub fn save(&self, keys: &Keys) -> io::Result<()> {
-        let spent = keys.spending(Timestamp::now());
-        let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    /// Writes what `keys` have spent on the day of `now`, unless the file holds just that. Blocks on file
+    /// I/O.
+    pub fn save(&self, keys: &Keys, now: Timestamp) -> io::Result<()> {
+        self.write(|| keys.spending(now))
+    }
+
+    fn write(&self, read: impl FnOnce() -> BTreeMap<KeyName, Spending>) -> io::Result<()> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Read under the lock: a writer that waits for it must not write an older count over a newer one.
+        let spent = read();
         if *kept == spent {
             return Ok(());
         }
@@ -53,5 +60,42 @@ impl SpentFile {
         replace_file(&self.path, &spent)?;
         *kept = spent;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::key_file::KeyFile;
+
+    #[test]
+    fn a_second_writer_waits_until_the_first_has_written_what_it_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("callers.json");
+        let keys = Keys::new(&KeyFile::default());
+        let now = "2026-11-15T12:00:00Z".parse().unwrap();
+        let file = SpentFile::open(path.clone(), &keys, now);
+        let spent = |units: u32| {
+            let json =
+                format!(r#"{{"alice":{{"date":"2026-11-15","default":{units},"search":0}}}}"#);
+            serde_json::from_str::<BTreeMap<KeyName, Spending>>(&json).unwrap()
+        };
+        let counted = Mutex::new(1);
+        std::thread::scope(|scope| {
+            let first = || {
+                let units = *counted.lock().unwrap();
+                *counted.lock().unwrap() += 1;
+                let second = scope.spawn(|| file.write(|| spent(*counted.lock().unwrap())));
+                // Without the lock, the second overtakes the first here.
+                while file.kept.try_lock().is_ok() && !second.is_finished() {
+                    std::thread::yield_now();
+                }
+                spent(units)
+            };
+            file.write(first).unwrap();
+        });
+        let written: BTreeMap<KeyName, Spending> =
+            serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(written, spent(2));
     }
 }

@@ -94,6 +94,27 @@ async fn every_answer_says_how_it_came_about_and_how_old_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_empty_list_that_is_fetched_again_is_new() {
+    let app = TestApp::new();
+    let path = "/api/videos?ids=quirkAbsent";
+    let ask = async || {
+        let got = app.get(path).await;
+        assert_eq!((got.status.as_u16(), got.text.as_str()), (200, "[]"));
+        let [x_cache, age] = ["x-cache", "age"].map(|name| got.header(name).unwrap().to_owned());
+        (x_cache, age)
+    };
+    let told = |x_cache: &str, age: &str| (x_cache.to_owned(), age.to_owned());
+    for calls in 1..=3 {
+        assert_eq!(ask().await, told("miss", "0"), "fetch {calls}");
+        advance(Duration::from_secs(7)).await;
+        assert_eq!(ask().await, told("hit", "7"), "fetch {calls}");
+        assert_eq!(app.sim.record().calls, calls);
+        // Past the lifetime of "there is no such video".
+        advance(IN_GRACE).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_thousand_callers_get_one_answer() {
     let app = TestApp::new();
     app.sim.set_latency(Duration::from_millis(500));

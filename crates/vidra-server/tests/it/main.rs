@@ -14,6 +14,7 @@ mod mcp;
 mod metrics;
 mod openapi;
 mod pages;
+mod preface;
 mod security;
 mod streams;
 mod transcripts;

@@ -1,7 +1,7 @@
 //! A folder of transcripts: a file for each video and format, and a manifest that says what is there and
 //! what is not. The files are the truth; the manifest is written anew at the beginning, on the way and at the end.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
@@ -123,7 +123,8 @@ impl Folder {
 
     /// Brings the manifest in line with what is there, and takes away what was left half written.
     fn look(&mut self) -> Result<(), Failure> {
-        let mut there: HashMap<String, BTreeSet<String>> = HashMap::new();
+        // Sorted: what is new goes into the manifest in this order.
+        let mut there: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let entries = fs::read_dir(&self.path).map_err(|error| self.trouble("read", &error))?;
         for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
             if name.starts_with(OURS) && name.ends_with(PART) {
@@ -260,21 +261,33 @@ impl Folder {
 
     /// Whole or not at all: a file has its name only once it is written.
     fn write(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
-        // Of its own, short enough whatever the name is.
-        let part = self.path.join(format!("{OURS}{}{PART}", std::process::id()));
-        let written = fs::File::create(&part)
-            // On the disk before it has its name: a name without content would pass for a transcript.
-            .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&part, self.path.join(name)));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&part);
-            self.trouble("write to", &error)
-        })
+        let written = part_name().and_then(|part| {
+            let part = self.path.join(part);
+            write_new(&part, content)?;
+            fs::rename(&part, self.path.join(name)).inspect_err(|_| drop(fs::remove_file(&part)))
+        });
+        written.map_err(|error| self.trouble("write to", &error))
     }
 
     fn trouble(&self, what: &str, error: &std::io::Error) -> Failure {
         Failure::Because(Exit::Missing, format!("cannot {what} {}: {error}", self.path.display()))
     }
+}
+
+/// A name that nobody can guess: other users may be able to write to the folder. It is short enough whatever
+/// the name of the transcript is.
+fn part_name() -> io::Result<String> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random)?;
+    Ok(format!("{OURS}{:016x}{PART}", u64::from_ne_bytes(random)))
+}
+
+/// Writes a file that must not exist yet, not even as a symbolic link, which would be followed.
+fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = fs::File::create_new(path)?;
+    // On the disk before it gets its name: a name without content would pass for a transcript.
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// The machine's word stands in brackets at the end.
@@ -323,6 +336,43 @@ mod tests {
         assert!(!dir.path().join(".vidra-1.part").exists());
         assert!(dir.path().join(".another.part").exists(), "it is not ours");
         assert!(open(&[Format::Srt, Format::Vtt]).known(false).is_empty());
+    }
+
+    #[test]
+    fn a_planted_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (victim, out) = (dir.path().join("victim"), dir.path().join("out"));
+        fs::write(&victim, "precious").unwrap();
+        let playlist = PlaylistId::parse("PLa").unwrap();
+        let mut folder =
+            Folder::open(&out, &playlist, None, BTreeSet::from([Format::Txt])).unwrap();
+        // The name that can be guessed.
+        let planted = out.join(format!("{OURS}{}{PART}", std::process::id()));
+        std::os::unix::fs::symlink(&victim, &planted).unwrap();
+        folder.write_manifest().unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert!(out.join(MANIFEST).symlink_metadata().unwrap().is_file());
+        // And should one be guessed.
+        let error = write_new(&planted, b"content").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        let names = [part_name().unwrap(), part_name().unwrap()];
+        assert_ne!(names[0], names[1]);
+        assert!(names.iter().all(|name| name.starts_with(OURS) && name.ends_with(PART)));
+    }
+
+    #[test]
+    fn files_without_a_manifest_are_listed_in_the_order_of_their_ids() {
+        let dir = tempfile::tempdir().unwrap();
+        let ids: Vec<String> = (0..20).map(|number| format!("{number:011}")).collect();
+        for id in ids.iter().rev() {
+            fs::write(dir.path().join(format!("A [{id}].txt")), "").unwrap();
+        }
+        let playlist = PlaylistId::parse("PLa").unwrap();
+        let folder =
+            Folder::open(dir.path(), &playlist, None, BTreeSet::from([Format::Txt])).unwrap();
+        let listed: Vec<_> = folder.manifest.videos.iter().map(|it| it.video_id.clone()).collect();
+        assert_eq!(listed, ids);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Budgets: what each may spend of the day.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
 use serde_json::json;
+use tokio::time::sleep;
 use vidra_server::gate::{KeyLimits, Rules, SpentFile};
 
 use super::{VIDEO, app, file, get_as, keys};
@@ -70,6 +74,29 @@ async fn another_limit_does_not_give_back_what_was_spent() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_new_limit_holds_for_requests_in_flight() {
+    for (limit, status) in [(6, 429), (9_000, 200)] {
+        let callers = keys(&[("alice", KeyLimits::default())]);
+        let app = app(Rules { keys: Some(callers.clone()), ..Rules::default() });
+        app.sim.set_latency(Duration::from_millis(100));
+        let reload = async {
+            while app.sim.record().units.default < 2 {
+                sleep(Duration::from_millis(10)).await;
+            }
+            callers.replace(&file(&[("alice", units(limit))]));
+        };
+        // 21 units without a limit: the playlist, ten pages and their videos.
+        let (got, ()) = tokio::join!(get_as(&app, "alice", "/api/playlist/PLsize500"), reload);
+        assert_eq!(got.status, status, "{limit}");
+        let spent = app.sim.record().units.default;
+        assert!(spent <= u64::from(limit), "{limit}: {spent}");
+        let quota = get_as(&app, "alice", "/api/quota").await.json();
+        let used = &quota["yours"]["buckets"][0]["used"];
+        assert_eq!(used.as_u64(), Some(spent), "{limit}");
+    }
+}
+
 #[tokio::test]
 async fn a_restart_does_not_give_back_what_was_spent() {
     let folder = tempfile::tempdir().unwrap();
@@ -84,11 +111,11 @@ async fn a_restart_does_not_give_back_what_was_spent() {
     };
     for before in [0, 1, 2, 2] {
         let keys = callers();
-        let file = SpentFile::open(path.clone(), &keys);
+        let file = SpentFile::open(path.clone(), &keys, Timestamp::now());
         assert_eq!(used(keys.clone()).await, Some(before));
-        file.save(&keys).unwrap();
+        file.save(&keys, Timestamp::now()).unwrap();
         let kept = std::fs::metadata(&path).unwrap();
-        file.save(&keys).unwrap();
+        file.save(&keys, Timestamp::now()).unwrap();
         let again = std::fs::metadata(&path).unwrap();
         use std::os::unix::fs::MetadataExt;
         assert_eq!(kept.ino(), again.ino(), "what did not change is not written");
@@ -98,7 +125,7 @@ async fn a_restart_does_not_give_back_what_was_spent() {
     for text in [r#"{"alice": {"date": "2020-01-01", "default": 2, "search": 0}}"#, "{", "[1]"] {
         std::fs::write(&path, text).unwrap();
         let keys = callers();
-        SpentFile::open(path.clone(), &keys);
+        SpentFile::open(path.clone(), &keys, Timestamp::now());
         assert_eq!(used(keys).await, Some(0), "{text}");
     }
     let left: Vec<_> = std::fs::read_dir(path.parent().unwrap()).unwrap().collect();

@@ -5,22 +5,32 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::day::{Day, until_reset};
+use super::day::{Count, Day, until_reset};
 use super::{Bucket, Charge, Spent};
 
-/// What one caller may spend of a day, by bucket; the day is the platform's. Clones share the count.
+/// What one caller may spend of a day, by bucket; the day is the platform's. Clones share the count and
+/// the limits.
 ///
 /// It is asked before the ledger is, and counts as the ledger does: every attempt, at what it costs,
 /// save those that never left this machine.
 #[derive(Debug, Clone)]
-pub struct Allowance(Arc<Share>);
+pub struct Allowance(Arc<Mutex<Share>>);
 
+/// The lock on it is held for a few instructions and never across an await.
 #[derive(Debug)]
 struct Share {
     default: Option<u32>,
     search: Option<u32>,
-    /// Held for a few instructions and never across an await.
-    day: Mutex<Day>,
+    day: Day,
+}
+
+impl Share {
+    fn limit(&self, bucket: Bucket) -> Option<u32> {
+        match bucket {
+            Bucket::Default => self.default,
+            Bucket::Search => self.search,
+        }
+    }
 }
 
 /// What was spent of an [`Allowance`] in a day, to be kept over a restart.
@@ -38,33 +48,39 @@ pub struct Spending {
 impl Allowance {
     /// So much a day of each bucket; `None` sets no limit but the platform's own.
     pub fn new(default: Option<u32>, search: Option<u32>) -> Self {
-        let day = Mutex::new(Day::at(Timestamp::now()));
-        Self(Arc::new(Share { default, search, day }))
+        // An empty date is before every other, so the first use begins its own day.
+        let date = String::new();
+        let day = Day { date, default: Count::default(), search: Count::default() };
+        Self(Arc::new(Mutex::new(Share { default, search, day })))
+    }
+
+    /// Replaces the limits, for all clones and for calls in flight. What was spent today stays spent, so a
+    /// lower limit may be used up at once.
+    pub fn set_limits(&self, default: Option<u32>, search: Option<u32>) {
+        let mut share = self.lock();
+        (share.default, share.search) = (default, search);
     }
 
     /// What may be spent of `bucket` in a day.
     pub fn limit(&self, bucket: Bucket) -> Option<u32> {
-        match bucket {
-            Bucket::Default => self.0.default,
-            Bucket::Search => self.0.search,
-        }
+        self.lock().limit(bucket)
     }
 
     /// What has been spent of `bucket` since the last reset.
     pub fn used(&self, bucket: Bucket, now: Timestamp) -> u32 {
-        self.day(now).count(bucket).used
+        self.today(now).day.count(bucket).used
     }
 
     /// What has been spent of all since the last reset.
     pub fn spending(&self, now: Timestamp) -> Spending {
-        let day = self.day(now);
-        let Day { date, default, search } = &*day;
+        let share = self.today(now);
+        let Day { date, default, search } = &share.day;
         Spending { date: date.clone(), default: default.used, search: search.used }
     }
 
     /// Adds what was spent earlier; of another day than today it is of no matter.
     pub fn restore(&self, spent: &Spending, now: Timestamp) {
-        let mut day = self.day(now);
+        let day = &mut self.today(now).day;
         if day.date == spent.date {
             for (bucket, more) in [(Bucket::Default, spent.default), (Bucket::Search, spent.search)]
             {
@@ -76,10 +92,11 @@ impl Allowance {
 
     /// Takes what an attempt costs, or says that the share is used up.
     pub(crate) fn take(&self, bucket: Bucket, cost: u32, now: Timestamp) -> Result<(), Spent> {
-        let mut day = self.day(now);
-        let count = day.count(bucket);
+        let mut share = self.today(now);
+        let limit = share.limit(bucket);
+        let count = share.day.count(bucket);
         let used = count.used.saturating_add(cost);
-        if self.limit(bucket).is_some_and(|limit| used > limit) {
+        if limit.is_some_and(|limit| used > limit) {
             return Err(Spent { bucket, resets_in: until_reset(now) });
         }
         count.used = used;
@@ -88,15 +105,17 @@ impl Allowance {
 
     /// Gives back what was taken for an attempt that nobody was charged for.
     pub(crate) fn give_back(&self, bucket: Bucket, cost: u32, now: Timestamp) {
-        let mut day = self.day(now);
-        let count = day.count(bucket);
+        let mut share = self.today(now);
+        let count = share.day.count(bucket);
         count.used = count.used.saturating_sub(cost);
     }
 
     /// The same for a charge, whose day may be over.
     pub(crate) fn refund(&self, charge: &Charge, now: Timestamp) {
-        if self.day(now).date == charge.date {
-            self.give_back(charge.bucket, charge.cost, now);
+        let mut share = self.today(now);
+        if share.day.date == charge.date {
+            let count = share.day.count(charge.bucket);
+            count.used = count.used.saturating_sub(charge.cost);
         }
     }
 
@@ -105,10 +124,15 @@ impl Allowance {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    fn day(&self, now: Timestamp) -> MutexGuard<'_, Day> {
-        let mut day = self.0.day.lock().unwrap_or_else(PoisonError::into_inner);
-        day.begin_if_over(now);
-        day
+    fn lock(&self) -> MutexGuard<'_, Share> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The share, with the count of the day that `now` is in.
+    fn today(&self, now: Timestamp) -> MutexGuard<'_, Share> {
+        let mut share = self.lock();
+        share.day.begin_if_over(now);
+        share
     }
 }
 
@@ -140,6 +164,35 @@ mod tests {
         assert_eq!(used(next_day), [0, 0]);
         allowance.take(Bucket::Default, 2, next_day).unwrap();
         allowance.take(Bucket::Default, 1, next_day).unwrap_err();
+    }
+
+    #[test]
+    fn new_limits_hold_for_all_clones_and_keep_what_was_spent() {
+        let (allowance, now) = (Allowance::new(None, None), at("2026-11-15T12:00:00Z"));
+        let in_flight = allowance.clone();
+        in_flight.take(Bucket::Default, 3, now).unwrap();
+        in_flight.take(Bucket::Search, 1, now).unwrap();
+        allowance.set_limits(Some(4), Some(0));
+        let limits = [Bucket::Default, Bucket::Search].map(|bucket| in_flight.limit(bucket));
+        assert_eq!(limits, [Some(4), Some(0)]);
+        in_flight.take(Bucket::Default, 1, now).unwrap();
+        in_flight.take(Bucket::Default, 1, now).unwrap_err();
+        in_flight.take(Bucket::Search, 1, now).unwrap_err();
+        let Spending { default, search, .. } = allowance.spending(now);
+        assert_eq!((default, search), (4, 1));
+        allowance.set_limits(Some(5), None);
+        in_flight.take(Bucket::Default, 1, now).unwrap();
+        in_flight.take(Bucket::Search, 1, now).unwrap();
+    }
+
+    #[test]
+    fn the_first_day_is_that_of_the_first_use() {
+        // Yesterday too, although a day that is one ahead of the clock stays: see `Day::begin_if_over`.
+        let yesterday = Timestamp::now() - jiff::SignedDuration::from_hours(24);
+        for first_use in [yesterday, at("1999-12-31T12:00:00Z"), at("2199-01-01T12:00:00Z")] {
+            let spent = Allowance::new(None, None).spending(first_use);
+            assert_eq!(spent.date, Day::at(first_use).date);
+        }
     }
 
     #[test]
