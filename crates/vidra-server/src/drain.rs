@@ -1,14 +1,14 @@
 //! The end of the service: what is under way is finished, as far as that does not take too long.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::extract::{self, Request};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use crate::problem::Problem;
@@ -25,29 +25,36 @@ pub(crate) struct Drain(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    /// Beside `since`, because every answer looks at it.
-    has_begun: AtomicBool,
-    since: watch::Sender<Option<Instant>>,
+    since: OnceLock<Instant>,
+    /// Wakes those who wait for it, in the order in which they came. A `watch` channel would wake them in
+    /// random order, and a simulation has to replay.
+    begun: Notify,
 }
 
 impl Drain {
     pub(crate) fn begin(&self) {
-        if !self.0.has_begun.swap(true, Ordering::Relaxed) {
-            self.0.since.send_replace(Some(Instant::now()));
+        if self.0.since.set(Instant::now()).is_ok() {
+            self.0.begun.notify_waiters();
         }
     }
 
     pub(crate) fn has_begun(&self) -> bool {
-        self.0.has_begun.load(Ordering::Relaxed)
+        self.0.since.get().is_some()
     }
 
     /// Resolves so long after the end has begun; never where it does not begin.
     pub(crate) async fn has_lasted(self, time: Duration) {
-        let mut since = self.0.since.subscribe();
-        // The sender is held by `self`.
-        if let Ok(since) = since.wait_for(Option::is_some).await.map(|since| *since) {
-            sleep_until(since.unwrap_or_else(Instant::now) + time).await;
-        }
+        let mut begun = pin!(self.0.begun.notified());
+        // Before the look, so that nothing is missed between the two.
+        begun.as_mut().enable();
+        let since = match self.0.since.get() {
+            Some(since) => *since,
+            None => {
+                begun.await;
+                self.0.since.get().copied().unwrap_or_else(Instant::now)
+            }
+        };
+        sleep_until(since + time).await;
     }
 }
 

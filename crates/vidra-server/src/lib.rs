@@ -28,6 +28,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::Router;
 use axum::body::Body;
@@ -103,7 +104,7 @@ impl App {
         let paths = routes::openapi().paths.paths.into_keys();
         let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);
         let metrics = Metrics::new(paths.chain(others));
-        let shelf = Shelf::new(config.ready_bytes);
+        let shelf = Shelf::new(config.ready_bytes, Arc::clone(vidra.clock()));
         let batches = Arc::new(Shares::new(config.batches_per_caller));
         let inside = Arc::new(Inside { metrics, shelf, drain: Drain::default(), batches });
         let routes = routes.with_state(document.into());
@@ -131,6 +132,15 @@ impl App {
     /// answered with 503.
     pub fn drain(&self) {
         self.0.inside.drain.begin();
+    }
+
+    /// Everything that is taken at this moment and has to be given back: requests under way, and batches
+    /// that count for a caller.
+    #[doc(hidden)]
+    pub fn held(&self) -> (usize, usize) {
+        let Inside { metrics, batches, .. } = &*self.0.inside;
+        let requests = metrics.in_flight.load(Ordering::Relaxed);
+        (usize::try_from(requests).unwrap_or(0), batches.held())
     }
 
     fn drain_state(&self) -> Drain {

@@ -5,6 +5,7 @@
 
 mod gzip;
 
+use std::hash::{BuildHasher, DefaultHasher, Hasher};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
 use tokio::time::Instant;
 use vidra::cache::store::Usage;
+use vidra::clock::Clock;
 use vidra::{Cached, Life, Outcome, Resource, Vidra};
 
 pub(crate) use gzip::takes_gzip;
@@ -118,6 +120,8 @@ struct Ready {
     route: Route,
     /// When what it tells was fetched.
     fetched: Instant,
+    /// How long the machine had been suspended by then: `Instant` stands still meanwhile.
+    suspended: Duration,
     ttl: Duration,
     fresh_until: Instant,
 }
@@ -133,7 +137,25 @@ struct Rare {
 const SHARDS: usize = 4;
 
 /// All of them, by the target of the request.
-pub(crate) struct Shelf(Cache<Box<str>, Arc<Ready>, Bytewise>);
+pub(crate) struct Shelf {
+    responses: Cache<Box<str>, Arc<Ready>, Bytewise, Seeded>,
+    clock: Arc<dyn Clock>,
+}
+
+/// A hasher with a secret seed, so that no caller can choose targets that collide. The seed comes from the
+/// generator that a simulation seeds: which shard a response falls into decides what is evicted.
+#[derive(Clone)]
+struct Seeded(u64);
+
+impl BuildHasher for Seeded {
+    type Hasher = DefaultHasher;
+
+    fn build_hasher(&self) -> DefaultHasher {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(self.0);
+        hasher
+    }
+}
 
 #[derive(Clone)]
 struct Bytewise;
@@ -148,7 +170,7 @@ impl Weighter<Box<str>, Arc<Ready>> for Bytewise {
 }
 
 impl Shelf {
-    pub(crate) fn new(limit_bytes: u64) -> Self {
+    pub(crate) fn new(limit_bytes: u64, clock: Arc<dyn Clock>) -> Self {
         // 4 KB is a video with its compressed form.
         let items = usize::try_from(limit_bytes / 4096).unwrap_or(usize::MAX);
         let options = OptionsBuilder::new()
@@ -157,8 +179,9 @@ impl Shelf {
             .weight_capacity(limit_bytes)
             .build()
             .expect("both capacities are given");
-        let hasher = quick_cache::DefaultHashBuilder::default();
-        Self(Cache::with_options(options, Bytewise, hasher, DefaultLifecycle::default()))
+        let hasher = Seeded(fastrand::u64(..));
+        let responses = Cache::with_options(options, Bytewise, hasher, DefaultLifecycle::default());
+        Self { responses, clock }
     }
 
     /// The answer to a request that can be given at once, and the route that made it.
@@ -174,12 +197,13 @@ impl Shelf {
             return None;
         }
         let target = uri.path_and_query()?.as_str();
-        let ready = self.0.get(target)?;
-        if visit.began >= ready.fresh_until || !ready.answers(asked.headers) {
+        let ready = self.responses.get(target)?;
+        let now = visit.began + self.clock.suspended().saturating_sub(ready.suspended);
+        if now >= ready.fresh_until || !ready.answers(asked.headers) {
             return None;
         }
         vidra.note_hit(ready.resource);
-        Some((ready.response(asked, Outcome::Hit, visit.began, Some(&visit.id)), ready.route))
+        Some((ready.response(asked, Outcome::Hit, now, Some(&visit.id)), ready.route))
     }
 
     /// Finishes an answer of a route, and keeps it for the next who asks for `target`.
@@ -190,13 +214,16 @@ impl Shelf {
         headers: &HeaderMap,
         kept: &Kept,
     ) -> Response<Body> {
-        let now = Instant::now();
-        let before = self.0.get(target);
-        let same = before.as_ref().filter(|ready| ready.is_of(kept, now) && ready.answers(headers));
+        let (now, suspended) = (Instant::now(), self.clock.suspended());
+        let before = self.responses.get(target);
+        let same = before.as_ref().filter(|ready| {
+            suspended == ready.suspended && ready.is_of(kept, now) && ready.answers(headers)
+        });
         // The very bytes that were finished before need no finishing.
         let ready = same.cloned().unwrap_or_else(|| {
-            let ready = Arc::new(Ready::new(kept, route, headers, now, before.as_deref()));
-            self.0.insert(target.into(), Arc::clone(&ready));
+            let before = before.as_deref();
+            let ready = Arc::new(Ready::new(kept, route, headers, now, suspended, before));
+            self.responses.insert(target.into(), Arc::clone(&ready));
             ready
         });
         // To a HEAD as well: the connection tells the length of the body and does not send it.
@@ -205,7 +232,7 @@ impl Shelf {
 
     /// How many there are, and what they take up.
     pub(crate) fn usage(&self) -> Usage {
-        Usage { entries: self.0.len() as u64, bytes: self.0.weight() }
+        Usage { entries: self.responses.len() as u64, bytes: self.responses.weight() }
     }
 }
 
@@ -216,6 +243,7 @@ impl Ready {
         route: Route,
         headers: &HeaderMap,
         now: Instant,
+        suspended: Duration,
         before: Option<&Self>,
     ) -> Self {
         let fresh_for = kept.life.ttl.saturating_sub(kept.age);
@@ -243,6 +271,7 @@ impl Ready {
             resource: kept.resource,
             route,
             fetched: fetched_at(kept, now),
+            suspended,
             ttl: kept.life.ttl,
             fresh_until: now + fresh_for,
         }

@@ -18,7 +18,7 @@ use tracing::Instrument;
 use crate::ask::{self, Ask};
 use crate::cache::Cached;
 use crate::cache::audience::Audience;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::playlist::{self, Entry, Standing};
 use crate::fetch::transcript;
 use crate::ident::{PlaylistId, VideoId};
@@ -321,6 +321,11 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
             caught
                 .unwrap_or_else(|_| Err(Error::bug("a panic")))
                 .and_then(|transcript| transcript.decode())
+                // The cache does not know what it waited for.
+                .map_err(|error| match (error.kind(), error.reason()) {
+                    (ErrorKind::Timeout, None) => Reason::TimedOut.error(id),
+                    _ => error,
+                })
         }
         id => {
             let named = id.map(|id| id.to_string());

@@ -54,6 +54,8 @@ pub(crate) struct Key {
 pub(crate) enum Want {
     /// Whatever is good enough.
     Usual,
+    /// What is fresh: it becomes a part of a record that is new, so it must not be old.
+    Fresh,
     /// What the platform says now.
     Newest,
 }
@@ -243,11 +245,10 @@ impl Cache {
         Found { record, age, life }
     }
 
-    /// An empty list, as if it had just been fetched.
-    pub(crate) fn nothing(&self, resource: Resource) -> Cached {
+    /// An empty list: as it came about, and good for as long as it is known that there is nothing.
+    pub(crate) fn nothing(&self, resource: Resource, outcome: Outcome, age: Duration) -> Cached {
         let life = self.lifetimes.of(resource, true, 0);
-        let body = Bytes::from_static(b"[]");
-        Cached { body, outcome: Outcome::Miss, age: Duration::ZERO, life }
+        Cached { body: Bytes::from_static(b"[]"), outcome, age, life }
     }
 
     /// What was known, however old it is.

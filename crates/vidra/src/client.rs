@@ -284,6 +284,7 @@ impl Vidra {
             patience: now + self.patience.min(self.deadline).min(FOREVER),
             bill: self.bill.clone(),
             audience: Audience::default(),
+            has_slot: false,
         }
     }
 }

@@ -29,11 +29,13 @@ impl Clock for SystemClock {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn suspended(&self) -> Duration {
         use rustix::time::{ClockId, Timespec, clock_gettime};
-        let millis = |Timespec { tv_sec, tv_nsec }| tv_sec * 1000 + tv_nsec / 1_000_000;
+        let nanos = |Timespec { tv_sec, tv_nsec }| tv_sec * 1_000_000_000 + tv_nsec;
         // In this order the difference is never too small.
-        let running = millis(clock_gettime(ClockId::Monotonic));
-        let since_boot = millis(clock_gettime(ClockId::Boottime));
-        Duration::from_millis(u64::try_from(since_boot - running).unwrap_or(0))
+        let running = nanos(clock_gettime(ClockId::Monotonic));
+        let since_boot = nanos(clock_gettime(ClockId::Boottime));
+        // In tenths of a second, because the two clocks are not read in the same moment.
+        let tenths = (since_boot - running) / 100_000_000;
+        Duration::from_millis(u64::try_from(tenths).unwrap_or(0) * 100)
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]

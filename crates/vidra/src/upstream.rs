@@ -143,6 +143,8 @@ pub(crate) struct Scope {
     pub(crate) patience: Instant,
     pub(crate) bill: Bill,
     pub(crate) audience: Audience,
+    /// Whether this is a part of a fetch that has a slot.
+    pub(crate) has_slot: bool,
 }
 
 /// Single lookups that are gathered into calls of fifty.
@@ -155,9 +157,15 @@ impl Scope {
     /// What is known of these and need not be asked for; for one who wants the newest that is nothing.
     pub(crate) async fn known(&self, keys: &[Key]) -> Vec<Option<Known>> {
         match self.want {
-            Want::Usual => self.cache.known(keys).await,
+            Want::Usual | Want::Fresh => self.cache.known(keys).await,
             Want::Newest => keys.iter().map(|_| None).collect(),
         }
+    }
+
+    /// The same for the parts of a new record, which must not be older than fresh.
+    pub(crate) fn for_parts(&self) -> Self {
+        let want = if self.want == Want::Usual { Want::Fresh } else { self.want };
+        Self { want, ..self.clone() }
     }
 
     /// The same for one.
@@ -357,7 +365,11 @@ impl Scope {
     /// What is left of the day.
     pub(crate) async fn quota(&self) -> Result<Quota> {
         let now = self.upstream.clock.now();
-        self.upstream.ledger.run(move |ledger| ledger.quota(now)).await.map_err(Error::bug)
+        let quota = self.upstream.ledger.run(move |ledger| ledger.quota(now));
+        match timeout_at(self.patience, quota).await {
+            Ok(quota) => quota.map_err(Error::bug),
+            Err(_elapsed) => Err(Error::new(ErrorKind::Timeout, "The quota ledger is too slow")),
+        }
     }
 
     /// Works on the ledger, within the deadline.

@@ -39,6 +39,11 @@ impl Shares {
         Some(Held { shares: Arc::clone(self), who })
     }
 
+    /// How much all hold together.
+    pub(crate) fn held(&self) -> usize {
+        self.lock().values().sum()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<Who, usize>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,6 @@
 //! `/api/channel/…`.
 
 use axum::Extension;
-use jiff::Timestamp;
 use vidra::{Ask, Channel, ChannelRef, ChannelVideo, Resource, Vidra};
 
 use crate::extract::{Id, Query};
@@ -39,7 +38,7 @@ pub(super) async fn get_channel_videos(
     let limit = query.whole("limit", 1..=50, 5);
     query.check()?;
     let uploads = vidra.ask(&Ask::Uploads(channel)).await?;
-    let now = Timestamp::now();
+    let now = vidra.clock().now();
     let (newest, changes) = ChannelVideo::newest(&uploads, limit, now)?;
     let mut kept = Kept::new(Resource::Uploads, uploads).with(&newest)?;
     kept.true_for = changes.map(|changes| changes.duration_since(now).unsigned_abs());

@@ -54,13 +54,13 @@ pub(super) async fn get_quota(
     caller: Option<Extension<Arc<Caller>>>,
 ) -> Answer<QuotaState> {
     let Quota { resets_at, buckets } = vidra.quota().await?;
-    let yours = caller.and_then(|Extension(caller)| share_of(&caller));
+    let yours = caller.and_then(|Extension(caller)| share_of(&caller, vidra.clock().now()));
     Ok(Reply(QuotaState { resets_at, buckets, yours }))
 }
 
 /// What a caller may spend and has spent; `None` where nothing limits it.
-fn share_of(caller: &Caller) -> Option<Share> {
-    let (allowance, now) = (caller.allowance(), Timestamp::now());
+fn share_of(caller: &Caller, now: Timestamp) -> Option<Share> {
+    let allowance = caller.allowance();
     let limited = |bucket: Bucket| {
         let (limit, used) = (allowance.limit(bucket)?, allowance.used(bucket, now));
         Some(BucketUse { name: bucket.name(), limit, used, remaining: limit.saturating_sub(used) })

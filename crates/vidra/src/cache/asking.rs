@@ -70,8 +70,10 @@ impl Cache {
         loop {
             // Shared work has the service's deadline, not that of the caller who happens to lead.
             let patience = asker.deadline;
-            let fetching = |audience| fetch(Scope { audience, patience, ..asker.clone() });
-            let (joined, how) = match self.take_part(key, asker.want, renewal.take(), fetching) {
+            let fetching = |audience| {
+                fetch(Scope { audience, patience, has_slot: true, ..asker.clone() })
+            };
+            let (joined, how) = match self.take_part(key, asker, renewal.take(), fetching) {
                 Ok(part) => part,
                 Err(settled) => match (late.take(), &settled) {
                     // Who has waited so far waits on, where there is no place for another to ask.
@@ -112,16 +114,16 @@ impl Cache {
     fn take_part(
         self: &Arc<Self>,
         key: &Key,
-        want: Want,
+        asker: &Scope,
         renewal: Option<Renewal>,
         fetch: impl FnOnce(Audience) -> BoxFuture<'static, Result<Bytes>>,
     ) -> Result<(Joined, Outcome), Result<Cached>> {
-        match self.board(key, want, patience(key.resource), Urgency::Interactive) {
+        match self.board(key, asker.want, patience(key.resource), Urgency::Interactive) {
             Err(found) => Err(self.serve(key, &found, Outcome::Hit)),
             Ok(Boarding::Failed(error)) => Err(Err(error)),
             Ok(Boarding::Join(joined)) => Ok((joined, Outcome::Coalesced)),
             Ok(Boarding::Lead(lead, joined)) => {
-                let Some(place) = self.place() else {
+                let Some(place) = self.place(asker) else {
                     // Told to those who joined meanwhile too: they would find no place either.
                     lead.land(Err(Error::busy()));
                     return Err(Err(Error::busy()));
@@ -131,7 +133,7 @@ impl Cache {
                     Some(_) => Audience::of_lasting([lead.seats.clone()]),
                     None => Audience::of([lead.seats.clone()]),
                 };
-                self.depart(lead, key, renewal, Some(place), fetch(audience));
+                self.depart(lead, key, renewal, place, fetch(audience));
                 Ok((joined, Outcome::Miss))
             }
         }
@@ -154,15 +156,20 @@ impl Cache {
                 bill: Bill::default(),
                 audience: Audience::of_lasting([lead.seats.clone()]),
                 patience: asker.deadline,
+                has_slot: true,
                 ..asker.clone()
             };
             self.depart(lead, key, Some(renewal), None, fetch(on_the_house));
         }
     }
 
-    /// A place to ask for what is not known. `None` where all are taken.
-    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.misses).try_acquire_owned().ok()
+    /// A place to ask for what is not known. `None` where all are taken. A fetch that is a part of another
+    /// needs none of its own: with the last place taken it could never go on.
+    pub(super) fn place(&self, asker: &Scope) -> Option<Option<OwnedSemaphorePermit>> {
+        match asker.has_slot {
+            true => Some(None),
+            false => Arc::clone(&self.misses).try_acquire_owned().ok().map(Some),
+        }
     }
 
     /// Begins to renew what somebody waits for. `None` where the platform is better left alone.
@@ -202,7 +209,7 @@ impl Cache {
         let came_meanwhile = || {
             let record = self.tiers.peek(&key.text, self.clock.now())?;
             let found = self.judged(key, record);
-            (want == Want::Usual && found.state() == State::Fresh).then_some(found)
+            (want != Want::Newest && found.state() == State::Fresh).then_some(found)
         };
         self.flights.board(&key.text, patience, urgency, came_meanwhile)
     }

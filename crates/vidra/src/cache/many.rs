@@ -1,6 +1,7 @@
 //! Many keys at once: what has to be asked for is asked for together, in full calls.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -18,9 +19,27 @@ use crate::error::{Error, Result};
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::{Bill, Scope};
 
+/// What came of one of many, and how: also where there is none.
+pub(crate) struct Answered {
+    pub(crate) result: Result<Cached>,
+    pub(crate) outcome: Outcome,
+    /// How long ago it was found out.
+    pub(crate) age: Duration,
+}
+
+impl Answered {
+    fn new(result: Result<Cached>, outcome: Outcome, age: Duration) -> Self {
+        match &result {
+            // Something old may have taken the place of what was waited for.
+            Ok(Cached { outcome, age, .. }) => Self { outcome: *outcome, age: *age, result },
+            Err(_) => Self { result, outcome, age },
+        }
+    }
+}
+
 /// What becomes of one of many.
 enum Part {
-    Settled(Result<Cached>),
+    Settled(Answered),
     /// Somebody is asking; until then there may be something old.
     Waiting {
         joined: Joined,
@@ -40,7 +59,7 @@ struct Led {
 }
 
 /// What came of one, or that it has to be asked for anew, and something old until then.
-type Ended = (Result<Result<Cached>, Deserted>, Option<Found>);
+type Ended = (Result<Answered, Deserted>, Option<Found>);
 
 impl Cache {
     /// [`get_or_fetch`](Cache::get_or_fetch) for many. `fetch` is told which of them to ask for, and
@@ -50,8 +69,8 @@ impl Cache {
         keys: &[Key],
         asker: &Scope,
         fetch: impl Fn(Scope, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
-    ) -> Vec<Result<Cached>> {
-        let mut answers: Vec<Option<Result<Cached>>> = keys.iter().map(|_| None).collect();
+    ) -> Vec<Answered> {
+        let mut answers: Vec<Option<Answered>> = keys.iter().map(|_| None).collect();
         // Those whose leader has panicked once already.
         let mut panicked = vec![false; keys.len()];
         loop {
@@ -65,7 +84,8 @@ impl Cache {
                     Ok(answer) => Some(answer),
                     Err(Deserted::Panicked) if std::mem::replace(&mut panicked[index], true) => {
                         let bug = Err(Error::bug("two leaders panicked"));
-                        Some(self.unless_trouble(&keys[index], bug, old))
+                        let result = self.unless_trouble(&keys[index], bug, old);
+                        Some(Answered::new(result, Outcome::Miss, Duration::ZERO))
                     }
                     Err(_) => None,
                 };
@@ -82,9 +102,13 @@ impl Cache {
         fetch: &impl Fn(Scope, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>>,
     ) -> Vec<Ended> {
         let wanted: Vec<Key> = open.iter().map(|index| keys[*index].clone()).collect();
-        let found = self.find_all(&wanted).await;
+        let mut found = self.find_all(&wanted).await;
+        if asker.want == Want::Fresh {
+            let is_fresh = |found: &mut Found| found.state() == State::Fresh;
+            found.iter_mut().for_each(|found| *found = found.take_if(is_fresh));
+        }
         let state = |found: &Option<Found>| {
-            found.as_ref().filter(|_| asker.want == Want::Usual).map(Found::state)
+            found.as_ref().filter(|_| asker.want != Want::Newest).map(Found::state)
         };
         let is_old =
             |found: &Option<Found>| state(found).is_some_and(|state| state != State::Fresh);
@@ -92,7 +116,7 @@ impl Cache {
         let renewal = wanted.first().filter(|_| found.iter().any(is_old));
         let renewal = renewal.and_then(|key| self.begin_waited_for(key, asker));
         let is_fresh = |found: &Option<Found>| state(found) == Some(State::Fresh);
-        let place = if found.iter().all(is_fresh) { None } else { self.place() };
+        let place = if found.iter().all(is_fresh) { None } else { self.place(asker) };
         let (mut paid, mut unpaid) = (vec![], vec![]);
         let mut parts = Vec::with_capacity(wanted.len());
         for ((index, key), found) in open.iter().zip(&wanted).zip(found) {
@@ -111,7 +135,7 @@ impl Cache {
         let room = paid.len().next_multiple_of(MOST_IDS) - paid.len();
         paid.extend(unpaid.drain(..room.min(unpaid.len())));
         // What nobody leads needs neither: they must not be held while others are waited for.
-        let (mut renewal, mut place) = (renewal, place);
+        let (mut renewal, mut place) = (renewal, place.flatten());
         for (leads, bill) in [(paid, asker.bill.clone()), (unpaid, Bill::default())] {
             if leads.is_empty() {
                 continue;
@@ -123,7 +147,8 @@ impl Cache {
                 false => Audience::of(missing),
             };
             // Shared work has the service's deadline, not that of the caller who happens to lead.
-            let scope = Scope { audience, bill, patience: asker.deadline, ..asker.clone() };
+            let patience = asker.deadline;
+            let scope = Scope { audience, bill, patience, has_slot: true, ..asker.clone() };
             let indices = leads.iter().map(|led| led.index).collect();
             let renewal = renewal.take_if(|_| leads.iter().any(|led| led.renews));
             self.depart_together(leads, fetch(scope, indices), renewal, place.take());
@@ -141,39 +166,37 @@ impl Cache {
         may_renew: bool,
         may_ask: bool,
     ) -> (Part, Option<Lead>) {
-        let state = found.as_ref().filter(|_| want == Want::Usual).map(Found::state);
+        let state = found.as_ref().filter(|_| want != Want::Newest).map(Found::state);
+        let served = |found: &Found, outcome| {
+            Part::Settled(Answered::new(self.serve(key, found, outcome), outcome, found.age))
+        };
+        let failed = |error, found| {
+            let result = self.unless_trouble(key, Err(error), found);
+            Part::Settled(Answered::new(result, Outcome::Miss, Duration::ZERO))
+        };
         match (&found, state) {
-            (Some(found), Some(State::Fresh)) => {
-                return (Part::Settled(self.serve(key, found, Outcome::Hit)), None);
-            }
-            (Some(found), Some(_)) if !may_renew => {
-                return (Part::Settled(self.serve(key, found, Outcome::Stale)), None);
-            }
+            (Some(found), Some(State::Fresh)) => return (served(found, Outcome::Hit), None),
+            (Some(found), Some(_)) if !may_renew => return (served(found, Outcome::Stale), None),
             _ => {}
         }
         let (joined, lead) =
             match self.board(key, want, patience(key.resource), Urgency::Interactive) {
-                Err(found) => return (Part::Settled(self.serve(key, &found, Outcome::Hit)), None),
-                Ok(Boarding::Failed(error)) => {
-                    return (Part::Settled(self.unless_trouble(key, Err(error), found)), None);
-                }
+                Err(found) => return (served(&found, Outcome::Hit), None),
+                Ok(Boarding::Failed(error)) => return (failed(error, found), None),
                 Ok(Boarding::Join(joined)) => (joined, None),
                 Ok(Boarding::Lead(lead, joined)) if may_ask => (joined, Some(lead)),
                 Ok(Boarding::Lead(lead, _)) => {
                     // Told to those who joined meanwhile too: they would find no place either.
                     lead.land(Err(Error::busy()));
-                    return (
-                        Part::Settled(self.unless_trouble(key, Err(Error::busy()), found)),
-                        None,
-                    );
+                    return (failed(Error::busy(), found), None);
                 }
             };
         if let (Some(found), Some(State::Grace)) = (&found, state) {
-            return (Part::Settled(self.serve(key, found, Outcome::Stale)), lead);
+            return (served(found, Outcome::Stale), lead);
         }
         let how = if lead.is_some() { Outcome::Miss } else { Outcome::Coalesced };
         // Who wants the newest waits for it.
-        let old = found.filter(|_| want == Want::Usual);
+        let old = found.filter(|_| want != Want::Newest);
         (Part::Waiting { joined, how, old }, lead)
     }
 
@@ -215,6 +238,7 @@ impl Cache {
             Ok(Err(deserted)) => return (Err(deserted), old),
             Err(_) => Err(too_late()),
         };
-        (Ok(self.unless_trouble(key, asked, old)), None)
+        let result = self.unless_trouble(key, asked, old);
+        (Ok(Answered::new(result, how, Duration::ZERO)), None)
     }
 }

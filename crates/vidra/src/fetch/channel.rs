@@ -257,7 +257,7 @@ fn likely_uploads(channel: &ChannelId) -> PlaylistId {
 
 /// Newest first, with their details.
 async fn detailed(scope: &Scope, recent: &[VideoId]) -> Result<Vec<ChannelVideo>> {
-    let mut videos: Vec<Video> = video::many(scope, recent).await?;
+    let mut videos: Vec<Video> = video::many(&scope.for_parts(), recent).await?;
     // Stable, so that videos of the same moment stay as the platform lists them.
     videos.sort_by_key(|video| std::cmp::Reverse(video.published_at));
     let now = scope.upstream.clock.now();

@@ -4,7 +4,7 @@ mod captions;
 pub(crate) mod clients;
 
 use http::StatusCode;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Error, Result};
 use crate::transcript::{
@@ -21,7 +21,7 @@ pub(crate) async fn one(errand: &Errand<'_>, query: &TranscriptQuery) -> Result<
     // Bound to the video and not to the address.
     let token = Token::default();
     loop {
-        let egress = addresses.next()?;
+        let egress = addresses.next().await?;
         // Before the player is asked, for whose answer there would be no use.
         let held_back = query.translate.as_ref().and_then(|_| errand.held_back(&egress));
         if let Some(error) = held_back {
@@ -58,7 +58,7 @@ async fn read(
 pub(crate) async fn tracks(errand: &Errand<'_>) -> Result<Vec<CaptionTrack>> {
     let mut addresses = Addresses::new(errand, Load::Player);
     loop {
-        let egress = addresses.next()?;
+        let egress = addresses.next().await?;
         let result = playable(errand, &egress).await;
         let result = result.map(|(_, player)| player.tracks().iter().map(Track::listed).collect());
         if let Some(settled) = addresses.settle(&egress, result) {
@@ -83,13 +83,24 @@ impl<'a> Addresses<'a> {
         Self { errand, load, left: errand.web.egresses.count(), last: None }
     }
 
-    /// An address that the platform has nothing against.
-    fn next(&mut self) -> Result<InUse<'a>> {
+    /// An address that the platform has nothing against. While another request is finding out whether a
+    /// pause is over, this waits for that: a refusal might be wrong in a moment.
+    async fn next(&mut self) -> Result<InUse<'a>> {
         self.left = self.left.saturating_sub(1);
-        self.errand.web.egresses.choose(self.load, Instant::now()).map_err(|(why, wait)| {
-            let told = self.last.take();
-            told.unwrap_or_else(|| why.error(self.errand.id).retry_in(Some(wait)))
-        })
+        let (egresses, deadline) = (&self.errand.web.egresses, self.errand.deadline);
+        loop {
+            let (why, wait) = match egresses.choose(self.load, Instant::now()) {
+                Ok(egress) => return Ok(egress),
+                Err(closed) => closed,
+            };
+            let Some(probed) = egresses.probed() else {
+                let told = self.last.take();
+                return Err(told.unwrap_or_else(|| why.error(self.errand.id).retry_in(Some(wait))));
+            };
+            if timeout_at(deadline, probed.probe_ends()).await.is_err() {
+                return Err(Reason::TimedOut.error(self.errand.id).of_the_asker());
+            }
+        }
     }
 
     /// Notes what a result says about its address; `None` where another one should be tried.

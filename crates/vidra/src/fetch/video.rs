@@ -83,24 +83,31 @@ pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId]) -> Result<Cached> 
         Box::pin(bodies(scope, ids))
     };
     let asked = scope.cache.get_or_fetch_all(&keys, scope, fetch).await;
+    // As much effort as the one that took most, also where that one is not there.
+    let by_effort = [Outcome::Miss, Outcome::Coalesced, Outcome::Stale];
+    let took = |outcome: &Outcome| asked.iter().any(|answered| answered.outcome == *outcome);
+    let outcome = by_effort.into_iter().find(took).unwrap_or(Outcome::Hit);
+    let age = asked.iter().map(|answered| answered.age).max().unwrap_or_default();
     let mut found = BTreeMap::new();
-    for (id, video) in distinct.iter().zip(asked) {
-        match video {
+    for (id, answered) in distinct.iter().zip(asked) {
+        match answered.result {
             Ok(video) => drop(found.insert(*id, video)),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(listed(ids, &found).unwrap_or_else(|| scope.cache.nothing(Resource::Video)))
+    let nothing = || scope.cache.nothing(Resource::Video, outcome, age);
+    Ok(listed(ids, &found, outcome).unwrap_or_else(nothing))
 }
 
 /// One list of those that were found. `None` where there are none.
-fn listed(ids: &[VideoId], found: &BTreeMap<VideoId, Cached>) -> Option<Cached> {
+fn listed(
+    ids: &[VideoId],
+    found: &BTreeMap<VideoId, Cached>,
+    outcome: Outcome,
+) -> Option<Cached> {
     let oldest = found.values().max_by_key(|video| video.age)?;
     let soonest = found.values().min_by_key(|video| video.fresh_for())?;
-    let by_effort = [Outcome::Miss, Outcome::Coalesced, Outcome::Stale];
-    let took = |outcome: &Outcome| found.values().any(|video| video.outcome == *outcome);
-    let outcome = by_effort.into_iter().find(took).unwrap_or(Outcome::Hit);
     let bodies: Vec<&[u8]> = ids.iter().filter_map(|id| Some(&found.get(id)?.body[..])).collect();
     let body = [&b"["[..], &bodies.join(&b','), b"]"].concat().into_boxed_slice().into();
     let ttl = oldest.age + soonest.fresh_for();

@@ -2,10 +2,12 @@
 //! own standing with the platform, and what it has learned from a watch page.
 
 use std::ops::Deref;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, Pauses};
@@ -33,6 +35,8 @@ pub(crate) struct Egress {
     /// Held while a watch page is fetched, so that many do not fetch it together.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
+    /// Wakes those who wait for the end of a probe.
+    probed: Notify,
 }
 
 #[derive(Default)]
@@ -91,6 +95,7 @@ impl Egress {
             pause: care.pause,
             renewing: tokio::sync::Mutex::default(),
             state: Mutex::default(),
+            probed: Notify::new(),
         }
     }
 
@@ -128,6 +133,23 @@ impl Egress {
             }
             Standing::Probing { why, .. } => Err((why, turn.max(PROBE_TIME))),
         }
+    }
+
+    /// Waits while a request is finding out whether a pause is over.
+    pub(crate) async fn probe_ends(&self) {
+        loop {
+            let mut probed = pin!(self.probed.notified());
+            // Before the look, so that nothing is missed between the two.
+            probed.as_mut().enable();
+            if !self.is_probed() {
+                return;
+            }
+            probed.await;
+        }
+    }
+
+    fn is_probed(&self) -> bool {
+        matches!(self.state().standing, Standing::Probing { .. })
     }
 
     /// Why nothing of this kind is asked from it now, and for how long; also for requests that began
@@ -175,6 +197,7 @@ impl Egress {
         // A new start also for what the platform knows us by.
         state.session = None;
         drop(state);
+        self.probed.notify_waiters();
         let (address, reason) = (self.name.as_str(), why.code());
         let seconds = pause.as_secs_f64();
         // A proxy that stays away is tried again every few seconds, and once is enough to say so.
@@ -267,9 +290,13 @@ impl Egresses {
         for egress in &self.all {
             held.turns += egress.pacer.held() + egress.translations.held();
             held.sessions += usize::from(egress.renewing.try_lock().is_err());
-            let is_probed = matches!(egress.state().standing, Standing::Probing { .. });
-            held.probes += usize::from(is_probed);
+            held.probes += usize::from(egress.is_probed());
         }
+    }
+
+    /// One that is being probed: whoever waits for the end knows more.
+    pub(crate) fn probed(&self) -> Option<&Egress> {
+        self.all.iter().find(|egress| egress.is_probed())
     }
 
     /// Of each, by number.
@@ -333,6 +360,7 @@ impl InUse<'_> {
         // Not where there has been another block meanwhile, of a request that was sent before.
         if self.is_probing(&state) {
             state.standing = Standing::Good;
+            self.egress.probed.notify_waiters();
             tracing::info!(address = self.egress.name, "an address is of use again");
         }
     }
@@ -370,6 +398,7 @@ impl Drop for InUse<'_> {
             && self.probe == Some(probe)
         {
             state.standing = Standing::Closed { why, strikes, until: Instant::now() };
+            self.egress.probed.notify_waiters();
         }
     }
 }

@@ -1,0 +1,241 @@
+//! One caller: sends its request through the router or the library, reads the answer, or leaves before.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::poll_fn;
+use axum::http::{HeaderMap, HeaderValue};
+use http_body_util::BodyExt;
+use tokio::time::{sleep, timeout};
+use vidra::{BatchEvent, Cached, Error, ErrorKind, VideoId, Vidra};
+
+use crate::operation::Operation;
+use crate::plan::{Caller, Leaves, Through};
+use crate::world::{PEER, Service, World, key};
+
+/// What a caller got.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: String,
+    /// The sentence of an error, and the machine's word for it.
+    pub(crate) message: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) retry_after: Option<Duration>,
+    /// `hit`, `stale`, `miss` or `coalesced`.
+    pub(crate) cache: Option<String>,
+    pub(crate) age: Option<Duration>,
+    pub(crate) cost: Option<u32>,
+    pub(crate) etag: Option<String>,
+    /// The results of a batch, and whether it came to its summary.
+    pub(crate) results: Vec<serde_json::Value>,
+    pub(crate) has_summary: bool,
+}
+
+pub(crate) async fn call(world: &World, number: usize, caller: &Caller) {
+    let service = world.service();
+    world.events.count(caller.operation.name());
+    let id = world.judge.begin(number, caller);
+    let performing = perform(&service, caller);
+    let answer = match caller.leaves {
+        Leaves::Never => Some(performing.await),
+        Leaves::After(time) => timeout(time, performing).await.ok(),
+        Leaves::AfterPolls(polls) => unless_polled(performing, polls).await,
+    };
+    match answer {
+        Some(answer) => world.judge.answered(id, &answer),
+        None => world.judge.left(id),
+    }
+}
+
+/// Polls `future` so often and no more: where it is not ready by then, it is dropped.
+async fn unless_polled<F: Future>(future: F, most: u32) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut polls = 0;
+    poll_fn(move |context| {
+        if polls == most {
+            return Poll::Ready(None);
+        }
+        polls += 1;
+        future.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
+async fn perform(service: &Service, caller: &Caller) -> Answer {
+    let is_for_the_router = matches!(
+        caller.operation,
+        Operation::Quota | Operation::Cache | Operation::Ready | Operation::Metrics
+    );
+    match caller.through {
+        Through::Library if !is_for_the_router => through_library(service, caller).await,
+        _ => through_router(service, caller).await,
+    }
+}
+
+async fn through_router(service: &Service, caller: &Caller) -> Answer {
+    let mut request = caller.operation.request();
+    let headers = request.headers_mut();
+    headers.insert("x-api-key", HeaderValue::try_from(key(caller.key)).unwrap());
+    if caller.no_cache {
+        headers.insert("cache-control", HeaderValue::from_static("no-cache"));
+    }
+    if let Some(limit) = caller.timeout {
+        let limit = format!("{}ms", limit.as_millis());
+        headers.insert("x-request-timeout", HeaderValue::try_from(limit).unwrap());
+    }
+    let response = service.app.answer(request, PEER).await;
+    let (head, body) = response.into_parts();
+    let mut body = pin!(body);
+    let mut bytes = vec![];
+    while let Some(frame) = body.frame().await {
+        let data = frame.unwrap().into_data().unwrap_or_default();
+        bytes.extend_from_slice(&data);
+        if !caller.reads_every.is_zero() && head.status.is_success() {
+            sleep(caller.reads_every).await;
+        }
+    }
+    let body = String::from_utf8(bytes).expect("every body is text");
+    let mut answer = Answer { status: head.status.as_u16(), ..Answer::read(&head.headers) };
+    if answer.status >= 400 {
+        let json: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
+        answer.error(&json["error"]);
+    } else if caller.operation.is_batch() {
+        answer.batch(&body);
+    }
+    answer.body = body;
+    answer
+}
+
+impl Answer {
+    fn read(headers: &HeaderMap) -> Self {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let seconds = |name| text(name).and_then(|it| it.parse().ok()).map(Duration::from_secs);
+        Self {
+            cache: text("x-cache").map(str::to_owned),
+            age: seconds("age"),
+            cost: text("x-quota-cost").and_then(|it| it.parse().ok()),
+            etag: text("etag").map(str::to_owned),
+            retry_after: seconds("retry-after"),
+            ..Self::default()
+        }
+    }
+
+    fn error(&mut self, error: &serde_json::Value) {
+        self.message = error["message"].as_str().unwrap_or_default().to_owned();
+        let details = error["details"].as_array().into_iter().flatten();
+        let mut details = details.filter_map(serde_json::Value::as_str);
+        self.reason = details.find_map(|it| it.strip_prefix("reason: ")).map(str::to_owned);
+    }
+
+    /// The results in any of the three forms.
+    fn batch(&mut self, body: &str) {
+        if let Ok(whole) = serde_json::from_str::<serde_json::Value>(body)
+            && let Some(results) = whole["results"].as_array()
+        {
+            self.results.clone_from(results);
+            self.has_summary = true;
+            return;
+        }
+        let lines = body.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+        for line in lines.filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()) {
+            if line["position"].is_u64() {
+                self.results.push(line);
+            } else if line["totalVideos"].is_u64() {
+                self.has_summary = true;
+            } else if line["error"].is_object() {
+                self.status = u16::try_from(line["error"]["code"].as_u64().unwrap_or(0)).unwrap_or(0);
+                self.error(&line["error"]);
+                // Its head was sent long ago, and events have no such field.
+                self.retry_after = Some(Duration::ZERO);
+            }
+        }
+    }
+
+    fn of_cached(cached: &Cached) -> Self {
+        Self {
+            status: 200,
+            body: String::from_utf8(cached.body.to_vec()).expect("every body is text"),
+            cache: Some(cached.outcome.name().to_owned()),
+            age: Some(cached.age),
+            ..Self::default()
+        }
+    }
+
+    fn of_error(error: &Error) -> Self {
+        Self {
+            status: match error.kind() {
+                ErrorKind::InvalidInput => 400,
+                ErrorKind::NotFound => 404,
+                ErrorKind::Forbidden => 403,
+                ErrorKind::QuotaExhausted | ErrorKind::RateLimited => 429,
+                ErrorKind::UpstreamKey | ErrorKind::Unavailable => 503,
+                ErrorKind::Upstream | ErrorKind::Blocked => 502,
+                ErrorKind::Timeout => 504,
+                ErrorKind::Internal => 500,
+            },
+            message: error.message().to_owned(),
+            reason: error.reason().map(|reason| reason.code().to_owned()),
+            // As HTTP says it: in whole seconds.
+            retry_after: error.retry_after().map(|it| {
+                Duration::from_secs(it.as_secs() + u64::from(it.subsec_nanos() > 0))
+            }),
+            ..Self::default()
+        }
+    }
+}
+
+async fn through_library(service: &Service, caller: &Caller) -> Answer {
+    let allowance = service.allowances[caller.key].clone();
+    let mut vidra = service.vidra.on_allowance(allowance).metered();
+    if let Some(limit) = caller.timeout {
+        vidra = vidra.within(limit);
+    }
+    if caller.no_cache {
+        vidra = vidra.refreshing();
+    }
+    let mut answer = if caller.operation.is_batch() {
+        batch_through_library(&vidra, caller).await
+    } else {
+        let got = match &caller.operation {
+            Operation::Videos(ids) => {
+                let ids: Vec<_> = ids.iter().map(|id| VideoId::parse(id).unwrap()).collect();
+                vidra.videos_json(&ids).await
+            }
+            operation => vidra.ask(&operation.ask().expect("the others have methods")).await,
+        };
+        match got {
+            Ok(cached) => Answer::of_cached(&cached),
+            Err(error) => Answer::of_error(&error),
+        }
+    };
+    answer.cost = Some(vidra.cost().units());
+    answer
+}
+
+async fn batch_through_library(vidra: &Vidra, caller: &Caller) -> Answer {
+    let (id, query) = caller.operation.batch_query().expect("it is a batch");
+    let mut events = pin!(vidra.playlist_transcripts(&id, &query));
+    let mut answer = Answer { status: 200, ..Answer::default() };
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(BatchEvent::Result(result)) => {
+                answer.results.push(serde_json::to_value(result).unwrap());
+            }
+            Ok(BatchEvent::Done(_)) => answer.has_summary = true,
+            Ok(BatchEvent::Started | BatchEvent::Waiting(_)) => {}
+            Err(error) => {
+                let results = std::mem::take(&mut answer.results);
+                // An error is the last item.
+                return Answer { results, ..Answer::of_error(&error) };
+            }
+        }
+        if !caller.reads_every.is_zero() {
+            sleep(caller.reads_every).await;
+        }
+    }
+    answer
+}

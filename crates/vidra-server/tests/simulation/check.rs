@@ -1,0 +1,370 @@
+//! The invariants. Every operation is judged when it ends, by the platform's log and by models that are
+//! simpler than the code: what a resource was used for, not how the code keeps account of it.
+
+mod exchanges;
+mod refusals;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vidra::Resource;
+
+use crate::caller::Answer;
+use crate::events::Events;
+use crate::facts::facts;
+use crate::operation::{BOT_WALL, Operation, UNKNOWN_PLAYLIST, UNKNOWN_VIDEO};
+use crate::plan::{Caller, Settings, Through};
+use crate::platform::{Ended, Platform, editions};
+use crate::world::life;
+
+/// How long after its deadline an operation may end: reads of a slow store, which is given 50 ms, and a
+/// window of gathering.
+const BOUND: Duration = Duration::from_secs(1);
+
+/// One operation, from its beginning on.
+#[derive(Debug, Clone)]
+pub(crate) struct Op {
+    number: usize,
+    caller: Caller,
+    start: Instant,
+    /// When its caller expects it to end.
+    deadline: Instant,
+    /// When it was answered, or its caller left.
+    end: Option<Instant>,
+    has_left: bool,
+    /// The status of its answer.
+    status: Option<u16>,
+}
+
+impl Op {
+    fn operation(&self) -> &Operation {
+        &self.caller.operation
+    }
+
+    /// Whether something that it began may still go on at `at`. Fetches outlive their callers: they end
+    /// with the service's deadline.
+    fn may_be_at_work(&self, at: Instant, deadline: Duration) -> bool {
+        self.start <= at && self.end.is_none_or(|end| end + deadline + BOUND >= at)
+    }
+
+    fn is_live(&self, at: Instant) -> bool {
+        self.start <= at && self.end.is_none_or(|end| end >= at)
+    }
+}
+
+/// Judges one world.
+pub(crate) struct Judge {
+    settings: Settings,
+    events: Events,
+    platform: Platform,
+    began: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    ops: Vec<Op>,
+    /// The body of each tag, by target.
+    tags: BTreeMap<String, String>,
+    clock_was_set: bool,
+    restarts: Vec<Instant>,
+    suspended: Duration,
+    /// What the callers of the library were billed for answers.
+    billed: u64,
+}
+
+impl Judge {
+    pub(crate) fn new(settings: &Settings, events: &Events, platform: &Platform) -> Self {
+        let (settings, events, platform) = (settings.clone(), events.clone(), platform.clone());
+        Self { settings, events, platform, began: Instant::now(), state: Mutex::default() }
+    }
+
+    pub(crate) fn clock_was_set(&self) {
+        self.state().clock_was_set = true;
+    }
+
+    pub(crate) fn suspended(&self, time: Duration) {
+        self.state().suspended += time;
+    }
+
+    pub(crate) fn restarted(&self) {
+        self.state().restarts.push(Instant::now());
+    }
+
+    /// An operation begins: its number here.
+    pub(crate) fn begin(&self, number: usize, caller: &Caller) -> usize {
+        let start = Instant::now();
+        let it = &self.settings;
+        let longest = if caller.operation.is_batch() { it.batch_deadline } else { it.deadline };
+        let limit = caller.timeout.map_or(longest, |timeout| timeout.min(longest));
+        let op = Op {
+            number,
+            caller: caller.clone(),
+            start,
+            deadline: start + limit,
+            end: None,
+            has_left: false,
+            status: None,
+        };
+        let through = caller.through;
+        self.events.tell(format_args!("caller {number} by {through:?}: {:?}", caller.operation));
+        let mut state = self.state();
+        state.ops.push(op);
+        state.ops.len() - 1
+    }
+
+    pub(crate) fn left(&self, id: usize) {
+        self.events.count("callers who left");
+        let mut state = self.state();
+        let op = &mut state.ops[id];
+        (op.end, op.has_left) = (Some(Instant::now()), true);
+        let number = op.number;
+        drop(state);
+        self.events.tell(format_args!("caller {number} leaves"));
+    }
+
+    pub(crate) fn answered(&self, id: usize, answer: &Answer) {
+        self.events.count("operations answered");
+        let now = Instant::now();
+        let op = {
+            let mut state = self.state();
+            let op = &mut state.ops[id];
+            (op.end, op.status) = (Some(now), Some(answer.status));
+            let op = op.clone();
+            // What a failed operation was charged may yet be refunded.
+            if op.caller.through == Through::Library && answer.status == 200 {
+                state.billed += u64::from(answer.cost.unwrap_or(0));
+            }
+            op
+        };
+        self.events.tell(format_args!(
+            "caller {} gets {} {} {} cost {:?} age {:?} retry {:?}",
+            op.number,
+            answer.status,
+            answer.cache.as_deref().unwrap_or_default(),
+            answer.reason.as_deref().unwrap_or(&answer.message),
+            answer.cost,
+            answer.age,
+            answer.retry_after,
+        ));
+        let it = |what: &str| format!("caller {}, {:?}: {what}", op.number, op.operation());
+        self.check_time(&op, answer, now);
+        self.events.check("never a 500", answer.status != 500, || it(&answer.message));
+        match answer.status {
+            200 => self.check_success(&op, answer, now),
+            _ => self.check_failure(&op, answer, now),
+        }
+        for result in &answer.results {
+            self.check_result(&op, result);
+        }
+    }
+
+    fn check_time(&self, op: &Op, answer: &Answer, now: Instant) {
+        // A reader who takes its time delays only itself.
+        let items = u32::try_from(answer.results.len()).unwrap_or(u32::MAX).saturating_add(4);
+        let reading = op.caller.reads_every * items.saturating_mul(3);
+        let late = now.saturating_duration_since(op.deadline + BOUND + reading);
+        self.events.check("an operation ends by its deadline", late.is_zero(), || {
+            format!("caller {}, {:?}: {late:?} too late", op.number, op.operation())
+        });
+    }
+
+    fn check_success(&self, op: &Op, answer: &Answer, now: Instant) {
+        let it = |what: String| format!("caller {}, {:?}: {what}", op.number, op.operation());
+        if op.operation().is_batch() {
+            let is_whole = answer.has_summary;
+            self.events.check("a batch ends with its summary", is_whole, || it(String::new()));
+            return;
+        }
+        let facts = facts().check(op.operation(), &answer.body);
+        self.events.check("an answer is what the platform says", facts.is_ok(), || {
+            it(facts.unwrap_err())
+        });
+        self.check_editions(op, answer, now);
+        self.check_headers(op, answer);
+    }
+
+    /// The texts are of an edition of the world that there was when `Age` says that they were fetched.
+    fn check_editions(&self, op: &Op, answer: &Answer, now: Instant) {
+        let Some(resource) = resource(op.operation()) else { return };
+        let it = |what: String| format!("caller {}, {:?}: {what}", op.number, op.operation());
+        let over = self.settings.lifetimes_over;
+        let life = life(resource, over);
+        // An answer that is made anew each time does not tell the age of what it is made of.
+        let whole = life.ttl * 11 / 10 + life.grace + life.stale_if_error;
+        let age = if answer.cache.is_some() { answer.age.unwrap_or_default() } else { whole };
+        // An entry lives up to a tenth longer.
+        let ttl = life.ttl * 11 / 10;
+        let limit = match answer.cache.as_deref() {
+            // That there is nothing is known for five minutes.
+            Some("hit") if answer.body == "[]" => Duration::from_secs(330),
+            Some("hit") => ttl,
+            Some("stale") | None => whole,
+            // A list is as old as the oldest of its parts, which may have been stale.
+            _ if matches!(op.operation(), Operation::Videos(_)) => whole,
+            // It was fetched for this caller, or for one that it joined.
+            _ => now - op.start + self.settings.deadline,
+        };
+        self.events.check("no answer is older than it may be", age <= limit + BOUND, || {
+            it(format!("{age:?} where {limit:?} is allowed"))
+        });
+        let made_of_others = is_made_of_others(op.operation());
+        let inner = if made_of_others {
+            world_life(Resource::Video, over).max(world_life(Resource::Playlist, over))
+        } else {
+            Duration::ZERO
+        };
+        let earliest = age + BOUND + self.settings.deadline.max(self.settings.batch_deadline) + inner;
+        let from = now.checked_sub(earliest).unwrap_or(self.began).max(self.began);
+        let is_of_one_time = !made_of_others && !matches!(op.operation(), Operation::Videos(_));
+        let to = match is_of_one_time && self.state().suspended.is_zero() {
+            true => now.checked_sub(age).unwrap_or(self.began) + BOUND,
+            false => now,
+        };
+        for edition in editions(&answer.body) {
+            let was = self.platform.was_edition(edition, from, to);
+            self.events.check("an answer is of the time that Age says", was, || {
+                it(format!("edition {edition}, Age {age:?}"))
+            });
+        }
+    }
+
+    /// `X-Cache`, `X-Quota-Cost` and `ETag` are true.
+    fn check_headers(&self, op: &Op, answer: &Answer) {
+        let it = |what: &str| format!("caller {}, {:?}: {what}", op.number, op.operation());
+        // That something failed a moment ago is remembered.
+        let since = op.start.checked_sub(refusals::MEMO).unwrap_or(op.start);
+        let sent = |is_for_it: &dyn Fn(&crate::platform::Exchange) -> bool| {
+            self.platform.log(|log| {
+                let during = log.iter().filter(|exchange| {
+                    exchange.end.is_none_or(|(end, _)| end >= since) && is_for_it(exchange)
+                });
+                during.count()
+            })
+        };
+        // What is made of other records may be made anew without a question.
+        let is_fetched = matches!(answer.cache.as_deref(), Some("miss" | "coalesced"));
+        if is_fetched && !is_made_of_others(op.operation()) {
+            let asked = sent(&|exchange| {
+                let mut subjects = exchange.subjects.iter();
+                subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
+            });
+            self.events.check("X-Cache is true", asked > 0, || {
+                it("a miss, and the platform was not asked")
+            });
+        }
+        if let Some(cost) = answer.cost {
+            let billed = sent(&|exchange| {
+                exchange.kind.bucket().is_some() && exchange.ended() != Some(Ended::NotSent)
+            });
+            let is_free = answer.cache.as_deref() != Some("hit") || cost == 0;
+            // What is renewed behind a stale answer may be charged and not sent yet.
+            let is_stale = answer.cache.as_deref() == Some("stale");
+            let is_real = is_stale || u64::from(cost) <= billed as u64;
+            self.events.check("X-Quota-Cost is true", is_free && is_real, || {
+                it(&format!("{cost} where {billed} calls were made"))
+            });
+        }
+        if let Some(etag) = &answer.etag {
+            let target = op.operation().request().uri().to_string();
+            let mut state = self.state();
+            let known = state.tags.entry(format!("{target} {etag}")).or_insert(answer.body.clone());
+            let is_same = *known == answer.body;
+            drop(state);
+            self.events.check("equal ETags are of equal bodies", is_same, || it(etag));
+        }
+    }
+
+    /// One result of a batch.
+    fn check_result(&self, op: &Op, result: &serde_json::Value) {
+        let facts = facts().check_result(result);
+        self.events.check("an answer is what the platform says", facts.is_ok(), || {
+            format!("caller {}, {}: {}", op.number, result["videoId"], facts.unwrap_err())
+        });
+        let Some(error) = result["error"].as_str() else { return };
+        let reason = error.rsplit_once('(').map(|(_, rest)| rest.trim_end_matches(')').to_owned());
+        let status = match reason.as_deref() {
+            Some("timed_out") => 504,
+            Some("paced" | "rate_limited" | "translation_rate_limited") => 429,
+            Some("upstream_failing") => 503,
+            Some("video_private" | "age_restricted" | "members_only" | "region_blocked") => return,
+            Some("video_unavailable" | "captions_disabled" | "language_unavailable") => return,
+            Some("not_started" | "unplayable" | "po_token_required") => return,
+            Some(_) => 502,
+            None => 500,
+        };
+        let retry_after = Some(Duration::ZERO);
+        let answer =
+            Answer { status, reason, retry_after, message: error.to_owned(), ..Answer::default() };
+        self.events.check("never a 500", status != 500, || error.to_owned());
+        // It may have failed at any time since the batch began; its reader takes its time.
+        self.check_refusal(op, &answer, op.start);
+    }
+
+    fn check_failure(&self, op: &Op, answer: &Answer, now: Instant) {
+        let it = |what: &str| format!("caller {}, {:?}: {what}", op.number, op.operation());
+        match answer.status {
+            400 | 403 | 404 => {
+                let may = may_be_missing(op.operation(), answer);
+                self.events.check("what is there is found", may, || it(&answer.message));
+            }
+            429 | 502 | 503 | 504 => self.check_refusal(op, answer, now),
+            // It has been asked for by somebody who has it.
+            304 => {}
+            500 => {}
+            other => self.events.check("a status that is promised", false, || it(&other.to_string())),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+}
+
+/// Whether its record is made of others, which may be as old as a fresh one can be.
+fn is_made_of_others(operation: &Operation) -> bool {
+    matches!(operation, Operation::Playlist(_) | Operation::Query(_) | Operation::Uploads(_))
+}
+
+/// From the first moment of an entry to its last.
+fn world_life(resource: Resource, over: u32) -> Duration {
+    life(resource, over).ttl * 11 / 10
+}
+
+/// What kind of record answers an operation.
+fn resource(operation: &Operation) -> Option<Resource> {
+    Some(match operation {
+        Operation::Video(_) | Operation::Title(_) | Operation::Videos(_) => Resource::Video,
+        Operation::Channel(_) => Resource::Channel,
+        Operation::Uploads(_) => Resource::Uploads,
+        Operation::Playlist(_) | Operation::Query(_) => Resource::Playlist,
+        Operation::Info(_) | Operation::Ids(_) => Resource::Playlist,
+        Operation::Comments(_) | Operation::Replies(_) => Resource::Comments,
+        Operation::Regions | Operation::Languages | Operation::Categories => Resource::Regions,
+        Operation::Tracks(_) => Resource::Tracks,
+        Operation::Transcript { .. } | Operation::Translation { .. } => Resource::Transcript,
+        Operation::Batch { .. } => return None,
+        Operation::Quota | Operation::Cache | Operation::Ready | Operation::Metrics => return None,
+    })
+}
+
+/// Whether the platform may rightly say that there is nothing, or not for us.
+fn may_be_missing(operation: &Operation, answer: &Answer) -> bool {
+    let playlist = |id: &str| id == UNKNOWN_PLAYLIST || id == "PLquirkPrivate";
+    match operation {
+        Operation::Video(id) | Operation::Title(id) => id == UNKNOWN_VIDEO,
+        Operation::Channel(id) | Operation::Uploads(id) => *id == "@nobodyhasit",
+        Operation::Playlist(id) | Operation::Info(id) => playlist(id),
+        Operation::Ids(id) | Operation::Query(id) => playlist(id),
+        Operation::Batch { playlist: id, .. } => playlist(id),
+        Operation::Comments(id) => *id == "quirkNoComm",
+        Operation::Tracks(id) => id == "txNoCaption" || id == BOT_WALL,
+        Operation::Transcript { video, lang, .. } => {
+            let is_language = answer.reason.as_deref() == Some("language_unavailable");
+            video == "txNoCaption" || (lang.is_some() && is_language)
+        }
+        _ => false,
+    }
+}

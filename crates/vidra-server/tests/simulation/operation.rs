@@ -1,0 +1,280 @@
+//! What callers want: every operation, over a few hot and some cold keys.
+
+use fastrand::Rng;
+use axum::http::{Method, Request, header};
+use vidra::{
+    Ask, BatchQuery, CategoryQuery, ChannelRef, CommentId, CommentQuery, Languages, PlaylistId,
+    TranscriptQuery, VideoId,
+};
+
+use crate::facts::facts;
+use crate::plan::pick;
+use crate::platform::Kind;
+
+/// An operation and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Video(String),
+    Title(String),
+    Videos(Vec<String>),
+    Channel(&'static str),
+    Uploads(&'static str),
+    Playlist(&'static str),
+    Info(&'static str),
+    Ids(&'static str),
+    Query(&'static str),
+    Comments(&'static str),
+    Replies(&'static str),
+    Regions,
+    Languages,
+    Categories,
+    Tracks(String),
+    Transcript { video: String, lang: Option<&'static str>, format: &'static str },
+    Translation { video: String },
+    Batch { playlist: &'static str, to: u64, concurrency: usize, form: &'static str },
+    Quota,
+    Cache,
+    Ready,
+    Metrics,
+}
+
+/// Known to the platform, and hot.
+const VIDEOS: [&str; 3] = ["fda4eREcaTQ", "quirkNoLike", "quirkHtmlCm"];
+pub(crate) const UNKNOWN_VIDEO: &str = "notAVideo__";
+pub(crate) const SPOKEN: [&str; 3] = ["txManualAsr", "txAsrOnly__", "plNeedsPage"];
+pub(crate) const BOT_WALL: &str = "plBotWall__";
+const PLAYLISTS: [&str; 5] = ["PLquirkMixed", "PLsize1", "PLsize49", "PLsize51", "PLquirkShortPages"];
+pub(crate) const UNKNOWN_PLAYLIST: &str = "PLnobodyKnowsThisOne";
+const CHANNELS: [&str; 4] = ["@fermata", "@nighttrains", "UCB-2_pXPtFYDifLXZF-S8PA", "@nobodyhasit"];
+const COMMENTED: [&str; 2] = ["quirkHtmlCm", "quirkNoComm"];
+const REPLIED: &str = "UgquirkManyReplies04AaABAg";
+
+impl Operation {
+    /// How often each kind is drawn, by its number in [`Operation::of`].
+    pub(crate) fn kinds(data_api: bool, transcripts: bool, batches: bool) -> Vec<u8> {
+        let mut kinds = vec![20];
+        if data_api {
+            kinds.extend([0, 0, 0, 0, 1, 2, 2, 2, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+        }
+        if transcripts {
+            kinds.extend([14, 15, 15, 15, 15, 15, 15, 16]);
+        }
+        if batches {
+            kinds.extend([17, 17, 17, 17]);
+        }
+        kinds
+    }
+
+    pub(crate) fn of(rng: &mut Rng, kinds: &[u8]) -> Self {
+        let video = |rng: &mut Rng| match rng.u8(..10) {
+            0..=5 => pick(rng, &VIDEOS).to_owned(),
+            6 => UNKNOWN_VIDEO.to_owned(),
+            _ => pick(rng, &facts().pool),
+        };
+        let spoken = |rng: &mut Rng| match rng.u8(..20) {
+            0..=12 => pick(rng, &SPOKEN).to_owned(),
+            13 => "txNoCaption".to_owned(),
+            14 => "ttExpired1_".to_owned(),
+            15 if rng.u8(..3) == 0 => BOT_WALL.to_owned(),
+            _ => pick(rng, &facts().pool[..8]),
+        };
+        let playlist = |rng: &mut Rng| match rng.u8(..12) {
+            0 => UNKNOWN_PLAYLIST,
+            1 => "PLquirkPrivate",
+            _ => pick(rng, &PLAYLISTS),
+        };
+        match pick(rng, kinds) {
+            0 => Self::Video(video(rng)),
+            1 => Self::Title(video(rng)),
+            2 => {
+                let count = pick(rng, &[1, 2, 3, 12]);
+                Self::Videos((0..count).map(|_| video(rng)).collect())
+            }
+            3 => Self::Channel(pick(rng, &CHANNELS)),
+            4 => Self::Uploads(pick(rng, &CHANNELS)),
+            5 => Self::Playlist(playlist(rng)),
+            6 => Self::Info(playlist(rng)),
+            7 => Self::Ids(playlist(rng)),
+            8 => Self::Query(playlist(rng)),
+            9 => Self::Comments(pick(rng, &COMMENTED)),
+            10 => Self::Replies(REPLIED),
+            11 => Self::Regions,
+            12 => Self::Languages,
+            13 => Self::Categories,
+            14 => Self::Tracks(spoken(rng)),
+            15 => Self::Transcript {
+                video: spoken(rng),
+                lang: pick(rng, &[None, None, Some("en"), Some("de,en")]),
+                format: pick(rng, &["json", "json", "srt", "vtt", "txt"]),
+            },
+            16 => Self::Translation { video: SPOKEN[0].to_owned() },
+            17 => Self::Batch {
+                playlist: pick(rng, &["PLquirkMixed", "PLsize49", "PLsize49", UNKNOWN_PLAYLIST]),
+                to: pick(rng, &[1, 3, 8, 20]),
+                concurrency: pick(rng, &[1, 1, 2, 5, 20]),
+                form: pick(rng, &["application/json", "application/x-ndjson", "text/event-stream"]),
+            },
+            _ => pick(rng, &[Self::Quota, Self::Cache, Self::Ready, Self::Metrics]),
+        }
+    }
+
+    /// What the run calls it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Video(_) => "video",
+            Self::Title(_) => "title",
+            Self::Videos(_) => "videos",
+            Self::Channel(_) => "channel",
+            Self::Uploads(_) => "uploads",
+            Self::Playlist(_) => "playlist",
+            Self::Info(_) => "playlist info",
+            Self::Ids(_) => "playlist ids",
+            Self::Query(_) => "playlist query",
+            Self::Comments(_) => "comments",
+            Self::Replies(_) => "replies",
+            Self::Regions => "regions",
+            Self::Languages => "languages",
+            Self::Categories => "categories",
+            Self::Tracks(_) => "tracks",
+            Self::Transcript { .. } => "transcript",
+            Self::Translation { .. } => "translation",
+            Self::Batch { .. } => "batch",
+            Self::Quota => "quota",
+            Self::Cache => "cache",
+            Self::Ready => "readyz",
+            Self::Metrics => "metrics",
+        }
+    }
+
+    /// What is fetched for it: operations with equal keys share one fetch. `None` where nothing is.
+    pub(crate) fn key(&self) -> Option<String> {
+        Some(match self {
+            Self::Video(id) | Self::Title(id) => format!("video {id}"),
+            Self::Videos(ids) => format!("videos {}", ids.join(",")),
+            Self::Playlist(id) | Self::Query(id) => format!("playlist {id}"),
+            Self::Transcript { video, lang, .. } => format!("transcript {video} {lang:?}"),
+            Self::Quota | Self::Cache | Self::Ready | Self::Metrics => return None,
+            other => format!("{other:?}"),
+        })
+    }
+
+    /// Whether it is one transcript or one list of tracks that somebody waits for.
+    pub(crate) fn is_single_transcript(&self) -> bool {
+        matches!(self, Self::Tracks(_) | Self::Transcript { .. } | Self::Translation { .. })
+    }
+
+    pub(crate) fn is_batch(&self) -> bool {
+        matches!(self, Self::Batch { .. })
+    }
+
+    /// Whether an exchange of this kind about `subject` may be for this operation.
+    pub(crate) fn may_send(&self, kind: Kind, subject: &str) -> bool {
+        let lists = |id: &str| subject.contains(&format!("playlistId={id}"));
+        match (self, kind) {
+            (Self::Video(id) | Self::Title(id), Kind::Videos) => id == subject,
+            (Self::Videos(ids), Kind::Videos) => ids.iter().any(|id| id == subject),
+            (Self::Playlist(_) | Self::Query(_) | Self::Uploads(_), Kind::Videos) => true,
+            (Self::Channel(_) | Self::Uploads(_), Kind::Channels | Kind::Search) => true,
+            (Self::Uploads(_), Kind::PlaylistItems) => true,
+            (Self::Playlist(id) | Self::Query(id) | Self::Ids(id), Kind::PlaylistItems) => lists(id),
+            (Self::Batch { playlist, .. }, Kind::PlaylistItems) => lists(playlist),
+            (Self::Playlist(id) | Self::Query(id) | Self::Info(id), Kind::Playlists) => {
+                subject.contains(&format!("id={id}"))
+            }
+            (Self::Comments(_) | Self::Replies(_), Kind::CommentThreads | Kind::Comments) => true,
+            (Self::Regions | Self::Languages | Self::Categories, Kind::Other) => true,
+            (Self::Batch { .. }, Kind::Player | Kind::Watch | Kind::TimedText) => true,
+            (
+                Self::Tracks(video) | Self::Transcript { video, .. } | Self::Translation { video },
+                Kind::Player | Kind::Watch | Kind::TimedText,
+            ) => video == subject,
+            _ => false,
+        }
+    }
+
+    /// The request of the REST interface.
+    pub(crate) fn request(&self) -> Request<axum::body::Body> {
+        let get = |path: String| Request::get(path).body(axum::body::Body::empty()).unwrap();
+        let post = |path: String, accept: &str, body: serde_json::Value| {
+            Request::builder()
+                .method(Method::POST)
+                .uri(path)
+                .header(header::CONTENT_TYPE, "application/json")
+                .header(header::ACCEPT, accept)
+                .body(axum::body::Body::from(body.to_string()))
+                .unwrap()
+        };
+        match self {
+            Self::Video(id) => get(format!("/api/video/{id}")),
+            Self::Title(id) => get(format!("/api/video/{id}/title")),
+            Self::Videos(ids) => get(format!("/api/videos?ids={}", ids.join(","))),
+            Self::Channel(id) => get(format!("/api/channel/{id}")),
+            Self::Uploads(id) => get(format!("/api/channel/{id}/videos?limit=50")),
+            Self::Playlist(id) => get(format!("/api/playlist/{id}")),
+            Self::Info(id) => get(format!("/api/playlist/{id}/info")),
+            Self::Ids(id) => get(format!("/api/playlist/{id}/ids")),
+            Self::Query(id) => post(
+                format!("/api/playlist/{id}/query"),
+                "application/json",
+                serde_json::json!({"filter": {"duration": {"min": 0}}}),
+            ),
+            Self::Comments(id) => get(format!("/api/comments/{id}")),
+            Self::Replies(id) => get(format!("/api/comment-replies/{id}")),
+            Self::Regions => get("/api/i18n/regions".to_owned()),
+            Self::Languages => get("/api/i18n/languages".to_owned()),
+            Self::Categories => get("/api/video-categories?regionCode=US".to_owned()),
+            Self::Tracks(id) => get(format!("/api/transcript/{id}/tracks")),
+            Self::Transcript { video, lang, format } => {
+                let lang = lang.map(|lang| format!("&lang={lang}")).unwrap_or_default();
+                get(format!("/api/transcript/{video}?format={format}{lang}"))
+            }
+            Self::Translation { video } => get(format!("/api/transcript/{video}?translate=de")),
+            Self::Batch { playlist, to, concurrency, form } => post(
+                format!("/api/playlist/{playlist}/transcript"),
+                form,
+                serde_json::json!({"concurrency": concurrency, "to": to}),
+            ),
+            Self::Quota => get("/api/quota".to_owned()),
+            Self::Cache => get("/api/cache".to_owned()),
+            Self::Ready => get("/readyz".to_owned()),
+            Self::Metrics => get("/metrics".to_owned()),
+        }
+    }
+
+    /// What the library is asked; `None` for what has a method of its own.
+    pub(crate) fn ask(&self) -> Option<Ask> {
+        let video = |id: &str| VideoId::parse(id).unwrap();
+        let playlist = |id: &str| PlaylistId::parse(id).unwrap();
+        let channel = |id: &str| ChannelRef::parse(id).unwrap();
+        Some(match self {
+            Self::Video(id) | Self::Title(id) => Ask::Video(video(id)),
+            Self::Channel(id) => Ask::Channel(channel(id)),
+            Self::Uploads(id) => Ask::Uploads(channel(id)),
+            Self::Playlist(id) | Self::Query(id) => Ask::Playlist(playlist(id)),
+            Self::Info(id) => Ask::PlaylistInfo(playlist(id)),
+            Self::Ids(id) => Ask::PlaylistEntries(playlist(id)),
+            Self::Comments(id) => Ask::Comments(video(id), CommentQuery::default()),
+            Self::Replies(id) => Ask::Replies(CommentId::parse(id).unwrap()),
+            Self::Regions => Ask::Regions(None),
+            Self::Languages => Ask::Languages(None),
+            Self::Categories => Ask::Categories(CategoryQuery::Region("US".to_owned()), None),
+            Self::Tracks(id) => Ask::Tracks(video(id)),
+            Self::Transcript { video: id, lang, .. } => {
+                let languages = lang.map_or_else(Languages::default, |it| Languages::parse(it).unwrap());
+                Ask::Transcript(video(id), TranscriptQuery { languages, translate: None })
+            }
+            Self::Translation { video: id } => {
+                let translate = Some("de".parse().unwrap());
+                Ask::Transcript(video(id), TranscriptQuery { translate, ..Default::default() })
+            }
+            Self::Videos(_) | Self::Batch { .. } => return None,
+            Self::Quota | Self::Cache | Self::Ready | Self::Metrics => return None,
+        })
+    }
+
+    pub(crate) fn batch_query(&self) -> Option<(PlaylistId, BatchQuery)> {
+        let Self::Batch { playlist, to, concurrency, .. } = self else { return None };
+        let query = BatchQuery { to: Some(*to), concurrency: *concurrency, ..BatchQuery::default() };
+        Some((PlaylistId::parse(playlist).unwrap(), query))
+    }
+}

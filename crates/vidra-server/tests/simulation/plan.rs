@@ -1,0 +1,406 @@
+//! Everything that a seed decides, as plain data: the limits of the service, who calls when for what, and
+//! what goes wrong. A plan can be cut down and run again, which is how a failure is shrunk.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use vidra_sim::{Action, Junk};
+
+use crate::operation::Operation;
+use crate::platform::Kind;
+use crate::store::Mode;
+
+/// A world before it begins.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) settings: Settings,
+    pub(crate) callers: Vec<Caller>,
+    pub(crate) happenings: Vec<Happening>,
+}
+
+/// How the service is set up.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) deadline: Duration,
+    pub(crate) batch_deadline: Duration,
+    pub(crate) attempt_timeout: Duration,
+    pub(crate) retries: u32,
+    pub(crate) retry_delay: Duration,
+    /// Burst and requests an hour; `None` sets no pace.
+    pub(crate) pace: Option<(u32, u32)>,
+    pub(crate) egresses: usize,
+    pub(crate) most_misses: usize,
+    pub(crate) most_batches: usize,
+    pub(crate) batches_per_caller: usize,
+    pub(crate) cache_bytes: u64,
+    pub(crate) ready_bytes: u64,
+    /// Lifetimes are divided by this.
+    pub(crate) lifetimes_over: u32,
+    pub(crate) breaker_pause: Duration,
+    pub(crate) block_pause: Duration,
+    pub(crate) latency: Duration,
+    /// What the platform and the service believe to be the day's quota.
+    pub(crate) quota: u32,
+    pub(crate) searches: u32,
+    pub(crate) has_store: bool,
+    /// The ledger's file takes up to this long, before and after each piece of work; `None` has no file.
+    pub(crate) ledger_delay: Option<u64>,
+    /// How much each key may spend of a day; one caller for each.
+    pub(crate) budgets: Vec<Option<u32>>,
+    /// Seconds to midnight in Los Angeles when the world begins.
+    pub(crate) to_midnight: u64,
+}
+
+/// One caller: when it comes, what it wants, and how it leaves.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) at: Duration,
+    pub(crate) key: usize,
+    pub(crate) through: Through,
+    pub(crate) operation: Operation,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) no_cache: bool,
+    pub(crate) leaves: Leaves,
+    /// How long a reader of a stream takes for each item.
+    pub(crate) reads_every: Duration,
+}
+
+/// By which interface a caller comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Through {
+    Router,
+    Library,
+}
+
+/// When a caller goes away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaves {
+    Never,
+    After(Duration),
+    /// When its request has been polled so often: every await is a place to leave at.
+    AfterPolls(u32),
+}
+
+/// Something that happens to the world.
+#[derive(Debug, Clone)]
+pub(crate) struct Happening {
+    pub(crate) at: Duration,
+    pub(crate) what: What,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum What {
+    Fault(FaultWindow),
+    /// Every text of the platform changes.
+    NewEdition,
+    Latency(Duration),
+    Store(Mode),
+    /// An address may make so many more player calls before it is blocked.
+    Block { egress: usize, after: u64 },
+    Unblock,
+    /// The wall clock is set by so many seconds.
+    ClockJump(i64),
+    /// The machine sleeps for so many seconds.
+    Suspend(u64),
+    /// The service drains, and another one takes over on the same store and ledger.
+    Restart,
+}
+
+/// For a while, something goes wrong with some exchanges.
+#[derive(Debug, Clone)]
+pub(crate) struct FaultWindow {
+    pub(crate) lasts: Duration,
+    /// `None` for all kinds.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) percent: u8,
+    pub(crate) most: u32,
+    pub(crate) trouble: Trouble,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Trouble {
+    /// There is no connection.
+    NotSent,
+    /// The platform does something else than answer.
+    Action(Action),
+}
+
+impl Trouble {
+    /// What the run calls it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::NotSent => "no connection",
+            Self::Action(action) => match action {
+                Action::Status { status: 400, .. } => "player 400",
+                Action::Status { status: 429, retry_after: None, .. } => "429",
+                Action::Status { status: 429, .. } => "429 with Retry-After",
+                Action::Status { .. } => "error status",
+                Action::Error { reason, .. } if reason.contains("uota") => "quota spent",
+                Action::Error { retry_after: Some(_), .. } => "429 with Retry-After",
+                Action::Error { .. } => "error reason",
+                Action::Delay { .. } => "delay",
+                Action::Hang => "hang",
+                Action::Reset => "reset",
+                Action::Cut => "cut body",
+                Action::Junk { .. } => "junk body",
+                Action::Redirect { .. } => "redirect",
+                Action::Drip { .. } => "dripping body",
+                _ => "other fault",
+            },
+        }
+    }
+}
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Whole classes that a seed switches off: worlds with fewer kinds of events find more.
+struct Swarm {
+    faults: bool,
+    blocks: bool,
+    store: bool,
+    clock: bool,
+    restarts: bool,
+    leaving: bool,
+    hurry: bool,
+    batches: bool,
+    pace: bool,
+    data_api: bool,
+    transcripts: bool,
+    editions: bool,
+    budgets: bool,
+}
+
+impl Swarm {
+    fn of(rng: &mut Rng) -> Self {
+        let mut on = |percent: u8| rng.u8(..100) < percent;
+        let mut swarm = Self {
+            faults: on(65),
+            blocks: on(25),
+            store: on(40),
+            clock: on(25),
+            restarts: on(20),
+            leaving: on(70),
+            hurry: on(50),
+            batches: on(50),
+            pace: on(50),
+            data_api: on(75),
+            transcripts: on(60),
+            editions: on(50),
+            budgets: on(30),
+        };
+        if !swarm.data_api && !swarm.transcripts && !swarm.batches {
+            swarm.data_api = true;
+        }
+        swarm
+    }
+}
+
+impl Plan {
+    pub(crate) fn of(seed: u64) -> Self {
+        let rng = &mut Rng::with_seed(seed);
+        let swarm = Swarm::of(rng);
+        let settings = settings(rng, &swarm);
+        // Some worlds are small and easy to understand, some are crowded.
+        let most = pick(rng, &[6, 15, 40, 40, 120]);
+        let span = SECOND * pick(rng, &[1, 5, 30, 300, 3_600]);
+        let callers = callers(rng, &swarm, &settings, most, span);
+        let happenings = happenings(rng, &swarm, &settings, span);
+        Self { seed, settings, callers, happenings }
+    }
+}
+
+fn settings(rng: &mut Rng, swarm: &Swarm) -> Settings {
+    let deadline = SECOND * pick(rng, &[2, 5, 15, 30, 120]);
+    let attempt_timeout = (SECOND * pick(rng, &[1, 3, 10])).min(deadline);
+    let pace = swarm.pace.then(|| {
+        let burst = pick(rng, &[1, 2, 5, 20, 300]);
+        (burst, pick(rng, &[60, 360, 1_000, 3_600, 36_000]))
+    });
+    let budgets = 1 + rng.usize(..3);
+    let budgets = (0..budgets).map(|_| {
+        (swarm.budgets && rng.bool()).then(|| pick(rng, &[0, 1, 3, 20]))
+    });
+    let budgets = budgets.collect();
+    Settings {
+        deadline,
+        batch_deadline: deadline * pick(rng, &[1, 4, 30]),
+        attempt_timeout,
+        retries: rng.u32(..4),
+        retry_delay: MS * pick(rng, &[10, 300, 1_000]),
+        pace,
+        egresses: pick(rng, &[1, 1, 1, 2, 3]),
+        most_misses: pick(rng, &[1, 3, 10, 1_000]),
+        most_batches: pick(rng, &[1, 4, 32]),
+        batches_per_caller: pick(rng, &[1, 2, 8]),
+        cache_bytes: pick(rng, &[0, 60_000, 12 << 20, 12 << 20]),
+        ready_bytes: pick(rng, &[0, 60_000, 52 << 20]),
+        lifetimes_over: pick(rng, &[1, 10, 100, 1_000]),
+        breaker_pause: MS * pick(rng, &[0, 1_000, 5_000, 30_000]),
+        block_pause: SECOND * pick(rng, &[1, 30, 900]),
+        latency: MS * pick(rng, &[0, 1, 20, 200, 1_000]),
+        quota: if rng.u8(..100) < 15 { rng.u32(1..30) } else { 10_000 },
+        searches: pick(rng, &[2, 100]),
+        has_store: rng.bool(),
+        ledger_delay: if rng.bool() { Some(pick(rng, &[0, 5, 300, 3_000])) } else { None },
+        budgets,
+        to_midnight: if swarm.clock { pick(rng, &[1, 20, 300]) } else { 40_000 },
+    }
+}
+
+fn callers(
+    rng: &mut Rng,
+    swarm: &Swarm,
+    settings: &Settings,
+    most: usize,
+    span: Duration,
+) -> Vec<Caller> {
+    let kinds = Operation::kinds(swarm.data_api, swarm.transcripts, swarm.batches);
+    let count = rng.usize(2..=most);
+    // Callers come in a few crowds: what happens at once is what goes wrong.
+    let crowds: Vec<Duration> = (0..rng.usize(1..6)).map(|_| part(rng, span)).collect();
+    let refreshes = rng.u8(..20);
+    let mut callers: Vec<Caller> = (0..count)
+        .map(|_| {
+            let at = match rng.u8(..10) {
+                0..=6 => pick(rng, &crowds) + MS * below(rng, &[1, 20, 500]),
+                _ => part(rng, span),
+            };
+            let operation = Operation::of(rng, &kinds);
+            let is_batch = matches!(operation, Operation::Batch { .. });
+            let leaves = match rng.u8(..10) {
+                _ if !swarm.leaving => Leaves::Never,
+                0..=1 => Leaves::After(MS * below(rng, &[5, 300, 5_000, 60_000])),
+                2..=3 => Leaves::AfterPolls(below(rng, &[4, 12, 40])),
+                _ => Leaves::Never,
+            };
+            let timeout = (swarm.hurry && rng.u8(..10) < 3)
+                .then(|| MS * pick(rng, &[1, 50, 300, 1_000, 5_000]));
+            Caller {
+                at,
+                key: rng.usize(..settings.budgets.len()),
+                through: if rng.bool() { Through::Router } else { Through::Library },
+                operation,
+                timeout,
+                no_cache: rng.u8(..100) < refreshes,
+                leaves,
+                reads_every: if is_batch && rng.u8(..4) == 0 {
+                    MS * pick(rng, &[50, 1_000, 10_000])
+                } else {
+                    Duration::ZERO
+                },
+            }
+        })
+        .collect();
+    callers.sort_by_key(|caller| caller.at);
+    callers
+}
+
+fn happenings(
+    rng: &mut Rng,
+    swarm: &Swarm,
+    settings: &Settings,
+    span: Duration,
+) -> Vec<Happening> {
+    let mut all = vec![];
+    let mut add = |rng: &mut Rng, count: usize, make: &dyn Fn(&mut Rng) -> What| {
+        for _ in 0..count {
+            let at = part(rng, span);
+            let what = make(rng);
+            all.push(Happening { at, what });
+        }
+    };
+    if swarm.faults {
+        let count = rng.usize(1..6);
+        add(rng, count, &|rng| What::Fault(fault(rng, span)));
+    }
+    if swarm.editions {
+        let count = rng.usize(1..8);
+        add(rng, count, &|_| What::NewEdition);
+    }
+    if swarm.blocks {
+        let count = rng.usize(1..4);
+        add(rng, count, &|rng| What::Block {
+            egress: rng.usize(..settings.egresses),
+            after: rng.u64(..4),
+        });
+        add(rng, 1, &|_| What::Unblock);
+    }
+    if swarm.store && settings.has_store {
+        let count = rng.usize(1..5);
+        add(rng, count, &|rng| {
+            let slow = Mode::Slow(pick(rng, &[20, 60, 400, 2_000]));
+            What::Store(pick(rng, &[Mode::Good, slow, Mode::Failing, Mode::Full, Mode::Wrong]))
+        });
+    }
+    if swarm.clock {
+        let count = rng.usize(1..3);
+        add(rng, count, &|rng| match rng.bool() {
+            true => What::ClockJump(pick(rng, &[-86_400, -3_700, -60, 60, 3_700, 86_400])),
+            false => What::Suspend(pick(rng, &[5, 600, 7_200])),
+        });
+    }
+    if rng.u8(..4) == 0 {
+        add(rng, 1, &|rng| What::Latency(MS * pick(rng, &[1, 300, 3_000])));
+    }
+    if swarm.restarts {
+        add(rng, 1, &|_| What::Restart);
+    }
+    all.sort_by_key(|happening| happening.at);
+    all
+}
+
+fn fault(rng: &mut Rng, span: Duration) -> FaultWindow {
+    let keyed = [None, Some(Kind::Videos), Some(Kind::PlaylistItems), Some(Kind::Channels)];
+    let keyless = [Some(Kind::Player), Some(Kind::Watch), Some(Kind::TimedText)];
+    let all = [&keyed[..], &keyless[..]].concat();
+    let status = |status: u16, retry_after: Option<&str>| {
+        let action = Action::status(status);
+        Trouble::Action(match retry_after {
+            Some(wait) => action.retry_after(wait),
+            None => action,
+        })
+    };
+    let wait = pick(rng, &["1", "7", "60", "0", "99999999"]);
+    let limited = Action::error("rateLimitExceeded").retry_after(wait);
+    let hang = Trouble::Action(Action::Hang);
+    let (kinds, trouble): (&[Option<Kind>], Trouble) = match rng.u8(..17) {
+        0 => (&all, Trouble::NotSent),
+        1 | 2 => (&all, status(503, None)),
+        3 => (&all, hang),
+        4 => (&all, Trouble::Action(Action::Reset)),
+        5 => (&all, Trouble::Action(Action::Cut)),
+        6 => (&all, Trouble::Action(Action::Junk { kind: Junk::Truncated })),
+        7 => (&all, Trouble::Action(Action::Junk { kind: Junk::Html })),
+        8 => (&keyless, status(429, rng.bool().then_some(wait))),
+        9 => (&keyed, Trouble::Action(limited)),
+        10 => (&keyed, status(429, None)),
+        11 => (&keyed, Trouble::Action(Action::quota_exceeded())),
+        12 | 13 => (&keyless[..1], status(400, None)),
+        14 => (&all, Trouble::Action(Action::delay(MS * pick(rng, &[100, 2_000, 20_000])))),
+        15 => (&all, Trouble::Action(Action::Redirect { location: "https://elsewhere.example/".to_owned() })),
+        _ => (&keyless, Trouble::Action(Action::Junk { kind: Junk::Empty })),
+    };
+    FaultWindow {
+        lasts: (MS * pick(rng, &[100, 2_000, 20_000])).max(part(rng, span)),
+        kind: pick(rng, kinds),
+        percent: pick(rng, &[10, 50, 100]),
+        most: pick(rng, &[1, 2, 5, 1_000]),
+        trouble,
+    }
+}
+
+pub(crate) fn pick<T: Clone>(rng: &mut Rng, all: &[T]) -> T {
+    all[rng.usize(..all.len())].clone()
+}
+
+/// A number below one of these.
+fn below(rng: &mut Rng, limits: &[u32]) -> u32 {
+    let limit = pick(rng, limits);
+    rng.u32(..limit)
+}
+
+fn part(rng: &mut Rng, span: Duration) -> Duration {
+    MS * rng.u32(..=u32::try_from(span.as_millis()).unwrap())
+}

@@ -1,0 +1,269 @@
+//! One world from its beginning to its end.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until};
+use vidra::{
+    Allowance, ApiKey, Held, LedgerDouble, Life, Lifetimes, Pace, Pacing, QuotaLimits, Resource,
+    RetryPolicy, SearchBilling, Vidra,
+};
+use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
+use vidra_server::{App, Config};
+use vidra_sim::Simulator;
+
+use crate::caller;
+use crate::check::Judge;
+use crate::clock::SimClock;
+use crate::events::{Events, Told};
+use crate::plan::{Plan, Settings, What};
+use crate::platform::Platform;
+use crate::store::{Mode, SimStore};
+
+/// Where the requests come from: not loopback, where batches are not counted for anybody.
+pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+/// The service as callers find it. It is another one after a restart.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) app: App,
+    pub(crate) vidra: Vidra,
+    /// One for each key.
+    pub(crate) allowances: Vec<Allowance>,
+}
+
+/// Everything that a world is made of.
+pub(crate) struct World {
+    pub(crate) settings: Settings,
+    pub(crate) platform: Platform,
+    pub(crate) events: Events,
+    pub(crate) judge: Judge,
+    clock: SimClock,
+    store: SimStore,
+    ledger: LedgerDouble,
+    keys: Arc<Keys>,
+    /// All services that there were; callers come to the last.
+    services: Mutex<Vec<Service>>,
+}
+
+/// Runs a world on a thread of its own: what is local to a thread, chance before all, begins anew.
+pub(crate) fn run(plan: &Plan, is_traced: bool) -> Told {
+    let run = || {
+        fastrand::seed(plan.seed);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        runtime.block_on(play(plan, is_traced))
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().expect("a world does not panic"))
+}
+
+async fn play(plan: &Plan, is_traced: bool) -> Told {
+    let world = Arc::new(World::new(plan, is_traced));
+    let began = Instant::now();
+    let mut tasks = JoinSet::new();
+    for (number, caller) in plan.callers.iter().enumerate() {
+        let (world, caller) = (Arc::clone(&world), caller.clone());
+        tasks.spawn(async move {
+            sleep_until(began + caller.at).await;
+            caller::call(&world, number, &caller).await;
+        });
+    }
+    for happening in plan.happenings.clone() {
+        let world = Arc::clone(&world);
+        tasks.spawn(async move {
+            sleep_until(began + happening.at).await;
+            world.happen(&happening.what);
+        });
+    }
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(error) = ended {
+            world.events.check("no panic", false, || error.to_string());
+        }
+    }
+    world.settle().await;
+    world.events.end()
+}
+
+impl World {
+    fn new(plan: &Plan, is_traced: bool) -> Self {
+        let (settings, events) = (plan.settings.clone(), Events::new(is_traced));
+        let limits = (u64::from(settings.quota), u64::from(settings.searches));
+        let sim = Simulator::builder()
+            .latency(settings.latency)
+            .limits(limits.0, limits.1)
+            .keep_requests(0)
+            .build();
+        let platform = Platform::new(sim, events.clone());
+        // Midnight in Los Angeles is at 8:00 UTC in winter.
+        let midnight: Timestamp = "2027-01-15T08:00:00Z".parse().unwrap();
+        let clock = SimClock::new(midnight - Duration::from_secs(settings.to_midnight));
+        let store = SimStore::new(events.clone());
+        let most = settings.ledger_delay.unwrap_or(0);
+        let ledger = LedgerDouble::new(move || {
+            let delay = || Duration::from_millis(fastrand::u64(..=most));
+            (delay(), delay())
+        });
+        let mut file = KeyFile::default();
+        for (number, units) in settings.budgets.iter().enumerate() {
+            let limits = KeyLimits { rate: None, units: *units, searches: None };
+            let name = format!("caller-{number}").parse().unwrap();
+            file.add(name, &key(number), limits, std::time::SystemTime::UNIX_EPOCH).unwrap();
+        }
+        let keys = Arc::new(Keys::new(&file));
+        let judge = Judge::new(&settings, &events, &platform);
+        let services = Mutex::default();
+        let world =
+            Self { settings, platform, events, judge, clock, store, ledger, keys, services };
+        world.start();
+        world
+    }
+
+    /// Starts the service, or another one in its place.
+    fn start(&self) {
+        let it = &self.settings;
+        let mut builder = Vidra::builder()
+            .key(ApiKey::new("demo-key"))
+            .data_api_url("http://sim.invalid/youtube/v3")
+            .web_url("http://sim.invalid")
+            .transport(self.platform.wire(0))
+            .proxies((0..it.egresses).map(|egress| self.platform.wire(egress)).collect::<Vec<_>>())
+            .clock(self.clock.clone())
+            .quota(QuotaLimits {
+                default: it.quota,
+                search: SearchBilling::OwnBucket(it.searches),
+            })
+            .retry(RetryPolicy { retries: it.retries, delay: it.retry_delay })
+            .attempt_timeout(it.attempt_timeout)
+            .deadline(it.deadline)
+            .batch_deadline(it.batch_deadline)
+            .pacing(it.pace.map_or(Pacing::Off, |(burst, per_hour)| {
+                Pacing::At(Pace { burst, per_hour })
+            }))
+            .most_misses(it.most_misses)
+            .most_batches(it.most_batches)
+            .cache_bytes(it.cache_bytes)
+            .lifetimes(lifetimes(it.lifetimes_over))
+            .breaker_pause(it.breaker_pause)
+            .block_pause(it.block_pause);
+        if it.has_store {
+            builder = builder.store(Arc::new(self.store.clone()));
+        }
+        if it.ledger_delay.is_some() {
+            builder = builder.ledger_double(self.ledger.clone());
+        }
+        let vidra = builder.build();
+        let config = Config {
+            ready_bytes: it.ready_bytes,
+            batches_per_caller: it.batches_per_caller,
+            mcp: false,
+            gate: Rules { keys: Some(Arc::clone(&self.keys)), ..Rules::default() },
+            ..Config::default()
+        };
+        let app = App::new(vidra.clone(), config);
+        let allowances = it.budgets.iter().map(|units| Allowance::new(*units, None)).collect();
+        self.services.lock().unwrap().push(Service { app, vidra, allowances });
+    }
+
+    /// The service that callers find now.
+    pub(crate) fn service(&self) -> Service {
+        self.services.lock().unwrap().last().unwrap().clone()
+    }
+
+    fn happen(&self, what: &What) {
+        self.events.tell(format_args!("happens: {what:?}"));
+        match what {
+            What::Fault(window) => self.platform.inject(window.clone()),
+            What::NewEdition => self.platform.change(),
+            What::Latency(latency) => self.platform.sim().set_latency(*latency),
+            What::Store(mode) => self.store.set(*mode),
+            What::Block { egress, after } => {
+                self.platform.sim().block_egress_after(&format!("egress-{egress}"), *after);
+            }
+            What::Unblock => self.platform.sim().unblock(),
+            What::ClockJump(seconds) => {
+                self.events.count("clock jump");
+                self.judge.clock_was_set();
+                self.clock.jump(SignedDuration::from_secs(*seconds));
+            }
+            What::Suspend(seconds) => {
+                self.events.count("suspend");
+                self.judge.clock_was_set();
+                self.judge.suspended(Duration::from_secs(*seconds));
+                self.clock.suspend(Duration::from_secs(*seconds));
+            }
+            What::Restart => {
+                self.events.count("restart");
+                self.judge.restarted();
+                self.service().app.drain();
+                self.start();
+            }
+        }
+    }
+
+    /// All is well again and nobody calls: soon nothing is held any more.
+    async fn settle(&self) {
+        self.platform.heal();
+        self.store.set(Mode::Good);
+        self.platform.sim().set_latency(Duration::ZERO);
+        let it = &self.settings;
+        sleep(it.deadline.max(it.batch_deadline) + Duration::from_secs(70)).await;
+        let services = self.services.lock().unwrap().clone();
+        for (number, service) in services.iter().enumerate() {
+            let held = service.vidra.held();
+            self.events.check("nothing is held at the end", held == Held::default(), || {
+                format!("service {number}: {held:?}")
+            });
+            let held = service.app.held();
+            self.events.check("nothing is held at the end", held == (0, 0), || {
+                format!("service {number}: requests and batches {held:?}")
+            });
+        }
+        let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        self.events.check("no task is left", tasks == 0, || format!("{tasks} tasks"));
+        let vidra = &services.last().unwrap().vidra;
+        let quota = loop {
+            // A slow ledger may take longer than an operation has.
+            if let Ok(quota) = vidra.quota().await {
+                break quota;
+            }
+        };
+        let used = |name: &str| {
+            quota.buckets.iter().find(|bucket| bucket.name == name).map_or(0, |it| it.used)
+        };
+        // Without a file each service has a count of its own.
+        let is_whole = it.ledger_delay.is_some() || services.len() == 1;
+        self.judge.at_the_end(used("default"), used("search"), is_whole);
+    }
+}
+
+/// The key of a caller.
+pub(crate) fn key(number: usize) -> String {
+    format!("vk_simulated_{number}")
+}
+
+fn lifetimes(over: u32) -> Lifetimes {
+    Resource::ALL.into_iter().fold(Lifetimes::default(), |lifetimes, resource| {
+        lifetimes.with_life(resource, life(resource, over))
+    })
+}
+
+/// How long a record is good for, in a world where all lifetimes are divided by `over`.
+pub(crate) fn life(resource: Resource, over: u32) -> Life {
+    let hours = |hours: u64| Duration::from_secs(hours * 3600) / over;
+    let minutes = |minutes: u64| Duration::from_secs(minutes * 60) / over;
+    let (ttl, grace, stale_if_error) = match resource {
+        Resource::Video | Resource::Playlist => (minutes(15), hours(1), hours(168)),
+        Resource::Channel => (hours(1), hours(6), hours(168)),
+        Resource::Uploads | Resource::Comments => (minutes(10), hours(1), hours(24)),
+        Resource::Regions => (hours(168), hours(72), hours(240)),
+        Resource::Tracks => (hours(24), hours(6), hours(720)),
+        _ => (hours(168), hours(24), hours(720)),
+    };
+    Life { ttl, grace, stale_if_error }
+}
