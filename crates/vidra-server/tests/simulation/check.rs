@@ -34,8 +34,8 @@ pub(crate) struct Op {
     /// When it was answered, or its caller left.
     end: Option<Instant>,
     has_left: bool,
-    /// The status of its answer.
-    status: Option<u16>,
+    /// Whether its answer was stale, so that it is renewed when its caller has gone.
+    is_stale: bool,
 }
 
 impl Op {
@@ -106,7 +106,7 @@ impl Judge {
             deadline: start + limit,
             end: None,
             has_left: false,
-            status: None,
+            is_stale: false,
         };
         let through = caller.through;
         self.events.tell(format_args!("caller {number} by {through:?}: {:?}", caller.operation));
@@ -131,7 +131,9 @@ impl Judge {
         let op = {
             let mut state = self.state();
             let op = &mut state.ops[id];
-            (op.end, op.status) = (Some(now), Some(answer.status));
+            // An answer that does not tell how it came about may have been stale.
+            let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None);
+            (op.end, op.is_stale) = (Some(now), is_stale && answer.status == 200);
             let op = op.clone();
             // What a failed operation was charged may yet be refunded.
             if op.caller.through == Through::Library && answer.status == 200 {

@@ -92,6 +92,8 @@ pub(crate) struct Exchange {
     /// The pause that the platform asked for.
     pub(crate) retry_after: Option<Duration>,
     pub(crate) says_quota_is_spent: bool,
+    /// Where it was the Data API that asked, because of too many requests.
+    pub(crate) asks_for_pause: Option<Duration>,
 }
 
 impl Exchange {
@@ -223,6 +225,10 @@ impl Wire {
             open.change(|exchange| exchange.is_trouble = true);
         }
         sim.clear_faults();
+        let is_rate_limit = matches!(
+            &trouble,
+            Some(Trouble::Action(Action::Error { reason, .. })) if reason == "rateLimitExceeded"
+        );
         // A late answer is the right one all the same.
         let is_late = matches!(&trouble, Some(Trouble::Action(Action::Delay { .. })));
         let has_trouble = trouble.is_some() && !is_late;
@@ -283,6 +289,8 @@ impl Wire {
                     exchange.is_trouble |= is_wall || is_page;
                     exchange.is_block |= is_keyless && (sorry || is_limit || is_wall || is_page);
                     exchange.retry_after = retry_after.map(Duration::from_secs);
+                    let is_limit = is_limit || is_rate_limit;
+                    exchange.asks_for_pause = exchange.retry_after.filter(|_| is_limit && !is_keyless);
                 });
                 open.end(Ended::Answered(answer.status));
                 Ok(answer)
@@ -322,6 +330,7 @@ impl<'a> Open<'a> {
             is_translation,
             retry_after: None,
             says_quota_is_spent: false,
+            asks_for_pause: None,
         };
         let index = {
             let mut state = platform.state();

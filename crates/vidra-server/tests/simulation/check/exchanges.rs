@@ -9,6 +9,9 @@ use vidra::Bucket;
 use super::{BOUND, Judge, Op};
 use crate::platform::{Ended, Exchange, Kind};
 
+/// The longest pause that a bucket is closed for.
+const LONGEST_HOLD: Duration = Duration::from_secs(3600);
+
 /// After so long a fetch may be begun once more beside the first.
 const REPLACEMENT: Duration = Duration::from_secs(10);
 
@@ -21,6 +24,7 @@ impl Judge {
         self.events.check("no exchange is left", open == 0, || format!("{open} exchanges"));
         self.check_ledger(&log, used_default, used_search, is_whole);
         self.check_duplicates(&log, &ops);
+        self.check_waiters(&log, &ops);
         self.check_retries(&log);
         if self.state().restarts.is_empty() {
             for egress in 0..self.settings.egresses {
@@ -33,7 +37,53 @@ impl Judge {
                 self.check_pages(&sent, egress);
             }
             self.check_starts(&log, &ops);
+            self.check_pauses(&log);
         }
+    }
+
+    /// Nothing is sent for callers who have left.
+    fn check_waiters(&self, log: &[Exchange], ops: &[Op]) {
+        for exchange in log {
+            let at = exchange.start;
+            let is_waited_for = ops.iter().any(|op| {
+                let mut subjects = exchange.subjects.iter();
+                let is_renewed = op.is_stale && op.may_be_at_work(at, self.settings.deadline);
+                (op.is_live(at) || is_renewed)
+                    && subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
+            });
+            self.events.check("nothing is sent for nobody", is_waited_for, || {
+                let late = at - self.began;
+                format!("{:?} {:?} at {late:?}", exchange.kind, exchange.subjects.first())
+            });
+        }
+    }
+
+    /// Nothing is sent to a bucket that the platform has closed, for a while or for the day.
+    fn check_pauses(&self, log: &[Exchange]) {
+        let was_set = self.state().clock_was_set;
+        for refused in log {
+            let (Some(bucket), Some((at, Ended::Answered(_)))) = (refused.kind.bucket(), refused.end)
+            else {
+                continue;
+            };
+            let midnight = self.began + Duration::from_secs(self.settings.to_midnight);
+            let until = match refused.asks_for_pause {
+                _ if refused.says_quota_is_spent && !was_set => midnight,
+                Some(pause) => at + pause.min(LONGEST_HOLD),
+                None => continue,
+            };
+            let early = log.iter().find(|it| {
+                it.kind.bucket() == Some(bucket) && it.start > at + self.ledger_time() && it.start < until
+            });
+            self.events.check("nothing is sent while a bucket is closed", early.is_none(), || {
+                format!("{bucket:?}: {:?}", early.map(|it| (it.kind, it.start - at)))
+            });
+        }
+    }
+
+    /// How long a charge, and the note that a bucket is closed, may take.
+    fn ledger_time(&self) -> Duration {
+        Duration::from_millis(4 * self.settings.ledger_delay.unwrap_or(0))
     }
 
     /// The ledger counts what reached the platform, no less and no more.
