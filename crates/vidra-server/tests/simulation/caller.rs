@@ -5,9 +5,9 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use axum::http::{HeaderMap, HeaderValue};
 use futures_util::StreamExt;
 use futures_util::future::poll_fn;
-use axum::http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use tokio::time::{sleep, timeout};
 use vidra::{BatchEvent, Cached, Error, ErrorKind, VideoId, Vidra};
@@ -147,7 +147,8 @@ impl Answer {
             } else if line["totalVideos"].is_u64() {
                 self.has_summary = true;
             } else if line["error"].is_object() {
-                self.status = u16::try_from(line["error"]["code"].as_u64().unwrap_or(0)).unwrap_or(0);
+                self.status =
+                    u16::try_from(line["error"]["code"].as_u64().unwrap_or(0)).unwrap_or(0);
                 self.error(&line["error"]);
                 // Its head was sent long ago, and events have no such field.
                 self.retry_after = Some(Duration::ZERO);
@@ -180,9 +181,9 @@ impl Answer {
             message: error.message().to_owned(),
             reason: error.reason().map(|reason| reason.code().to_owned()),
             // As HTTP says it: in whole seconds.
-            retry_after: error.retry_after().map(|it| {
-                Duration::from_secs(it.as_secs() + u64::from(it.subsec_nanos() > 0))
-            }),
+            retry_after: error
+                .retry_after()
+                .map(|it| Duration::from_secs(it.as_secs() + u64::from(it.subsec_nanos() > 0))),
             ..Self::default()
         }
     }

@@ -181,9 +181,8 @@ impl Judge {
             return;
         }
         let facts = facts().check(op.operation(), &answer.body);
-        self.events.check("an answer is what the platform says", facts.is_ok(), || {
-            it(facts.unwrap_err())
-        });
+        self.events
+            .check("an answer is what the platform says", facts.is_ok(), || it(facts.unwrap_err()));
         self.check_editions(op, answer, now);
         self.check_headers(op, answer);
     }
@@ -218,7 +217,8 @@ impl Judge {
         } else {
             Duration::ZERO
         };
-        let earliest = age + BOUND + self.settings.deadline.max(self.settings.batch_deadline) + inner;
+        let earliest =
+            age + BOUND + self.settings.deadline.max(self.settings.batch_deadline) + inner;
         let from = now.checked_sub(earliest).unwrap_or(self.began).max(self.began);
         let is_of_one_time = !made_of_others && !matches!(op.operation(), Operation::Videos(_));
         let to = match is_of_one_time && self.state().suspended.is_zero() {
@@ -316,7 +316,9 @@ impl Judge {
             // It has been asked for by somebody who has it.
             304 => {}
             500 => {}
-            other => self.events.check("a status that is promised", false, || it(&other.to_string())),
+            other => {
+                self.events.check("a status that is promised", false, || it(&other.to_string()))
+            }
         }
     }
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use bytes::Bytes;
 use axum::http::Request;
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use vidra_sim::Simulator;
@@ -194,13 +194,16 @@ async fn get(sim: &Simulator, target: &str) -> Value {
 async fn entries(sim: &Simulator, id: &str) -> Vec<String> {
     let (mut ids, mut token) = (vec![], String::new());
     loop {
-        let target =
-            format!("playlistItems?part=contentDetails&maxResults=50&playlistId={id}&pageToken={token}");
+        let target = format!(
+            "playlistItems?part=contentDetails&maxResults=50&playlistId={id}&pageToken={token}"
+        );
         let page = get(sim, target.trim_end_matches("&pageToken=")).await;
         let items = page["items"].as_array().cloned().unwrap_or_default();
-        ids.extend(items.iter().filter_map(|item| {
-            item["contentDetails"]["videoId"].as_str().map(str::to_owned)
-        }));
+        ids.extend(
+            items
+                .iter()
+                .filter_map(|item| item["contentDetails"]["videoId"].as_str().map(str::to_owned)),
+        );
         match page["nextPageToken"].as_str() {
             Some(next) => next.clone_into(&mut token),
             None => return ids,
@@ -224,8 +227,11 @@ async fn tracks(sim: &Simulator, id: &str) -> BTreeSet<String> {
         let request = Request::get(format!("http://sim/api/{target}&fmt=json3"));
         let track = call(sim, request.body(Bytes::new()).unwrap()).await;
         let events = track["events"].as_array().cloned().unwrap_or_default();
-        let texts = events.iter().flat_map(|event| event["segs"].as_array().cloned().unwrap_or_default());
-        all.insert(texts.filter_map(|seg| seg["utf8"].as_str().map(str::to_owned)).collect::<String>());
+        let texts =
+            events.iter().flat_map(|event| event["segs"].as_array().cloned().unwrap_or_default());
+        all.insert(
+            texts.filter_map(|seg| seg["utf8"].as_str().map(str::to_owned)).collect::<String>(),
+        );
     }
     all
 }

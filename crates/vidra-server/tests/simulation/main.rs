@@ -162,7 +162,8 @@ fn sources() -> Vec<std::path::PathBuf> {
 /// Printed past the test harness, which hides the output of tests that pass.
 fn tell_totals(totals: &BTreeMap<&'static str, u64>, worlds: usize, began: Instant) {
     let seconds = began.elapsed().as_secs_f64();
-    let counts: Vec<String> = totals.iter().map(|(what, count)| format!("{what} {count}")).collect();
+    let counts: Vec<String> =
+        totals.iter().map(|(what, count)| format!("{what} {count}")).collect();
     let per_minute = worlds as f64 / seconds * 60.0;
     let line = format!(
         "simulation: {worlds} worlds in {seconds:.1} s ({per_minute:.0} a minute): {}\n",

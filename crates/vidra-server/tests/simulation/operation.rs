@@ -1,7 +1,7 @@
 //! What callers want: every operation, over a few hot and some cold keys.
 
-use fastrand::Rng;
 use axum::http::{Method, Request, header};
+use fastrand::Rng;
 use vidra::{
     Ask, BatchQuery, CategoryQuery, ChannelRef, CommentId, CommentQuery, Languages, PlaylistId,
     TranscriptQuery, VideoId,
@@ -43,9 +43,11 @@ const VIDEOS: [&str; 3] = ["fda4eREcaTQ", "quirkNoLike", "quirkHtmlCm"];
 pub(crate) const UNKNOWN_VIDEO: &str = "notAVideo__";
 pub(crate) const SPOKEN: [&str; 3] = ["txManualAsr", "txAsrOnly__", "plNeedsPage"];
 pub(crate) const BOT_WALL: &str = "plBotWall__";
-const PLAYLISTS: [&str; 5] = ["PLquirkMixed", "PLsize1", "PLsize49", "PLsize51", "PLquirkShortPages"];
+const PLAYLISTS: [&str; 5] =
+    ["PLquirkMixed", "PLsize1", "PLsize49", "PLsize51", "PLquirkShortPages"];
 pub(crate) const UNKNOWN_PLAYLIST: &str = "PLnobodyKnowsThisOne";
-const CHANNELS: [&str; 4] = ["@fermata", "@nighttrains", "UCB-2_pXPtFYDifLXZF-S8PA", "@nobodyhasit"];
+const CHANNELS: [&str; 4] =
+    ["@fermata", "@nighttrains", "UCB-2_pXPtFYDifLXZF-S8PA", "@nobodyhasit"];
 const COMMENTED: [&str; 2] = ["quirkHtmlCm", "quirkNoComm"];
 const REPLIED: &str = "UgquirkManyReplies04AaABAg";
 
@@ -176,7 +178,9 @@ impl Operation {
             (Self::Playlist(_) | Self::Query(_) | Self::Uploads(_), Kind::Videos) => true,
             (Self::Channel(_) | Self::Uploads(_), Kind::Channels | Kind::Search) => true,
             (Self::Uploads(_), Kind::PlaylistItems) => true,
-            (Self::Playlist(id) | Self::Query(id) | Self::Ids(id), Kind::PlaylistItems) => lists(id),
+            (Self::Playlist(id) | Self::Query(id) | Self::Ids(id), Kind::PlaylistItems) => {
+                lists(id)
+            }
             (Self::Batch { playlist, .. }, Kind::PlaylistItems) => lists(playlist),
             (Self::Playlist(id) | Self::Query(id) | Self::Info(id), Kind::Playlists) => {
                 subject.contains(&format!("id={id}"))
@@ -260,7 +264,8 @@ impl Operation {
             Self::Categories => Ask::Categories(CategoryQuery::Region("US".to_owned()), None),
             Self::Tracks(id) => Ask::Tracks(video(id)),
             Self::Transcript { video: id, lang, .. } => {
-                let languages = lang.map_or_else(Languages::default, |it| Languages::parse(it).unwrap());
+                let languages =
+                    lang.map_or_else(Languages::default, |it| Languages::parse(it).unwrap());
                 Ask::Transcript(video(id), TranscriptQuery { languages, translate: None })
             }
             Self::Translation { video: id } => {
@@ -274,7 +279,8 @@ impl Operation {
 
     pub(crate) fn batch_query(&self) -> Option<(PlaylistId, BatchQuery)> {
         let Self::Batch { playlist, to, concurrency, .. } = self else { return None };
-        let query = BatchQuery { to: Some(*to), concurrency: *concurrency, ..BatchQuery::default() };
+        let query =
+            BatchQuery { to: Some(*to), concurrency: *concurrency, ..BatchQuery::default() };
         Some((PlaylistId::parse(playlist).unwrap(), query))
     }
 }

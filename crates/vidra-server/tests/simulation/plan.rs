@@ -97,7 +97,10 @@ pub(crate) enum What {
     Latency(Duration),
     Store(Mode),
     /// An address may make so many more player calls before it is blocked.
-    Block { egress: usize, after: u64 },
+    Block {
+        egress: usize,
+        after: u64,
+    },
     Unblock,
     /// The wall clock is set by so many seconds.
     ClockJump(i64),
@@ -219,9 +222,8 @@ fn settings(rng: &mut Rng, swarm: &Swarm) -> Settings {
         (burst, pick(rng, &[60, 360, 1_000, 3_600, 36_000]))
     });
     let budgets = 1 + rng.usize(..3);
-    let budgets = (0..budgets).map(|_| {
-        (swarm.budgets && rng.bool()).then(|| pick(rng, &[0, 1, 3, 20]))
-    });
+    let budgets =
+        (0..budgets).map(|_| (swarm.budgets && rng.bool()).then(|| pick(rng, &[0, 1, 3, 20])));
     let budgets = budgets.collect();
     Settings {
         deadline,
@@ -297,12 +299,7 @@ fn callers(
     callers
 }
 
-fn happenings(
-    rng: &mut Rng,
-    swarm: &Swarm,
-    settings: &Settings,
-    span: Duration,
-) -> Vec<Happening> {
+fn happenings(rng: &mut Rng, swarm: &Swarm, settings: &Settings, span: Duration) -> Vec<Happening> {
     let mut all = vec![];
     let mut add = |rng: &mut Rng, count: usize, make: &dyn Fn(&mut Rng) -> What| {
         for _ in 0..count {
@@ -379,7 +376,10 @@ fn fault(rng: &mut Rng, span: Duration) -> FaultWindow {
         11 => (&keyed, Trouble::Action(Action::quota_exceeded())),
         12 | 13 => (&keyless[..1], status(400, None)),
         14 => (&all, Trouble::Action(Action::delay(MS * pick(rng, &[100, 2_000, 20_000])))),
-        15 => (&all, Trouble::Action(Action::Redirect { location: "https://elsewhere.example/".to_owned() })),
+        15 => (
+            &all,
+            Trouble::Action(Action::Redirect { location: "https://elsewhere.example/".to_owned() }),
+        ),
         _ => (&keyless, Trouble::Action(Action::Junk { kind: Junk::Empty })),
     };
     FaultWindow {

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Poll;
 use std::time::Duration;
 
+use axum::http::{HeaderValue, Request, StatusCode, header};
 use bytes::Bytes;
 use futures_util::future::poll_fn;
-use axum::http::{HeaderValue, Request, StatusCode, header};
 use tokio::time::Instant;
 use vidra::upstream::transport::{Answer, BoxFuture, Failure, Transport};
 use vidra::{Bucket, InProcess};
@@ -250,7 +250,10 @@ impl Wire {
             let name = HeaderValue::try_from(format!("egress-{egress}")).unwrap();
             request.headers_mut().insert("x-sim-egress", name);
         }
-        let (blocked, refused) = { let it = sim.record(); (it.blocked, it.refused_for_quota) };
+        let (blocked, refused) = {
+            let it = sim.record();
+            (it.blocked, it.refused_for_quota)
+        };
         let transport = InProcess(sim.clone());
         let mut answering = transport.exchange(request);
         // The simulator decides what becomes of a call when it is first polled.
@@ -274,15 +277,15 @@ impl Wire {
             Ok(mut answer) => {
                 answer.body = platform.stamped(&answer.body);
                 let sorry = answer.headers.get(header::LOCATION);
-                let sorry = sorry.and_then(|to| to.to_str().ok()).is_some_and(|to| to.contains("sorry"));
+                let sorry =
+                    sorry.and_then(|to| to.to_str().ok()).is_some_and(|to| to.contains("sorry"));
                 let retry_after = answer.headers.get(header::RETRY_AFTER);
                 let retry_after = retry_after.and_then(|it| it.to_str().ok()?.parse().ok());
                 open.change(|exchange| {
                     exchange.is_trouble |= !answer.status.is_success();
                     let is_limit = answer.status == StatusCode::TOO_MANY_REQUESTS;
-                    let is_wall = kind == Kind::Player
-                        && exchange.subjects[0] == BOT_WALL
-                        && !has_trouble;
+                    let is_wall =
+                        kind == Kind::Player && exchange.subjects[0] == BOT_WALL && !has_trouble;
                     // A page for people instead of captions is a wall too.
                     let is_page = kind == Kind::TimedText && answer.body.starts_with(b"<!");
                     let is_keyless = kind.bucket().is_none();
@@ -290,7 +293,8 @@ impl Wire {
                     exchange.is_block |= is_keyless && (sorry || is_limit || is_wall || is_page);
                     exchange.retry_after = retry_after.map(Duration::from_secs);
                     let is_limit = is_limit || is_rate_limit;
-                    exchange.asks_for_pause = exchange.retry_after.filter(|_| is_limit && !is_keyless);
+                    exchange.asks_for_pause =
+                        exchange.retry_after.filter(|_| is_limit && !is_keyless);
                 });
                 open.end(Ended::Answered(answer.status));
                 Ok(answer)
@@ -378,7 +382,8 @@ fn subjects(kind: Kind, request: &Request<Bytes>) -> Vec<String> {
             ids.split(',').map(str::to_owned).collect()
         }
         Kind::Player => {
-            let body: serde_json::Value = serde_json::from_slice(request.body()).unwrap_or_default();
+            let body: serde_json::Value =
+                serde_json::from_slice(request.body()).unwrap_or_default();
             vec![body["videoId"].as_str().unwrap_or_default().to_owned()]
         }
         Kind::Watch | Kind::TimedText => vec![parameter("v").unwrap_or_default()],
@@ -422,7 +427,7 @@ impl Platform {
 fn next_mark(text: &str) -> Option<(usize, &'static str)> {
     let mut from = 0;
     // Nearly all quotes begin something else; the first letter of a name tells most of them apart.
-    while let Some(at) = text[from..].find("\"") {
+    while let Some(at) = text[from..].find('"') {
         let at = from + at;
         if let Some(mark) = STAMPED.iter().find(|mark| text[at..].starts_with(**mark)) {
             return Some((at, mark));

@@ -134,17 +134,15 @@ impl World {
             .transport(self.platform.wire(0))
             .proxies((0..it.egresses).map(|egress| self.platform.wire(egress)).collect::<Vec<_>>())
             .clock(self.clock.clone())
-            .quota(QuotaLimits {
-                default: it.quota,
-                search: SearchBilling::OwnBucket(it.searches),
-            })
+            .quota(QuotaLimits { default: it.quota, search: SearchBilling::OwnBucket(it.searches) })
             .retry(RetryPolicy { retries: it.retries, delay: it.retry_delay })
             .attempt_timeout(it.attempt_timeout)
             .deadline(it.deadline)
             .batch_deadline(it.batch_deadline)
-            .pacing(it.pace.map_or(Pacing::Off, |(burst, per_hour)| {
-                Pacing::At(Pace { burst, per_hour })
-            }))
+            .pacing(
+                it.pace
+                    .map_or(Pacing::Off, |(burst, per_hour)| Pacing::At(Pace { burst, per_hour })),
+            )
             .most_misses(it.most_misses)
             .most_batches(it.most_batches)
             .cache_bytes(it.cache_bytes)

@@ -70,9 +70,8 @@ impl Cache {
         loop {
             // Shared work has the service's deadline, not that of the caller who happens to lead.
             let patience = asker.deadline;
-            let fetching = |audience| {
-                fetch(Scope { audience, patience, has_slot: true, ..asker.clone() })
-            };
+            let fetching =
+                |audience| fetch(Scope { audience, patience, has_slot: true, ..asker.clone() });
             let (joined, how) = match self.take_part(key, asker, renewal.take(), fetching) {
                 Ok(part) => part,
                 Err(settled) => match (late.take(), &settled) {

@@ -105,11 +105,7 @@ pub(crate) async fn list_json(scope: &Scope, ids: &[VideoId]) -> Result<Cached> 
 }
 
 /// One list of those that were found. `None` where there are none.
-fn listed(
-    ids: &[VideoId],
-    found: &BTreeMap<VideoId, Cached>,
-    outcome: Outcome,
-) -> Option<Cached> {
+fn listed(ids: &[VideoId], found: &BTreeMap<VideoId, Cached>, outcome: Outcome) -> Option<Cached> {
     let oldest = found.values().max_by_key(|video| video.age)?;
     let soonest = found.values().min_by_key(|video| video.fresh_for())?;
     let bodies: Vec<&[u8]> = ids.iter().filter_map(|id| Some(&found.get(id)?.body[..])).collect();

@@ -62,7 +62,8 @@ impl Judge {
     fn check_pauses(&self, log: &[Exchange]) {
         let was_set = self.state().clock_was_set;
         for refused in log {
-            let (Some(bucket), Some((at, Ended::Answered(_)))) = (refused.kind.bucket(), refused.end)
+            let (Some(bucket), Some((at, Ended::Answered(_)))) =
+                (refused.kind.bucket(), refused.end)
             else {
                 continue;
             };
@@ -73,7 +74,9 @@ impl Judge {
                 None => continue,
             };
             let early = log.iter().find(|it| {
-                it.kind.bucket() == Some(bucket) && it.start > at + self.ledger_time() && it.start < until
+                it.kind.bucket() == Some(bucket)
+                    && it.start > at + self.ledger_time()
+                    && it.start < until
             });
             self.events.check("nothing is sent while a bucket is closed", early.is_none(), || {
                 format!("{bucket:?}: {:?}", early.map(|it| (it.kind, it.start - at)))
@@ -120,9 +123,9 @@ impl Judge {
         for ((kind, subject), exchanges) in by_subject {
             for (index, exchange) in exchanges.iter().enumerate() {
                 let at = exchange.start;
-                let others = exchanges[..index].iter().filter(|other| {
-                    other.end.is_none_or(|(end, _)| end > at)
-                });
+                let others = exchanges[..index]
+                    .iter()
+                    .filter(|other| other.end.is_none_or(|(end, _)| end > at));
                 let others: Vec<_> = others.collect();
                 if others.is_empty() {
                     continue;
@@ -199,9 +202,11 @@ impl Judge {
             let Some((at, Ended::Answered(_))) = block.end else { continue };
             let over = at + self.settings.block_pause;
             let early = sent.iter().find(|it| it.start > at && it.start < over);
-            self.events.check("nothing is sent while an address is blocked", early.is_none(), || {
-                format!("address {egress}: {:?}", early.map(|it| (it.kind, it.start - at)))
-            });
+            self.events.check(
+                "nothing is sent while an address is blocked",
+                early.is_none(),
+                || format!("address {egress}: {:?}", early.map(|it| (it.kind, it.start - at))),
+            );
         }
     }
 

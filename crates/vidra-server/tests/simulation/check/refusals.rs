@@ -82,9 +82,9 @@ impl Judge {
             Some(Ended::Broken | Ended::NotSent | Ended::Dropped) => true,
             None => false,
         };
-        let failed = self.platform.log(|log| {
-            log.iter().filter(|it| it.is_trouble && is_failure(it.ended())).count()
-        });
+        let failed = self
+            .platform
+            .log(|log| log.iter().filter(|it| it.is_trouble && is_failure(it.ended())).count());
         failed >= 5
     }
 
@@ -93,7 +93,8 @@ impl Judge {
         let pause = self.settings.block_pause;
         self.platform.log(|log| {
             let blocks = log.iter().filter(|exchange| exchange.is_block);
-            let blocks: Vec<_> = blocks.filter_map(|it| Some((it.end?.0, it.retry_after))).collect();
+            let blocks: Vec<_> =
+                blocks.filter_map(|it| Some((it.end?.0, it.retry_after))).collect();
             let in_a_row = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
             let longest = pause.saturating_mul(in_a_row).min(LONGEST_PAUSE.max(pause));
             blocks.iter().any(|(end, asked)| {
@@ -108,9 +109,14 @@ impl Judge {
     fn has_limited(&self, now: Instant) -> bool {
         self.platform.log(|log| {
             log.iter().any(|exchange| match exchange.end {
-                Some((end, Ended::Answered(status))) if status.as_u16() == 429 || exchange.is_trouble => {
+                Some((end, Ended::Answered(status)))
+                    if status.as_u16() == 429 || exchange.is_trouble =>
+                {
                     let asked = exchange.retry_after.unwrap_or_default();
-                    now <= end + asked.min(Duration::from_secs(3600)) + MEMO + self.settings.deadline
+                    now <= end
+                        + asked.min(Duration::from_secs(3600))
+                        + MEMO
+                        + self.settings.deadline
                 }
                 _ => false,
             })
@@ -138,7 +144,8 @@ impl Judge {
             false => {
                 says_so
                     || billed >= self.settings.quota as usize
-                    || billed >= self.settings.searches as usize && answer.message.contains("search")
+                    || billed >= self.settings.searches as usize
+                        && answer.message.contains("search")
             }
         }
     }
