@@ -9,6 +9,7 @@ mod faults;
 mod format;
 mod ident;
 mod leaving;
+mod midnight;
 mod network;
 mod operations;
 mod players;
