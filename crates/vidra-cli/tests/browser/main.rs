@@ -2,6 +2,8 @@
 //! Node; here the services are started that it looks at. Left out unless `VIDRA_REQUIRE_PEERS` is set, as
 //! `scripts/test` does, because it needs a browser.
 
+#[path = "../../../vidra/tests/it/midnight.rs"]
+mod midnight;
 #[expect(dead_code, reason = "it is the other suite's, which needs more of it")]
 #[path = "../it/process.rs"]
 mod process;

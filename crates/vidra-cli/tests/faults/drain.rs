@@ -98,5 +98,6 @@ fn f21_a_second_signal_ends_at_once() {
     assert_eq!(service.ended(), Some(0));
     let took = begun.elapsed();
     println!("over {took:?} after the second signal");
-    assert!(took <= Duration::from_secs(1), "{took:?}");
+    // Without it the service waits 25 s for what hangs. Most of this is for a busy machine.
+    assert!(took <= Duration::from_secs(10), "{took:?}");
 }

@@ -64,8 +64,12 @@ fn f15_killed_in_the_middle_of_a_batch() {
     platform.sim.set_latency(Duration::from_millis(5));
     let kills: u32 = if is_long() { 100 } else { 5 };
     let mut dice = fastrand::Rng::with_seed(SEED);
-    let (mut most_again, mut all_again, mut slow) = (0, 0, 0);
-    for kill in 0..kills {
+    let (mut most_again, mut all_again, mut slow, mut counted) = (0, 0, 0, 0_u32);
+    for kill in 0.. {
+        // Those that say nothing about the bound are made up for, up to four times as many.
+        if counted == kills || kill == 4 * kills {
+            break;
+        }
         let cache = platform.folder().join(format!("cache-{kill}"));
         let cache = format!("fs:{}", cache.display());
         let start = || platform.service(&[("VIDRA_CACHE", &cache)]);
@@ -91,13 +95,15 @@ fn f15_killed_in_the_middle_of_a_batch() {
             slow += 1;
             continue;
         }
+        counted += 1;
         assert!(twice <= CONCURRENCY, "kill {kill} at call {calls}, {told} told: {twice} again");
         most_again = most_again.max(twice);
         all_again += twice as u32;
     }
     println!(
-        "{kills} kills, seed {SEED}: every result there and right; fetched again {most_again} at \
-         most of {CONCURRENCY} at a time, {:.1} on average; {slow} times the folder was too slow",
-        f64::from(all_again) / f64::from(kills - slow).max(1.0)
+        "{counted} kills, seed {SEED}: every result there and right; fetched again {most_again} at \
+         most of {CONCURRENCY} at a time, {:.1} on average; {slow} more with a folder too slow",
+        f64::from(all_again) / f64::from(counted).max(1.0)
     );
+    assert!(counted > 0, "the folder was too slow for all {slow} kills: nothing is shown");
 }

@@ -10,6 +10,8 @@ mod drain;
 mod files;
 mod flood;
 mod kills;
+#[path = "../../../vidra/tests/it/midnight.rs"]
+mod midnight;
 mod outage;
 mod platform;
 #[expect(dead_code, reason = "it is the other suite's, which needs more of it")]

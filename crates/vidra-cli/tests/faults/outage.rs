@@ -75,8 +75,10 @@ fn f3_what_is_not_known_is_refused_at_once_with_the_time_to_wait() {
             }
         });
         let calls = platform.sim.record().calls;
-        let mut took = vec![];
+        let (mut took, mut plain) = (vec![], vec![]);
         for number in 5..105 {
+            // What a request takes on this machine now, with nothing to find out.
+            plain.push(Caller::of(address).get("/healthz").unwrap().took);
             let heard = ask(number);
             assert_eq!(heard.status, 503, "{heard:?}");
             let seconds: u64 = heard.header("retry-after").unwrap().parse().unwrap();
@@ -88,9 +90,16 @@ fn f3_what_is_not_known_is_refused_at_once_with_the_time_to_wait() {
         }
         assert_eq!(platform.sim.record().calls, calls, "nothing is asked any more");
         took.sort_unstable();
-        println!("{trouble:?}: 503 in {:?} (median of 100), {:?} at most", took[50], took[99]);
-        // The fastest, because others use the machine too.
-        assert!(took[0] < Duration::from_millis(10), "{:?}", took[0]);
+        plain.sort_unstable();
+        println!(
+            "{trouble:?}: 503 in {:?} (median of 100), {:?} at most; /healthz {:?} and {:?}",
+            took[50], took[99], plain[50], plain[99]
+        );
+        // Beyond what any request takes where others use the machine too: half of them, nine of ten, all.
+        for (rank, most) in [(50, 10), (90, 50), (99, 1_000)] {
+            let most = plain[rank] + Duration::from_millis(most);
+            assert!(took[rank] < most, "{trouble:?}, {rank} of 100: {:?} of {most:?}", took[rank]);
+        }
         platform.sim.clear_faults();
     }
 }

@@ -2,8 +2,7 @@
 //! have every byte of it; here is what callers see.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -43,7 +42,10 @@ impl Disk {
         let disk = Self(folder);
         let is_mounted = disk.run("mount", &["-t", "tmpfs", "-o", "size=256k", "tmpfs"]);
         if !is_mounted {
-            println!("skipped: a disk can be mounted by root alone");
+            let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
+            assert!(!is_required, "F22 needs a disk of its own: run it as root, who may mount one");
+            // Not with a macro, whose output is shown only where a test fails.
+            let _ = std::io::stderr().write_all(b"SKIPPED: F22 needs root, who may mount a disk\n");
         }
         is_mounted.then_some(disk)
     }
@@ -155,11 +157,15 @@ impl Redis {
             println!("skipped: there is no redis-server");
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Some(Self { port, process: Self::run(folder, port) })
+        // Below the ports that a system gives out by itself: nobody takes it while the server is down.
+        let mut ports = std::iter::repeat_with(|| fastrand::u16(20_000..30_000)).take(20);
+        let started = ports.find_map(|port| Some((port, Self::run(folder, port)?)));
+        let (port, process) = started.expect("one of 20 ports is free");
+        Some(Self { port, process })
     }
 
-    fn run(folder: &Path, port: u16) -> Child {
+    /// `None` where the port is taken.
+    fn run(folder: &Path, port: u16) -> Option<Child> {
         let mut process = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port"])
             .arg(port.to_string())
@@ -168,10 +174,13 @@ impl Redis {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.is_ok_and(|line| line.contains("eady to accept"))));
+        if !lines.any(|line| line.is_ok_and(|line| line.contains("eady to accept"))) {
+            process.wait().unwrap();
+            return None;
+        }
         // Read on, so that it can write on.
         std::thread::spawn(move || lines.count());
-        process
+        Some(process)
     }
 
     fn signal(&self, name: &str) {
@@ -201,28 +210,36 @@ fn f27_a_redis_that_hangs_dies_and_comes_back_empty() {
     let mut parts = paths.chunks(40);
     let mut next = || parts.next().unwrap();
     let known = next();
+    let begun = Instant::now();
     ask_all(&service, known);
+    let usual = begun.elapsed();
 
     // It hangs, or the way to it does: nothing is refused, nothing is answered.
     redis.signal("-STOP");
     let mut hang = |what: &str| {
+        let reads = || service.metric("vidra_cache_store_failures_total{operation=\"read\"} ");
+        let before = reads();
         let begun = Instant::now();
         assert_eq!(ask_all(&service, known), known.len(), "{what}");
         let hits = begun.elapsed();
+        assert_eq!(reads(), before, "{what}: a hit in memory does not read the store");
         let begun = Instant::now();
         ask_all(&service, next());
         let misses = begun.elapsed();
-        // One waits its 50 ms, the others do not even ask for a while.
-        let waited = service.metric("vidra_cache_store_failures_total{operation=\"read\"} ");
-        println!("{what}: 40 hits in {hits:?}, 40 misses in {misses:?}, {waited} waited so far");
-        assert!(waited < 20.0, "{what}: {waited}");
+        // One waits its 50 ms, the others do not even ask for a second.
+        let waited = reads() - before;
+        println!("{what}: 40 hits in {hits:?}, 40 misses in {misses:?}, {waited} waited");
+        assert!(waited <= 2.0 + misses.as_secs_f64(), "{what}: {waited} in {misses:?}");
+        // 50 ms for each of them would be two seconds more than usual.
+        let most = Duration::from_secs(1) + 3 * usual;
+        assert!(hits < most && misses < most, "{what}: {hits:?} and {misses:?} of {most:?}");
     };
     hang("it hangs");
     redis.signal("-CONT");
     redis.kill();
     hang("it is dead");
     // Without anything it knew, as after a failover.
-    redis.process = Redis::run(platform.folder(), redis.port);
+    redis.process = Redis::run(platform.folder(), redis.port).expect("its port is still free");
     hang("it is empty");
     let kept = || service.metric("vidra_cache_entries{tier=\"store\"} ");
     let begun = Instant::now();
@@ -234,7 +251,10 @@ fn f27_a_redis_that_hangs_dies_and_comes_back_empty() {
         caller.get(&format!("/api/video/nobody-{number:04}")).unwrap();
         assert!(begun.elapsed() < Duration::from_secs(60), "it is not used again");
     }
-    println!("in use again after {:?}", begun.elapsed());
+    // It is left alone for a second, and for 30 at most where it fails again and again.
+    let again = begun.elapsed();
+    println!("in use again after {again:?}");
+    assert!(again < Duration::from_secs(60), "{again:?}");
     assert_eq!(ask_all(&service, known), known.len());
     let units = platform.sim.record().units.default as f64;
     let counted = service.metric("vidra_quota_used{bucket=\"default\"} ");

@@ -5,6 +5,8 @@ mod commands;
 mod health;
 mod inside;
 mod mcp;
+#[path = "../../../vidra/tests/it/midnight.rs"]
+mod midnight;
 mod process;
 mod security;
 mod serve;

@@ -8,8 +8,11 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::midnight;
+
 /// `vidra` with a clean environment in a folder of its own.
 pub(crate) fn vidra(folder: &Path) -> Command {
+    midnight::wait_out();
     let mut command = Command::new(env!("CARGO_BIN_EXE_vidra"));
     command.env_clear().env("HOME", folder).current_dir(folder);
     command

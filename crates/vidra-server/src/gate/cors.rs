@@ -101,6 +101,23 @@ pub(super) fn allow_sending(headers: &mut HeaderMap, origin: &HeaderValue) {
 mod tests {
     use super::*;
 
+    /// Anything less passes the gate like every other request, with its key and its rate.
+    #[test]
+    fn a_preflight_has_all_three_marks() {
+        let marks = [ORIGIN, ACCESS_CONTROL_REQUEST_METHOD];
+        for method in [Method::OPTIONS, Method::GET, Method::POST] {
+            for chosen in 0..4 {
+                let mut headers = HeaderMap::new();
+                for (_, mark) in marks.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1)
+                {
+                    headers.insert(mark, HeaderValue::from_static("GET"));
+                }
+                let expected = method == Method::OPTIONS && chosen == 3;
+                assert_eq!(is_preflight(&method, &headers), expected, "{method} {headers:?}");
+            }
+        }
+    }
+
     #[test]
     fn origins_are_written_as_browsers_do() {
         for (text, expected) in [

@@ -239,6 +239,33 @@ mod tests {
         KeyFile::parse(text)
     }
 
+    /// Only a file that is not there is no file: a service must not start without its keys.
+    #[test]
+    fn a_file_that_cannot_be_read_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys.json");
+        let shown = path.display();
+        assert!(KeyFile::read(&path).unwrap().is_none());
+        let text =
+            format!(r#"{{"keys":[{{"name":"alice","sha256":"{HASH}","created":"2026-11-15"}}]}}"#);
+        fs::write(&path, text).unwrap();
+        let names: Vec<String> = KeyFile::read(&path)
+            .unwrap()
+            .expect("a file")
+            .keys()
+            .iter()
+            .map(|entry| entry.name.to_string())
+            .collect();
+        assert_eq!(names, ["alice"]);
+        fs::write(&path, "{").unwrap();
+        let damaged = KeyFile::read(&path).unwrap_err();
+        assert!(damaged.starts_with(&format!("{shown}: this is no file")), "{damaged}");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let unreadable = KeyFile::read(&path).unwrap_err();
+        assert!(unreadable.starts_with(&format!("cannot read {shown}: ")), "{unreadable}");
+    }
+
     #[test]
     fn a_planted_link_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();

@@ -92,3 +92,26 @@ impl Refusal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_and_callers_are_told_the_same_reason() {
+        let table = [
+            (Refusal::Stranger(Stranger::NoHost), Some("host"), 400),
+            (Refusal::Stranger(Stranger::Host), Some("host"), 421),
+            (Refusal::Stranger(Stranger::Origin), Some("origin"), 403),
+            (Refusal::NoKey, Some("no_key"), 401),
+            (Refusal::WrongKey, Some("wrong_key"), 401),
+            (Refusal::SeveralKeys, Some("wrong_key"), 401),
+            (Refusal::TooFast(7), Some("rate"), 429),
+            (Refusal::Preflight(None), None, 204),
+        ];
+        for (refusal, reason, status) in table {
+            assert_eq!(refusal.reason(), reason, "{refusal:?}");
+            assert_eq!(refusal.response().status(), status, "{reason:?}");
+        }
+    }
+}

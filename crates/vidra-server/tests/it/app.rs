@@ -13,6 +13,8 @@ use vidra::{ApiKey, InProcess, RetryPolicy, Vidra};
 use vidra_server::{App, Config, Serving};
 use vidra_sim::Simulator;
 
+use crate::midnight;
+
 /// Where the requests of tests come from.
 pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -53,6 +55,7 @@ impl TestApp {
         change: impl FnOnce(vidra::Builder) -> vidra::Builder,
         config: Config,
     ) -> Self {
+        midnight::wait_out();
         let sim = Simulator::new();
         let builder = Vidra::builder()
             .key(ApiKey::new("demo-key"))

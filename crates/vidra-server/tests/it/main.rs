@@ -12,6 +12,8 @@ mod gate;
 mod hostile;
 mod mcp;
 mod metrics;
+#[path = "../../../vidra/tests/it/midnight.rs"]
+mod midnight;
 mod openapi;
 mod pages;
 mod preface;

@@ -99,3 +99,130 @@ fn distance(code: &str, wanted: &str) -> Option<u8> {
 fn base(code: &str) -> &str {
     code.split('-').next().unwrap_or(code)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A track from its language code and an optional kind: `en`, `en:auto`, `en:forced`.
+    fn track(text: &str) -> Track {
+        let (code, kind) = text.split_once(':').unwrap_or((text, ""));
+        Track {
+            language_code: code.to_owned(),
+            language_name: text.to_owned(),
+            is_auto_generated: kind == "auto",
+            is_forced: kind == "forced",
+            is_translatable: true,
+            base_url: String::new(),
+        }
+    }
+
+    fn player(tracks: &str, audio: &str, default_track: Option<usize>) -> Player {
+        Player {
+            tracks: tracks.split_whitespace().map(track).collect(),
+            default_track,
+            audio_language: (!audio.is_empty()).then(|| audio.to_owned()),
+        }
+    }
+
+    fn chosen(player: &Player, wanted: &Languages) -> String {
+        let names = player.candidates(wanted).into_iter().map(|track| &*track.language_name);
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn lists_of_languages_are_displayed_in_order() {
+        for (written, shown) in [
+            ("en", "en"),
+            ("de,en", "de,en"),
+            ("en, de", "en,de"),
+            (" PT_br ,zh-HANS,", "pt-BR,zh-Hans"),
+        ] {
+            assert_eq!(Languages::parse(written).unwrap().to_string(), shown);
+        }
+        assert_eq!(Languages::default().to_string(), "");
+        let ten = "aa,bb,cc,dd,ee,ff,gg,hh,ii,jj";
+        assert_eq!(Languages::parse(ten).unwrap().to_string(), ten);
+        let eleven = Languages::parse(&format!("{ten},kk"));
+        assert_eq!(eleven, Err("must not name more than 10 languages"));
+        assert_eq!(Languages::parse(" , "), Err("must name a language"));
+    }
+
+    #[test]
+    fn requested_languages_select_exact_tracks_before_related_ones() {
+        let table = [
+            ("en de", "en", "en"),
+            ("en de", "fr", ""),
+            ("en de", "de,en", "de en"),
+            ("en de", "en,en", "en"),
+            // The general code and a regional one stand in for each other.
+            ("en-GB", "en", "en-GB"),
+            ("pt", "pt-BR", "pt"),
+            ("en-GB en en-US", "en", "en en-GB en-US"),
+            ("en-GB en en-US", "en-US", "en-US en"),
+            ("EN-gb", "en-GB", "EN-gb"),
+            ("EN", "en-GB", "EN"),
+            // Two regions or scripts do not.
+            ("zh-Hans", "zh-Hant", ""),
+            ("zh-Hans zh-Hant", "zh-Hant", "zh-Hant"),
+            ("pt-PT", "pt-BR", ""),
+            ("zh-Hans zh", "zh-Hant", "zh"),
+            // Another language that begins with the same letters.
+            ("fil", "fi", ""),
+            ("de", "d-e", ""),
+            // Written by people, then recognised by machine, then forced, whatever their order.
+            ("en:auto en", "en", "en en:auto"),
+            ("en:forced en:auto en", "en", "en en:auto en:forced"),
+            ("en-GB en:auto", "en", "en:auto en-GB"),
+            ("en:forced en-GB:auto", "en", "en-GB:auto en:forced"),
+        ];
+        for (tracks, wanted, expected) in table {
+            let wanted = Languages::parse(wanted).unwrap();
+            assert_eq!(
+                chosen(&player(tracks, "", None), &wanted),
+                expected,
+                "{tracks}: {wanted:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_request_the_spoken_language_is_selected() {
+        let table = [
+            // Tracks, language of the audio, default track.
+            ("de en:auto en", "", None, "en en:auto"),
+            ("de en", "en", None, "en"),
+            // A dubbed video: the audio track names the original among the recognised languages.
+            ("de:auto en:auto fr:auto", "en", None, "en:auto"),
+            ("de:auto en:auto en fr:auto", "en-US", None, "en en:auto"),
+            ("de:auto en-US:auto", "en", None, "en-US:auto"),
+            // The audio's language was not recognised, so the first one that was counts.
+            ("es de:auto en:auto", "fr", None, "de:auto"),
+            ("de:auto en:auto", "", None, "de:auto"),
+            // The default track comes next, once.
+            ("de en:auto en", "", Some(0), "en en:auto de"),
+            ("de en:auto en", "", Some(2), "en en:auto"),
+            ("de en", "fr", Some(1), "en"),
+            ("de en", "", Some(1), "en"),
+            // Nothing says what is spoken.
+            ("de en", "", None, "de"),
+            ("de en", "fr", None, "de"),
+            ("de en", "", Some(7), "de"),
+            ("", "en", Some(0), ""),
+        ];
+        for (tracks, audio, default_track, expected) in table {
+            let player = player(tracks, audio, default_track);
+            let case = format!("{tracks} with audio {audio:?} and default {default_track:?}");
+            assert_eq!(chosen(&player, &Languages::default()), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn two_tracks_of_one_language_stay_two() {
+        let player = player("en en", "", None);
+        let found = player.candidates(&Languages::parse("en,en").unwrap());
+        assert_eq!(found.len(), 2);
+        assert!(std::ptr::eq(found[0], &player.tracks[0]));
+        assert!(std::ptr::eq(found[1], &player.tracks[1]));
+    }
+}

@@ -228,6 +228,77 @@ mod tests {
         }
     }
 
+    /// Every reason that means something, with a status that by itself would mean something else.
+    #[test]
+    fn a_reason_decides_whatever_the_status() {
+        let table: [(u16, Meaning, &[&str]); 8] = [
+            (
+                404,
+                Meaning::BucketEmpty,
+                &["quotaExceeded", "dailyLimitExceeded", "dailyLimitExceededUnreg"],
+            ),
+            (
+                404,
+                Meaning::SlowDown,
+                &["rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"],
+            ),
+            (
+                404,
+                Meaning::BadKey,
+                &[
+                    "keyInvalid",
+                    "keyExpired",
+                    "ipRefererBlocked",
+                    "accessNotConfigured",
+                    "authError",
+                    "SERVICE_DISABLED",
+                    "CREDENTIALS_MISSING",
+                    "API_KEY_INVALID",
+                    "API_KEY_HTTP_REFERRER_BLOCKED",
+                    "CONSUMER_SUSPENDED",
+                    "CONSUMER_INVALID",
+                ],
+            ),
+            (404, Meaning::CommentsDisabled, &["commentsDisabled"]),
+            (
+                404,
+                Meaning::Broken,
+                &["backendError", "internalError", "processingFailure", "SERVICE_UNAVAILABLE"],
+            ),
+            (
+                404,
+                Meaning::BadRequest,
+                &[
+                    "playlistOperationUnsupported",
+                    "playlistIdRequired",
+                    "incompatibleParameters",
+                    "missingRequiredParameter",
+                    "unexpectedParameter",
+                    "invalidPageToken",
+                    "invalidChannelId",
+                ],
+            ),
+            (403, Meaning::NotFound, &["videoNotFound", "channelNotFound", "playlistNotFound"]),
+            (
+                404,
+                Meaning::NotShown,
+                &["channelForbidden", "playlistForbidden", "playlistItemsNotAccessible"],
+            ),
+        ];
+        for (status, expected, reasons) in table {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_ne!(by_status(status), expected);
+            for reason in reasons {
+                let body = serde_json::json!({"error": {"errors": [{"reason": reason}]}});
+                let refusal: Refusal = serde_json::from_value(body).unwrap();
+                assert_eq!(meaning(status, &refusal), expected, "{reason}");
+            }
+        }
+        for nothing in ["", "forbidden", "badRequest", "required", "NotFoundAtAll", "isinvalid"] {
+            assert_eq!(by_reason(nothing, "per day"), None, "{nothing}");
+        }
+    }
+
     #[test]
     fn retry_after_in_seconds_or_as_a_date() {
         let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();

@@ -67,15 +67,18 @@ async fn what_was_not_charged_is_given_back() {
     let error = caller.video(video("quirkNoComm")).await.unwrap_err();
     assert!(error.message().starts_with("The day's YouTube quota"), "{error}");
     assert_eq!(used(&allowance), 1);
-    // Nobody is there to send it to.
+    // A port that is taken and not listened on: every connection is refused, as long as it is held.
+    let closed = tokio::net::TcpSocket::new_v4().unwrap();
+    closed.bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let nobody = vidra::Vidra::builder()
         .key(vidra::ApiKey::new("demo-key"))
-        .data_api_url("http://127.0.0.1:9/youtube/v3")
+        .data_api_url(&format!("http://{}/youtube/v3", closed.local_addr().unwrap()))
         .retry(RetryPolicy { retries: 0, delay: Duration::ZERO })
         .build()
         .on_allowance(allowance.clone());
     nobody.video(video("quirkNoLike")).await.unwrap_err();
     assert_eq!((used(&allowance), nobody.cost().units()), (1, 0));
+    drop(closed);
 }
 
 #[tokio::test]

@@ -223,12 +223,16 @@ async fn what_is_known_already_is_not_asked_for() {
     assert_eq!(sim.record().calls - asked, 3);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_library_caller_cannot_ask_for_no_places_or_for_all() {
-    for concurrency in [0, usize::MAX] {
-        let query = BatchQuery { concurrency, to: Some(3), ..BatchQuery::default() };
-        let (results, _) = run(&client(&Simulator::new()), "PLsize50", &query).await;
-        assert_eq!(results.len(), 3);
+    // What is requested, and how many are under way together.
+    for (concurrency, peak) in [(0, 1), (20, 20), (21, 20), (usize::MAX, 20)] {
+        let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+        let query = BatchQuery { concurrency, ..BatchQuery::default() };
+        let (results, summary) = run(&client(&sim), "PLsize200", &query).await;
+        assert!(results.iter().map(|result| result.position).eq(1..=200), "{concurrency}");
+        assert_eq!((summary.succeeded, summary.failed), (200, 0), "{concurrency}");
+        assert_eq!(sim.record().peak_keyless, peak, "{concurrency} requested");
     }
 }
 

@@ -332,17 +332,93 @@ async fn a_batch_waits_out_an_outage() {
     let query = BatchQuery { concurrency: 5, ..BatchQuery::default() };
     sim.inject(Fault::on(Endpoint::Player, Action::status(503)).from_call(11).times(6));
     let events: Vec<_> = vidra.playlist_transcripts(&playlist, &query).collect().await;
-    let failed = events
+    let events: Vec<BatchEvent> = events.into_iter().collect::<vidra::Result<_>>().unwrap();
+    let results: Vec<_> = events
         .iter()
-        .filter(|event| {
-            matches!(event, Ok(BatchEvent::Result(entry)) if entry.status == BatchStatus::Failed
-                && entry.error.as_ref().is_some_and(|error| error.contains("upstream_fail")))
+        .filter_map(|event| match event {
+            BatchEvent::Result(entry) => Some(entry),
+            _ => None,
         })
-        .count();
-    assert!(failed <= 6, "{failed} of 50 failed in an outage of six requests");
-    let is_given_up = |event: &vidra::Result<BatchEvent>| {
-        matches!(event, Ok(BatchEvent::Result(entry))
-            if entry.error.as_ref().is_some_and(|error| error.contains("upstream_failing")))
-    };
-    assert!(!events.iter().any(is_given_up), "those who came after it waited");
+        .collect();
+    let mut positions: Vec<_> = results.iter().map(|entry| entry.position).collect();
+    positions.sort_unstable();
+    assert!(positions.into_iter().eq(1..=50), "every entry has one result");
+    let failed: Vec<&str> = results.iter().filter_map(|entry| entry.error.as_deref()).collect();
+    // Five fail and open the breaker; the sixth is the probe, and its entry waits for the next one.
+    assert!((5..=6).contains(&failed.len()), "an outage of six requests: {failed:?}");
+    for error in &failed {
+        assert!(error.ends_with("(upstream_failed)"), "entries after it wait: {error}");
+    }
+    let failed = failed.len() as u64;
+    let Some(BatchEvent::Done(summary)) = events.last() else { panic!("no summary: {events:?}") };
+    assert_eq!((summary.succeeded, summary.failed), (50 - failed, failed));
+    assert_eq!(sim.record().calls_to(Endpoint::Player), 50 + 6 - failed);
+}
+
+/// The pauses of README.md, which nothing else sets: 30 s at the platform's own address and a second
+/// elsewhere, a fifth shorter or longer, and as much longer with each opening in a row.
+#[tokio::test(start_paused = true)]
+async fn pauses_are_what_the_readme_says() {
+    let platform = ["https://www.googleapis.com/youtube/v3", "https://www.youtube.com"];
+    let elsewhere = ["http://sim.invalid/youtube/v3", "http://sim.invalid"];
+    // Addresses, the pause of the first opening and of those that follow, in seconds.
+    let table = [
+        (platform, None, [30, 60, 90, 120, 150, 180, 210, 240, 270, 300, 300, 300]),
+        (elsewhere, None, [1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5]),
+        (platform, Some(7), [7, 14, 21, 28, 35, 42, 49, 56, 63, 70, 70, 70]),
+    ];
+    for ([data_api, web], pause, expected) in table {
+        let sim = Simulator::new();
+        sim.inject(Fault::any(Action::status(503)));
+        let mut builder = builder(&sim).cache_bytes(0).data_api_url(data_api).web_url(web);
+        if let Some(pause) = pause {
+            builder = builder.breaker_pause(pause * SECOND);
+        }
+        let vidra = builder.pacing(vidra::Pacing::Off).build();
+        trip(&vidra).await;
+        for id in videos().take(5) {
+            vidra.transcript(id, &TranscriptQuery::default()).await.unwrap_err();
+        }
+        let mut calls = sim.record().calls;
+        assert_eq!(calls, 10, "{data_api}: none of them is refused");
+        for (opening, seconds) in (1..).zip(expected) {
+            let case = format!("{data_api}, {pause:?}, opening {opening}");
+            let api = vidra.video(known()).await.unwrap_err();
+            let captions = vidra.transcript(known(), &TranscriptQuery::default()).await;
+            let mut waits = vec![];
+            for error in [api, captions.unwrap_err()] {
+                assert_eq!(error.kind(), ErrorKind::Unavailable, "{case}: {error:?}");
+                let wait = error.retry_after().unwrap();
+                let (least, most) = (f64::from(seconds) * 0.8, f64::from(seconds) * 1.2);
+                assert!((least..=most).contains(&wait.as_secs_f64()), "{case}: {wait:?}");
+                waits.push(wait);
+            }
+            assert_eq!(sim.record().calls, calls, "{case}: nothing is sent");
+            advance(waits[0].max(waits[1])).await;
+            vidra.video(known()).await.unwrap_err();
+            vidra.transcript(known(), &TranscriptQuery::default()).await.unwrap_err();
+            calls += 2;
+            assert_eq!(sim.record().calls, calls, "{case}: one probe each");
+        }
+    }
+}
+
+/// How far a pause may differ is a fifth to both sides, and all of that is used.
+#[tokio::test(start_paused = true)]
+async fn pauses_differ_between_services() {
+    let mut waits = vec![];
+    for seed in 0..200 {
+        fastrand::seed(seed);
+        let sim = Simulator::new();
+        sim.inject(Fault::any(Action::status(503)));
+        let url = "https://www.googleapis.com/youtube/v3";
+        let vidra = builder(&sim).cache_bytes(0).data_api_url(url).build();
+        trip(&vidra).await;
+        let error = vidra.video(known()).await.unwrap_err();
+        waits.push(error.retry_after().unwrap().as_secs_f64());
+    }
+    waits.sort_by(f64::total_cmp);
+    assert!((24.0..25.0).contains(&waits[0]) && (35.0..=36.0).contains(&waits[199]), "{waits:?}");
+    let mean = waits.iter().sum::<f64>() / 200.0;
+    assert!((29.0..31.0).contains(&mean), "{mean}");
 }

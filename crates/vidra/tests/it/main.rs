@@ -10,6 +10,7 @@ mod faults;
 mod format;
 mod ident;
 mod leaving;
+mod midnight;
 mod network;
 mod operations;
 mod players;

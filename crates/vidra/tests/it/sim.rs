@@ -5,6 +5,8 @@ use std::time::Duration;
 use vidra::{ApiKey, Builder, InProcess, RetryPolicy, Vidra};
 use vidra_sim::Simulator;
 
+use crate::midnight;
+
 /// A client of `sim` with everything as by default.
 pub(crate) fn client(sim: &Simulator) -> Vidra {
     builder(sim).build()
@@ -12,6 +14,7 @@ pub(crate) fn client(sim: &Simulator) -> Vidra {
 
 /// The same, to be changed.
 pub(crate) fn builder(sim: &Simulator) -> Builder {
+    midnight::wait_out();
     Vidra::builder()
         // What is tested is how the platform is asked; the cache has tests of its own.
         .cache_bytes(0)

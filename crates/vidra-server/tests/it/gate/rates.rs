@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use vidra_server::Config;
 use vidra_server::gate::{KeyLimits, Rules};
+use vidra_sim::{Action, Endpoint, Fault};
 
-use super::{VIDEO, app, file, get, get_as, get_from, keys, rated};
-use crate::app::Got;
+use super::{VIDEO, app, file, get, get_as, get_from, keys, rated, request};
+use crate::app::{Got, PEER, TestApp};
 
 fn standing(got: &Got) -> [Option<&str>; 3] {
     ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"].map(|name| got.header(name))
@@ -136,5 +138,34 @@ async fn whose_address_it_is_behind_a_proxy() {
         let headers = [("x-forwarded-for", forwarded), ("forwarded", "for=203.0.113.9")];
         let got = get_from(&app, peer, &headers).await;
         assert_eq!(got.status, status, "{peer} {forwarded}");
+    }
+}
+
+/// Programs on this machine share an address without being one caller. A key makes a caller of its own.
+#[tokio::test]
+async fn on_loopback_batches_are_counted_by_key_and_not_by_address() {
+    let rules = Rules { keys: Some(keys(&[("alice", KeyLimits::default())])), ..Rules::default() };
+    let open = Rules::default();
+    // Where the service listens, whether keys are needed, and the status of a second batch.
+    let table =
+        [(true, &open, 200), (false, &open, 429), (true, &rules, 429), (false, &rules, 429)];
+    for (on_loopback, rules, second) in table {
+        let gate = Rules { on_loopback, ..rules.clone() };
+        let config = Config { gate, batches_per_caller: 1, ..Config::default() };
+        let app = TestApp::configured(|builder| builder, config);
+        app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
+        let begin = async || {
+            let headers = [
+                ("host", "localhost"),
+                ("accept", "application/x-ndjson"),
+                ("x-api-key", "vk_alice"),
+            ];
+            let request = request("POST", "/api/playlist/PLsize50/transcript", &headers);
+            app.app.answer(request, PEER).await
+        };
+        let first = begin().await;
+        assert_eq!(first.status(), 200, "on loopback: {on_loopback}");
+        let is_keyed = rules.keys.is_some();
+        assert_eq!(begin().await.status(), second, "on loopback: {on_loopback}, {is_keyed}");
     }
 }

@@ -16,7 +16,7 @@ use super::Watched;
 use crate::app::TestApp;
 
 /// Ways to write questions that are nearly, or really, the same.
-const TARGETS: [&str; 58] = [
+const TARGETS: [&str; 69] = [
     // Order, number and spelling of parameters.
     "/api/comments/quirkNoLike?order=time&maxResults=5",
     "/api/comments/quirkNoLike?maxResults=5&order=time",
@@ -76,6 +76,18 @@ const TARGETS: [&str; 58] = [
     "/api/transcript/txManualAsr?translate=fr",
     "/api/transcript/txManualAsr?format=vtt",
     "/api/transcript/txManualAsr?format=srt",
+    // The language alone, of a video with captions in many.
+    "/api/transcript/txManyLang_",
+    "/api/transcript/txManyLang_?lang=de",
+    "/api/transcript/txManyLang_?lang=fr",
+    "/api/transcript/txManyLang_?lang=de,fr",
+    "/api/transcript/txManyLang_?lang=fr,de",
+    "/api/transcript/txManyLang_?lang=zh-Hans",
+    "/api/transcript/txManyLang_?lang=zh-Hant",
+    "/api/transcript/txManyLang_?lang=zh",
+    "/api/transcript/txManyLang_?lang=de&translate=fr",
+    "/api/transcript/txManyLang_?lang=fr&translate=de",
+    "/api/transcript/txManyLang_?lang=de&format=vtt",
     "/api/i18n/regions?hl=de",
     "/api/i18n/regions?hl=DE",
     "/api/i18n/regions",
@@ -115,6 +127,45 @@ fn s7_no_question_gets_the_answer_to_another() {
         Ok(())
     });
     result.unwrap();
+}
+
+/// Requests that differ in the language alone, in both orders: each gets captions of its own language.
+#[tokio::test]
+async fn s7_no_language_gets_the_captions_of_another() {
+    let table = [
+        ("lang=de", "de"),
+        ("lang=fr", "fr"),
+        ("lang=de,fr", "de"),
+        ("lang=fr,de", "fr"),
+        ("lang=zh-Hans", "zh-Hans"),
+        ("lang=zh-Hant", "zh-Hant"),
+        ("lang=zh", "zh"),
+        ("lang=pt-BR", "pt-BR"),
+        ("lang=pt-PT", "pt-PT"),
+        ("lang=de&translate=fr", "fr"),
+        ("lang=fr&translate=de", "de"),
+        ("lang=de&translate=es", "es"),
+    ];
+    let ask = async |app: &TestApp, query: &str| {
+        let answer = app.get(&format!("/api/transcript/txManyLang_?{query}")).await;
+        assert_eq!(answer.status, 200, "{query}: {}", answer.text);
+        answer.json()
+    };
+    let app = TestApp::new();
+    let backwards = TestApp::new();
+    for (query, language) in table {
+        let lines = ask(&app, query).await;
+        let languages: Vec<&str> =
+            lines.as_array().unwrap().iter().map(|line| line["lang"].as_str().unwrap()).collect();
+        assert!(!languages.is_empty() && languages.iter().all(|it| *it == language), "{query}");
+    }
+    for (query, language) in table.into_iter().rev() {
+        let lines = ask(&backwards, query).await;
+        assert_eq!(lines[0]["lang"], language, "{query}");
+        assert_eq!(lines, ask(&app, query).await, "{query}");
+    }
+    let [german, french] = ["lang=de", "lang=fr"].map(|query| ask(&app, query));
+    assert_ne!(german.await[0]["text"], french.await[0]["text"]);
 }
 
 /// Headers and methods by which something in front, or something behind, is led to another answer.

@@ -92,7 +92,7 @@ fn is_mark(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, tidy};
+    use super::{is_tidy, plain, tidy};
 
     #[test]
     fn blanks_that_nobody_sees_go() {
@@ -114,6 +114,17 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(tidy(text), expected, "{text:?}");
             assert_eq!(tidy(expected), expected);
+        }
+    }
+
+    /// The result is the same either way; what is tidy already is only copied.
+    #[test]
+    fn plain_text_takes_the_short_way() {
+        for plain in ["as it is", "a", "!~", "1 < 2 > 0"] {
+            assert!(is_tidy(plain.as_bytes()), "{plain:?}");
+        }
+        for other in ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\u{7f}", "é", "a\u{a0}b"] {
+            assert!(!is_tidy(other.as_bytes()), "{other:?}");
         }
     }
 

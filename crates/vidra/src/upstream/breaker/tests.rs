@@ -59,6 +59,39 @@ fn half_of_twenty_within_ten_seconds_open_it() {
     }
 }
 
+/// A second is counted in whole: calls of second 0 count until second 9 is over.
+#[test]
+fn calls_of_ten_seconds_ago_no_longer_count() {
+    let millis = Duration::from_millis;
+    // When 19 mixed calls are made, when the failure that makes 20 is, and whether it opens.
+    let table = [
+        (millis(0), millis(9_999), true),
+        (millis(999), millis(9_999), true),
+        (millis(0), millis(10_000), false),
+        (millis(999), millis(10_000), false),
+        (millis(1_000), millis(10_999), true),
+        (millis(1_000), millis(11_000), false),
+        (millis(25_000), millis(34_999), true),
+        (millis(25_000), millis(35_000), false),
+        (millis(0), millis(3_600_000), false),
+    ];
+    for (first, last, opens) in table {
+        let (mut circuit, start) = circuit(PAUSES);
+        for number in 0..19 {
+            assert_eq!(ask(&mut circuit, Some(number % 2 == 0), start + first), None);
+        }
+        assert_eq!(ask(&mut circuit, Some(false), start + last), None);
+        let opened = ask(&mut circuit, Some(true), start + last);
+        assert_eq!(opened.is_some(), opens, "{first:?} and {last:?}");
+        // The window by itself, without the call at its end, which would take the oldest slot.
+        let mut recent = Recent::new(start);
+        for _ in 0..20 {
+            recent.add(true, start + first);
+        }
+        assert_eq!(recent.is_bad(start + last), opens, "{first:?} until {last:?}");
+    }
+}
+
 #[test]
 fn after_the_pause_one_finds_out_and_each_failure_makes_it_longer() {
     let (mut circuit, mut now) = circuit(PAUSES);

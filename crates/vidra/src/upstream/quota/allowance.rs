@@ -140,6 +140,8 @@ impl Allowance {
 mod tests {
     use super::*;
 
+    /// Times long past: a new allowance begins with the day of the wall clock, and a day that is one ahead
+    /// of the time that is asked for would be left as it is.
     fn at(time: &str) -> Timestamp {
         time.parse().unwrap()
     }
@@ -147,7 +149,7 @@ mod tests {
     #[test]
     fn a_share_is_of_one_bucket_and_of_one_day() {
         // Midnight in Los Angeles is 8:00 UTC in winter.
-        let (evening, next_day) = (at("2026-11-16T07:59:00Z"), at("2026-11-16T08:00:00Z"));
+        let (evening, next_day) = (at("2020-11-16T07:59:00Z"), at("2020-11-16T08:00:00Z"));
         let allowance = Allowance::new(Some(2), Some(1));
         let clone = allowance.clone();
         for _ in 0..2 {
@@ -197,7 +199,7 @@ mod tests {
 
     #[test]
     fn no_limit_counts_all_the_same() {
-        let (allowance, now) = (Allowance::new(None, Some(0)), at("2026-11-15T12:00:00Z"));
+        let (allowance, now) = (Allowance::new(None, Some(0)), at("2020-11-15T12:00:00Z"));
         for _ in 0..20_000 {
             allowance.take(Bucket::Default, 1, now).unwrap();
         }
@@ -207,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_was_spent_today_is_remembered_and_what_yesterday_is_not() {
-        let (today, tomorrow) = (at("2026-11-15T12:00:00Z"), at("2026-11-16T12:00:00Z"));
+        let (today, tomorrow) = (at("2020-11-15T12:00:00Z"), at("2020-11-16T12:00:00Z"));
         let before = Allowance::new(Some(5), None);
         before.take(Bucket::Default, 3, today).unwrap();
         let text = serde_json::to_string(&before.spending(today)).unwrap();

@@ -168,14 +168,80 @@ fn another_process_that_never_lets_go_holds_nobody_up_for_long() {
     let ledger = Ledger::new(QuotaLimits::default(), Backing::File(file.clone()), now);
     let held = fs::File::open(file.with_extension("lock")).unwrap();
     held.lock().unwrap();
-    for _ in 0..5 {
+    let begun = std::time::Instant::now();
+    for _ in 0..100 {
         ledger.charge(Bucket::Default, now).unwrap();
     }
-    assert_eq!(used(&ledger, now)[0], ("default", 5, 9995));
+    let took = begun.elapsed();
+    // The first charge waits a second and the others do not; a second for each would be 100.
+    assert!(took >= Duration::from_secs(1), "it gave up too early: {took:?}");
+    assert!(took < Duration::from_secs(30), "each charge waited: {took:?}");
+    assert_eq!(used(&ledger, now)[0], ("default", 100, 9900));
     drop(held);
     ledger.charge(Bucket::Default, now).unwrap();
     let reopened = Ledger::new(QuotaLimits::default(), Backing::File(file), now);
-    assert_eq!(used(&reopened, now)[0], ("default", 6, 9994));
+    assert_eq!(used(&reopened, now)[0], ("default", 101, 9899));
+}
+
+#[test]
+fn another_process_that_lets_go_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("quota.json");
+    let now = at("2026-11-15T12:00:00Z");
+    let ledger = Ledger::new(QuotaLimits::default(), Backing::File(file.clone()), now);
+    let held = fs::File::open(file.with_extension("lock")).unwrap();
+    held.lock().unwrap();
+    std::thread::scope(|scope| {
+        let charged = scope.spawn(|| ledger.charge(Bucket::Default, now).unwrap());
+        // Long enough to be met, and far from the second after which it is given up.
+        let met = std::time::Instant::now() + Duration::from_millis(50);
+        while std::time::Instant::now() < met {
+            assert!(!charged.is_finished(), "it did not wait for the file");
+            std::thread::yield_now();
+        }
+        drop(held);
+        charged.join().unwrap();
+    });
+    let state = ledger.state.lock().unwrap();
+    assert_eq!(state.unsaved, None, "the count is in the file");
+}
+
+/// What a power cut leaves of the file. The sector is written as a whole or not at all; a file system may
+/// still lose its end, or fill it with zeros.
+#[test]
+fn a_file_cut_at_any_byte_is_read_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("quota.json");
+    let now = at("2026-11-15T12:00:00Z");
+    let open = || Ledger::new(QuotaLimits::default(), Backing::File(file.clone()), now);
+    let ledger = open();
+    for _ in 0..1_234 {
+        ledger.charge(Bucket::Default, now).unwrap();
+    }
+    let search = ledger.charge(Bucket::Search, now).unwrap();
+    ledger.exhaust(&search, None, now);
+    let whole = fs::read(&file).unwrap();
+    assert_eq!(whole.len(), 512, "one sector, whatever is in it");
+    let counted = [("default", 1_234, 8_766), ("search", 1, 0)];
+    let nothing = [("default", 0, 10_000), ("search", 0, 100)];
+    let mut read_whole = 0;
+    for length in 0..=whole.len() {
+        let zeros = [&whole[..length], &vec![0; whole.len() - length]].concat();
+        for (torn, is_whole) in
+            [(whole[..length].to_vec(), whole[..length].contains(&b'\n')), (zeros, length == 512)]
+        {
+            fs::write(&file, &torn).unwrap();
+            let found = used(&open(), now);
+            read_whole += u32::from(found == counted);
+            let is_known = found == counted || (found == nothing && !is_whole);
+            assert!(is_known, "{length} bytes: {found:?}");
+            // A process that runs on knows what it counted, and writes it again.
+            fs::write(&file, &torn).unwrap();
+            assert_eq!(used(&ledger, now), counted, "{length} bytes");
+            assert_eq!(used(&open(), now), counted, "{length} bytes, written again");
+        }
+    }
+    assert!(read_whole >= 2, "{read_whole}");
 }
 
 #[test]

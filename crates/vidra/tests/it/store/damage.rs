@@ -46,6 +46,49 @@ async fn files_that_are_cut_emptied_or_longer() {
     assert_eq!(store.get("key").await, Err(StoreError::Corrupt));
 }
 
+/// A power cut while a newer record replaces an older one. Nothing is synced, so the file may be the older one, or
+/// a part of the newer one, followed by what was there before or by zeros.
+#[tokio::test]
+async fn a_power_cut_leaves_one_of_both_records_or_none() {
+    let older = record(r#"{"title":"older"}"#);
+    for newer in [r#"{"title":"newer"}"#, "{}", r#"{"title":"newer and longer"}"#].map(record) {
+        let (_folder, store, file) = one_file().await;
+        let [before, after] = [&older, &newer].map(|record| record.encode("key").to_vec());
+        let mut found = [0, 0];
+        for length in 0..=after.len() {
+            let rest = before.get(length..).unwrap_or_default();
+            let zeros = vec![0; after.len() - length];
+            let cut = &after[..length];
+            for torn in [cut.to_vec(), [cut, rest].concat(), [cut, &zeros].concat()] {
+                fs::write(&file, &torn).unwrap();
+                match store.get("key").await {
+                    Ok(Some(record)) if record == older => found[0] += 1,
+                    Ok(Some(record)) if record == newer => found[1] += 1,
+                    Err(StoreError::Corrupt) => {
+                        assert!(torn != before && torn != after, "{length} bytes");
+                    }
+                    other => panic!("{length} bytes of {}: {other:?}", after.len()),
+                }
+            }
+        }
+        assert!(found[0] >= 1 && found[1] >= 2, "{found:?}");
+    }
+}
+
+/// What a power cut leaves of a file that had no name yet is no record, however long it is.
+#[tokio::test]
+async fn a_file_that_was_not_finished_is_no_record() {
+    let (folder, store, file) = one_file().await;
+    let kept = store.get("key").await.unwrap().expect("a record");
+    let newer = record("newer").encode("key");
+    let unfinished = file.with_file_name("new-0123456789abcdef");
+    for length in 0..=newer.len() {
+        fs::write(&unfinished, &newer[..length]).unwrap();
+        let reopened = Fs::open(folder.path(), 64 << 20).unwrap();
+        assert_eq!(reopened.get("key").await, Ok(Some(kept.clone())), "{length} bytes");
+    }
+}
+
 #[tokio::test]
 async fn other_versions_and_records_of_other_keys() {
     let (_folder, store, file) = one_file().await;

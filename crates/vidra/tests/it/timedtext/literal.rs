@@ -186,3 +186,24 @@ fn what_is_something_else() {
         assert_eq!(read(body), [], "{body}");
     }
 }
+
+/// Where the platform changes its format, the log says which part is another.
+#[test]
+fn json3_of_another_shape_is_named() {
+    let table = [
+        (r#"{"events":5}"#, "invalid type: integer `5`, expected a list of events"),
+        (r#"{"events":[{"segs":5}]}"#, "invalid type: integer `5`, expected a list of segments"),
+        (r#"{"events":[{"segs":[{"utf8":5}]}]}"#, "invalid type: integer `5`, expected text"),
+        (r#"{"events":[{"tStartMs":[]}]}"#, "invalid type: sequence, expected milliseconds"),
+        (
+            r#"{"events":[{"dDurationMs":true}]}"#,
+            "invalid type: boolean `true`, expected milliseconds",
+        ),
+    ];
+    for (body, expected) in table {
+        match parse(body.as_bytes()) {
+            Err(Unreadable::Malformed(why)) => assert!(why.starts_with(expected), "{body}: {why}"),
+            other => panic!("{body}: {other:?}"),
+        }
+    }
+}
