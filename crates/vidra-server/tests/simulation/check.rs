@@ -317,7 +317,7 @@ impl Judge {
             304 => {}
             500 => {}
             other => {
-                self.events.check("a status that is promised", false, || it(&other.to_string()))
+                self.events.check("a status that is promised", false, || it(&other.to_string()));
             }
         }
     }

@@ -150,12 +150,8 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    got: Option<T>,
-    expected: Option<T>,
-) -> Result<(), String> {
-    match got == expected {
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, got: T, expected: T) -> Result<(), String> {
+    match got.eq(&expected) {
         true => Ok(()),
         false => Err(format!("{what}: {got:?} where {expected:?} is right")),
     }

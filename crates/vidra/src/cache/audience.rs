@@ -6,9 +6,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Those who wait for an answer, of one flight or of several that are asked for together.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Audience {
-    flights: Vec<Seats>,
+    flights: Vec<Waiting>,
     /// Whether the work goes on when nobody waits, as renewals do.
     goes_on: bool,
+}
+
+/// Those who wait for one flight.
+#[derive(Debug, Clone)]
+struct Waiting {
+    seats: Seats,
+    /// Where the flight is a part of a larger one, one seat is taken for those who wait for that.
+    larger: Option<Arc<Audience>>,
+}
+
+impl Waiting {
+    fn is_gone(&self) -> bool {
+        let for_larger = self.larger.as_ref().is_some_and(|larger| larger.is_gone());
+        self.seats.taken() <= usize::from(for_larger)
+    }
 }
 
 /// The seats at one flight, by how many are taken.
@@ -70,7 +85,17 @@ impl Drop for Seat {
 impl Audience {
     /// Those who wait for any of these flights.
     pub(crate) fn of(flights: impl IntoIterator<Item = Seats>) -> Self {
-        Self { flights: flights.into_iter().collect(), goes_on: false }
+        let waiting = |seats| Waiting { seats, larger: None };
+        Self { flights: flights.into_iter().map(waiting).collect(), goes_on: false }
+    }
+
+    /// The same for flights that are a part of what `larger` waits for.
+    pub(crate) fn as_a_part_of(mut self, larger: &Self) -> Self {
+        if !larger.goes_on && !larger.flights.is_empty() {
+            let larger = Arc::new(larger.clone());
+            self.flights.iter_mut().for_each(|it| it.larger = Some(Arc::clone(&larger)));
+        }
+        self
     }
 
     /// The same for work that goes on when nobody waits for it.
@@ -80,13 +105,12 @@ impl Audience {
 
     /// Whether there was somebody, and nobody is left.
     pub(crate) fn is_gone(&self) -> bool {
-        let is_empty = |seats: &Seats| seats.taken() == 0;
-        !self.goes_on && !self.flights.is_empty() && self.flights.iter().all(is_empty)
+        !self.goes_on && !self.flights.is_empty() && self.flights.iter().all(Waiting::is_gone)
     }
 
     /// Whether a single request waits for it, and not only batches or nobody.
     pub(crate) fn is_urgent(&self) -> bool {
-        self.flights.iter().any(|seats| seats.0.urgent.load(Ordering::Relaxed) > 0)
+        self.flights.iter().any(|it| it.seats.0.urgent.load(Ordering::Relaxed) > 0)
     }
 
     /// All of these together: the work goes on when nobody waits if it does for one of them.
@@ -121,6 +145,19 @@ mod tests {
         drop(second);
         assert!(both.is_gone() && !any.is_gone() && !own_sake.is_gone());
     }
+    #[test]
+    fn who_waits_for_the_whole_waits_for_its_parts() {
+        let (whole, part) = (Seats::default(), Seats::default());
+        let caller = whole.take(Urgency::Interactive);
+        let _for_the_whole = part.take(Urgency::Interactive);
+        let of_part = Audience::of([part.clone()]).as_a_part_of(&Audience::of([whole]));
+        assert!(!of_part.is_gone());
+        drop(caller);
+        assert!(of_part.is_gone(), "the seat of the whole counts no more");
+        let _other = part.take(Urgency::Interactive);
+        assert!(!of_part.is_gone(), "somebody waits for the part itself");
+    }
+
     #[test]
     fn single_requests_make_it_urgent_and_batches_do_not() {
         let seats = Seats::default();

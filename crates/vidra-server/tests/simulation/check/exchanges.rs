@@ -47,7 +47,9 @@ impl Judge {
             let at = exchange.start;
             let is_waited_for = ops.iter().any(|op| {
                 let mut subjects = exchange.subjects.iter();
-                let is_renewed = op.is_stale && op.may_be_at_work(at, self.settings.deadline);
+                // Who leaves while something old is renewed does not end that.
+                let is_renewed = op.is_stale || op.has_left && is_known(log, exchange, op.start);
+                let is_renewed = is_renewed && op.may_be_at_work(at, self.settings.deadline);
                 (op.is_live(at) || is_renewed)
                     && subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
             });
@@ -198,10 +200,22 @@ impl Judge {
 
     /// Nothing is sent from an address that the platform has turned against.
     fn check_blocks(&self, sent: &[&Exchange], egress: usize) {
-        for block in sent.iter().filter(|it| it.is_block && !it.is_translation) {
-            let Some((at, Ended::Answered(_))) = block.end else { continue };
-            let over = at + self.settings.block_pause;
-            let early = sent.iter().find(|it| it.start > at && it.start < over);
+        let pause = self.settings.block_pause;
+        let mut last: Option<Instant> = None;
+        let blocks = sent.iter().filter(|it| it.is_block && !it.is_translation);
+        let delivered = blocks.filter_map(|it| match it.end {
+            Some((at, Ended::Answered(_))) => Some((it.start, at)),
+            _ => None,
+        });
+        let mut delivered: Vec<_> = delivered.collect();
+        delivered.sort_by_key(|(_, at)| *at);
+        for (start, at) in delivered {
+            // Requests that were under way together are one block.
+            if last.is_some_and(|last| start <= last && at < last + pause) {
+                continue;
+            }
+            last = Some(at);
+            let early = sent.iter().find(|it| it.start > at && it.start < at + pause);
             self.events.check(
                 "nothing is sent while an address is blocked",
                 early.is_none(),
@@ -242,4 +256,15 @@ impl Judge {
             });
         }
     }
+}
+
+/// Whether the same has been answered before `at`, so that something old may be known.
+fn is_known(log: &[Exchange], exchange: &Exchange, at: Instant) -> bool {
+    log.iter().any(|before| {
+        before.kind == exchange.kind
+            && before
+                .end
+                .is_some_and(|(end, ended)| end <= at && matches!(ended, Ended::Answered(_)))
+            && before.subjects.iter().any(|subject| exchange.subjects.contains(subject))
+    })
 }
