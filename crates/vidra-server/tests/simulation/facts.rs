@@ -94,7 +94,8 @@ impl Facts {
                     (None, None) => return Err("no ids".to_owned()),
                 };
                 let ids = ids.iter().filter_map(Value::as_str).collect::<Vec<_>>();
-                same("ids", Some(ids), Some(self.playlists[id].iter().map(|id| &**id).collect()))
+                let listed: Vec<&str> = self.playlists[id].iter().map(|id| &**id).collect();
+                same("ids", ids.as_slice(), listed.as_slice())
             }
             Operation::Transcript { video, .. } => self.check_spoken(&plain, video),
             Operation::Quota | Operation::Cache => json().map(drop),
@@ -150,8 +151,12 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, got: T, expected: T) -> Result<(), String> {
-    match got.eq(&expected) {
+fn same<T: PartialEq + Copy + std::fmt::Debug>(
+    what: &str,
+    got: T,
+    expected: T,
+) -> Result<(), String> {
+    match got == expected {
         true => Ok(()),
         false => Err(format!("{what}: {got:?} where {expected:?} is right")),
     }

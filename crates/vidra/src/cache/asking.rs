@@ -130,7 +130,7 @@ impl Cache {
                 // What is known already is renewed to the end, whoever waits for that.
                 let audience = match renewal {
                     Some(_) => Audience::of_lasting([lead.seats.clone()]),
-                    None => Audience::of([lead.seats.clone()]).as_a_part_of(&asker.audience),
+                    None => Audience::of([lead.seats.clone()]).part_of(&asker.audience),
                 };
                 self.depart(lead, key, renewal, place, fetch(audience));
                 Ok((joined, Outcome::Miss))

@@ -90,7 +90,7 @@ impl Audience {
     }
 
     /// The same for flights that are a part of what `larger` waits for.
-    pub(crate) fn as_a_part_of(mut self, larger: &Self) -> Self {
+    pub(crate) fn part_of(mut self, larger: &Self) -> Self {
         if !larger.goes_on && !larger.flights.is_empty() {
             let larger = Arc::new(larger.clone());
             self.flights.iter_mut().for_each(|it| it.larger = Some(Arc::clone(&larger)));
@@ -150,7 +150,7 @@ mod tests {
         let (whole, part) = (Seats::default(), Seats::default());
         let caller = whole.take(Urgency::Interactive);
         let _for_the_whole = part.take(Urgency::Interactive);
-        let of_part = Audience::of([part.clone()]).as_a_part_of(&Audience::of([whole]));
+        let of_part = Audience::of([part.clone()]).part_of(&Audience::of([whole]));
         assert!(!of_part.is_gone());
         drop(caller);
         assert!(of_part.is_gone(), "the seat of the whole counts no more");

@@ -144,7 +144,7 @@ impl Cache {
             let audience = match leads.iter().all(|led| led.renews) {
                 // What is known already is renewed to the end, whoever waits for that.
                 true => Audience::of_lasting(leads.iter().map(|led| led.lead.seats.clone())),
-                false => Audience::of(missing).as_a_part_of(&asker.audience),
+                false => Audience::of(missing).part_of(&asker.audience),
             };
             // Shared work has the service's deadline, not that of the caller who happens to lead.
             let patience = asker.deadline;
