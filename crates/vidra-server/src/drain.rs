@@ -26,8 +26,8 @@ pub(crate) struct Drain(Arc<State>);
 #[derive(Default)]
 struct State {
     since: OnceLock<Instant>,
-    /// Wakes those who wait for it, in the order in which they came. A `watch` channel would wake them in
-    /// random order, and a simulation has to replay.
+    /// Wakes its waiters in order. A `watch` channel would wake them in random order, and a simulation could
+    /// not replay.
     begun: Notify,
 }
 
@@ -45,7 +45,7 @@ impl Drain {
     /// Resolves so long after the end has begun; never where it does not begin.
     pub(crate) async fn has_lasted(self, time: Duration) {
         let mut begun = pin!(self.0.begun.notified());
-        // Before the look, so that nothing is missed between the two.
+        // Enabled before the check, so that no wake-up is lost between the two.
         begun.as_mut().enable();
         let since = match self.0.since.get() {
             Some(since) => *since,

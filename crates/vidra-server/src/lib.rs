@@ -134,8 +134,7 @@ impl App {
         self.0.inside.drain.begin();
     }
 
-    /// Everything that is taken at this moment and has to be given back: requests under way, and batches
-    /// that count for a caller.
+    /// The resources that are held at this moment: requests under way, and batches counted for a caller.
     #[doc(hidden)]
     pub fn held(&self) -> (usize, usize) {
         let Inside { metrics, batches, .. } = &*self.0.inside;

@@ -173,7 +173,7 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
     let (events, receiver) = mpsc::channel(UNREAD);
     crate::upstream::traced::spawn(async move {
         tokio::select! {
-            // First, so that nothing more is begun for a reader who is gone.
+            // First, so that nothing starts after the reader has left.
             biased;
             () = events.closed() => {}
             done = AssertUnwindSafe(work(Arc::new(batch), &events)).catch_unwind() => {
@@ -311,7 +311,7 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let key = Ask::Transcript(id, wanted.clone()).key();
             let work = async |seats| {
-                // As urgent as those who wait for it: single requests may have joined.
+                // As urgent as its waiters: single requests may have joined.
                 let audience = &Audience::of_lasting([seats]);
                 let errand = Errand { web, id, deadline, place, audience };
                 ask::json(&transcript::one(&errand, &wanted).await?)
@@ -321,7 +321,7 @@ async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) 
             caught
                 .unwrap_or_else(|_| Err(Error::bug("a panic")))
                 .and_then(|transcript| transcript.decode())
-                // The cache does not know what it waited for.
+                // The cache does not know the video.
                 .map_err(|error| match (error.kind(), error.reason()) {
                     (ErrorKind::Timeout, None) => Reason::TimedOut.error(id),
                     _ => error,

@@ -54,7 +54,7 @@ pub(crate) struct Key {
 pub(crate) enum Want {
     /// Whatever is good enough.
     Usual,
-    /// What is fresh: it becomes a part of a record that is new, so it must not be old.
+    /// Only fresh records: the result becomes part of a new record.
     Fresh,
     /// What the platform says now.
     Newest,
@@ -166,7 +166,7 @@ impl Cache {
         self.unless_trouble(&key, asked, found)
     }
 
-    /// Whatever is taken at this moment and has to be given back.
+    /// Adds the resources that are held at this moment.
     pub(crate) fn held(&self, held: &mut Held) {
         (held.flights, held.waiters) = self.flights.held();
         held.misses = self.most_misses - self.misses.available_permits();
@@ -245,7 +245,7 @@ impl Cache {
         Found { record, age, life }
     }
 
-    /// An empty list: as it came about, and good for as long as it is known that there is nothing.
+    /// An empty list, with the outcome and age of the lookups behind it.
     pub(crate) fn nothing(&self, resource: Resource, outcome: Outcome, age: Duration) -> Cached {
         let life = self.lifetimes.of(resource, true, 0);
         Cached { body: Bytes::from_static(b"[]"), outcome, age, life }

@@ -247,7 +247,7 @@ impl Vidra {
         &self.upstream.clock
     }
 
-    /// Everything that is taken at this moment and has to be given back.
+    /// The resources that are held at this moment.
     #[doc(hidden)]
     pub fn held(&self) -> Held {
         let mut held = Held::default();

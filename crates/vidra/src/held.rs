@@ -1,7 +1,7 @@
-//! Everything that is taken for a while and has to be given back, counted. For simulations: when all
-//! callers have left and all exchanges have ended, every count is zero.
+//! Counts of held resources, for simulations: when all callers have left and all exchanges have ended, every
+//! count must be zero.
 
-/// What a client holds at this moment.
+/// The resources that a client holds at this moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Held {
     /// Slots of fetches for answers that are not cached.

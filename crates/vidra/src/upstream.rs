@@ -162,7 +162,7 @@ impl Scope {
         }
     }
 
-    /// The same for the parts of a new record, which must not be older than fresh.
+    /// This scope for the parts of a new record: a new record must not contain stale parts.
     pub(crate) fn for_parts(&self) -> Self {
         let want = if self.want == Want::Usual { Want::Fresh } else { self.want };
         Self { want, ..self.clone() }
@@ -218,12 +218,11 @@ impl Scope {
         }
     }
 
-    /// Waits where the platform has asked for a pause, or fails where the pause is too long to wait for.
+    /// Waits for the end of a pause that the platform requested, or fails if the pause is too long.
     async fn wait_for_hold(&self, call: &Call) -> Result<()> {
         let bucket = call.endpoint.bucket();
         while let Some(hold) = self.upstream.holds.left(bucket, Instant::now()) {
             let left = self.deadline.saturating_duration_since(Instant::now());
-            // Requests that waited together must not come back together.
             let wait = self.upstream.retry.after_hold(hold, left, fastrand::f64());
             let Some(wait) = wait else { return Err(Fault::held(hold).error) };
             sleep(wait).await;
@@ -243,7 +242,7 @@ impl Scope {
             self.upstream.budget.earn();
         }
         let charged = self.charge(call).await?;
-        // The charge may have taken its time. What is not sent is refunded.
+        // The charge may have been slow. Dropping the guard refunds it.
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(Fault::out_of_time(call));
@@ -266,7 +265,7 @@ impl Scope {
             Err(Unanswered::NotSent(failure)) => {
                 end(Ending::of_failure(&failure));
                 let (bill, now) = (self.bill.clone(), self.upstream.clock.now());
-                // Not waited for: it has to happen also when the caller leaves now.
+                // Detached, because it must happen even if the caller leaves now.
                 let refund = move |ledger: &Arc<Ledger>| bill.refund(ledger, &charge, now);
                 self.upstream.ledger.run_detached(refund);
                 Err(self.fault_of(&failure, call))

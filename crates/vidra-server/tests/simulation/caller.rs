@@ -16,7 +16,7 @@ use crate::operation::Operation;
 use crate::plan::{Caller, Leaves, Through};
 use crate::world::{PEER, Service, World, key};
 
-/// What a caller got.
+/// The answer that a caller got.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

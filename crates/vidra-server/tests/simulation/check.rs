@@ -71,7 +71,7 @@ struct State {
     clock_was_set: bool,
     restarts: Vec<Instant>,
     suspended: Duration,
-    /// What the callers of the library were billed for answers.
+    /// Units billed to callers of the library for successful answers.
     billed: u64,
 }
 
@@ -135,7 +135,7 @@ impl Judge {
             let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None);
             (op.end, op.is_stale) = (Some(now), is_stale && answer.status == 200);
             let op = op.clone();
-            // What a failed operation was charged may yet be refunded.
+            // A failed operation may get a refund later.
             if op.caller.through == Through::Library && answer.status == 200 {
                 state.billed += u64::from(answer.cost.unwrap_or(0));
             }
@@ -164,7 +164,7 @@ impl Judge {
     }
 
     fn check_time(&self, op: &Op, answer: &Answer, now: Instant) {
-        // A reader who takes its time delays only itself.
+        // A slow reader delays only itself.
         let items = u32::try_from(answer.results.len()).unwrap_or(u32::MAX).saturating_add(4);
         let reading = op.caller.reads_every * items.saturating_mul(3);
         let late = now.saturating_duration_since(op.deadline + BOUND + reading);
@@ -246,7 +246,7 @@ impl Judge {
                 during.count()
             })
         };
-        // What is made of other records may be made anew without a question.
+        // A record made of other records may be made without a fetch.
         let is_fetched = matches!(answer.cache.as_deref(), Some("miss" | "coalesced"));
         if is_fetched && !is_made_of_others(op.operation()) {
             let asked = sent(&|exchange| {
@@ -262,7 +262,7 @@ impl Judge {
                 exchange.kind.bucket().is_some() && exchange.ended() != Some(Ended::NotSent)
             });
             let is_free = answer.cache.as_deref() != Some("hit") || cost == 0;
-            // What is renewed behind a stale answer may be charged and not sent yet.
+            // The renewal behind a stale answer may be charged and not sent yet.
             let is_stale = answer.cache.as_deref() == Some("stale");
             let is_real = is_stale || u64::from(cost) <= billed as u64;
             self.events.check("X-Quota-Cost is true", is_free && is_real, || {
@@ -313,7 +313,6 @@ impl Judge {
                 self.events.check("what is there is found", may, || it(&answer.message));
             }
             429 | 502 | 503 | 504 => self.check_refusal(op, answer, now),
-            // It has been asked for by somebody who has it.
             304 => {}
             500 => {}
             other => {
@@ -337,7 +336,7 @@ fn world_life(resource: Resource, over: u32) -> Duration {
     life(resource, over).ttl * 11 / 10
 }
 
-/// What kind of record answers an operation.
+/// The kind of record that answers an operation.
 fn resource(operation: &Operation) -> Option<Resource> {
     Some(match operation {
         Operation::Video(_) | Operation::Title(_) | Operation::Videos(_) => Resource::Video,

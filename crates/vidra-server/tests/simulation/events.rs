@@ -1,4 +1,4 @@
-//! What happens in a world: the last events in order, a hash of all of them, and counts.
+//! The event log of a world: the last events in order, a hash of all of them, and counts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -38,7 +38,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What is left of a log when its world has ended.
+/// The summary of a log when its world has ended.
 pub(crate) struct Told {
     pub(crate) last: Vec<String>,
     /// Number and hash of all events: equal logs have equal ones.

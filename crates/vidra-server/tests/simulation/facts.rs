@@ -1,5 +1,4 @@
-//! What the platform has to say, read from its own answers: the oracle of every answer. It shares nothing
-//! with the code under test.
+//! The oracle: facts read from the platform's raw answers. It shares nothing with the code under test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -12,7 +11,7 @@ use vidra_sim::Simulator;
 
 use crate::operation::{Operation, SPOKEN, UNKNOWN_VIDEO};
 
-/// What is true in every edition of the world.
+/// Facts that hold in every edition of the world.
 pub(crate) struct Facts {
     /// Cold videos, all of which have captions.
     pub(crate) pool: Vec<String>,

@@ -1,4 +1,4 @@
-//! What callers want: every operation, over a few hot and some cold keys.
+//! The operations that callers perform, over a few hot and some cold keys.
 
 use axum::http::{Method, Request, header};
 use fastrand::Rng;
@@ -120,7 +120,7 @@ impl Operation {
         }
     }
 
-    /// What the run calls it.
+    /// Its name in the counts of a run.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Video(_) => "video",
@@ -148,7 +148,7 @@ impl Operation {
         }
     }
 
-    /// What is fetched for it: operations with equal keys share one fetch. `None` where nothing is.
+    /// The key of its fetch: operations with equal keys share one. `None` if nothing is fetched.
     pub(crate) fn key(&self) -> Option<String> {
         Some(match self {
             Self::Video(id) | Self::Title(id) => format!("video {id}"),
@@ -245,7 +245,7 @@ impl Operation {
         }
     }
 
-    /// What the library is asked; `None` for what has a method of its own.
+    /// The library's request for it; `None` if the library has a method of its own.
     pub(crate) fn ask(&self) -> Option<Ask> {
         let video = |id: &str| VideoId::parse(id).unwrap();
         let playlist = |id: &str| PlaylistId::parse(id).unwrap();

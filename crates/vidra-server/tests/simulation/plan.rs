@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     pub(crate) breaker_pause: Duration,
     pub(crate) block_pause: Duration,
     pub(crate) latency: Duration,
-    /// What the platform and the service believe to be the day's quota.
+    /// The day's quota, of the platform and in the service's settings.
     pub(crate) quota: u32,
     pub(crate) searches: u32,
     pub(crate) has_store: bool,
@@ -130,7 +130,7 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    /// What the run calls it.
+    /// Its name in the counts of a run.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::NotSent => "no connection",

@@ -17,7 +17,7 @@ use crate::events::Events;
 use crate::operation::BOT_WALL;
 use crate::plan::{FaultWindow, Trouble};
 
-/// What kind of request an exchange is.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Videos,
@@ -80,7 +80,7 @@ pub(crate) enum Ended {
 pub(crate) struct Exchange {
     pub(crate) kind: Kind,
     pub(crate) egress: usize,
-    /// What it is about: ids of videos, or the whole query.
+    /// Its subject: ids of videos, or the whole query.
     pub(crate) subjects: Vec<String>,
     pub(crate) start: Instant,
     pub(crate) end: Option<(Instant, Ended)>,
@@ -89,10 +89,10 @@ pub(crate) struct Exchange {
     /// Whether the platform turned against the address.
     pub(crate) is_block: bool,
     pub(crate) is_translation: bool,
-    /// The pause that the platform asked for.
+    /// The pause that the platform requested.
     pub(crate) retry_after: Option<Duration>,
     pub(crate) says_quota_is_spent: bool,
-    /// Where it was the Data API that asked, because of too many requests.
+    /// The same, if it was the Data API because of a rate limit.
     pub(crate) asks_for_pause: Option<Duration>,
 }
 
@@ -182,7 +182,7 @@ impl Platform {
         self.0.state.lock().unwrap()
     }
 
-    /// What goes wrong with an exchange of this kind that begins now.
+    /// The fault that strikes an exchange of this kind that begins now.
     fn trouble(&self, kind: Kind) -> Option<Trouble> {
         let now = Instant::now();
         let mut state = self.state();
@@ -369,7 +369,7 @@ impl Drop for Open<'_> {
     }
 }
 
-/// What a request is about: the videos that it names, or all of its query.
+/// The subjects of a request: the videos that it names, or its whole query.
 fn subjects(kind: Kind, request: &Request<Bytes>) -> Vec<String> {
     let query = request.uri().query().unwrap_or_default();
     let parameter = |name: &str| {

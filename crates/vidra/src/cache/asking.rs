@@ -68,7 +68,7 @@ impl Cache {
     ) -> Result<Cached> {
         let (mut late, mut may_replace) = (None, true);
         loop {
-            // Shared work has the service's deadline, not that of the caller who happens to lead.
+            // Shared work has the service's deadline, not the leader's.
             let patience = asker.deadline;
             let fetching =
                 |audience| fetch(Scope { audience, patience, has_slot: true, ..asker.clone() });
@@ -162,8 +162,8 @@ impl Cache {
         }
     }
 
-    /// A place to ask for what is not known. `None` where all are taken. A fetch that is a part of another
-    /// needs none of its own: with the last place taken it could never go on.
+    /// A slot for an uncached fetch; `None` if all are taken. A nested fetch needs no slot of its own: it could
+    /// never finish once the outer fetch holds the last one.
     pub(super) fn place(&self, asker: &Scope) -> Option<Option<OwnedSemaphorePermit>> {
         match asker.has_slot {
             true => Some(None),

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Those who wait for an answer, of one flight or of several that are asked for together.
+/// The callers that wait for one flight, or for several flights that share a call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Audience {
     flights: Vec<Waiting>,
-    /// Whether the work goes on when nobody waits, as renewals do.
+    /// Whether the work continues without waiters, as renewals do.
     goes_on: bool,
 }
 
-/// Those who wait for one flight.
+/// The waiters of one flight.
 #[derive(Debug, Clone)]
 struct Waiting {
     seats: Seats,
-    /// Where the flight is a part of a larger one, one seat is taken for those who wait for that.
+    /// For a nested flight: the waiters of the outer one, for which one seat is taken here.
     larger: Option<Arc<Audience>>,
 }
 
@@ -33,14 +33,14 @@ pub(crate) struct Seats(Arc<Taken>);
 #[derive(Debug, Default)]
 struct Taken {
     all: AtomicUsize,
-    /// Those of single requests. The others are entries of batches, which have time.
+    /// Seats of single requests. The others belong to batch entries, which are less urgent.
     urgent: AtomicUsize,
 }
 
-/// How urgently an answer is waited for.
+/// How urgent a waiter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urgency {
-    /// A single request: somebody sits in front of it.
+    /// A single request.
     Interactive,
     /// An entry of a batch.
     Batch,
@@ -89,7 +89,7 @@ impl Audience {
         Self { flights: flights.into_iter().map(waiting).collect(), goes_on: false }
     }
 
-    /// The same for flights that are a part of what `larger` waits for.
+    /// Marks the flights as nested in the work that `larger` waits for.
     pub(crate) fn part_of(mut self, larger: &Self) -> Self {
         if !larger.goes_on && !larger.flights.is_empty() {
             let larger = Arc::new(larger.clone());
@@ -98,7 +98,7 @@ impl Audience {
         self
     }
 
-    /// The same for work that goes on when nobody waits for it.
+    /// The waiters of work that continues without them.
     pub(crate) fn of_lasting(flights: impl IntoIterator<Item = Seats>) -> Self {
         Self { goes_on: true, ..Self::of(flights) }
     }
@@ -108,12 +108,12 @@ impl Audience {
         !self.goes_on && !self.flights.is_empty() && self.flights.iter().all(Waiting::is_gone)
     }
 
-    /// Whether a single request waits for it, and not only batches or nobody.
+    /// Whether a single request is among the waiters.
     pub(crate) fn is_urgent(&self) -> bool {
         self.flights.iter().any(|it| it.seats.0.urgent.load(Ordering::Relaxed) > 0)
     }
 
-    /// All of these together: the work goes on when nobody waits if it does for one of them.
+    /// Combines audiences. The work continues without waiters if it does for one of them.
     pub(crate) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut together = Self::default();
         for audience in all {

@@ -39,8 +39,8 @@ struct UnderWay {
     seats: Seats,
 }
 
-/// What leader and followers of one flight share. A `watch` channel would do, but wakes its receivers in
-/// random order, and a simulation has to replay.
+/// The state that leader and followers of one flight share. A `watch` channel would wake its receivers in
+/// random order, and a simulation could not replay.
 #[derive(Default)]
 struct Shared {
     /// `None` until it has ended.
@@ -67,7 +67,7 @@ impl Shared {
     async fn ended(&self) -> End {
         loop {
             let mut ended = pin!(self.ended.notified());
-            // Before the look, so that nothing is missed between the two.
+            // Enabled before the check, so that no wake-up is lost between the two.
             ended.as_mut().enable();
             if let Some(end) = self.lock().clone() {
                 return end;
@@ -211,7 +211,7 @@ impl Drop for Lead {
             flights.remove(&self.key);
         }
         drop(flights);
-        // Says nothing where it has landed. An unwinding stack drops this while it panics.
+        // No effect after landing. A panic drops this while the stack unwinds.
         self.shared.end(if std::thread::panicking() { End::Panicked } else { End::Left });
     }
 }

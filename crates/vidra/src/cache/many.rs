@@ -19,18 +19,18 @@ use crate::error::{Error, Result};
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::{Bill, Scope};
 
-/// What came of one of many, and how: also where there is none.
+/// The answer for one of many keys, and its cache outcome, even if there is nothing under the key.
 pub(crate) struct Answered {
     pub(crate) result: Result<Cached>,
     pub(crate) outcome: Outcome,
-    /// How long ago it was found out.
+    /// How long ago it was fetched.
     pub(crate) age: Duration,
 }
 
 impl Answered {
     fn new(result: Result<Cached>, outcome: Outcome, age: Duration) -> Self {
         match &result {
-            // Something old may have taken the place of what was waited for.
+            // A stale record may have replaced a failed fetch.
             Ok(Cached { outcome, age, .. }) => Self { outcome: *outcome, age: *age, result },
             Err(_) => Self { result, outcome, age },
         }
@@ -121,7 +121,7 @@ impl Cache {
         let mut parts = Vec::with_capacity(wanted.len());
         for ((index, key), found) in open.iter().zip(&wanted).zip(found) {
             let renews = is_old(&found);
-            // The caller is given something old at once, so it does not pay for something newer.
+            // The caller gets the stale record at once, so it does not pay for the renewal.
             let is_unpaid = state(&found) == Some(State::Grace);
             let (part, lead) =
                 self.part(key, asker.want, found, renewal.is_some(), place.is_some());
@@ -131,10 +131,10 @@ impl Cache {
             }
             parts.push(part);
         }
-        // The last call that the caller pays for has room for renewals, which cost nothing more there.
+        // Renewals fill up the last call that the caller pays for, at no extra cost.
         let room = paid.len().next_multiple_of(MOST_IDS) - paid.len();
         paid.extend(unpaid.drain(..room.min(unpaid.len())));
-        // What nobody leads needs neither: they must not be held while others are waited for.
+        // Released before the wait if nothing is led here.
         let (mut renewal, mut place) = (renewal, place.flatten());
         for (leads, bill) in [(paid, asker.bill.clone()), (unpaid, Bill::default())] {
             if leads.is_empty() {
@@ -146,7 +146,7 @@ impl Cache {
                 true => Audience::of_lasting(leads.iter().map(|led| led.lead.seats.clone())),
                 false => Audience::of(missing).part_of(&asker.audience),
             };
-            // Shared work has the service's deadline, not that of the caller who happens to lead.
+            // Shared work has the service's deadline, not the leader's.
             let patience = asker.deadline;
             let scope = Scope { audience, bill, patience, has_slot: true, ..asker.clone() };
             let indices = leads.iter().map(|led| led.index).collect();

@@ -83,8 +83,8 @@ impl<'a> Addresses<'a> {
         Self { errand, load, left: errand.web.egresses.count(), last: None }
     }
 
-    /// An address that the platform has nothing against. While another request is finding out whether a
-    /// pause is over, this waits for that: a refusal might be wrong in a moment.
+    /// An address that the platform does not block. Waits for the result of a probe that is under way, because a
+    /// refusal might be wrong a moment later.
     async fn next(&mut self) -> Result<InUse<'a>> {
         self.left = self.left.saturating_sub(1);
         let (egresses, deadline) = (&self.errand.web.egresses, self.errand.deadline);

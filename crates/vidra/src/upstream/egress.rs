@@ -35,7 +35,7 @@ pub(crate) struct Egress {
     /// Held while a watch page is fetched, so that many do not fetch it together.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
-    /// Wakes those who wait for the end of a probe.
+    /// Wakes requests that wait for the end of a probe.
     probed: Notify,
 }
 
@@ -135,11 +135,11 @@ impl Egress {
         }
     }
 
-    /// Waits while a request is finding out whether a pause is over.
+    /// Waits until no probe is under way.
     pub(crate) async fn probe_ends(&self) {
         loop {
             let mut probed = pin!(self.probed.notified());
-            // Before the look, so that nothing is missed between the two.
+            // Enabled before the check, so that no wake-up is lost between the two.
             probed.as_mut().enable();
             if !self.is_probed() {
                 return;
@@ -285,7 +285,7 @@ impl Egresses {
         self.all.iter().any(is_failing) && !self.all.iter().any(is_of_use)
     }
 
-    /// What is taken at this moment and has to be given back.
+    /// Adds the resources that are held at this moment.
     pub(crate) fn held(&self, held: &mut Held) {
         for egress in &self.all {
             held.turns += egress.pacer.held() + egress.translations.held();
@@ -294,7 +294,7 @@ impl Egresses {
         }
     }
 
-    /// One that is being probed: whoever waits for the end knows more.
+    /// An address with a probe under way, if there is one.
     pub(crate) fn probed(&self) -> Option<&Egress> {
         self.all.iter().find(|egress| egress.is_probed())
     }
@@ -357,7 +357,7 @@ impl InUse<'_> {
     /// The platform answered as it should.
     pub(crate) fn trusted(&self) {
         let mut state = self.egress.state();
-        // Not where there has been another block meanwhile, of a request that was sent before.
+        // A request that was sent earlier may have met a newer block meanwhile.
         if self.is_probing(&state) {
             state.standing = Standing::Good;
             self.egress.probed.notify_waiters();

@@ -53,13 +53,13 @@ impl Fault {
         Self::passing(Error::new(ErrorKind::Timeout, message))
     }
 
-    /// The operation's own deadline is over. Others who wait for the same may have more time.
+    /// The operation's own deadline has passed. Followers of the same fetch may have more time.
     pub(super) fn out_of_time(call: &Call) -> Self {
         let Self { error, .. } = Self::timeout(call);
         Self::lasting(error.of_the_asker())
     }
 
-    /// The platform asked for a pause that is too long to wait for.
+    /// The platform requested a pause that is longer than the caller waits.
     pub(super) fn held(wait: Duration) -> Self {
         Self::lasting(slow_down().retry_in(Some(wait)))
     }

@@ -1,4 +1,4 @@
-//! Pauses that the platform asks for with `Retry-After`, one for each bucket.
+//! Pauses that the platform requests with `Retry-After`, one per bucket.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::quota::Bucket;
 
-/// A longer pause is cut to this: a wrong header must not close a bucket for a day.
+/// The longest pause: a wrong header must not close a bucket for a day.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Until when nothing is sent to each bucket. Checked before a call is charged.
@@ -15,7 +15,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub(crate) struct Holds(Mutex<[Option<Instant>; 2]>);
 
 impl Holds {
-    /// The platform asks for a pause. A shorter one does not end a longer one.
+    /// Starts a pause that the platform requested. A shorter pause does not end a longer one.
     pub(crate) fn hold(&self, bucket: Bucket, pause: Duration, now: Instant) {
         let until = now + pause.min(LONGEST);
         let mut all = self.lock();

@@ -37,29 +37,29 @@ impl Pace {
     }
 }
 
-/// Hands out turns at a pace: to single requests first, among equals in the order in which they came.
+/// Grants turns at a pace: to single requests first, otherwise in order of arrival.
 ///
-/// A turn is taken when it is due and not before. Who waits holds a place in the queue and nothing else, so
-/// that one who leaves, or runs out of time, costs the others nothing.
+/// A request takes its turn when the turn is due, never before. A waiting request holds a position in the queue
+/// and nothing else, so a caller that leaves or runs out of time costs the others nothing.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     /// `None` paces nothing.
     pace: Option<Pace>,
     /// Held for a few instructions and never across an await.
     state: Mutex<State>,
-    /// Wakes those who wait: the queue, or the next turn, has changed.
+    /// Wakes the waiting requests: the queue, or the time of the next turn, has changed.
     changed: Notify,
 }
 
 #[derive(Debug)]
 struct State {
-    /// When all turns taken so far would be over at the steady pace.
+    /// When the turns taken so far would end at the steady pace.
     spent_until: Instant,
-    /// Those who wait, in the order in which they came.
+    /// The waiting requests, in order of arrival.
     queue: Vec<Waiting>,
-    /// The number of the next who comes.
+    /// The number of the next arrival.
     next: u64,
-    /// Turns that were taken and are not used yet.
+    /// Turns that were taken and not used yet.
     unused: usize,
 }
 
@@ -69,8 +69,8 @@ struct Waiting {
     urgency: Urgent,
 }
 
-/// Whether a turn is for a single request. That may change while one waits: a single request may join the
-/// work of a batch.
+/// Whether a turn is for a single request. This may change during the wait: a single request may join the
+/// fetch of a batch.
 #[derive(Debug, Clone)]
 pub(crate) enum Urgent {
     Always,
@@ -87,13 +87,13 @@ impl Urgent {
 }
 
 impl State {
-    /// Whose turn is next.
+    /// The number of the request that gets the next turn.
     fn first(&self) -> Option<u64> {
         let urgent = self.queue.iter().find(|waiting| waiting.urgency.now());
         urgent.or(self.queue.first()).map(|waiting| waiting.number)
     }
 
-    /// How many come before one who comes now.
+    /// How many requests are ahead of one that arrives now.
     fn before(&self, is_urgent: bool) -> usize {
         self.queue.iter().filter(|waiting| !is_urgent || waiting.urgency.now()).count()
     }
@@ -106,8 +106,8 @@ impl Pacer {
         Self { pace, state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// Waits for a turn and takes it. `on_wait` is called once with the time that it will take. `Err` with
-    /// that time where it would use up all that is left until `deadline`.
+    /// Waits for a turn and takes it. Calls `on_wait` once with the expected wait. Returns that wait as `Err`
+    /// if it would last until `deadline` or longer.
     pub(crate) async fn turn(
         &self,
         urgency: Urgent,
@@ -142,7 +142,7 @@ impl Pacer {
         let mut was_first = false;
         loop {
             let mut changed = pin!(self.changed.notified());
-            // Before the look, so that nothing is missed between the two.
+            // Enabled before the check, so that no wake-up is lost between the two.
             changed.as_mut().enable();
             let due = {
                 let mut state = self.state();
@@ -152,7 +152,7 @@ impl Pacer {
                 if is_first && wait.is_zero() {
                     return self.take(&mut state, pace, now);
                 }
-                // One that has become urgent does not notice by itself that it is the first now.
+                // A request that became urgent during the wait does not notice that it is first now.
                 if was_first && !is_first {
                     self.changed.notify_waiters();
                 }
@@ -181,12 +181,12 @@ impl Pacer {
         }
     }
 
-    /// How long a single request that came now would wait; no turn is taken.
+    /// How long a single request that arrives now would wait. Takes no turn.
     pub(crate) fn wait(&self, now: Instant) -> Duration {
         self.pace.map_or(Duration::ZERO, |pace| pace.wait_behind(&self.state(), true, now))
     }
 
-    /// How many wait for a turn or have one that they have not used yet.
+    /// The number of requests that wait for a turn or have not used theirs yet.
     pub(crate) fn held(&self) -> usize {
         let state = self.state();
         state.queue.len() + state.unused
@@ -198,7 +198,7 @@ impl Pacer {
 }
 
 impl Pace {
-    /// The wait of one who comes now, behind those who come before it.
+    /// The wait of a request that arrives now, behind those ahead of it.
     fn wait_behind(self, state: &State, is_urgent: bool, now: Instant) -> Duration {
         let before = u32::try_from(state.before(is_urgent)).unwrap_or(u32::MAX);
         let spent_until = state.spent_until.max(now) + self.interval().saturating_mul(before);
@@ -206,7 +206,7 @@ impl Pace {
     }
 }
 
-/// A place in the queue, given up when it is dropped.
+/// A position in the queue, released on drop.
 struct Place<'a> {
     pacer: &'a Pacer,
     number: u64,
@@ -219,7 +219,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Leave to send one request. Dropped before [`Turn::used`], it is given back.
+/// Permission to send one request. Dropped before [`Turn::used`], it is returned.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     pacer: &'a Pacer,

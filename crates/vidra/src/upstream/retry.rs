@@ -46,9 +46,8 @@ impl RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How long a call waits that has not been sent yet, where the platform has asked for a pause of
-    /// which `hold` is left; `None` where that is too long. Up to one backoff is added by `dice` (0 to
-    /// 1): calls that waited together must not come back together.
+    /// How long an unsent call waits while the platform's pause has `hold` left; `None` if that is too
+    /// long. `dice` (0 to 1) adds up to one backoff, so that waiting calls do not resume together.
     pub(crate) fn after_hold(&self, hold: Duration, left: Duration, dice: f64) -> Option<Duration> {
         let wait = hold + self.delay.min(LONGEST_WAIT).mul_f64(dice);
         (hold <= LONGEST_WAIT && wait < left).then_some(wait)

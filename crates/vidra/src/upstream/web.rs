@@ -84,8 +84,8 @@ impl Place {
         Self(Some(Taken { among, permit, on_wait: Box::new(on_wait) }))
     }
 
-    /// Waits without being in anybody's way. `None` where `deadline` passes before it is over and the
-    /// place is taken again. Not while anything else is held: the place may be long in coming back.
+    /// Releases the slot during a wait. `None` if `deadline` passes before the wait is over and the slot is
+    /// taken again. Hold nothing else meanwhile: the slot may be slow to come back.
     pub(crate) async fn aside<T>(
         &self,
         deadline: Instant,
@@ -188,8 +188,8 @@ impl Errand<'_> {
         }
     }
 
-    /// Waits before the next attempt, or fails where there is none. Keeps the place in its batch: more than
-    /// the place may be held here, and the wait is short.
+    /// Waits before the next attempt, or fails if there is none. Keeps the batch slot: the wait is short, and the
+    /// caller may hold a lock.
     pub(crate) async fn back_off(
         &self,
         egress: &Egress,
@@ -249,7 +249,7 @@ impl Errand<'_> {
                 )
                 .hint("they have a tenth of --egress-pace and --egress-burst"),
         };
-        // Others who wait for the same may have more time.
+        // Followers of the same fetch may have more time.
         error.retry_in(Some(wait)).of_the_asker()
     }
 
@@ -260,11 +260,11 @@ impl Errand<'_> {
             Load::Captions => return Ok(None),
         };
         let urgency = match load {
-            // Whoever meets a 400 of the player waits for it.
+            // Every request that meets a 400 of the player waits for the page.
             Load::Page => Urgent::Always,
             _ => Urgent::While(self.audience.clone()),
         };
-        // Keeps its place in the batch: turns are not to be waited for by more than may be at work.
+        // Keeps the batch slot, so that no more entries queue for turns than may run.
         let announce = |wait: Duration| {
             if wait > Duration::from_secs(1) {
                 tracing::info!(video = %self.id, seconds = wait.as_secs(), "waiting for a turn");
@@ -323,7 +323,7 @@ impl Errand<'_> {
                 Err(FailedAttempt::lasting(Reason::PlatformChanged.error(self.id)))
             }
             Ok(Err(Failure::TimedOut)) => Err(FailedAttempt::passing(too_late())),
-            // Others who wait for the same may have more time.
+            // Followers of the same fetch may have more time.
             Err(_) if limit < self.web.attempt_timeout => {
                 Err(FailedAttempt::lasting(too_late().of_the_asker()))
             }

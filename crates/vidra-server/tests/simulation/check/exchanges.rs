@@ -47,7 +47,7 @@ impl Judge {
             let at = exchange.start;
             let is_waited_for = ops.iter().any(|op| {
                 let mut subjects = exchange.subjects.iter();
-                // Who leaves while something old is renewed does not end that.
+                // A renewal continues when its caller leaves.
                 let is_renewed = op.is_stale || op.has_left && is_known(log, exchange, op.start);
                 let is_renewed = is_renewed && op.may_be_at_work(at, self.settings.deadline);
                 (op.is_live(at) || is_renewed)

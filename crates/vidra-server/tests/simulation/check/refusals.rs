@@ -105,7 +105,7 @@ impl Judge {
         })
     }
 
-    /// Whether the platform has asked for a pause that may not be over.
+    /// Whether the platform has requested a pause that may not be over.
     fn has_limited(&self, now: Instant) -> bool {
         self.platform.log(|log| {
             log.iter().any(|exchange| match exchange.end {
