@@ -205,10 +205,16 @@ impl Scope {
             }
             failed += 1;
             let left = self.deadline.saturating_duration_since(Instant::now());
-            let wait = upstream.retry.wait(failed, fault.asked_wait, left, fastrand::f64());
+            let wait =
+                upstream.retry.wait(failed, fault.asked_wait, Duration::MAX, fastrand::f64());
             // A platform that has just been given up is not asked again.
             let is_open = || upstream.breaker(call.endpoint).refuses(Instant::now()).is_some();
-            match wait.filter(|_| fault.transient && !is_open() && upstream.budget.spend()) {
+            let wait = wait.filter(|_| fault.transient && !is_open());
+            // A follower may have the time for a retry that the leader lacks.
+            if wait.is_some_and(|wait| wait >= left) {
+                return Err(fault.error.of_the_asker());
+            }
+            match wait.filter(|_| upstream.budget.spend()) {
                 Some(wait) => {
                     upstream.traffic.note_retry();
                     sleep(wait).await;
@@ -224,8 +230,17 @@ impl Scope {
         while let Some(hold) = self.upstream.holds.left(bucket, Instant::now()) {
             let left = self.deadline.saturating_duration_since(Instant::now());
             let wait = self.upstream.retry.after_hold(hold, left, fastrand::f64());
-            let Some(wait) = wait else { return Err(Fault::held(hold).error) };
-            sleep(wait).await;
+            let Some(wait) = wait else {
+                let error = Fault::held(hold).error;
+                // A follower may have the time to wait that the leader lacks.
+                let is_short = self.upstream.retry.after_hold(hold, Duration::MAX, 0.0).is_some();
+                return Err(if is_short { error.of_the_asker() } else { error });
+            };
+            tokio::select! {
+                biased;
+                () = self.audience.gone() => return Err(nobody_waits()),
+                () = sleep(wait) => {}
+            }
         }
         Ok(())
     }
@@ -265,9 +280,9 @@ impl Scope {
             Err(Unanswered::NotSent(failure)) => {
                 end(Ending::of_failure(&failure));
                 let (bill, now) = (self.bill.clone(), self.upstream.clock.now());
-                // Detached, because it must happen even if the caller leaves now.
+                // Before the next attempt is charged. The work goes on if the caller leaves now.
                 let refund = move |ledger: &Arc<Ledger>| bill.refund(ledger, &charge, now);
-                self.upstream.ledger.run_detached(refund);
+                let _ = self.with_ledger(call, refund).await;
                 Err(self.fault_of(&failure, call))
             }
             Err(Unanswered::Sent(failure)) => {

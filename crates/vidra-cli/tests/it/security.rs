@@ -52,7 +52,6 @@ fn troubles() -> Vec<Action> {
     };
     vec![
         Action::status(500),
-        Action::status(429).retry_after("600"),
         echo(400),
         echo(403),
         echo(503),
@@ -68,6 +67,8 @@ fn troubles() -> Vec<Action> {
         Action::Redirect { location: format!("http://127.0.0.1:1/?key={CANARY}") },
         Action::WrongId { id: "quirkDurDay".to_owned() },
         Action::Hang,
+        // The last, because nothing is sent for ten minutes after it.
+        Action::status(429).retry_after("600"),
     ]
 }
 

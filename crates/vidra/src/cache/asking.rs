@@ -57,8 +57,8 @@ impl Cache {
         }
     }
 
-    /// Joins the flight for `key` or leads one; again where it was deserted, of which once without a
-    /// word. A flight that is overdue may still land first.
+    /// Joins the flight for `key` or leads one. Retries when the leader left or failed for reasons of its own,
+    /// and once when it panicked. A flight that is overdue may still land first.
     pub(super) async fn fly(
         self: &Arc<Self>,
         key: &Key,
@@ -101,6 +101,8 @@ impl Cache {
             };
             match ended {
                 Ok(outcome) => return self.landed(key, outcome, how),
+                // Our own task was dropped, which only the end of the runtime does.
+                Err(Deserted::Left) if how == Outcome::Miss => return Err(Error::busy()),
                 Err(Deserted::ForItself | Deserted::Left) => {}
                 Err(Deserted::Panicked) if may_replace => may_replace = false,
                 Err(Deserted::Overdue(joined)) => (late, may_replace) = (Some(joined), false),

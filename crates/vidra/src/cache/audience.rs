@@ -1,7 +1,11 @@
 //! Who still waits for what is being asked for: with nobody left, nothing more is charged for it.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::future::select_all;
+use tokio::sync::Notify;
 
 /// The callers that wait for one flight, or for several flights that share a call.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +39,8 @@ struct Taken {
     all: AtomicUsize,
     /// Seats of single requests. The others belong to batch entries, which are less urgent.
     urgent: AtomicUsize,
+    /// Wakes work that ends without waiters.
+    left: Notify,
 }
 
 /// How urgent a waiter is.
@@ -79,6 +85,7 @@ impl Drop for Seat {
         if self.urgency == Urgency::Interactive {
             self.seats.0.urgent.fetch_sub(1, Ordering::Relaxed);
         }
+        self.seats.0.left.notify_waiters();
     }
 }
 
@@ -106,6 +113,36 @@ impl Audience {
     /// Whether there was somebody, and nobody is left.
     pub(crate) fn is_gone(&self) -> bool {
         !self.goes_on && !self.flights.is_empty() && self.flights.iter().all(Waiting::is_gone)
+    }
+
+    /// Waits until nobody is left; for ever if the work continues without waiters.
+    pub(crate) async fn gone(&self) {
+        if self.goes_on || self.flights.is_empty() {
+            return pending().await;
+        }
+        let mut notifies = vec![];
+        self.collect(&mut notifies);
+        loop {
+            let left = notifies.iter().map(|left| Box::pin(left.notified()));
+            let mut left: Vec<_> = left.collect();
+            // Enabled before the check, so that no wake-up is lost between the two.
+            for left in &mut left {
+                left.as_mut().enable();
+            }
+            if self.is_gone() {
+                return;
+            }
+            select_all(left).await;
+        }
+    }
+
+    fn collect<'a>(&'a self, notifies: &mut Vec<&'a Notify>) {
+        for Waiting { seats, larger } in &self.flights {
+            notifies.push(&seats.0.left);
+            if let Some(larger) = larger {
+                larger.collect(notifies);
+            }
+        }
     }
 
     /// Whether a single request is among the waiters.

@@ -235,6 +235,8 @@ impl Cache {
         let patience = old.as_ref().map_or(deadline, |_| Instant::now() + STALE_PATIENCE);
         let asked = match timeout_at(patience, joined.landed()).await {
             Ok(Ok(outcome)) => self.landed(key, outcome, how),
+            // Our own task was dropped, which only the end of the runtime does.
+            Ok(Err(Deserted::Left)) if how == Outcome::Miss => Err(Error::busy()),
             Ok(Err(deserted)) => return (Err(deserted), old),
             Err(_) => Err(too_late()),
         };

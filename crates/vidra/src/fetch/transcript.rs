@@ -11,6 +11,7 @@ use crate::transcript::{
     CaptionTrack, Player, Reason, Track, Transcript, TranscriptQuery, Verdict,
 };
 use crate::upstream::egress::{Egress, InUse};
+use crate::upstream::nobody_waits;
 use crate::upstream::web::{Errand, Load};
 use captions::{Reader, Token};
 use clients::Client;
@@ -97,7 +98,14 @@ impl<'a> Addresses<'a> {
                 let told = self.last.take();
                 return Err(told.unwrap_or_else(|| why.error(self.errand.id).retry_in(Some(wait))));
             };
-            if timeout_at(deadline, probed.probe_ends()).await.is_err() {
+            // Another address may be free sooner.
+            let until = deadline.min(Instant::now() + wait);
+            tokio::select! {
+                biased;
+                () = self.errand.audience.gone() => return Err(nobody_waits()),
+                _ = timeout_at(until, probed.probe_ends()) => {}
+            }
+            if Instant::now() >= deadline {
                 return Err(Reason::TimedOut.error(self.errand.id).of_the_asker());
             }
         }

@@ -55,8 +55,9 @@ impl Charged {
 impl Drop for Charged {
     fn drop(&mut self) {
         let Some(charge) = self.charge.take() else { return };
-        let (bill, now) = (self.bill.clone(), self.clock.now());
-        self.ledger.run_detached(move |ledger| bill.refund(ledger, &charge, now));
+        let now = self.clock.now();
+        self.bill.refund_payer(&charge, now);
+        self.ledger.run_detached(move |ledger| ledger.refund(&charge, now));
     }
 }
 
@@ -104,11 +105,15 @@ impl Bill {
 
     /// Gives back a charge for an attempt that was never sent.
     pub(crate) fn refund(&self, ledger: &Ledger, charge: &Charge, now: Timestamp) {
+        self.refund_payer(charge, now);
+        ledger.refund(charge, now);
+    }
+
+    fn refund_payer(&self, charge: &Charge, now: Timestamp) {
         self.cost.subtract(charge.cost);
         if let Some(allowance) = &self.allowance {
             allowance.refund(charge, now);
         }
-        ledger.refund(charge, now);
     }
 
     /// Whether what one of them cannot pay, the other cannot either.

@@ -59,6 +59,8 @@ struct State {
     queue: Vec<Waiting>,
     /// The number of the next arrival.
     next: u64,
+    /// The waiting request that watches for the next turn, because it was first when last checked.
+    watcher: Option<u64>,
     /// Turns that were taken and not used yet.
     unused: usize,
 }
@@ -102,7 +104,7 @@ impl State {
 impl Pacer {
     pub(crate) fn new(pace: Option<Pace>, now: Instant) -> Self {
         let pace = pace.filter(|pace| pace.per_hour > 0);
-        let state = State { spent_until: now, queue: vec![], next: 0, unused: 0 };
+        let state = State { spent_until: now, queue: vec![], next: 0, watcher: None, unused: 0 };
         Self { pace, state: Mutex::new(state), changed: Notify::new() }
     }
 
@@ -134,12 +136,14 @@ impl Pacer {
         };
         match timeout_at(deadline, self.wait_in_queue(pace, &place)).await {
             Ok(turn) => Ok(turn),
-            Err(_) => Err(pace.wait_behind(&self.state(), urgency.now(), Instant::now())),
+            Err(_) => {
+                drop(place);
+                Err(pace.wait_behind(&self.state(), urgency.now(), Instant::now()))
+            }
         }
     }
 
     async fn wait_in_queue(&self, pace: Pace, place: &Place<'_>) -> Turn<'_> {
-        let mut was_first = false;
         loop {
             let mut changed = pin!(self.changed.notified());
             // Enabled before the check, so that no wake-up is lost between the two.
@@ -147,16 +151,20 @@ impl Pacer {
             let due = {
                 let mut state = self.state();
                 let now = Instant::now();
-                let is_first = state.first() == Some(place.number);
+                let first = state.first();
+                let is_first = first == Some(place.number);
                 let wait = pace.wait(state.spent_until, now);
                 if is_first && wait.is_zero() {
                     return self.take(&mut state, pace, now);
                 }
-                // A request that became urgent during the wait does not notice that it is first now.
-                if was_first && !is_first {
-                    self.changed.notify_waiters();
+                // Only the first request has a timer. A request becomes first, or is so no more, without
+                // noticing when waiters join or leave its fetch.
+                if state.watcher != first {
+                    state.watcher = first;
+                    if !is_first {
+                        self.changed.notify_waiters();
+                    }
                 }
-                was_first = is_first;
                 is_first.then_some(now + wait)
             };
             match due {

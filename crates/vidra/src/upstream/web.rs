@@ -55,7 +55,7 @@ pub(crate) struct Errand<'a> {
     pub(crate) audience: &'a Audience,
 }
 
-/// A place among those that may be at work together. It is given back while its owner waits.
+/// A slot among those of a batch. [`Place::aside`] releases it during a wait.
 #[derive(Default)]
 pub(crate) struct Place(Option<Taken>);
 
@@ -198,9 +198,13 @@ impl Errand<'_> {
         FailedAttempt { error, is_final }: FailedAttempt,
     ) -> Result<()> {
         *failed += 1;
-        let wait = self.web.retry.wait(*failed, None, self.left(), fastrand::f64());
+        let wait = self.web.retry.wait(*failed, None, Duration::MAX, fastrand::f64());
         // An address that has just been given up is not asked again.
         let is_final = is_final || egress.breaker(load).refuses(Instant::now()).is_some();
+        // A follower may have the time for a retry that the leader lacks.
+        if !is_final && wait.is_some_and(|wait| wait >= self.left()) {
+            return Err(error.of_the_asker());
+        }
         match wait.filter(|_| !is_final && self.web.budget.spend()) {
             Some(wait) => {
                 self.web.traffic.note_retry();
@@ -271,8 +275,14 @@ impl Errand<'_> {
                 self.place.announce(wait);
             }
         };
-        let turn = pacer.turn(urgency, self.deadline, announce).await;
-        turn.map(Some).map_err(|wait| self.paced(load, wait))
+        tokio::select! {
+            // A turn that is due is taken without looking at the waiters, which are checked after it.
+            biased;
+            turn = pacer.turn(urgency, self.deadline, announce) => {
+                turn.map(Some).map_err(|wait| self.paced(load, wait))
+            }
+            () = self.audience.gone() => Err(nobody_waits()),
+        }
     }
 
     async fn attempt(
