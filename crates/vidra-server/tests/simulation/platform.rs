@@ -288,6 +288,8 @@ impl Wire {
                         kind == Kind::Player && exchange.subjects[0] == BOT_WALL && !has_trouble;
                     // A page for people instead of captions is a wall too.
                     let is_page = kind == Kind::TimedText && answer.body.starts_with(b"<!");
+                    let is_page =
+                        is_page || kind == Kind::Watch && answer.status == StatusCode::FORBIDDEN;
                     let is_keyless = kind.bucket().is_none();
                     exchange.is_trouble |= is_wall || is_page;
                     exchange.is_block |= is_keyless && (sorry || is_limit || is_wall || is_page);
