@@ -285,7 +285,7 @@ fn is_timeout(error: &hyper::Error) -> bool {
     cause.is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
 }
 
-/// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
+/// The first bytes of a client with prior knowledge of HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Reads until the bytes are the whole preface of HTTP/2 or differ from it, and returns them: it may arrive

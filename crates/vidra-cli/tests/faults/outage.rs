@@ -77,7 +77,7 @@ fn f3_what_is_not_known_is_refused_at_once_with_the_time_to_wait() {
         let calls = platform.sim.record().calls;
         let (mut took, mut plain) = (vec![], vec![]);
         for number in 5..105 {
-            // What a request takes on this machine now, with nothing to find out.
+            // The duration of a trivial request on this machine at this moment.
             plain.push(Caller::of(address).get("/healthz").unwrap().took);
             let heard = ask(number);
             assert_eq!(heard.status, 503, "{heard:?}");

@@ -22,7 +22,7 @@ use vidra_server::{Limits, Serving, Tls};
 
 use crate::app::TestApp;
 
-/// A limit that is reached, in real time because sockets are real. What has to happen within it is a round trip on
+/// A limit that is reached, in real time because sockets are real. The action within it is a round trip on
 /// this machine, which takes a thousandth of it.
 const SHORT: Duration = Duration::from_millis(500);
 

@@ -15,7 +15,7 @@ fn one_of<T: Clone + std::fmt::Debug>(all: &[T]) -> prop::sample::Select<T> {
     prop::sample::select(all.to_vec())
 }
 
-/// What a request is about, part by part, written beside the request and not read back from it: code
+/// The parts of a request, written beside the request and not read back from it: code
 /// that loses a part must not lose it on both sides of the comparison.
 type Identity = Vec<String>;
 

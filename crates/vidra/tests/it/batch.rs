@@ -225,7 +225,7 @@ async fn what_is_known_already_is_not_asked_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_library_caller_cannot_ask_for_no_places_or_for_all() {
-    // What is requested, and how many are under way together.
+    // The requested concurrency, and the number of entries under way together.
     for (concurrency, peak) in [(0, 1), (20, 20), (21, 20), (usize::MAX, 20)] {
         let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
         let query = BatchQuery { concurrency, ..BatchQuery::default() };

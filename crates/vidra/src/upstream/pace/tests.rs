@@ -59,7 +59,7 @@ async fn who_cannot_wait_takes_no_turn() {
 async fn who_leaves_costs_nobody_anything() {
     let pacer = pacer(1, 3600);
     let turn = || Box::pin(pacer.turn(Urgent::Always, Instant::now() + 60 * SECOND, |_| {}));
-    // One who has a turn, and nine who wait for theirs.
+    // One request has a turn, and nine wait for theirs.
     let mut all: Vec<_> = (0..10).map(|_| turn()).collect();
     let first = all.remove(0).now_or_never().unwrap().unwrap();
     for waiting in &mut all {
@@ -70,7 +70,7 @@ async fn who_leaves_costs_nobody_anything() {
     assert_eq!(pacer.wait(Instant::now()), SECOND);
     drop(first);
     assert_eq!((pacer.held(), pacer.wait(Instant::now())), (0, Duration::ZERO));
-    // One in the middle who leaves lets those behind move up.
+    // When a request in the middle leaves, those behind it move up.
     use_turn(&pacer, Urgent::Always).await;
     let (mut second, mut third) = (turn(), turn());
     assert!((&mut second).now_or_never().is_none() && (&mut third).now_or_never().is_none());

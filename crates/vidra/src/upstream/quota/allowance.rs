@@ -54,7 +54,7 @@ impl Allowance {
         Self(Arc::new(Mutex::new(Share { default, search, day })))
     }
 
-    /// Replaces the limits, for all clones and for calls in flight. What was spent today stays spent, so a
+    /// Replaces the limits, for all clones and for calls in flight. Units spent today stay spent, so a
     /// lower limit may be used up at once.
     pub fn set_limits(&self, default: Option<u32>, search: Option<u32>) {
         let mut share = self.lock();
@@ -140,8 +140,7 @@ impl Allowance {
 mod tests {
     use super::*;
 
-    /// Times long past: a new allowance begins with the day of the wall clock, and a day that is one ahead
-    /// of the time that is asked for would be left as it is.
+    /// Fixed times: an allowance reads no clock.
     fn at(time: &str) -> Timestamp {
         time.parse().unwrap()
     }

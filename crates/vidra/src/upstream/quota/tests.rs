@@ -206,7 +206,7 @@ fn another_process_that_lets_go_is_waited_for() {
     assert_eq!(state.unsaved, None, "the count is in the file");
 }
 
-/// What a power cut leaves of the file. The sector is written as a whole or not at all; a file system may
+/// Simulates power cuts. The sector is written as a whole or not at all; a file system may
 /// still lose its end, or fill it with zeros.
 #[test]
 fn a_file_cut_at_any_byte_is_read_whole_or_not_at_all() {
