@@ -348,5 +348,5 @@ fn is_trouble(error: &Error) -> bool {
 }
 
 fn too_late() -> Error {
-    Error::new(ErrorKind::Timeout, "YouTube did not answer in time")
+    Error::new(ErrorKind::Timeout, "YouTube did not answer in time").of_the_asker()
 }

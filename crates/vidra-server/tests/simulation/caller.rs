@@ -77,7 +77,8 @@ async fn perform(service: &Service, caller: &Caller) -> Answer {
 }
 
 async fn through_router(service: &Service, caller: &Caller) -> Answer {
-    let mut request = caller.operation.request();
+    let tool = caller.operation.tool_request().filter(|_| caller.through == Through::Tool);
+    let mut request = tool.unwrap_or_else(|| caller.operation.request());
     let headers = request.headers_mut();
     headers.insert("x-api-key", HeaderValue::try_from(key(caller.key)).unwrap());
     if caller.no_cache {
@@ -108,6 +109,21 @@ async fn through_router(service: &Service, caller: &Caller) -> Answer {
     }
     answer.body = body;
     answer
+}
+
+/// What the service tells the holder of a key about the quota.
+pub(crate) async fn quota(service: &Service, key: usize) -> Answer {
+    let caller = Caller {
+        at: Duration::ZERO,
+        key,
+        through: Through::Router,
+        operation: Operation::Quota,
+        timeout: None,
+        no_cache: false,
+        leaves: Leaves::Never,
+        reads_every: Duration::ZERO,
+    };
+    through_router(service, &caller).await
 }
 
 impl Answer {

@@ -43,6 +43,16 @@ impl Op {
         &self.caller.operation
     }
 
+    fn payer(&self) -> Payer {
+        let is_of_the_library = self.caller.through == Through::Library;
+        Payer { key: self.caller.key, is_of_the_library }
+    }
+
+    /// Whether its answer is that of a tool for models.
+    fn is_by_tool(&self) -> bool {
+        self.caller.through == Through::Tool && self.operation().tool_request().is_some()
+    }
+
     /// Whether something that it began may still go on at `at`. Fetches outlive their callers: they end
     /// with the service's deadline.
     fn may_be_at_work(&self, at: Instant, deadline: Duration) -> bool {
@@ -52,6 +62,22 @@ impl Op {
     fn is_live(&self, at: Instant) -> bool {
         self.start <= at && self.end.is_none_or(|end| end >= at)
     }
+}
+
+/// An account that requests are charged to: each key has one for the router and one for the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Payer {
+    pub(crate) key: usize,
+    pub(crate) is_of_the_library: bool,
+}
+
+/// What was charged to an account in the whole world.
+#[derive(Debug)]
+pub(crate) struct Share {
+    pub(crate) payer: Payer,
+    pub(crate) spent: u32,
+    /// The most that one service has charged to it: in the library each has its own budgets.
+    pub(crate) most: u32,
 }
 
 /// Judges one world.
@@ -71,8 +97,6 @@ struct State {
     clock_was_set: bool,
     restarts: Vec<Instant>,
     suspended: Duration,
-    /// Units billed to callers of the library for successful answers.
-    billed: u64,
 }
 
 impl Judge {
@@ -131,15 +155,12 @@ impl Judge {
         let op = {
             let mut state = self.state();
             let op = &mut state.ops[id];
-            // An answer that does not tell how it came about may have been stale.
-            let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None);
+            // An answer that does not tell how it came about may have been stale, and so may parts of a list.
+            let is_list = matches!(op.operation(), Operation::Videos(_));
+            let has_old_parts = is_list && answer.age.is_some_and(|age| !age.is_zero());
+            let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None) || has_old_parts;
             (op.end, op.is_stale) = (Some(now), is_stale && answer.status == 200);
-            let op = op.clone();
-            // A failed operation may get a refund later.
-            if op.caller.through == Through::Library && answer.status == 200 {
-                state.billed += u64::from(answer.cost.unwrap_or(0));
-            }
-            op
+            op.clone()
         };
         self.events.tell(format_args!(
             "caller {} gets {} {} {} cost {:?} age {:?} retry {:?}",
@@ -180,7 +201,10 @@ impl Judge {
             self.events.check("a batch ends with its summary", is_whole, || it(String::new()));
             return;
         }
-        let facts = facts().check(op.operation(), &answer.body);
+        let facts = match op.is_by_tool() {
+            true => facts().check_tool(op.operation(), &answer.body),
+            false => facts().check(op.operation(), &answer.body),
+        };
         self.events
             .check("an answer is what the platform says", facts.is_ok(), || it(facts.unwrap_err()));
         self.check_editions(op, answer, now);
@@ -217,11 +241,20 @@ impl Judge {
         } else {
             Duration::ZERO
         };
+        // A service that has just started knows the age of what is stored by the wall clock alone, and
+        // takes what is up to an hour ahead of it for new.
+        let (is_set, is_suspended) = {
+            let state = self.state();
+            (state.clock_was_set && !state.restarts.is_empty(), !state.suspended.is_zero())
+        };
+        let ahead = if is_set { Duration::from_secs(3600) } else { Duration::ZERO };
         let earliest =
-            age + BOUND + self.settings.deadline.max(self.settings.batch_deadline) + inner;
+            age + BOUND + self.settings.deadline.max(self.settings.batch_deadline) + inner + ahead;
         let from = now.checked_sub(earliest).unwrap_or(self.began).max(self.began);
-        let is_of_one_time = !made_of_others && !matches!(op.operation(), Operation::Videos(_));
-        let to = match is_of_one_time && self.state().suspended.is_zero() {
+        let is_of_one_time = answer.cache.is_some()
+            && !made_of_others
+            && !matches!(op.operation(), Operation::Videos(_));
+        let to = match is_of_one_time && !is_set && !is_suspended {
             true => now.checked_sub(age).unwrap_or(self.began) + BOUND,
             false => now,
         };
@@ -263,13 +296,13 @@ impl Judge {
             });
             let is_free = answer.cache.as_deref() != Some("hit") || cost == 0;
             // The renewal behind a stale answer may be charged and not sent yet.
-            let is_stale = answer.cache.as_deref() == Some("stale");
+            let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None);
             let is_real = is_stale || u64::from(cost) <= billed as u64;
             self.events.check("X-Quota-Cost is true", is_free && is_real, || {
                 it(&format!("{cost} where {billed} calls were made"))
             });
         }
-        if let Some(etag) = &answer.etag {
+        if let Some(etag) = answer.etag.as_ref().filter(|_| !op.is_by_tool()) {
             let target = op.operation().request().uri().to_string();
             let mut state = self.state();
             let known = state.tags.entry(format!("{target} {etag}")).or_insert(answer.body.clone());

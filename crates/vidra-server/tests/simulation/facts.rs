@@ -102,6 +102,24 @@ impl Facts {
         }
     }
 
+    /// The same for the answer of a tool.
+    pub(crate) fn check_tool(&self, operation: &Operation, body: &str) -> Result<(), String> {
+        let plain = without_editions(body);
+        let json: Value = serde_json::from_str(&plain).map_err(|error| error.to_string())?;
+        let found = &json["structuredContent"];
+        match operation {
+            Operation::Video(id) => {
+                let video = &found["video"];
+                same("title", video["title"].as_str(), self.title(id))?;
+                same("views", video["views"].as_u64(), self.views(id))
+            }
+            Operation::Transcript { video, .. } | Operation::Tracks(video) => {
+                same("video", found["videoId"].as_str(), Some(&**video))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// One result of a batch.
     pub(crate) fn check_result(&self, result: &Value) -> Result<(), String> {
         let Some(lines) = result["lines"].as_array() else { return Ok(()) };
@@ -115,8 +133,7 @@ impl Facts {
     fn check_video(&self, video: &Value, id: &str) -> Result<(), String> {
         same("id", video["id"].as_str(), Some(id))?;
         same("title", video["title"].as_str(), self.title(id))?;
-        let views = self.videos.get(id).map(|(_, views)| *views);
-        same("views", video["views"].as_u64(), views)
+        same("views", video["views"].as_u64(), self.views(id))
     }
 
     fn check_spoken(&self, plain: &str, id: &str) -> Result<(), String> {
@@ -130,6 +147,10 @@ impl Facts {
             _ => return Ok(()),
         };
         is_one_of(&texts.join(" "), tracks)
+    }
+
+    fn views(&self, id: &str) -> Option<u64> {
+        self.videos.get(id).map(|(_, views)| *views)
     }
 
     fn title(&self, id: &str) -> Option<&str> {

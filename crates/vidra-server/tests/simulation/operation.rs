@@ -1,7 +1,8 @@
 //! The operations that callers perform, over a few hot and some cold keys.
 
-use axum::http::{Method, Request, header};
+use axum::http::{Request, header};
 use fastrand::Rng;
+use serde_json::{Value, json};
 use vidra::{
     Ask, BatchQuery, CategoryQuery, ChannelRef, CommentId, CommentQuery, Languages, PlaylistId,
     TranscriptQuery, VideoId,
@@ -199,15 +200,6 @@ impl Operation {
     /// The request of the REST interface.
     pub(crate) fn request(&self) -> Request<axum::body::Body> {
         let get = |path: String| Request::get(path).body(axum::body::Body::empty()).unwrap();
-        let post = |path: String, accept: &str, body: serde_json::Value| {
-            Request::builder()
-                .method(Method::POST)
-                .uri(path)
-                .header(header::CONTENT_TYPE, "application/json")
-                .header(header::ACCEPT, accept)
-                .body(axum::body::Body::from(body.to_string()))
-                .unwrap()
-        };
         match self {
             Self::Video(id) => get(format!("/api/video/{id}")),
             Self::Title(id) => get(format!("/api/video/{id}/title")),
@@ -220,7 +212,7 @@ impl Operation {
             Self::Query(id) => post(
                 format!("/api/playlist/{id}/query"),
                 "application/json",
-                serde_json::json!({"filter": {"duration": {"min": 0}}}),
+                &json!({"filter": {"duration": {"min": 0}}}),
             ),
             Self::Comments(id) => get(format!("/api/comments/{id}")),
             Self::Replies(id) => get(format!("/api/comment-replies/{id}")),
@@ -236,13 +228,29 @@ impl Operation {
             Self::Batch { playlist, to, concurrency, form } => post(
                 format!("/api/playlist/{playlist}/transcript"),
                 form,
-                serde_json::json!({"concurrency": concurrency, "to": to}),
+                &json!({"concurrency": concurrency, "to": to}),
             ),
             Self::Quota => get("/api/quota".to_owned()),
             Self::Cache => get("/api/cache".to_owned()),
             Self::Ready => get("/readyz".to_owned()),
             Self::Metrics => get("/metrics".to_owned()),
         }
+    }
+
+    /// The request of the tool for models that does it; `None` if there is no such tool.
+    pub(crate) fn tool_request(&self) -> Option<Request<axum::body::Body>> {
+        let (tool, arguments) = match self {
+            Self::Video(id) => ("get_video", json!({"video": id})),
+            Self::Channel(id) => ("get_channel", json!({"channel": id})),
+            Self::Playlist(id) => ("get_playlist", json!({"playlist": id})),
+            Self::Info(id) => ("get_playlist_info", json!({"playlist": id})),
+            Self::Tracks(id) => ("get_caption_tracks", json!({"video": id})),
+            Self::Transcript { video, lang, .. } => {
+                ("transcribe_video", json!({"video": video, "lang": lang}))
+            }
+            _ => return None,
+        };
+        Some(post(format!("/api/tools/{tool}"), "application/json", &arguments))
     }
 
     /// The library's request for it; `None` if the library has a method of its own.
@@ -283,4 +291,12 @@ impl Operation {
             BatchQuery { to: Some(*to), concurrency: *concurrency, ..BatchQuery::default() };
         Some((PlaylistId::parse(playlist).unwrap(), query))
     }
+}
+
+fn post(path: String, accept: &str, body: &Value) -> Request<axum::body::Body> {
+    Request::post(path)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::ACCEPT, accept)
+        .body(axum::body::Body::from(body.to_string()))
+        .unwrap()
 }

@@ -70,6 +70,8 @@ pub(crate) struct Caller {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Through {
     Router,
+    /// A tool for models, if there is one for the operation.
+    Tool,
     Library,
 }
 
@@ -206,7 +208,7 @@ impl Plan {
         let swarm = Swarm::of(rng);
         let settings = settings(rng, &swarm);
         // Some worlds are small and easy to understand, some are crowded.
-        let most = pick(rng, &[6, 15, 40, 40, 120]);
+        let most = pick(rng, &[6, 6, 15, 15, 15, 40, 40, 40, 120, 300]);
         let span = SECOND * pick(rng, &[1, 5, 30, 300, 3_600]);
         let callers = callers(rng, &swarm, &settings, most, span);
         let happenings = happenings(rng, &swarm, &settings, span);
@@ -282,7 +284,17 @@ fn callers(
             Caller {
                 at,
                 key: rng.usize(..settings.budgets.len()),
-                through: if rng.bool() { Through::Router } else { Through::Library },
+                through: pick(
+                    rng,
+                    &[
+                        Through::Router,
+                        Through::Router,
+                        Through::Tool,
+                        Through::Library,
+                        Through::Library,
+                        Through::Library,
+                    ],
+                ),
                 operation,
                 timeout,
                 no_cache: rng.u8(..100) < refreshes,

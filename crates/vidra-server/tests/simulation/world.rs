@@ -7,16 +7,17 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
+use vidra::clock::Clock;
 use vidra::{
-    Allowance, ApiKey, Held, LedgerDouble, Life, Lifetimes, Pace, Pacing, QuotaLimits, Resource,
-    RetryPolicy, SearchBilling, Vidra,
+    Allowance, ApiKey, Bucket, Held, LedgerDouble, Life, Lifetimes, Pace, Pacing, QuotaLimits,
+    Resource, RetryPolicy, SearchBilling, Vidra,
 };
 use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
 use vidra_server::{App, Config};
 use vidra_sim::Simulator;
 
 use crate::caller;
-use crate::check::Judge;
+use crate::check::{Judge, Payer, Share};
 use crate::clock::SimClock;
 use crate::events::{Events, Told};
 use crate::plan::{Plan, Settings, What};
@@ -25,6 +26,9 @@ use crate::store::{Mode, SimStore};
 
 /// Where the requests come from: not loopback, where batches are not counted for anybody.
 pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+/// More than a world can spend.
+const ENDLESS: u32 = 1_000_000;
 
 /// The service as callers find it. It is another one after a restart.
 #[derive(Clone)]
@@ -111,7 +115,9 @@ impl World {
         });
         let mut file = KeyFile::default();
         for (number, units) in settings.budgets.iter().enumerate() {
-            let limits = KeyLimits { rate: None, units: *units, searches: None };
+            // A budget that cannot be spent makes the service tell what was spent.
+            let units = Some(units.unwrap_or(ENDLESS));
+            let limits = KeyLimits { rate: None, units, searches: Some(ENDLESS) };
             let name = format!("caller-{number}").parse().unwrap();
             file.add(name, &key(number), limits, std::time::SystemTime::UNIX_EPOCH).unwrap();
         }
@@ -236,7 +242,41 @@ impl World {
         };
         // Without a file each service has a count of its own.
         let is_whole = it.ledger_delay.is_some() || services.len() == 1;
-        self.judge.at_the_end(used("default"), used("search"), is_whole);
+        let ledger = is_whole.then(|| (used("default"), used("search")));
+        self.judge.at_the_end(ledger, &self.shares(&services).await);
+    }
+
+    /// What each payer has spent: callers of the router by their keys, and those of the library.
+    async fn shares(&self, services: &[Service]) -> Vec<Share> {
+        let now = self.clock.now();
+        let mut shares = vec![];
+        for number in 0..self.settings.budgets.len() {
+            let spent = services.iter().map(|service| {
+                let allowance = &service.allowances[number];
+                allowance.used(Bucket::Default, now) + allowance.used(Bucket::Search, now)
+            });
+            let most = spent.clone().max().unwrap_or_default();
+            let payer = Payer { key: number, is_of_the_library: true };
+            shares.push(Share { payer, spent: spent.sum(), most });
+            let spent = self.spent_by_key(services.last().unwrap(), number).await;
+            let payer = Payer { key: number, is_of_the_library: false };
+            shares.push(Share { payer, spent, most: spent });
+        }
+        shares
+    }
+
+    /// What a key has spent, as the service tells its holder.
+    async fn spent_by_key(&self, service: &Service, number: usize) -> u32 {
+        let quota = loop {
+            let answer = caller::quota(service, number).await;
+            if answer.status == 200 {
+                break answer.body;
+            }
+        };
+        let quota: serde_json::Value = serde_json::from_str(&quota).unwrap();
+        let buckets = quota["yours"]["buckets"].as_array().expect("every key has a budget");
+        let used = buckets.iter().filter_map(|bucket| bucket["used"].as_u64()).sum::<u64>();
+        u32::try_from(used).unwrap()
     }
 }
 

@@ -91,13 +91,10 @@ impl Cache {
                     None => joined.landed().await,
                 }
             };
-            let ended = match how {
-                // What it waits for ends in time by itself.
-                Outcome::Miss if asker.patience >= asker.deadline => ended.await,
-                _ => match timeout_at(asker.patience, ended).await {
-                    Ok(ended) => ended,
-                    Err(_) => return Err(too_late()),
-                },
+            // Also for the leader: its fetch may be part of a call that others have more time for.
+            let ended = match timeout_at(asker.patience, ended).await {
+                Ok(ended) => ended,
+                Err(_) => return Err(too_late()),
             };
             match ended {
                 Ok(outcome) => return self.landed(key, outcome, how),

@@ -3,6 +3,9 @@
 mod captions;
 pub(crate) mod clients;
 
+use std::future::pending;
+
+use futures_util::future::Either;
 use http::StatusCode;
 use tokio::time::{Instant, timeout_at};
 
@@ -85,28 +88,37 @@ impl<'a> Addresses<'a> {
     }
 
     /// An address that the platform does not block. Waits for the result of a probe that is under way, because a
-    /// refusal might be wrong a moment later.
+    /// refusal might be wrong a moment later, and for the turn of an address whose pause is over.
     async fn next(&mut self) -> Result<InUse<'a>> {
         self.left = self.left.saturating_sub(1);
-        let (egresses, deadline) = (&self.errand.web.egresses, self.errand.deadline);
+        let errand = self.errand;
+        let egresses = &errand.web.egresses;
         loop {
             let (why, wait) = match egresses.choose(self.load, Instant::now()) {
                 Ok(egress) => return Ok(egress),
-                Err(closed) => closed,
+                Err(refusal) => refusal,
             };
-            let Some(probed) = egresses.probed() else {
-                let told = self.last.take();
-                return Err(told.unwrap_or_else(|| why.error(self.errand.id).retry_in(Some(wait))));
+            let until = Instant::now() + wait;
+            let probe_ends = match egresses.probed() {
+                Some(probed) => Either::Left(probed.probe_ends()),
+                None if why == Reason::Paced && until < errand.deadline => Either::Right(pending()),
+                None => {
+                    let refusal = || match why {
+                        Reason::Paced => errand.paced(self.load, wait),
+                        _ => why.error(errand.id).retry_in(Some(wait)),
+                    };
+                    return Err(self.last.take().unwrap_or_else(refusal));
+                }
             };
             // Another address may be free sooner.
-            let until = deadline.min(Instant::now() + wait);
+            let until = errand.deadline.min(until);
             tokio::select! {
                 biased;
-                () = self.errand.audience.gone() => return Err(nobody_waits()),
-                _ = timeout_at(until, probed.probe_ends()) => {}
+                () = errand.audience.gone() => return Err(nobody_waits()),
+                _ = timeout_at(until, probe_ends) => {}
             }
-            if Instant::now() >= deadline {
-                return Err(Reason::TimedOut.error(self.errand.id).of_the_asker());
+            if Instant::now() >= errand.deadline {
+                return Err(Reason::TimedOut.error(errand.id).of_the_asker());
             }
         }
     }

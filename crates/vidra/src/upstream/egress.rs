@@ -123,8 +123,8 @@ impl Egress {
         match state.standing {
             Standing::Good => Ok(None),
             Standing::Closed { why, until, .. } if until > now => Err((why, until - now)),
-            // Who finds out keeps all others away, and so must not begin by waiting for its turn.
-            Standing::Closed { why, .. } if !turn.is_zero() => Err((why, turn)),
+            // The probe keeps all others away, so it must not begin by waiting for its turn.
+            Standing::Closed { .. } if !turn.is_zero() => Err((Reason::Paced, turn)),
             Standing::Closed { why, strikes, .. } => {
                 state.probes += 1;
                 let probe = state.probes;
@@ -321,23 +321,24 @@ impl Egresses {
     }
 
     /// The address that the platform has nothing against and that may ask soonest, of equals the next
-    /// in turn; or when the first of them may be tried again. For errands that end with this kind of
-    /// request: a player whose captions cannot be had is not asked.
+    /// in turn. Otherwise [`Reason::Paced`] and the wait if one of them only waits for its turn, or when the
+    /// first of them may be tried again. For errands that end with this kind of request: a player whose
+    /// captions cannot be had is not asked.
     pub(crate) fn choose(&self, load: Load, now: Instant) -> Result<InUse<'_>, (Reason, Duration)> {
         let (before, after) =
             self.all.split_at(self.next.fetch_add(1, Ordering::Relaxed) % self.count());
         let mut in_turn: Vec<&Egress> = after.iter().chain(before).collect();
         // Stable, so that equals stay in turn.
         in_turn.sort_by_cached_key(|egress| egress.pacer.wait(now));
-        let mut soonest = (Reason::Blocked, Duration::MAX);
+        let mut refusals = Vec::with_capacity(self.count());
         for egress in in_turn {
             match egress.admits(load, now) {
                 Ok(probe) => return Ok(InUse { egress, probe }),
-                Err(closed) if closed.1 < soonest.1 => soonest = closed,
-                Err(_) => {}
+                Err(refusal) => refusals.push(refusal),
             }
         }
-        Err(soonest)
+        let soonest = refusals.into_iter().min_by_key(|(why, wait)| (*why != Reason::Paced, *wait));
+        Err(soonest.unwrap_or((Reason::Blocked, Duration::MAX)))
     }
 }
 

@@ -243,7 +243,7 @@ impl Errand<'_> {
         })
     }
 
-    fn paced(&self, load: Load, wait: Duration) -> Error {
+    pub(crate) fn paced(&self, load: Load, wait: Duration) -> Error {
         let error = match load {
             Load::Player | Load::Page | Load::Captions => Reason::Paced.error(self.id),
             Load::Translation => Reason::Paced

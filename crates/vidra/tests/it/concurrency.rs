@@ -180,6 +180,42 @@ async fn c5_a_renewal_has_more_time_than_the_caller_who_began_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lookup_ends_at_its_own_deadline_in_a_call_with_later_ones() {
+    let sim = slow(60 * SECOND);
+    let vidra = builder(&sim).deadline(2 * SECOND).attempt_timeout(60 * SECOND).build();
+    // The second and the third wait for the first call, and leave together.
+    let at = async |delay, id| {
+        sleep(delay).await;
+        let started = Instant::now();
+        let error = vidra.video(video(id)).await.unwrap_err();
+        (error.kind(), started.elapsed())
+    };
+    let ended = tokio::join!(
+        at(0 * MS, "fda4eREcaTQ"),
+        at(10 * MS, "quirkNoLike"),
+        at(30 * MS, "quirkHtmlCm"),
+    );
+    let in_time = (ErrorKind::Timeout, 2 * SECOND);
+    assert_eq!(ended, (in_time, in_time, in_time));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_of_the_first_caller_does_not_end_a_list_for_the_second() {
+    // Three exchanges take longer than a request may, and two do not.
+    let sim = slow(1_500 * MS);
+    let vidra = builder(&sim).deadline(4 * SECOND).build();
+    let channel = ChannelRef::parse("@fermata").unwrap();
+    let first = vidra.channel_videos(&channel, 10);
+    let second = async {
+        sleep(3_500 * MS).await;
+        vidra.channel_videos(&channel, 10).await
+    };
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(first.unwrap_err().kind(), ErrorKind::Timeout);
+    second.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn c6_an_entry_does_not_fail_with_the_single_request_that_it_joined() {
     let sim = slow(50 * MS);
     let first = batch_video(&sim).await;
@@ -361,4 +397,22 @@ async fn c17_nothing_is_sent_for_callers_who_left_while_it_waited_for_its_turn()
     let started = Instant::now();
     transcript(&vidra, "txForeign1_").await.unwrap();
     assert!(started.elapsed() < SECOND, "the turn was left for others");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_whose_pause_is_over_is_used_when_its_turn_comes() {
+    let pace = Pace { burst: 1, per_hour: 360 };
+    for (deadline, expected) in [(30 * SECOND, None), (5 * SECOND, Some("paced"))] {
+        let sim = Simulator::new();
+        let builder = builder(&sim).pacing(Pacing::At(pace)).block_pause(SECOND);
+        let vidra = builder.deadline(deadline).build();
+        sim.inject(Fault::on(Endpoint::Player, Action::status(429)).once());
+        let blocked = transcript(&vidra, "txManualAsr").await.unwrap_err();
+        assert_eq!(blocked.kind(), ErrorKind::RateLimited);
+        // The pause is over, and the next turn is eight seconds away.
+        sleep(2 * SECOND).await;
+        let error = transcript(&vidra, "txManualAsr").await.err();
+        let reason = error.and_then(|error| error.reason());
+        assert_eq!(reason.map(|reason| reason.code()), expected);
+    }
 }

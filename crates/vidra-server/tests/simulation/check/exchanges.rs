@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vidra::Bucket;
 
-use super::{BOUND, Judge, Op};
+use super::{BOUND, Judge, Op, Payer, Share};
 use crate::platform::{Ended, Exchange, Kind};
 
 /// The longest pause that a bucket is closed for.
@@ -15,14 +15,23 @@ const LONGEST_HOLD: Duration = Duration::from_secs(3600);
 /// After so long a fetch may be begun once more beside the first.
 const REPLACEMENT: Duration = Duration::from_secs(10);
 
+/// Before this no record can be stale.
+const SHORTEST_TTL: Duration = Duration::from_secs(600);
+
 impl Judge {
-    /// Judges the whole log. `used_default` and `used_search` are what the ledger counted.
-    pub(crate) fn at_the_end(&self, used_default: u32, used_search: u32, is_whole: bool) {
+    /// Judges the whole log. `ledger` is what the ledger counted of both buckets, unless a service had a
+    /// count of its own; `shares` is what was charged to each account.
+    pub(crate) fn at_the_end(&self, ledger: Option<(u32, u32)>, shares: &[Share]) {
         let log = self.platform.log(<[_]>::to_vec);
         let ops = self.state().ops.clone();
         let open = log.iter().filter(|exchange| exchange.is_open()).count();
         self.events.check("no exchange is left", open == 0, || format!("{open} exchanges"));
-        self.check_ledger(&log, used_default, used_search, is_whole);
+        if self.is_one_day() {
+            if let Some((default, search)) = ledger {
+                self.check_ledger(&log, default, search);
+            }
+            self.check_shares(&log, &ops, shares);
+        }
         self.check_duplicates(&log, &ops);
         self.check_waiters(&log, &ops);
         self.check_retries(&log);
@@ -91,26 +100,62 @@ impl Judge {
         Duration::from_millis(4 * self.settings.ledger_delay.unwrap_or(0))
     }
 
+    /// Whether all of the world was on one day of the platform.
+    fn is_one_day(&self) -> bool {
+        let to_midnight = Duration::from_secs(self.settings.to_midnight);
+        !self.state().clock_was_set && self.began.elapsed() < to_midnight
+    }
+
     /// The ledger counts what reached the platform, no less and no more.
-    fn check_ledger(&self, log: &[Exchange], default: u32, search: u32, is_whole: bool) {
-        let ends_by = Duration::from_secs(self.settings.to_midnight);
-        let (was_set, billed) = {
-            let state = self.state();
-            (state.clock_was_set, state.billed)
-        };
-        if was_set || self.began.elapsed() >= ends_by || !is_whole {
-            return;
-        }
+    fn check_ledger(&self, log: &[Exchange], default: u32, search: u32) {
         for (bucket, used) in [(Bucket::Default, default), (Bucket::Search, search)] {
-            let sent = log.iter().filter(|exchange| exchange.kind.bucket() == Some(bucket));
-            let sent = sent.filter(|exchange| exchange.ended() != Some(Ended::NotSent)).count();
+            let sent =
+                billed(log).filter(|exchange| exchange.kind.bucket() == Some(bucket)).count();
             self.events.check("the ledger equals the bill", sent == used as usize, || {
                 format!("{bucket:?}: {used} counted, {sent} sent")
             });
         }
-        let all = u64::from(default) + u64::from(search);
-        self.events.check("callers pay for what was sent", billed <= all, || {
-            format!("{billed} billed, {all} counted")
+    }
+
+    /// Every unit is charged to one account, to that of a caller who wanted it, and within its budget.
+    fn check_shares(&self, log: &[Exchange], ops: &[Op], shares: &[Share]) {
+        let mut own = BTreeMap::<(usize, bool), (u32, u32)>::new();
+        for exchange in billed(log) {
+            let mut payers: Vec<Payer> = vec![];
+            for op in ops {
+                let mut subjects = exchange.subjects.iter();
+                if op.may_be_at_work(exchange.start, self.settings.deadline)
+                    && subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
+                    && !payers.contains(&op.payer())
+                {
+                    payers.push(op.payer());
+                }
+            }
+            for payer in &payers {
+                let (least, most) = own.entry((payer.key, payer.is_of_the_library)).or_default();
+                *least += u32::from(payers.len() == 1);
+                *most += 1;
+            }
+        }
+        // Nobody pays for a renewal.
+        let last = log.last().map_or(Duration::ZERO, |exchange| exchange.start - self.began);
+        let may_renew = last >= SHORTEST_TTL / self.settings.lifetimes_over;
+        for Share { payer, spent, most: most_at_once } in shares {
+            let key = (payer.key, payer.is_of_the_library);
+            let (least, most) = own.get(&key).copied().unwrap_or_default();
+            let least = if may_renew { 0 } else { least };
+            let budget = self.settings.budgets[payer.key];
+            let is_within = budget.is_none_or(|budget| *most_at_once <= budget);
+            let is_right = (least..=most).contains(spent) && is_within;
+            self.events.check("callers pay for what they wanted", is_right, || {
+                format!("{payer:?} of {budget:?} paid {spent}, {least} to {most} are right")
+            });
+        }
+        let (paid, sent) =
+            (shares.iter().map(|share| share.spent).sum::<u32>(), billed(log).count());
+        let is_right = if may_renew { paid as usize <= sent } else { paid as usize == sent };
+        self.events.check("callers pay for what was sent", is_right, || {
+            format!("{paid} paid, {sent} sent")
         });
     }
 
@@ -164,8 +209,10 @@ impl Judge {
         if !keeps || !self.state().restarts.is_empty() {
             return;
         }
-        let keyed: Vec<&Exchange> =
-            log.iter().filter(|it| matches!(it.kind, Kind::Comments | Kind::Other)).collect();
+        // Pages of playlists are listed by several operations, each for itself.
+        let is_listed = |kind| matches!(kind, Kind::PlaylistItems | Kind::Playlists);
+        let keyed = log.iter().filter(|it| it.kind.bucket().is_some() && !is_listed(it.kind));
+        let keyed: Vec<&Exchange> = keyed.collect();
         let mut retries = 0;
         for (index, exchange) in keyed.iter().enumerate() {
             // What failed is remembered for a second, so whatever comes sooner is a retry.
@@ -173,7 +220,11 @@ impl Judge {
                 let is_same = before.kind == exchange.kind && before.subjects == exchange.subjects;
                 let gap = before.end.map(|(end, _)| exchange.start.saturating_duration_since(end));
                 let is_soon = gap.is_some_and(|gap| gap < Duration::from_millis(900));
-                is_same && is_soon && matches!(before.ended(), Some(Ended::Broken))
+                let has_failed = match before.ended() {
+                    Some(Ended::Answered(status)) => status.is_server_error(),
+                    ended => ended == Some(Ended::Broken),
+                };
+                is_same && is_soon && has_failed
             });
             retries += usize::from(is_retry);
         }
@@ -258,6 +309,11 @@ impl Judge {
     }
 }
 
+/// The exchanges that the platform bills.
+fn billed(log: &[Exchange]) -> impl Iterator<Item = &Exchange> {
+    log.iter().filter(|it| it.kind.bucket().is_some() && it.ended() != Some(Ended::NotSent))
+}
+
 /// Whether the same has been answered before `at`, so that something old may be known.
 fn is_known(log: &[Exchange], exchange: &Exchange, at: Instant) -> bool {
     log.iter().any(|before| {
@@ -265,6 +321,8 @@ fn is_known(log: &[Exchange], exchange: &Exchange, at: Instant) -> bool {
             && before
                 .end
                 .is_some_and(|(end, ended)| end <= at && matches!(ended, Ended::Answered(_)))
-            && before.subjects.iter().any(|subject| exchange.subjects.contains(subject))
+            // A channel that was found by its handle is known by its id too.
+            && (before.kind == Kind::Channels
+                || before.subjects.iter().any(|subject| exchange.subjects.contains(subject)))
     })
 }

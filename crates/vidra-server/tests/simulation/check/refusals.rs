@@ -67,10 +67,13 @@ impl Judge {
 
     /// Whether anything went wrong with the platform that this operation may have met.
     fn has_trouble(&self, op: &Op) -> bool {
-        let since = op.start.checked_sub(MEMO).unwrap_or(op.start);
+        // A request that never left is refunded before its failure is told, however slow the ledger is.
+        let refund = self.settings.ledger_delay.map_or(Duration::ZERO, |_| self.settings.deadline);
         self.platform.log(|log| {
-            log.iter().any(|exchange| {
-                exchange.is_trouble && exchange.end.is_none_or(|(end, _)| end >= since)
+            log.iter().filter(|exchange| exchange.is_trouble).any(|exchange| match exchange.end {
+                Some((end, Ended::NotSent)) => end + refund + MEMO >= op.start,
+                Some((end, _)) => end + MEMO >= op.start,
+                None => true,
             })
         })
     }
@@ -156,7 +159,7 @@ impl Judge {
         let state = self.state();
         let mine = state.ops.iter().filter(|other| {
             let is_mine = other.caller.key == op.caller.key
-                && other.caller.through == Through::Router
+                && other.caller.through != Through::Library
                 && other.operation().is_batch();
             is_mine && other.number != op.number && other.is_live(op.start)
         });

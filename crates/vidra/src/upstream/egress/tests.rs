@@ -61,7 +61,7 @@ async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
     let refused = |now| egresses.choose(Load::Captions, now).err();
     assert_eq!(refused(now + 9 * MINUTE), Some((Reason::RateLimited, MINUTE)));
     let over = now + 11 * MINUTE;
-    assert_eq!(refused(over), Some((Reason::RateLimited, MINUTE)), "until its turn comes");
+    assert_eq!(refused(over), Some((Reason::Paced, MINUTE)), "until its turn comes");
     let probe = egresses.choose(Load::Captions, over + MINUTE).ok().unwrap();
     assert_eq!(probe.pacer.wait(over + MINUTE), Duration::ZERO);
     probe.pacer.spend(over + MINUTE);
