@@ -34,6 +34,7 @@ pub(crate) struct Op {
     /// When it was answered, or its caller left.
     end: Option<Instant>,
     has_left: bool,
+    has_failed: bool,
     /// Whether its answer was stale, so that it is renewed when its caller has gone.
     is_stale: bool,
 }
@@ -130,6 +131,7 @@ impl Judge {
             deadline: start + limit,
             end: None,
             has_left: false,
+            has_failed: false,
             is_stale: false,
         };
         let through = caller.through;
@@ -159,7 +161,9 @@ impl Judge {
             let is_list = matches!(op.operation(), Operation::Videos(_));
             let has_old_parts = is_list && answer.age.is_some_and(|age| !age.is_zero());
             let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None) || has_old_parts;
-            (op.end, op.is_stale) = (Some(now), is_stale && answer.status == 200);
+            op.end = Some(now);
+            op.has_failed = answer.status != 200;
+            op.is_stale = is_stale && !op.has_failed;
             op.clone()
         };
         self.events.tell(format_args!(

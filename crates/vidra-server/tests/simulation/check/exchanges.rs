@@ -56,8 +56,9 @@ impl Judge {
             let at = exchange.start;
             let is_waited_for = ops.iter().any(|op| {
                 let mut subjects = exchange.subjects.iter();
-                // A renewal continues when its caller leaves.
-                let is_renewed = op.is_stale || op.has_left && is_known(log, exchange, op.start);
+                // A renewal continues when its caller leaves, or when another part of its list fails.
+                let has_nothing = op.has_left || op.has_failed;
+                let is_renewed = op.is_stale || has_nothing && is_known(log, exchange, op.start);
                 let is_renewed = is_renewed && op.may_be_at_work(at, self.settings.deadline);
                 (op.is_live(at) || is_renewed)
                     && subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
