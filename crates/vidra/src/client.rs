@@ -18,8 +18,9 @@ use crate::cache::audience::Audience;
 use crate::cache::freshness::Resource;
 use crate::cache::{Cache, CacheReport, Cached, Outcome, Want};
 use crate::clock::Clock;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::held::Held;
+use crate::transcript::Reason;
 use crate::upstream::breaker::Standing;
 use crate::upstream::egress::Addresses;
 use crate::upstream::quota::Allowance;
@@ -177,7 +178,14 @@ impl Vidra {
         let fetch = |scope| -> BoxFuture<'static, Result<Bytes>> {
             Box::pin(ask.clone().fetch(Means { scope, search: self.search }))
         };
-        self.cache.get_or_fetch(ask.key(), &scope, fetch).await
+        let answer = self.cache.get_or_fetch(ask.key(), &scope, fetch).await;
+        answer.map_err(|error| match (ask, error.kind(), error.reason()) {
+            // Every failure of a transcript has a reason, and the cache knows none.
+            (Ask::Tracks(id) | Ask::Transcript(id, _), ErrorKind::Timeout, None) => {
+                Reason::TimedOut.error(*id)
+            }
+            _ => error,
+        })
     }
 
     /// What the cache holds, and what it was good for.

@@ -3,9 +3,8 @@
 mod captions;
 pub(crate) mod clients;
 
-use std::future::pending;
+use std::pin::pin;
 
-use futures_util::future::Either;
 use http::StatusCode;
 use tokio::time::{Instant, timeout_at};
 
@@ -13,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::transcript::{
     CaptionTrack, Player, Reason, Track, Transcript, TranscriptQuery, Verdict,
 };
-use crate::upstream::egress::{Egress, InUse};
+use crate::upstream::egress::{Closed, Egress, InUse};
 use crate::upstream::nobody_waits;
 use crate::upstream::web::{Errand, Load};
 use captions::{Reader, Token};
@@ -87,35 +86,38 @@ impl<'a> Addresses<'a> {
         Self { errand, load, left: errand.web.egresses.count(), last: None }
     }
 
-    /// An address that the platform does not block. Waits for the result of a probe that is under way, because a
-    /// refusal might be wrong a moment later, and for the turn of an address whose pause is over.
+    /// An address that the platform does not block. Waits for the end of a probe, because a refusal might be
+    /// wrong a moment later, and for the turn of an address whose pause is over.
     async fn next(&mut self) -> Result<InUse<'a>> {
         self.left = self.left.saturating_sub(1);
         let errand = self.errand;
         let egresses = &errand.web.egresses;
         loop {
-            let (why, wait) = match egresses.choose(self.load, Instant::now()) {
+            let mut probed = pin!(egresses.probed.notified());
+            // Enabled before the check, so that no wake-up is lost between the two.
+            probed.as_mut().enable();
+            let now = Instant::now();
+            let Closed { why, wait, turn, is_probed } = match egresses.choose(self.load, now) {
                 Ok(egress) => return Ok(egress),
-                Err(refusal) => refusal,
+                Err(closed) => closed,
             };
-            let until = Instant::now() + wait;
-            let probe_ends = match egresses.probed() {
-                Some(probed) => Either::Left(probed.probe_ends()),
-                None if why == Reason::Paced && until < errand.deadline => Either::Right(pending()),
-                None => {
-                    let refusal = || match why {
-                        Reason::Paced => errand.paced(self.load, wait),
-                        _ => why.error(errand.id).retry_in(Some(wait)),
-                    };
-                    return Err(self.last.take().unwrap_or_else(refusal));
-                }
-            };
+            let turn = turn.filter(|turn| now + *turn < errand.deadline);
+            if !is_probed && turn.is_none() {
+                let refusal = || match why {
+                    Reason::Paced => errand.paced(self.load, wait),
+                    _ => why.error(errand.id).retry_in(Some(wait)),
+                };
+                return Err(self.last.take().unwrap_or_else(refusal));
+            }
+            if let Some(turn) = turn {
+                errand.announce(turn);
+            }
             // Another address may be free sooner.
-            let until = errand.deadline.min(until);
+            let until = errand.deadline.min(now + wait);
             tokio::select! {
                 biased;
                 () = errand.audience.gone() => return Err(nobody_waits()),
-                _ = timeout_at(until, probe_ends) => {}
+                _ = timeout_at(until, probed) => {}
             }
             if Instant::now() >= errand.deadline {
                 return Err(Reason::TimedOut.error(errand.id).of_the_asker());

@@ -2,7 +2,6 @@
 //! own standing with the platform, and what it has learned from a watch page.
 
 use std::ops::Deref;
-use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -35,8 +34,8 @@ pub(crate) struct Egress {
     /// Held while a watch page is fetched, so that many do not fetch it together.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
-    /// Wakes requests that wait for the end of a probe.
-    probed: Notify,
+    /// Wakes requests that wait for the end of a probe, at whichever address.
+    probed: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -95,7 +94,7 @@ impl Egress {
             pause: care.pause,
             renewing: tokio::sync::Mutex::default(),
             state: Mutex::default(),
-            probed: Notify::new(),
+            probed: Arc::default(),
         }
     }
 
@@ -132,19 +131,6 @@ impl Egress {
                 Ok(Some(probe))
             }
             Standing::Probing { why, .. } => Err((why, turn.max(PROBE_TIME))),
-        }
-    }
-
-    /// Waits until no probe is under way.
-    pub(crate) async fn probe_ends(&self) {
-        loop {
-            let mut probed = pin!(self.probed.notified());
-            // Enabled before the check, so that no wake-up is lost between the two.
-            probed.as_mut().enable();
-            if !self.is_probed() {
-                return;
-            }
-            probed.await;
         }
     }
 
@@ -265,12 +251,28 @@ pub struct Addresses {
 pub(crate) struct Egresses {
     all: Vec<Egress>,
     next: AtomicUsize,
+    /// Wakes requests that wait for the end of a probe.
+    pub(crate) probed: Arc<Notify>,
+}
+
+/// Why no address can be used now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Closed {
+    /// Of the address that can be tried first, and when that is.
+    pub(crate) why: Reason,
+    pub(crate) wait: Duration,
+    /// When the first address whose pause is over has its turn.
+    pub(crate) turn: Option<Duration>,
+    /// Whether a probe is under way: its end may open an address at any time.
+    pub(crate) is_probed: bool,
 }
 
 impl Egresses {
-    pub(crate) fn new(all: Vec<Egress>) -> Self {
+    pub(crate) fn new(mut all: Vec<Egress>) -> Self {
         debug_assert!(!all.is_empty(), "there is always this machine's own address");
-        Self { all, next: AtomicUsize::new(0) }
+        let probed = Arc::default();
+        all.iter_mut().for_each(|egress| egress.probed = Arc::clone(&probed));
+        Self { all, next: AtomicUsize::new(0), probed }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -294,11 +296,6 @@ impl Egresses {
         }
     }
 
-    /// An address with a probe under way, if there is one.
-    pub(crate) fn probed(&self) -> Option<&Egress> {
-        self.all.iter().find(|egress| egress.is_probed())
-    }
-
     /// Of each, by number.
     pub(crate) fn breakers(&self) -> impl Iterator<Item = &Breaker> {
         self.all.iter().flat_map(|egress| [&*egress.player, &*egress.timedtext])
@@ -320,11 +317,9 @@ impl Egresses {
         report
     }
 
-    /// The address that the platform has nothing against and that may ask soonest, of equals the next
-    /// in turn. Otherwise [`Reason::Paced`] and the wait if one of them only waits for its turn, or when the
-    /// first of them may be tried again. For errands that end with this kind of request: a player whose
-    /// captions cannot be had is not asked.
-    pub(crate) fn choose(&self, load: Load, now: Instant) -> Result<InUse<'_>, (Reason, Duration)> {
+    /// The address that the platform does not block and that has its turn first, of equals the next in turn.
+    /// For errands that end with this kind of request: a player whose captions cannot be had is not asked.
+    pub(crate) fn choose(&self, load: Load, now: Instant) -> Result<InUse<'_>, Closed> {
         let (before, after) =
             self.all.split_at(self.next.fetch_add(1, Ordering::Relaxed) % self.count());
         let mut in_turn: Vec<&Egress> = after.iter().chain(before).collect();
@@ -337,8 +332,12 @@ impl Egresses {
                 Err(refusal) => refusals.push(refusal),
             }
         }
-        let soonest = refusals.into_iter().min_by_key(|(why, wait)| (*why != Reason::Paced, *wait));
-        Err(soonest.unwrap_or((Reason::Blocked, Duration::MAX)))
+        let turns = refusals.iter().filter(|(why, _)| *why == Reason::Paced);
+        let turn = turns.map(|(_, wait)| *wait).min();
+        let soonest = refusals.into_iter().min_by_key(|(_, wait)| *wait);
+        let (why, wait) = soonest.unwrap_or((Reason::Blocked, Duration::MAX));
+        let is_probed = self.all.iter().any(Egress::is_probed);
+        Err(Closed { why, wait, turn, is_probed })
     }
 }
 

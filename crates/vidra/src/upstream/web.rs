@@ -257,6 +257,14 @@ impl Errand<'_> {
         error.retry_in(Some(wait)).of_the_asker()
     }
 
+    /// Reports a wait for a turn, unless it is short.
+    pub(crate) fn announce(&self, wait: Duration) {
+        if wait > Duration::from_secs(1) {
+            tracing::info!(video = %self.id, seconds = wait.as_secs(), "waiting for a turn");
+            self.place.announce(wait);
+        }
+    }
+
     async fn take_turn<'e>(&self, egress: &'e Egress, load: Load) -> Result<Option<Turn<'e>>> {
         let pacer = match load {
             Load::Player | Load::Page => &egress.pacer,
@@ -269,12 +277,7 @@ impl Errand<'_> {
             _ => Urgent::While(self.audience.clone()),
         };
         // Keeps the batch slot, so that no more entries queue for turns than may run.
-        let announce = |wait: Duration| {
-            if wait > Duration::from_secs(1) {
-                tracing::info!(video = %self.id, seconds = wait.as_secs(), "waiting for a turn");
-                self.place.announce(wait);
-            }
-        };
+        let announce = |wait: Duration| self.announce(wait);
         tokio::select! {
             // A turn that is due is taken without looking at the waiters, which are checked after it.
             biased;

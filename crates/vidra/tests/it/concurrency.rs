@@ -416,3 +416,19 @@ async fn an_address_whose_pause_is_over_is_used_when_its_turn_comes() {
         assert_eq!(reason.map(|reason| reason.code()), expected);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn every_transcript_that_runs_out_of_time_names_its_reason() {
+    let sim = slow(60 * SECOND);
+    let vidra = builder(&sim).deadline(5 * SECOND).attempt_timeout(60 * SECOND).build();
+    let hurried = vidra.within(SECOND);
+    let (first, second, hurried) = tokio::join!(
+        transcript(&vidra, "txManualAsr"),
+        transcript(&vidra, "txManualAsr"),
+        transcript(&hurried, "txManualAsr"),
+    );
+    for ended in [first, second, hurried] {
+        let error = ended.unwrap_err();
+        assert_eq!(error.reason().map(|reason| reason.code()), Some("timed_out"), "{error}");
+    }
+}

@@ -58,7 +58,8 @@ async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
     drop(egress);
     let blocked = |now| egresses.report(now).blocked;
     assert_eq!((blocked(now), blocked(now + 11 * MINUTE)), (1, 0));
-    let refused = |now| egresses.choose(Load::Captions, now).err();
+    let refused =
+        |now| egresses.choose(Load::Captions, now).err().map(|closed| (closed.why, closed.wait));
     assert_eq!(refused(now + 9 * MINUTE), Some((Reason::RateLimited, MINUTE)));
     let over = now + 11 * MINUTE;
     assert_eq!(refused(over), Some((Reason::Paced, MINUTE)), "until its turn comes");
@@ -83,7 +84,7 @@ async fn a_probe_that_succeeds_does_not_end_a_newer_block() {
     // A request that was sent before the pause meets another block while the probe is under way.
     late.blocked(Reason::Blocked, None, over);
     probe.trusted();
-    assert_eq!(choose(over).err().map(|(why, _)| why), Some(Reason::Blocked));
+    assert_eq!(choose(over).err().map(|closed| closed.why), Some(Reason::Blocked));
     // Nor does an old probe end a new one.
     let again = over + 2 * pause;
     let newer = choose(again).ok().unwrap();
@@ -91,4 +92,27 @@ async fn a_probe_that_succeeds_does_not_end_a_newer_block() {
     assert!(choose(again).is_err(), "one is finding out");
     newer.trusted();
     assert!(choose(again).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wait_is_for_the_address_that_can_be_tried_first() {
+    let now = Instant::now();
+    let egresses = egresses(2, now);
+    let (one, other) = (
+        egresses.choose(Load::Captions, now).ok().unwrap(),
+        egresses.choose(Load::Captions, now).ok().unwrap(),
+    );
+    one.blocked(Reason::Blocked, None, now);
+    let over = now + 10 * MINUTE;
+    for _ in 0..3 {
+        one.pacer.spend(over);
+    }
+    other.blocked(Reason::Blocked, None, over - 9 * MINUTE);
+    let closed = |at| egresses.choose(Load::Captions, at).err();
+    let expected =
+        Closed { why: Reason::Blocked, wait: MINUTE, turn: Some(3 * MINUTE), is_probed: false };
+    assert_eq!(closed(over), Some(expected));
+    let probe = egresses.choose(Load::Captions, over + MINUTE).ok();
+    assert!(probe.is_some(), "the second address is open first");
+    assert!(closed(over + MINUTE).is_some_and(|closed| closed.is_probed));
 }
