@@ -33,13 +33,15 @@ pub(crate) struct Answer {
     /// The results of a batch, and whether it came to its summary.
     pub(crate) results: Vec<serde_json::Value>,
     pub(crate) has_summary: bool,
+    /// How many results the summary counts as a success, and how many as failed.
+    pub(crate) counts: Option<(u64, u64)>,
 }
 
 pub(crate) async fn call(world: &World, number: usize, caller: &Caller) {
     let service = world.service();
     world.events.count(caller.operation.name());
     let id = world.judge.begin(number, caller);
-    let performing = perform(&service, caller);
+    let performing = perform(world, &service, caller);
     let answer = match caller.leaves {
         Leaves::Never => Some(performing.await),
         Leaves::After(time) => timeout(time, performing).await.ok(),
@@ -65,24 +67,34 @@ async fn unless_polled<F: Future>(future: F, most: u32) -> Option<F::Output> {
     .await
 }
 
-async fn perform(service: &Service, caller: &Caller) -> Answer {
+async fn perform(world: &World, service: &Service, caller: &Caller) -> Answer {
     let is_for_the_router = matches!(
         caller.operation,
         Operation::Quota | Operation::Cache | Operation::Ready | Operation::Metrics
     );
     match caller.through {
         Through::Library if !is_for_the_router => through_library(service, caller).await,
-        _ => through_router(service, caller).await,
+        _ => {
+            let tag = caller.is_conditional.then(|| world.judge.tag(caller)).flatten();
+            let mut answer = through_router(service, caller, tag.as_ref()).await;
+            if answer.status == 304 {
+                world.judge.not_modified(caller, &mut answer);
+            }
+            answer
+        }
     }
 }
 
-async fn through_router(service: &Service, caller: &Caller) -> Answer {
+async fn through_router(service: &Service, caller: &Caller, tag: Option<&String>) -> Answer {
     let tool = caller.operation.tool_request().filter(|_| caller.through == Through::Tool);
     let mut request = tool.unwrap_or_else(|| caller.operation.request());
     let headers = request.headers_mut();
     headers.insert("x-api-key", HeaderValue::try_from(key(caller.key)).unwrap());
     if caller.no_cache {
         headers.insert("cache-control", HeaderValue::from_static("no-cache"));
+    }
+    if let Some(tag) = tag {
+        headers.insert("if-none-match", HeaderValue::try_from(tag).unwrap());
     }
     if let Some(limit) = caller.timeout {
         let limit = format!("{}ms", limit.as_millis());
@@ -120,10 +132,11 @@ pub(crate) async fn quota(service: &Service, key: usize) -> Answer {
         operation: Operation::Quota,
         timeout: None,
         no_cache: false,
+        is_conditional: false,
         leaves: Leaves::Never,
         reads_every: Duration::ZERO,
     };
-    through_router(service, &caller).await
+    through_router(service, &caller, None).await
 }
 
 impl Answer {
@@ -154,6 +167,7 @@ impl Answer {
         {
             self.results.clone_from(results);
             self.has_summary = true;
+            self.counts = counts(&whole);
             return;
         }
         let lines = body.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
@@ -162,6 +176,7 @@ impl Answer {
                 self.results.push(line);
             } else if line["totalVideos"].is_u64() {
                 self.has_summary = true;
+                self.counts = counts(&line);
             } else if line["error"].is_object() {
                 self.status =
                     u16::try_from(line["error"]["code"].as_u64().unwrap_or(0)).unwrap_or(0);
@@ -205,6 +220,11 @@ impl Answer {
     }
 }
 
+/// The counts of a summary.
+fn counts(summary: &serde_json::Value) -> Option<(u64, u64)> {
+    Some((summary["succeeded"].as_u64()?, summary["failed"].as_u64()?))
+}
+
 async fn through_library(service: &Service, caller: &Caller) -> Answer {
     let allowance = service.allowances[caller.key].clone();
     let mut vidra = service.vidra.on_allowance(allowance).metered();
@@ -242,7 +262,10 @@ async fn batch_through_library(vidra: &Vidra, caller: &Caller) -> Answer {
             Ok(BatchEvent::Result(result)) => {
                 answer.results.push(serde_json::to_value(result).unwrap());
             }
-            Ok(BatchEvent::Done(_)) => answer.has_summary = true,
+            Ok(BatchEvent::Done(summary)) => {
+                answer.has_summary = true;
+                answer.counts = Some((summary.succeeded, summary.failed));
+            }
             Ok(BatchEvent::Started | BatchEvent::Waiting(_)) => {}
             Err(error) => {
                 let results = std::mem::take(&mut answer.results);

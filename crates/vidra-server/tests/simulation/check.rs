@@ -16,7 +16,7 @@ use crate::events::Events;
 use crate::facts::facts;
 use crate::operation::{BOT_WALL, Operation, UNKNOWN_PLAYLIST, UNKNOWN_VIDEO};
 use crate::plan::{Caller, Settings, Through};
-use crate::platform::{Ended, Platform, editions};
+use crate::platform::{Ended, Exchange, Platform, editions};
 use crate::world::life;
 
 /// How long after its deadline an operation may end: reads of a slow store, which is given 50 ms, and a
@@ -35,6 +35,7 @@ pub(crate) struct Op {
     end: Option<Instant>,
     has_left: bool,
     has_failed: bool,
+    has_timed_out: bool,
     /// Whether its answer was stale, so that it is renewed when its caller has gone.
     is_stale: bool,
 }
@@ -54,10 +55,18 @@ impl Op {
         self.caller.through == Through::Tool && self.operation().tool_request().is_some()
     }
 
-    /// Whether something that it began may still go on at `at`. Fetches outlive their callers: they end
-    /// with the service's deadline.
+    /// Whether something that it began may still go on at `at`. A fetch outlives a caller that left or got
+    /// something else; it ends with the service's deadline.
     fn may_be_at_work(&self, at: Instant, deadline: Duration) -> bool {
-        self.start <= at && self.end.is_none_or(|end| end + deadline + BOUND >= at)
+        let outlives = self.has_left || self.has_failed || self.is_stale;
+        let longer = if outlives { deadline + BOUND } else { Duration::ZERO };
+        self.start <= at && self.end.is_none_or(|end| end + longer >= at)
+    }
+
+    /// Whether an exchange may be for this operation.
+    fn may_send(&self, exchange: &Exchange) -> bool {
+        let mut subjects = exchange.subjects.iter();
+        subjects.any(|subject| self.operation().may_send(exchange.kind, subject))
     }
 
     fn is_live(&self, at: Instant) -> bool {
@@ -93,8 +102,8 @@ pub(crate) struct Judge {
 #[derive(Default)]
 struct State {
     ops: Vec<Op>,
-    /// The body of each tag, by target.
-    tags: BTreeMap<String, String>,
+    /// The body of each tag, by target and tag.
+    tags: BTreeMap<(String, String), String>,
     clock_was_set: bool,
     restarts: Vec<Instant>,
     suspended: Duration,
@@ -132,6 +141,7 @@ impl Judge {
             end: None,
             has_left: false,
             has_failed: false,
+            has_timed_out: false,
             is_stale: false,
         };
         let through = caller.through;
@@ -139,6 +149,34 @@ impl Judge {
         let mut state = self.state();
         state.ops.push(op);
         state.ops.len() - 1
+    }
+
+    /// Somebody waits for ever.
+    pub(crate) fn never_ended(&self) {
+        let ops = self.state().ops.clone();
+        for op in ops.iter().filter(|op| op.end.is_none()) {
+            self.events.check("an operation ends by its deadline", false, || {
+                format!("caller {}, {:?}: it never ends", op.number, op.operation())
+            });
+        }
+    }
+
+    /// The tag of an earlier answer to the same request.
+    pub(crate) fn tag(&self, caller: &Caller) -> Option<String> {
+        let target = target(caller)?;
+        let state = self.state();
+        let mut tags = state.tags.keys();
+        tags.find_map(|(of, tag)| (*of == target).then(|| tag.clone()))
+    }
+
+    /// Completes "not modified" with the body that the caller has.
+    pub(crate) fn not_modified(&self, caller: &Caller, answer: &mut Answer) {
+        let tag = answer.etag.clone().unwrap_or_default();
+        let body = target(caller).and_then(|of| self.state().tags.get(&(of, tag)).cloned());
+        self.events.check("only a known tag is not modified", body.is_some(), || {
+            format!("{:?}: {:?}", caller.operation, answer.etag)
+        });
+        (answer.status, answer.body) = (200, body.unwrap_or_default());
     }
 
     pub(crate) fn left(&self, id: usize) {
@@ -163,6 +201,7 @@ impl Judge {
             let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None) || has_old_parts;
             op.end = Some(now);
             op.has_failed = answer.status != 200;
+            op.has_timed_out = answer.status == 504;
             op.is_stale = is_stale && !op.has_failed;
             op.clone()
         };
@@ -203,6 +242,10 @@ impl Judge {
         if op.operation().is_batch() {
             let is_whole = answer.has_summary;
             self.events.check("a batch ends with its summary", is_whole, || it(String::new()));
+            let checked = facts().check_batch(op.operation(), &answer.results, answer.counts);
+            self.events.check("a batch has one result for each entry", checked.is_ok(), || {
+                it(checked.unwrap_err())
+            });
             return;
         }
         let facts = match op.is_by_tool() {
@@ -233,9 +276,15 @@ impl Judge {
             Some("stale") | None => whole,
             // A list is as old as the oldest of its parts, which may have been stale.
             _ if matches!(op.operation(), Operation::Videos(_)) => whole,
-            // It was fetched for this caller, or for one that it joined.
-            _ => now - op.start + self.settings.deadline,
+            // It was fetched while this caller waited.
+            _ => now - op.start,
         };
+        let is_old = answer.cache.as_deref() != Some("stale")
+            || matches!(op.operation(), Operation::Videos(_))
+            // What is there is served where the platform fails.
+            || op.caller.no_cache
+            || age + BOUND >= life.ttl * 9 / 10;
+        self.events.check("only an old answer is stale", is_old, || it(format!("{age:?}")));
         self.events.check("no answer is older than it may be", age <= limit + BOUND, || {
             it(format!("{age:?} where {limit:?} is allowed"))
         });
@@ -252,8 +301,14 @@ impl Judge {
             (state.clock_was_set && !state.restarts.is_empty(), !state.suspended.is_zero())
         };
         let ahead = if is_set { Duration::from_secs(3600) } else { Duration::ZERO };
-        let earliest =
-            age + BOUND + self.settings.deadline.max(self.settings.batch_deadline) + inner + ahead;
+        // The texts of a transcript may be from the beginning of its fetch, which a batch may have begun.
+        let fetching = match resource {
+            Resource::Transcript | Resource::Tracks => {
+                self.settings.deadline.max(self.settings.batch_deadline)
+            }
+            _ => self.settings.deadline,
+        };
+        let earliest = age + BOUND + fetching + inner + ahead;
         let from = now.checked_sub(earliest).unwrap_or(self.began).max(self.began);
         let is_of_one_time = answer.cache.is_some()
             && !made_of_others
@@ -306,10 +361,9 @@ impl Judge {
                 it(&format!("{cost} where {billed} calls were made"))
             });
         }
-        if let Some(etag) = answer.etag.as_ref().filter(|_| !op.is_by_tool()) {
-            let target = op.operation().request().uri().to_string();
+        if let (Some(etag), Some(target)) = (&answer.etag, target(&op.caller)) {
             let mut state = self.state();
-            let known = state.tags.entry(format!("{target} {etag}")).or_insert(answer.body.clone());
+            let known = state.tags.entry((target, etag.clone())).or_insert(answer.body.clone());
             let is_same = *known == answer.body;
             drop(state);
             self.events.check("equal ETags are of equal bodies", is_same, || it(etag));
@@ -318,9 +372,9 @@ impl Judge {
 
     /// One result of a batch.
     fn check_result(&self, op: &Op, result: &serde_json::Value) {
-        let facts = facts().check_result(result);
-        self.events.check("an answer is what the platform says", facts.is_ok(), || {
-            format!("caller {}, {}: {}", op.number, result["videoId"], facts.unwrap_err())
+        let checked = facts().check_result(result);
+        self.events.check("an answer is what the platform says", checked.is_ok(), || {
+            format!("caller {}, {}: {}", op.number, result["videoId"], checked.unwrap_err())
         });
         let Some(error) = result["error"].as_str() else { return };
         let reason = error.rsplit_once('(').map(|(_, rest)| rest.trim_end_matches(')').to_owned());
@@ -328,9 +382,21 @@ impl Judge {
             Some("timed_out") => 504,
             Some("paced" | "rate_limited" | "translation_rate_limited") => 429,
             Some("upstream_failing") => 503,
-            Some("video_private" | "age_restricted" | "members_only" | "region_blocked") => return,
-            Some("video_unavailable" | "captions_disabled" | "language_unavailable") => return,
-            Some("not_started" | "unplayable" | "po_token_required") => return,
+            Some(
+                "video_private" | "video_unavailable" | "captions_disabled" | "region_blocked"
+                | "age_restricted" | "members_only" | "not_started" | "unplayable"
+                | "po_token_required",
+            ) => {
+                let id = result["videoId"].as_str().unwrap_or_default();
+                // Captions may be empty because of a fault.
+                let is_empty =
+                    reason.as_deref() == Some("po_token_required") && self.has_trouble(op);
+                let may = facts().is_silent(id) || is_empty;
+                self.events.check("what is there is found", may, || {
+                    format!("caller {}, {id}: {error}", op.number)
+                });
+                return;
+            }
             Some(_) => 502,
             None => 500,
         };
@@ -350,7 +416,6 @@ impl Judge {
                 self.events.check("what is there is found", may, || it(&answer.message));
             }
             429 | 502 | 503 | 504 => self.check_refusal(op, answer, now),
-            304 => {}
             500 => {}
             other => {
                 self.events.check("a status that is promised", false, || it(&other.to_string()));
@@ -361,6 +426,13 @@ impl Judge {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }
+}
+
+/// What a caller requests; `None` if that is not in its URL alone.
+fn target(caller: &Caller) -> Option<String> {
+    let is_tool = caller.through == Through::Tool && caller.operation.tool_request().is_some();
+    let request = caller.operation.request();
+    (!is_tool && request.method() == "GET").then(|| request.uri().to_string())
 }
 
 /// Whether its record is made of others, which may be as old as a fresh one can be.

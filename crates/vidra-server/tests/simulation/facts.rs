@@ -19,8 +19,17 @@ pub(crate) struct Facts {
     videos: BTreeMap<String, (String, u64)>,
     /// The videos of each playlist, in its order; private and deleted ones too.
     playlists: BTreeMap<&'static str, Vec<String>>,
-    /// Everything that is said in each track of a video.
+    /// Videos of the playlists that have details.
+    shown: BTreeSet<String>,
+    /// Entries of the batches' playlists that have no captions.
+    silent: BTreeSet<String>,
+    /// Everything that is said in each track of a video, and the languages of the tracks.
     spoken: BTreeMap<String, BTreeSet<String>>,
+    languages: BTreeMap<String, Vec<String>>,
+    /// The ids of answers that are lists, in their order, by the path and query of the request.
+    lists: BTreeMap<&'static str, Vec<String>>,
+    /// Id and latest uploads of each channel.
+    channels: BTreeMap<&'static str, (String, BTreeSet<String>)>,
 }
 
 pub(crate) fn facts() -> &'static Facts {
@@ -33,6 +42,14 @@ pub(crate) fn facts() -> &'static Facts {
 
 const LISTED: [&str; 6] =
     ["PLsize50", "PLquirkMixed", "PLsize1", "PLsize49", "PLsize51", "PLquirkShortPages"];
+
+/// Raw requests whose answers are lists.
+const REGIONS: &str = "i18nRegions?part=snippet";
+const LANGUAGES: &str = "i18nLanguages?part=snippet";
+const CATEGORIES: &str = "videoCategories?part=snippet&regionCode=US";
+const THREADS: &str = "commentThreads?part=snippet&videoId=quirkHtmlCm&order=time&maxResults=100&textFormat=plainText";
+const REPLIES: &str =
+    "comments?part=snippet&parentId=UgquirkManyReplies04AaABAg&maxResults=100&textFormat=plainText";
 
 impl Facts {
     async fn read() -> Self {
@@ -51,11 +68,51 @@ impl Facts {
             let views = video["statistics"]["viewCount"].as_str().unwrap().parse().unwrap();
             videos.insert(id.clone(), (title, views));
         }
-        let mut spoken = BTreeMap::new();
-        for id in SPOKEN.map(str::to_owned).iter().chain(&pool[..8]) {
-            spoken.insert(id.clone(), tracks(&sim, id).await);
+        let (mut spoken, mut languages, mut silent) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        let hot_spoken = SPOKEN.map(str::to_owned);
+        let batches = [&playlists["PLquirkMixed"], &playlists["PLsize49"]].into_iter().flatten();
+        for id in hot_spoken.iter().chain(&pool[..8]).chain(batches) {
+            let (codes, texts) = tracks(&sim, id).await;
+            if texts.iter().all(|text| text.trim().is_empty()) {
+                silent.insert(id.clone());
+            }
+            languages.insert(id.clone(), codes);
+            spoken.insert(id.clone(), texts);
         }
-        Self { pool, videos, playlists, spoken }
+        let mut shown = BTreeSet::new();
+        for ids in playlists.values() {
+            for chunk in ids.chunks(50) {
+                let list = get(&sim, &format!("videos?part=id&id={}", chunk.join(","))).await;
+                shown.extend(ids_of(&list));
+            }
+        }
+        let mut lists = BTreeMap::new();
+        for target in [REGIONS, LANGUAGES, CATEGORIES, THREADS, REPLIES] {
+            lists.insert(target, pages(&sim, target, |item| &item["id"]).await);
+        }
+        let mut channels = BTreeMap::new();
+        for name in ["@fermata", "@nighttrains", "UCB-2_pXPtFYDifLXZF-S8PA"] {
+            let filter =
+                name.strip_prefix('@').map_or(format!("id={name}"), |it| format!("forHandle={it}"));
+            let list = get(&sim, &format!("channels?part=id&{filter}")).await;
+            let id = ids_of(&list).remove(0);
+            let mut uploads = entries(&sim, &id.replacen("UC", "UU", 1)).await;
+            uploads.truncate(50);
+            let list = get(&sim, &format!("videos?part=id&id={}", uploads.join(","))).await;
+            channels.insert(name, (id, ids_of(&list).into_iter().collect()));
+        }
+        Self { pool, videos, playlists, shown, silent, spoken, languages, lists, channels }
+    }
+
+    /// The entries of a playlist; none if it is not there.
+    pub(crate) fn entries(&self, playlist: &str) -> &[String] {
+        self.playlists.get(playlist).map_or(&[], |ids| ids)
+    }
+
+    /// Whether an entry of a batch's playlist has no captions.
+    pub(crate) fn is_silent(&self, id: &str) -> bool {
+        id.is_empty() || self.silent.contains(id)
     }
 
     /// Whether `body` tells what the platform has to say, save for the edition. `Err` says what is wrong.
@@ -75,14 +132,9 @@ impl Facts {
             Operation::Playlist(id) | Operation::Query(id) => {
                 let json = json()?;
                 same("id", json["id"].as_str(), Some(*id))?;
-                let ids = json["videos"].as_array().ok_or("no videos")?.iter();
-                let ids = ids.map(|video| video["id"].as_str().unwrap_or_default());
-                let mut all = self.playlists[id].iter();
                 // Those without details are left out; the others stay in order.
-                for id in ids {
-                    all.find(|listed| *listed == id).ok_or(format!("{id} is out of place"))?;
-                }
-                Ok(())
+                let listed = self.playlists[id].iter().filter(|id| self.shown.contains(*id));
+                same_list(&json["videos"], listed)
             }
             Operation::Ids(id) => {
                 let json = json()?;
@@ -96,10 +148,67 @@ impl Facts {
                 let listed: Vec<&str> = self.playlists[id].iter().map(|id| &**id).collect();
                 same("ids", ids.as_slice(), listed.as_slice())
             }
-            Operation::Transcript { video, .. } => self.check_spoken(&plain, video),
+            Operation::Info(id) => same("id", json()?["id"].as_str(), Some(*id)),
+            Operation::Channel(name) => {
+                same("id", json()?["id"].as_str(), Some(&*self.channels[name].0))
+            }
+            Operation::Uploads(name) => {
+                let json = json()?;
+                let ids: BTreeSet<String> = list_of(&json)?.into_iter().collect();
+                same("uploads", &ids, &self.channels[name].1)
+            }
+            Operation::Comments(_) => same_list(&json()?, self.lists[THREADS].iter()),
+            Operation::Replies(_) => same_list(&json()?, self.lists[REPLIES].iter()),
+            Operation::Regions => same_list(&json()?, self.lists[REGIONS].iter()),
+            Operation::Languages => same_list(&json()?, self.lists[LANGUAGES].iter()),
+            Operation::Categories => same_list(&json()?, self.lists[CATEGORIES].iter()),
+            Operation::Tracks(video) => match self.languages.get(video) {
+                Some(languages) => self.check_tracks(&json()?, languages),
+                None => Ok(()),
+            },
+            Operation::Transcript { video, format, .. } => self.check_spoken(&plain, video, format),
+            // The platform's own word for a translation is the language alone.
+            Operation::Translation { .. } => {
+                let json = json()?;
+                let lines = json.as_array().ok_or("not a list")?;
+                let is_german = lines.iter().all(|line| line["lang"] == "de");
+                same("German", (lines.is_empty(), is_german), (false, true))
+            }
             Operation::Quota | Operation::Cache => json().map(drop),
-            _ => Ok(()),
+            Operation::Batch { .. } | Operation::Ready | Operation::Metrics => Ok(()),
         }
+    }
+
+    fn check_tracks(&self, json: &Value, languages: &[String]) -> Result<(), String> {
+        let tracks = json.as_array().ok_or("not a list")?.iter();
+        let found: Vec<&str> = tracks.filter_map(|track| track["languageCode"].as_str()).collect();
+        let languages: Vec<&str> = languages.iter().map(|code| &**code).collect();
+        same("languages", &*found, &*languages)
+    }
+
+    /// A whole batch: one result for each entry that was requested, and true counts.
+    pub(crate) fn check_batch(
+        &self,
+        operation: &Operation,
+        results: &[Value],
+        counts: Option<(u64, u64)>,
+    ) -> Result<(), String> {
+        let Operation::Batch { playlist, to, .. } = operation else { return Ok(()) };
+        let entries = self.entries(playlist);
+        let wanted = entries.len().min(usize::try_from(*to).unwrap_or(usize::MAX));
+        let mut positions: Vec<u64> =
+            results.iter().filter_map(|result| result["position"].as_u64()).collect();
+        positions.sort_unstable();
+        let all: Vec<u64> = (1..=wanted as u64).collect();
+        same("positions", &*positions, &*all)?;
+        for result in results {
+            let position = usize::try_from(result["position"].as_u64().unwrap_or(0)).unwrap();
+            let id = result["videoId"].as_str().unwrap_or_default();
+            same("video", Some(id), entries.get(position - 1).map(|id| &**id))?;
+        }
+        let succeeded =
+            results.iter().filter(|result| result["status"] == "success").count() as u64;
+        same("counts", counts, Some((succeeded, results.len() as u64 - succeeded)))
     }
 
     /// The same for the answer of a tool.
@@ -136,17 +245,25 @@ impl Facts {
         same("views", video["views"].as_u64(), self.views(id))
     }
 
-    fn check_spoken(&self, plain: &str, id: &str) -> Result<(), String> {
+    fn check_spoken(&self, plain: &str, id: &str, format: &str) -> Result<(), String> {
         let Some(tracks) = self.spoken.get(id) else { return Ok(()) };
-        let texts: Vec<String> = match serde_json::from_str::<Value>(plain) {
-            Ok(Value::Array(lines)) => {
-                let texts = lines.iter().filter_map(|line| line["text"].as_str());
-                texts.map(str::to_owned).collect()
+        // The library knows no formats.
+        if let Ok(Value::Array(lines)) = serde_json::from_str::<Value>(plain) {
+            let texts: Vec<&str> = lines.iter().filter_map(|line| line["text"].as_str()).collect();
+            return is_one_of(&texts.join(" "), tracks);
+        }
+        let is_number = |line: &str| line.bytes().all(|byte| byte.is_ascii_digit());
+        let is_ours = |line: &&str| match format {
+            "srt" => is_number(line) || line.contains("-->"),
+            "vtt" => {
+                ["WEBVTT", "Language: ", "Kind: "].iter().any(|it| line.starts_with(it))
+                    || line.contains("-->")
             }
-            // Subtitles and plain text have no lines of our own making but numbers and times.
-            _ => return Ok(()),
+            _ => false,
         };
-        is_one_of(&texts.join(" "), tracks)
+        let texts: Vec<&str> = plain.lines().filter(|line| !is_ours(line)).collect();
+        let text = texts.join(" ").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+        is_one_of(&text, tracks)
     }
 
     fn views(&self, id: &str) -> Option<u64> {
@@ -169,6 +286,23 @@ fn is_one_of(text: &str, tracks: &BTreeSet<String>) -> Result<(), String> {
 /// White space is ours to write.
 fn words(text: &str) -> String {
     text.split_whitespace().collect()
+}
+
+/// The ids of a list that we sent, in its order.
+fn list_of(json: &Value) -> Result<Vec<String>, String> {
+    let items = json.as_array().ok_or("not a list")?.iter();
+    Ok(items.map(|item| item["id"].as_str().unwrap_or_default().to_owned()).collect())
+}
+
+fn same_list<'a>(json: &Value, expected: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    let expected: Vec<String> = expected.cloned().collect();
+    same("ids", &list_of(json)?, &expected)
+}
+
+/// The ids of one page of the platform's.
+fn ids_of(list: &Value) -> Vec<String> {
+    let items = list["items"].as_array().into_iter().flatten();
+    items.filter_map(|item| item["id"].as_str().map(str::to_owned)).collect()
 }
 
 fn same<T: PartialEq + Copy + std::fmt::Debug>(
@@ -213,27 +347,26 @@ async fn get(sim: &Simulator, target: &str) -> Value {
 }
 
 async fn entries(sim: &Simulator, id: &str) -> Vec<String> {
-    let (mut ids, mut token) = (vec![], String::new());
+    let target = format!("playlistItems?part=contentDetails&maxResults=50&playlistId={id}");
+    pages(sim, &target, |item| &item["contentDetails"]["videoId"]).await
+}
+
+/// One member of all items of a list, page by page.
+async fn pages(sim: &Simulator, target: &str, member: fn(&Value) -> &Value) -> Vec<String> {
+    let (mut all, mut token) = (vec![], String::new());
     loop {
-        let target = format!(
-            "playlistItems?part=contentDetails&maxResults=50&playlistId={id}&pageToken={token}"
-        );
-        let page = get(sim, target.trim_end_matches("&pageToken=")).await;
+        let page = get(sim, &format!("{target}{token}")).await;
         let items = page["items"].as_array().cloned().unwrap_or_default();
-        ids.extend(
-            items
-                .iter()
-                .filter_map(|item| item["contentDetails"]["videoId"].as_str().map(str::to_owned)),
-        );
+        all.extend(items.iter().filter_map(|item| member(item).as_str().map(str::to_owned)));
         match page["nextPageToken"].as_str() {
-            Some(next) => next.clone_into(&mut token),
-            None => return ids,
+            Some(next) => token = format!("&pageToken={next}"),
+            None => return all,
         }
     }
 }
 
-/// What each track of a video says.
-async fn tracks(sim: &Simulator, id: &str) -> BTreeSet<String> {
+/// The languages of a video's tracks, and what each of them says.
+async fn tracks(sim: &Simulator, id: &str) -> (Vec<String>, BTreeSet<String>) {
     let client = serde_json::json!({"clientName": "VISIONOS", "clientVersion": "1.02", "hl": "en"});
     let body = serde_json::json!({"videoId": id, "context": {"client": client}});
     let player = Request::post("http://sim/youtubei/v1/player")
@@ -241,8 +374,9 @@ async fn tracks(sim: &Simulator, id: &str) -> BTreeSet<String> {
         .body(Bytes::from(body.to_string()));
     let player = call(sim, player.unwrap()).await;
     let list = &player["captions"]["playerCaptionsTracklistRenderer"]["captionTracks"];
-    let mut all = BTreeSet::new();
+    let (mut codes, mut all) = (vec![], BTreeSet::new());
     for track in list.as_array().cloned().unwrap_or_default() {
+        codes.push(track["languageCode"].as_str().unwrap_or_default().to_owned());
         let url = track["baseUrl"].as_str().unwrap_or_default();
         let target = url.split_once("/api/").map(|(_, rest)| rest).unwrap_or_default();
         let request = Request::get(format!("http://sim/api/{target}&fmt=json3"));
@@ -254,5 +388,5 @@ async fn tracks(sim: &Simulator, id: &str) -> BTreeSet<String> {
             texts.filter_map(|seg| seg["utf8"].as_str().map(str::to_owned)).collect::<String>(),
         );
     }
-    all
+    (codes, all)
 }

@@ -39,6 +39,7 @@ const MOST_FAILURES: usize = 5;
 fn worlds_keep_their_promises() {
     // Read outside of any world.
     facts::facts();
+    world::catch_panics();
     if let Some(seed) = number_of("VIDRA_SEED") {
         return replay(seed);
     }

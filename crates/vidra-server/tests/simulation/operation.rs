@@ -90,8 +90,11 @@ impl Operation {
             0 => Self::Video(video(rng)),
             1 => Self::Title(video(rng)),
             2 => {
+                // One list that many callers have in common, or any other.
+                let common = VIDEOS[..2].iter().map(|id| (*id).to_owned()).collect();
                 let count = pick(rng, &[1, 2, 3, 12]);
-                Self::Videos((0..count).map(|_| video(rng)).collect())
+                let other = (0..count).map(|_| video(rng)).collect();
+                Self::Videos(if rng.bool() { common } else { other })
             }
             3 => Self::Channel(pick(rng, &CHANNELS)),
             4 => Self::Uploads(pick(rng, &CHANNELS)),
@@ -188,7 +191,9 @@ impl Operation {
             }
             (Self::Comments(_) | Self::Replies(_), Kind::CommentThreads | Kind::Comments) => true,
             (Self::Regions | Self::Languages | Self::Categories, Kind::Other) => true,
-            (Self::Batch { .. }, Kind::Player | Kind::Watch | Kind::TimedText) => true,
+            (Self::Batch { playlist, .. }, Kind::Player | Kind::Watch | Kind::TimedText) => {
+                facts().entries(playlist).iter().any(|id| id == subject)
+            }
             (
                 Self::Tracks(video) | Self::Transcript { video, .. } | Self::Translation { video },
                 Kind::Player | Kind::Watch | Kind::TimedText,

@@ -61,6 +61,8 @@ pub(crate) struct Caller {
     pub(crate) operation: Operation,
     pub(crate) timeout: Option<Duration>,
     pub(crate) no_cache: bool,
+    /// Whether it shows the tag of an earlier answer.
+    pub(crate) is_conditional: bool,
     pub(crate) leaves: Leaves,
     /// How long a reader of a stream takes for each item.
     pub(crate) reads_every: Duration,
@@ -93,7 +95,8 @@ pub(crate) struct Happening {
 
 #[derive(Debug, Clone)]
 pub(crate) enum What {
-    Fault(FaultWindow),
+    /// Kinds of trouble that belong together.
+    Faults(Vec<FaultWindow>),
     /// Every text of the platform changes.
     NewEdition,
     Latency(Duration),
@@ -166,6 +169,7 @@ struct Swarm {
     blocks: bool,
     store: bool,
     clock: bool,
+    midnight: bool,
     restarts: bool,
     leaving: bool,
     hurry: bool,
@@ -184,7 +188,8 @@ impl Swarm {
             faults: on(65),
             blocks: on(25),
             store: on(40),
-            clock: on(25),
+            clock: on(20),
+            midnight: on(20),
             restarts: on(20),
             leaving: on(70),
             hurry: on(50),
@@ -249,7 +254,7 @@ fn settings(rng: &mut Rng, swarm: &Swarm) -> Settings {
         has_store: rng.bool(),
         ledger_delay: if rng.bool() { Some(pick(rng, &[0, 5, 300, 3_000])) } else { None },
         budgets,
-        to_midnight: if swarm.clock { pick(rng, &[1, 20, 300]) } else { 40_000 },
+        to_midnight: if swarm.midnight { pick(rng, &[1, 20, 300]) } else { 40_000 },
     }
 }
 
@@ -298,6 +303,7 @@ fn callers(
                 operation,
                 timeout,
                 no_cache: rng.u8(..100) < refreshes,
+                is_conditional: rng.u8(..5) == 0,
                 leaves,
                 reads_every: if is_batch && rng.u8(..4) == 0 {
                     MS * pick(rng, &[50, 1_000, 10_000])
@@ -322,7 +328,7 @@ fn happenings(rng: &mut Rng, swarm: &Swarm, settings: &Settings, span: Duration)
     };
     if swarm.faults {
         let count = rng.usize(1..6);
-        add(rng, count, &|rng| What::Fault(fault(rng, span)));
+        add(rng, count, &|rng| What::Faults(faults(rng, span)));
     }
     if swarm.editions {
         let count = rng.usize(1..8);
@@ -357,6 +363,24 @@ fn happenings(rng: &mut Rng, swarm: &Swarm, settings: &Settings, span: Duration)
         add(rng, 1, &|_| What::Restart);
     }
     all.sort_by_key(|happening| happening.at);
+    all
+}
+
+/// One kind of trouble; or a player that wants a watch page, and a watch page that fails.
+fn faults(rng: &mut Rng, span: Duration) -> Vec<FaultWindow> {
+    let first = fault(rng, span);
+    let mut all = vec![first];
+    if all[0].kind == Some(Kind::Player) && all[0].trouble.name() == "player 400" {
+        let failing = [Action::status(503), Action::Hang, Action::Reset];
+        all[0].most = pick(rng, &[5, 20, 1_000]);
+        all.push(FaultWindow {
+            kind: Some(Kind::Watch),
+            percent: pick(rng, &[50, 100]),
+            most: pick(rng, &[1, 2, 1_000]),
+            trouble: Trouble::Action(pick(rng, &failing)),
+            ..all[0].clone()
+        });
+    }
     all
 }
 

@@ -86,13 +86,17 @@ pub(crate) struct Exchange {
     pub(crate) end: Option<(Instant, Ended)>,
     /// Whether a fault struck it, or it was refused or cut off.
     pub(crate) is_trouble: bool,
+    /// Whether a fault struck it: whatever follows is not the doing of a caller.
+    pub(crate) is_fault: bool,
     /// Whether the platform turned against the address.
     pub(crate) is_block: bool,
     pub(crate) is_translation: bool,
     /// The pause that the platform requested.
     pub(crate) retry_after: Option<Duration>,
     pub(crate) says_quota_is_spent: bool,
-    /// The same, if it was the Data API because of a rate limit.
+    /// Whether the Data API limits the rate.
+    pub(crate) is_limit: bool,
+    /// The pause that the Data API requested because of that.
     pub(crate) asks_for_pause: Option<Duration>,
 }
 
@@ -222,7 +226,7 @@ impl Wire {
         let open = Open::begin(&platform, kind, egress, subjects, &request);
         if let Some(trouble) = &trouble {
             events.count(trouble.name());
-            open.change(|exchange| exchange.is_trouble = true);
+            open.change(|exchange| (exchange.is_trouble, exchange.is_fault) = (true, true));
         }
         sim.clear_faults();
         let is_rate_limit = matches!(
@@ -295,6 +299,7 @@ impl Wire {
                     exchange.is_block |= is_keyless && (sorry || is_limit || is_wall || is_page);
                     exchange.retry_after = retry_after.map(Duration::from_secs);
                     let is_limit = is_limit || is_rate_limit;
+                    exchange.is_limit = is_limit && !is_keyless;
                     exchange.asks_for_pause =
                         exchange.retry_after.filter(|_| is_limit && !is_keyless);
                 });
@@ -332,10 +337,12 @@ impl<'a> Open<'a> {
             start: Instant::now(),
             end: None,
             is_trouble: false,
+            is_fault: false,
             is_block: false,
             is_translation,
             retry_after: None,
             says_quota_is_spent: false,
+            is_limit: false,
             asks_for_pause: None,
         };
         let index = {

@@ -1,12 +1,14 @@
 //! One world from its beginning to its end.
 
+use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use vidra::clock::Clock;
 use vidra::{
     Allowance, ApiKey, Bucket, Held, LedgerDouble, Life, Lifetimes, Pace, Pacing, QuotaLimits,
@@ -53,7 +55,26 @@ pub(crate) struct World {
     services: Mutex<Vec<Service>>,
 }
 
-/// Runs a world on a thread of its own: what is local to a thread, chance before all, begins anew.
+/// Longer than all operations of a world.
+const LONGEST_WORLD: Duration = Duration::from_secs(7 * 24 * 3600);
+/// A world that takes longer in real time does not end by itself.
+const LONGEST_RUN: Duration = Duration::from_secs(300);
+
+thread_local! {
+    /// The panics of this thread's world. The runtime catches those of detached tasks.
+    static PANICS: RefCell<Vec<String>> = const { RefCell::new(vec![]) };
+}
+
+/// Collects panics instead of printing them.
+pub(crate) fn catch_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        // A thread that ends has no storage any more.
+        let _ = PANICS.try_with(|panics| panics.borrow_mut().push(panic.to_string()));
+        eprintln!("{panic}");
+    }));
+}
+
+/// Runs a world on a thread of its own, so that the random numbers of the thread begin anew.
 pub(crate) fn run(plan: &Plan, is_traced: bool) -> Told {
     let run = || {
         fastrand::seed(plan.seed);
@@ -64,7 +85,19 @@ pub(crate) fn run(plan: &Plan, is_traced: bool) -> Told {
             .unwrap();
         runtime.block_on(play(plan, is_traced))
     };
-    std::thread::scope(|scope| scope.spawn(run).join().expect("a world does not panic"))
+    let (ended, has_ended) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let world = scope.spawn(move || {
+            // Sent also if the world panics, by dropping it.
+            let _ended = ended;
+            run()
+        });
+        if has_ended.recv_timeout(LONGEST_RUN) == Err(mpsc::RecvTimeoutError::Timeout) {
+            eprintln!("VIDRA_SEED={} breaks a world ends: still running", plan.seed);
+            std::process::exit(1);
+        }
+        world.join().expect("a world does not panic")
+    })
 }
 
 async fn play(plan: &Plan, is_traced: bool) -> Told {
@@ -85,12 +118,21 @@ async fn play(plan: &Plan, is_traced: bool) -> Told {
             world.happen(&happening.what);
         });
     }
-    while let Some(ended) = tasks.join_next().await {
-        if let Err(error) = ended {
-            world.events.check("no panic", false, || error.to_string());
+    let all = async {
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                world.events.check("no panic", false, || error.to_string());
+            }
         }
+    };
+    // A world in which somebody waits for ever has no timer left, and would stop instead of fail.
+    match timeout(LONGEST_WORLD, all).await {
+        Ok(()) => world.settle().await,
+        Err(_) => world.judge.never_ended(),
     }
-    world.settle().await;
+    for panic in PANICS.take() {
+        world.events.check("no panic", false, || panic);
+    }
     world.events.end()
 }
 
@@ -182,7 +224,9 @@ impl World {
     fn happen(&self, what: &What) {
         self.events.tell(format_args!("happens: {what:?}"));
         match what {
-            What::Fault(window) => self.platform.inject(window.clone()),
+            What::Faults(windows) => {
+                windows.iter().for_each(|window| self.platform.inject(window.clone()));
+            }
             What::NewEdition => self.platform.change(),
             What::Latency(latency) => self.platform.sim().set_latency(*latency),
             What::Store(mode) => self.store.set(*mode),
@@ -216,7 +260,8 @@ impl World {
         self.store.set(Mode::Good);
         self.platform.sim().set_latency(Duration::ZERO);
         let it = &self.settings;
-        sleep(it.deadline.max(it.batch_deadline) + Duration::from_secs(70)).await;
+        // Callers have gone, so that only renewals are under way.
+        sleep(it.deadline + Duration::from_secs(70)).await;
         let services = self.services.lock().unwrap().clone();
         for (number, service) in services.iter().enumerate() {
             let held = service.vidra.held();

@@ -7,16 +7,20 @@ use tokio::time::Instant;
 use vidra::Bucket;
 
 use super::{BOUND, Judge, Op, Payer, Share};
+use crate::operation::Operation;
 use crate::platform::{Ended, Exchange, Kind};
 
 /// The longest pause that a bucket is closed for.
 const LONGEST_HOLD: Duration = Duration::from_secs(3600);
 
+/// The longest pause after a block.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
+
 /// After so long a fetch may be begun once more beside the first.
 const REPLACEMENT: Duration = Duration::from_secs(10);
 
 /// Before this no record can be stale.
-const SHORTEST_TTL: Duration = Duration::from_secs(600);
+const SHORTEST_TTL: Duration = Duration::from_secs(540);
 
 impl Judge {
     /// Judges the whole log. `ledger` is what the ledger counted of both buckets, unless a service had a
@@ -26,10 +30,10 @@ impl Judge {
         let ops = self.state().ops.clone();
         let open = log.iter().filter(|exchange| exchange.is_open()).count();
         self.events.check("no exchange is left", open == 0, || format!("{open} exchanges"));
+        if let (Some((default, search)), false) = (ledger, self.state().clock_was_set) {
+            self.check_ledger(&log, default, search);
+        }
         if self.is_one_day() {
-            if let Some((default, search)) = ledger {
-                self.check_ledger(&log, default, search);
-            }
             self.check_shares(&log, &ops, shares);
         }
         self.check_duplicates(&log, &ops);
@@ -57,7 +61,9 @@ impl Judge {
             let is_waited_for = ops.iter().any(|op| {
                 let mut subjects = exchange.subjects.iter();
                 // A renewal continues when its caller leaves, or when another part of its list fails.
-                let has_nothing = op.has_left || op.has_failed;
+                let is_list = matches!(op.operation(), Operation::Videos(_))
+                    || super::is_made_of_others(op.operation());
+                let has_nothing = op.has_left || op.has_failed && is_list;
                 let is_renewed = op.is_stale || has_nothing && is_known(log, exchange, op.start);
                 let is_renewed = is_renewed && op.may_be_at_work(at, self.settings.deadline);
                 (op.is_live(at) || is_renewed)
@@ -97,7 +103,7 @@ impl Judge {
     }
 
     /// How long a charge, and the note that a bucket is closed, may take.
-    fn ledger_time(&self) -> Duration {
+    pub(super) fn ledger_time(&self) -> Duration {
         Duration::from_millis(4 * self.settings.ledger_delay.unwrap_or(0))
     }
 
@@ -110,10 +116,20 @@ impl Judge {
     /// The ledger counts what reached the platform, no less and no more.
     fn check_ledger(&self, log: &[Exchange], default: u32, search: u32) {
         for (bucket, used) in [(Bucket::Default, default), (Bucket::Search, search)] {
-            let sent =
-                billed(log).filter(|exchange| exchange.kind.bucket() == Some(bucket)).count();
-            self.events.check("the ledger equals the bill", sent == used as usize, || {
-                format!("{bucket:?}: {used} counted, {sent} sent")
+            let sent = || billed(log).filter(|exchange| exchange.kind.bucket() == Some(bucket));
+            let midnight = self.began + Duration::from_secs(self.settings.to_midnight);
+            // A charge comes before its request. One of yesterday is not in today's count.
+            let (least, most) = match Instant::now() >= midnight {
+                true => {
+                    let surely = midnight + self.ledger_time() + BOUND;
+                    let count = |since: Instant| sent().filter(|it| it.start >= since).count();
+                    (count(surely), count(midnight))
+                }
+                false => (sent().count(), sent().count()),
+            };
+            let is_right = (least..=most).contains(&(used as usize));
+            self.events.check("the ledger equals the bill", is_right, || {
+                format!("{bucket:?}: {used} counted, {least} to {most} sent")
             });
         }
     }
@@ -195,8 +211,12 @@ impl Judge {
         for op in ops {
             let is_meant = op.operation().may_send(kind, subject);
             if is_meant && op.may_be_at_work(at, self.settings.deadline) {
-                let is_batch = op.operation().is_batch();
-                keys.insert((op.operation().key(), is_batch.then_some(op.number)));
+                // Each batch lists its playlist by itself, and shares the transcripts of its entries.
+                keys.insert(match (op.operation().is_batch(), kind) {
+                    (true, Kind::PlaylistItems) => Some(format!("batch {}", op.number)),
+                    (true, _) => Some(format!("transcript {subject} None")),
+                    (false, _) => op.operation().key(),
+                });
             }
         }
         // Each service fetches for itself.
@@ -204,69 +224,85 @@ impl Judge {
         keys.len() * services
     }
 
-    /// Retries stay within their budget: a fifth of the calls, and ten that are saved up.
+    /// Retries stay within their budgets, one for each interface: a fifth of the calls, and ten saved ones.
     fn check_retries(&self, log: &[Exchange]) {
         let keeps = self.settings.cache_bytes > 0 || self.settings.has_store;
         if !keeps || !self.state().restarts.is_empty() {
             return;
         }
-        // Pages of playlists are listed by several operations, each for itself.
-        let is_listed = |kind| matches!(kind, Kind::PlaylistItems | Kind::Playlists);
-        let keyed = log.iter().filter(|it| it.kind.bucket().is_some() && !is_listed(it.kind));
-        let keyed: Vec<&Exchange> = keyed.collect();
-        let mut retries = 0;
-        for (index, exchange) in keyed.iter().enumerate() {
-            // What failed is remembered for a second, so whatever comes sooner is a retry.
-            let is_retry = keyed[..index].iter().any(|before| {
-                let is_same = before.kind == exchange.kind && before.subjects == exchange.subjects;
-                let gap = before.end.map(|(end, _)| exchange.start.saturating_duration_since(end));
-                let is_soon = gap.is_some_and(|gap| gap < Duration::from_millis(900));
-                let has_failed = match before.ended() {
-                    Some(Ended::Answered(status)) => status.is_server_error(),
-                    ended => ended == Some(Ended::Broken),
-                };
-                is_same && is_soon && has_failed
+        for is_keyed in [true, false] {
+            // Pages of playlists are listed by several operations, each for itself.
+            let is_listed = |kind| matches!(kind, Kind::PlaylistItems | Kind::Playlists);
+            let of_it = |it: &&Exchange| it.kind.bucket().is_some() == is_keyed;
+            let sent: Vec<&Exchange> = log.iter().filter(of_it).collect();
+            let mut retries = 0;
+            for (index, exchange) in sent.iter().enumerate().filter(|(_, it)| !is_listed(it.kind)) {
+                // A failure is remembered for a second, so whatever comes sooner is a retry.
+                let is_retry = sent[..index].iter().any(|before| {
+                    let is_same =
+                        before.kind == exchange.kind && before.subjects == exchange.subjects;
+                    // From another address it is another request.
+                    let is_same = is_same && before.egress == exchange.egress;
+                    let gap =
+                        before.end.map(|(end, _)| exchange.start.saturating_duration_since(end));
+                    let is_soon = gap.is_some_and(|gap| gap < Duration::from_millis(900));
+                    let has_failed = match before.ended() {
+                        Some(Ended::Answered(status)) => status.is_server_error(),
+                        ended => matches!(ended, Some(Ended::Broken | Ended::NotSent)),
+                    };
+                    is_same && is_soon && has_failed
+                });
+                retries += usize::from(is_retry);
+            }
+            let most = 10 + sent.len() / 5;
+            self.events.check("retries stay within their budget", retries <= most, || {
+                format!("{retries} retries of {} calls, {most} are allowed", sent.len())
             });
-            retries += usize::from(is_retry);
         }
-        let calls = log.iter().filter(|exchange| exchange.kind.bucket().is_some()).count();
-        self.events.check("retries stay within their budget", retries <= 10 + calls / 5, || {
-            format!("{retries} retries of {calls} calls")
-        });
     }
 
     /// In any window an address sends at most its burst and the pace times the time.
     fn check_pace(&self, sent: &[&Exchange], egress: usize) {
-        let Some((burst, per_hour)) = self.settings.pace else { return };
-        let interval = Duration::from_secs(3600) / per_hour;
-        let mut free_at = self.began;
-        for exchange in sent.iter().filter(|exchange| exchange.kind.is_paced()) {
-            free_at = free_at.max(exchange.start) + interval;
-            let ahead = free_at - exchange.start;
-            let is_kept = ahead <= interval * burst + Duration::from_millis(2);
-            self.events.check("an address keeps its pace", is_kept, || {
-                format!("address {egress} is {ahead:?} ahead, with {burst} at once and {per_hour} an hour")
-            });
+        let Some(pace) = self.settings.pace else { return };
+        // Translations have a tenth of it.
+        for (part, is_of_it) in
+            [(1, is_paced as fn(&Exchange) -> bool), (10, |it| it.is_translation)]
+        {
+            let (burst, per_hour) = ((pace.0 / part).max(1), (pace.1 / part).max(1));
+            let interval = Duration::from_secs(3600) / per_hour;
+            let mut free_at = self.began;
+            for exchange in sent.iter().filter(|exchange| is_of_it(exchange)) {
+                free_at = free_at.max(exchange.start) + interval;
+                let ahead = free_at - exchange.start;
+                let is_kept = ahead <= interval * burst + Duration::from_millis(2);
+                self.events.check("an address keeps its pace", is_kept, || {
+                    format!("address {egress} is {ahead:?} ahead, with {burst} at once and {per_hour} an hour")
+                });
+            }
         }
     }
 
     /// Nothing is sent from an address that the platform has turned against.
     fn check_blocks(&self, sent: &[&Exchange], egress: usize) {
         let pause = self.settings.block_pause;
-        let mut last: Option<Instant> = None;
+        let mut last: Option<(Instant, Duration)> = None;
         let blocks = sent.iter().filter(|it| it.is_block && !it.is_translation);
         let delivered = blocks.filter_map(|it| match it.end {
-            Some((at, Ended::Answered(_))) => Some((it.start, at)),
+            Some((at, Ended::Answered(_))) => Some((
+                it.start,
+                at,
+                pause.max(it.retry_after.unwrap_or_default().min(LONGEST_PAUSE)),
+            )),
             _ => None,
         });
         let mut delivered: Vec<_> = delivered.collect();
-        delivered.sort_by_key(|(_, at)| *at);
-        for (start, at) in delivered {
+        delivered.sort_by_key(|(_, at, _)| *at);
+        for (start, at, pause) in delivered {
             // Requests that were under way together are one block.
-            if last.is_some_and(|last| start <= last && at < last + pause) {
+            if last.is_some_and(|(last, pause)| start <= last && at < last + pause) {
                 continue;
             }
-            last = Some(at);
+            last = Some((at, pause));
             let early = sent.iter().find(|it| it.start > at && it.start < at + pause);
             self.events.check(
                 "nothing is sent while an address is blocked",
@@ -287,27 +323,34 @@ impl Judge {
 
     /// A single transcript starts soon, whatever batches and renewals do.
     fn check_starts(&self, log: &[Exchange], ops: &[Op]) {
-        let is_plain = self.settings.egresses == 1 && !log.iter().any(|it| it.is_trouble);
+        let is_plain =
+            self.settings.egresses == 1 && !log.iter().any(|it| it.is_fault || it.is_block);
         if !is_plain || self.settings.pace.is_none() {
             return;
         }
         for op in ops.iter().filter(|op| op.operation().is_single_transcript() && !op.has_left) {
-            let is_for_it = |exchange: &&Exchange| {
-                let mut subjects = exchange.subjects.iter();
-                exchange.kind == Kind::Player
-                    && exchange.start >= op.start
-                    && subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
+            let Some(end) = op.end else { continue };
+            // Also one that was under way when it came: it may have joined that.
+            let is_for_it = |it: &&Exchange| {
+                it.kind.bucket().is_none()
+                    && it.end.is_none_or(|(end, _)| end >= op.start)
+                    && it.start <= end
+                    && op.may_send(it)
             };
-            let Some(first) = log.iter().find(is_for_it) else { continue };
-            if op.end.is_some_and(|end| end < first.start) {
-                continue;
-            }
-            let (waited, longest) = (first.start - op.start, self.longest_start(op) + BOUND);
+            let first = log.iter().find(is_for_it).map(|it| it.start);
+            let is_starved = first.is_none() && op.has_timed_out;
+            let Some(at) = first.or(is_starved.then_some(end)) else { continue };
+            let waited = at.saturating_duration_since(op.start);
+            let longest = self.longest_start(op, at) + BOUND;
             self.events.check("single requests come first", waited <= longest, || {
                 format!("caller {} waited {waited:?}, {longest:?} at the most", op.number)
             });
         }
     }
+}
+
+fn is_paced(exchange: &Exchange) -> bool {
+    exchange.kind.is_paced()
 }
 
 /// The exchanges that the platform bills.

@@ -9,7 +9,7 @@ use super::{BOUND, Judge, Op};
 use crate::caller::Answer;
 use crate::operation::Operation;
 use crate::plan::Through;
-use crate::platform::Ended;
+use crate::platform::{Ended, Exchange};
 
 /// How long a failure is remembered without asking again.
 pub(super) const MEMO: Duration = Duration::from_secs(1);
@@ -36,10 +36,13 @@ impl Judge {
             (429, Some("rate_limited" | "translation_rate_limited")) | (502, Some("blocked")) => {
                 self.has_blocked(now)
             }
-            (429, _) => self.has_spent(op, answer) || self.has_limited(now),
-            (503, _) if answer.message.contains("busy") => self.is_busy(op, now),
+            (429, _) => self.has_spent(op, answer, now) || self.has_limited(now),
+            (503, _) if answer.message.contains("busy") => {
+                // A list takes its slot when it begins, and may wait for its other parts then.
+                self.is_busy(op, op.start) || self.is_busy(op, now)
+            }
             (503, _) if answer.message.contains("API key") => self.has_trouble(op),
-            (503, _) => self.has_failed_often(),
+            (503, _) => self.has_failed_often(op, now),
             (502, _) => self.has_trouble(op),
             (504, _) => Instant::now() >= op.deadline || self.was_silent(op),
             _ => true,
@@ -60,17 +63,18 @@ impl Judge {
         self.platform.log(|log| {
             log.iter().any(|exchange| {
                 let was_there = exchange.end.is_none_or(|(end, _)| end >= since);
-                was_there && exchange.lasted(now) >= limit
+                was_there && exchange.lasted(now) >= limit && op.may_send(exchange)
             })
         })
     }
 
     /// Whether anything went wrong with the platform that this operation may have met.
-    fn has_trouble(&self, op: &Op) -> bool {
+    pub(super) fn has_trouble(&self, op: &Op) -> bool {
         // A request that never left is refunded before its failure is told, however slow the ledger is.
         let refund = self.settings.ledger_delay.map_or(Duration::ZERO, |_| self.settings.deadline);
         self.platform.log(|log| {
-            log.iter().filter(|exchange| exchange.is_trouble).any(|exchange| match exchange.end {
+            let met = log.iter().filter(|exchange| exchange.is_fault && op.may_send(exchange));
+            met.into_iter().any(|exchange| match exchange.end {
                 Some((end, Ended::NotSent)) => end + refund + MEMO >= op.start,
                 Some((end, _)) => end + MEMO >= op.start,
                 None => true,
@@ -78,24 +82,54 @@ impl Judge {
         })
     }
 
-    /// Whether so much failed that a breaker may be open.
-    fn has_failed_often(&self) -> bool {
-        let is_failure = |ended| match ended {
-            Some(Ended::Answered(status)) => !status.is_client_error() || status.as_u16() == 429,
-            Some(Ended::Broken | Ended::NotSent | Ended::Dropped) => true,
+    /// Whether so much failed that a breaker may be open: of the interface that the operation needs.
+    fn has_failed_often(&self, op: &Op, now: Instant) -> bool {
+        let is_failure = |exchange: &Exchange| match exchange.ended() {
+            // Also without a fault, where the platform is slower than an attempt may be.
+            Some(Ended::Dropped) => {
+                exchange.is_fault || exchange.lasted(now) >= self.settings.attempt_timeout
+            }
+            Some(Ended::Answered(_) | Ended::Broken | Ended::NotSent) => exchange.is_fault,
             None => false,
         };
-        let failed = self
-            .platform
-            .log(|log| log.iter().filter(|it| it.is_trouble && is_failure(it.ended())).count());
-        failed >= 5
+        let is_keyless = op.operation().is_single_transcript() || op.operation().is_batch();
+        // The longest pause of a breaker, and the time in which failures are counted.
+        let pause = self.settings.breaker_pause * 10 + Duration::from_secs(10);
+        let longest = pause + self.settings.deadline.max(self.settings.batch_deadline);
+        self.platform.log(|log| {
+            let of_it = log.iter().filter(|it| {
+                let is_keyed = it.kind.bucket().is_some();
+                is_keyed != is_keyless || is_keyed && op.operation().is_batch()
+            });
+            let of_it: Vec<&Exchange> = of_it.collect();
+            let is_recent = |it: &&&Exchange| it.end.is_some_and(|(end, _)| end + longest >= now);
+            let is_success = |it: &&&Exchange| it.end.is_some() && !is_failure(it);
+            let recently = of_it.iter().filter(|it| is_failure(it)).filter(is_recent).count();
+            let after = of_it.iter().rposition(|it| is_success(&it)).map_or(0, |last| last + 1);
+            let in_a_row = of_it[after..].iter().filter(|it| is_failure(it)).count();
+            recently >= 5 || recently >= 1 && in_a_row >= 5
+        })
     }
 
-    /// Whether the platform has turned against an address, and the pause may not be over.
+    /// Whether the platform has turned against all addresses, and the pauses may not be over. An address
+    /// with a pace may be of no use for another reason.
     fn has_blocked(&self, now: Instant) -> bool {
+        let is_of_no_use = |egress: &usize| self.is_blocked(*egress, now);
+        let mut all = 0..self.settings.egresses;
+        match self.settings.pace {
+            None if !self.has_faults() => all.all(|egress| is_of_no_use(&egress)),
+            _ => all.any(|egress| is_of_no_use(&egress)),
+        }
+    }
+
+    fn has_faults(&self) -> bool {
+        self.platform.log(|log| log.iter().any(|exchange| exchange.is_fault))
+    }
+
+    fn is_blocked(&self, egress: usize, now: Instant) -> bool {
         let pause = self.settings.block_pause;
         self.platform.log(|log| {
-            let blocks = log.iter().filter(|exchange| exchange.is_block);
+            let blocks = log.iter().filter(|it| it.is_block && it.egress == egress);
             let blocks: Vec<_> =
                 blocks.filter_map(|it| Some((it.end?.0, it.retry_after))).collect();
             let in_a_row = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
@@ -112,9 +146,7 @@ impl Judge {
     fn has_limited(&self, now: Instant) -> bool {
         self.platform.log(|log| {
             log.iter().any(|exchange| match exchange.end {
-                Some((end, Ended::Answered(status)))
-                    if status.as_u16() == 429 || exchange.is_trouble =>
-                {
+                Some((end, Ended::Answered(_))) if exchange.is_limit => {
                     let asked = exchange.retry_after.unwrap_or_default();
                     now <= end
                         + asked.min(Duration::from_secs(3600))
@@ -127,31 +159,46 @@ impl Judge {
     }
 
     /// Whether the day's quota, or the caller's share of it, may be spent.
-    fn has_spent(&self, op: &Op, answer: &Answer) -> bool {
+    fn has_spent(&self, op: &Op, answer: &Answer, now: Instant) -> bool {
         if answer.message.contains("Too many playlists") {
             return self.has_batches(op);
         }
-        let (sent, says_so) = self.platform.log(|log| {
-            let keyed = log.iter().filter(|exchange| exchange.kind.bucket().is_some());
-            (keyed.count(), log.iter().any(|exchange| exchange.says_quota_is_spent))
+        let is_own = answer.message.starts_with("Your share");
+        let is_search = answer.message.contains("search");
+        let ops = self.state().ops.clone();
+        let (payer, deadline) = (op.payer(), self.settings.deadline);
+        let may_pay = |other: &&Op| !is_own || other.payer() == payer;
+        let since = self.day_of(now);
+        let (billed, says_so) = self.platform.log(|log| {
+            let mut today = log.iter().filter(|it| it.kind.bucket().is_some() && it.start >= since);
+            let may_have_paid = |exchange: &&Exchange| {
+                let mut payers = ops.iter().filter(may_pay);
+                payers
+                    .any(|op| op.may_be_at_work(exchange.start, deadline) && op.may_send(exchange))
+            };
+            let says_so = today.clone().any(|exchange| exchange.says_quota_is_spent);
+            (today.by_ref().filter(may_have_paid).count(), says_so)
         });
         // A charge comes before its request, and may be refunded. A playlist has up to ten calls at once.
-        let (now, deadline) = (Instant::now(), self.settings.deadline);
-        let at_work = |other: &&Op| other.may_be_at_work(now, deadline);
+        let at_work = |other: &&Op| other.may_be_at_work(now, deadline) && may_pay(other);
         let slow = usize::from(self.settings.ledger_delay.is_some());
-        let charged = self.state().ops.iter().filter(at_work).count() * 10 * slow;
-        let billed = sent + charged;
-        let share = self.settings.budgets[op.caller.key];
-        let share_is_spent = share.is_some_and(|share| billed >= share as usize);
-        match answer.message.starts_with("Your share") {
-            true => share_is_spent,
-            false => {
-                says_so
-                    || billed >= self.settings.quota as usize
-                    || billed >= self.settings.searches as usize
-                        && answer.message.contains("search")
+        let billed = billed + ops.iter().filter(at_work).count() * 10 * slow;
+        match self.settings.budgets[op.caller.key] {
+            Some(share) if is_own => billed >= share as usize,
+            None if is_own => false,
+            _ => {
+                let spent = billed >= self.settings.quota as usize;
+                says_so || spent || is_search && billed >= self.settings.searches as usize
             }
         }
+    }
+
+    /// When the platform's day began. Charges are a little earlier than their requests.
+    fn day_of(&self, now: Instant) -> Instant {
+        let midnight = self.began + Duration::from_secs(self.settings.to_midnight);
+        let is_known = !self.state().clock_was_set && now > midnight + self.settings.deadline;
+        let earlier = self.ledger_time() + self.settings.deadline;
+        if is_known { midnight.checked_sub(earlier).unwrap_or(self.began) } else { self.began }
     }
 
     /// Whether the caller has as many batches as it may.
@@ -176,13 +223,31 @@ impl Judge {
             return batches.filter(|other| other.is_live(op.start)).count() >= it.most_batches;
         }
         let at_work = others.filter(|other| other.may_be_at_work(now, it.deadline));
-        let own = op.operation().key();
-        let keys: BTreeSet<String> = at_work.filter_map(|other| other.operation().key()).collect();
-        keys.iter().filter(|key| Some(*key) != own.as_ref()).count() >= it.most_misses
+        // Followers need no slot. Where records stay, a video that somebody fetches is fetched once.
+        let stays = it.cache_bytes > 60_000 && it.lifetimes_over <= 10 && !self.has_faults();
+        let (mut keys, mut videos, mut slots) = (BTreeSet::new(), BTreeSet::new(), 0);
+        for other in at_work {
+            let ids: Vec<&String> = match other.operation() {
+                Operation::Video(id) | Operation::Title(id) if stays => vec![id],
+                Operation::Videos(ids) if stays => ids.iter().collect(),
+                operation => {
+                    keys.extend(operation.key());
+                    continue;
+                }
+            };
+            let leads = ids.into_iter().fold(false, |leads, id| videos.insert(id.clone()) || leads);
+            slots += usize::from(leads || other.caller.no_cache);
+        }
+        if let Some(own) = op.operation().key() {
+            keys.remove(&own);
+        }
+        keys.len() + slots >= it.most_misses
     }
 
     /// A request that is refused because of the pace would have had to wait past its deadline.
     fn check_paced(&self, op: &Op, answer: &Answer, now: Instant) {
+        // An entry of a batch may have been refused at any time since the batch began.
+        let now = if op.operation().is_batch() { Instant::now() } else { now };
         let longest = (0..self.settings.egresses)
             .map(|egress| self.longest_wait(op, egress, now))
             .min()
@@ -192,7 +257,9 @@ impl Judge {
             // Fetches have the service's deadline, whatever their caller's is.
             false => op.start + self.settings.deadline,
         };
-        let is_due = now + longest + BOUND >= deadline;
+        let told = answer.retry_after.unwrap_or_default();
+        let is_true = op.operation().is_batch() || told <= longest + BOUND;
+        let is_due = now + longest + BOUND >= deadline && is_true;
         self.events.check("nothing is refused that is free", is_due, || {
             format!(
                 "caller {}, {:?}: paced, with a wait of {longest:?} at the most ({:?} told)",
@@ -221,25 +288,40 @@ impl Judge {
         due + interval * self.ahead(op, now)
     }
 
-    /// How many turns others may take before this operation's: single requests, which come first.
+    /// How many others may be ahead in the queue of an address, each with one turn at a time. Single requests
+    /// come first; for an entry of a batch, all other entries may be ahead too.
     fn ahead(&self, op: &Op, now: Instant) -> u32 {
-        let deadline = self.settings.deadline;
         let state = self.state();
-        let others = state.ops.iter().filter(|other| {
-            let competes = match op.operation().is_batch() {
-                true => other.operation().is_single_transcript() || other.operation().is_batch(),
-                // A single request may have joined the work of a batch, which is urgent then.
-                false => other.operation().is_single_transcript(),
-            };
-            competes && other.may_be_at_work(now, deadline)
+        let others =
+            state.ops.iter().filter(|other| other.number != op.number && other.is_live(now));
+        let turns = others.map(|other| match other.operation() {
+            Operation::Batch { concurrency, .. } if op.operation().is_batch() => {
+                u32::try_from(*concurrency).unwrap_or(u32::MAX)
+            }
+            other if other.is_single_transcript() => 1,
+            _ => 0,
         });
-        // A transcript takes a few requests, and a batch has up to twenty entries at work.
-        let turns = others.map(|other| if other.operation().is_batch() { 100 } else { 8 });
-        turns.sum::<u32>() + 8
+        let own = match op.operation() {
+            Operation::Batch { concurrency, .. } => u32::try_from(*concurrency).unwrap_or(u32::MAX),
+            _ => 1,
+        };
+        // One page of an address is fetched before everything else.
+        turns.sum::<u32>() + own + 1
     }
 
-    /// The longest that a single request may wait for its first exchange, judged when it begins.
-    pub(super) fn longest_start(&self, op: &Op) -> Duration {
-        self.longest_wait(op, 0, op.start)
+    /// The longest that a single request may wait for its first exchange, which began at `first`: each single
+    /// request that was there meanwhile may have had one turn before it.
+    pub(super) fn longest_start(&self, op: &Op, first: Instant) -> Duration {
+        let due = self.longest_wait(op, 0, op.start);
+        let Some((_, per_hour)) = self.settings.pace else { return due };
+        let later = {
+            let state = self.state();
+            let later = state.ops.iter().filter(|other| {
+                let came_later = other.start > op.start && other.start <= first;
+                came_later && other.operation().is_single_transcript()
+            });
+            u32::try_from(later.count()).unwrap_or(u32::MAX)
+        };
+        due + Duration::from_secs(3600) / per_hour * later
     }
 }
