@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::transcript::Reason;
 use crate::upstream::transport::BoxFuture;
 use crate::upstream::web::Place;
-use crate::upstream::{Bill, Scope};
+use crate::upstream::{Bill, Scope, nobody_waits};
 
 /// How long one who asks may take before another asks in its place, where a single exchange will do.
 const FLIGHT_PATIENCE: Duration = Duration::from_secs(10);
@@ -92,9 +92,11 @@ impl Cache {
                 }
             };
             // Also for the leader: its fetch may be part of a call that others have more time for.
-            let ended = match timeout_at(asker.patience, ended).await {
-                Ok(ended) => ended,
-                Err(_) => return Err(too_late()),
+            let ended = tokio::select! {
+                biased;
+                ended = timeout_at(asker.patience, ended) => ended.map_err(|_| too_late())?,
+                // A part that nobody waits for keeps no other fetch alive.
+                () = asker.audience.gone() => return Err(nobody_waits()),
             };
             match ended {
                 Ok(outcome) => return self.landed(key, outcome, how),

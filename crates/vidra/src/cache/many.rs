@@ -17,7 +17,7 @@ use super::renewal::Renewal;
 use super::{Cache, Cached, Found, Key, Outcome, STALE_PATIENCE, Want, too_late};
 use crate::error::{Error, Result};
 use crate::upstream::transport::BoxFuture;
-use crate::upstream::{Bill, Scope};
+use crate::upstream::{Bill, Scope, nobody_waits};
 
 /// The answer for one of many keys, and its cache outcome, even if there is nothing under the key.
 pub(crate) struct Answered {
@@ -154,7 +154,7 @@ impl Cache {
             self.depart_together(leads, fetch(scope, indices), renewal, place.take());
         }
         drop((renewal, place));
-        let settled = |(key, part)| self.settled(key, part, asker.patience);
+        let settled = |(key, part)| self.settled(key, part, asker);
         join_all(wanted.iter().zip(parts).map(settled)).await
     }
 
@@ -227,13 +227,19 @@ impl Cache {
         });
     }
 
-    async fn settled(&self, key: &Key, part: Part, deadline: Instant) -> Ended {
+    async fn settled(&self, key: &Key, part: Part, asker: &Scope) -> Ended {
         let (joined, how, old) = match part {
             Part::Settled(settled) => return (Ok(settled), None),
             Part::Waiting { joined, how, old } => (joined, how, old),
         };
-        let patience = old.as_ref().map_or(deadline, |_| Instant::now() + STALE_PATIENCE);
-        let asked = match timeout_at(patience, joined.landed()).await {
+        let patience = old.as_ref().map_or(asker.patience, |_| Instant::now() + STALE_PATIENCE);
+        let landed = tokio::select! {
+            biased;
+            landed = timeout_at(patience, joined.landed()) => landed,
+            // A part that nobody waits for keeps no other fetch alive.
+            () = asker.audience.gone() => Ok(Ok(Err(nobody_waits()))),
+        };
+        let asked = match landed {
             Ok(Ok(outcome)) => self.landed(key, outcome, how),
             // Our own task was dropped, which only the end of the runtime does.
             Ok(Err(Deserted::Left)) if how == Outcome::Miss => Err(Error::busy()),

@@ -75,21 +75,20 @@ struct Addresses<'a> {
     errand: &'a Errand<'a>,
     /// What it is all for.
     load: Load,
-    /// How many may still be tried: each once.
-    left: usize,
+    /// The numbers of those that were tried: each is tried once.
+    tried: Vec<usize>,
     /// What the last one was told.
     last: Option<Error>,
 }
 
 impl<'a> Addresses<'a> {
     fn new(errand: &'a Errand<'a>, load: Load) -> Self {
-        Self { errand, load, left: errand.web.egresses.count(), last: None }
+        Self { errand, load, tried: vec![], last: None }
     }
 
     /// An address that the platform does not block. Waits for the end of a probe, because a refusal might be
     /// wrong a moment later, and for the turn of an address whose pause is over.
     async fn next(&mut self) -> Result<InUse<'a>> {
-        self.left = self.left.saturating_sub(1);
         let errand = self.errand;
         let egresses = &errand.web.egresses;
         loop {
@@ -97,8 +96,12 @@ impl<'a> Addresses<'a> {
             // Enabled before the check, so that no wake-up is lost between the two.
             probed.as_mut().enable();
             let now = Instant::now();
-            let Closed { why, wait, turn, is_probed } = match egresses.choose(self.load, now) {
-                Ok(egress) => return Ok(egress),
+            let chosen = egresses.choose(self.load, &self.tried, now);
+            let Closed { why, wait, turn, is_probed } = match chosen {
+                Ok(egress) => {
+                    self.tried.push(egress.number);
+                    return Ok(egress);
+                }
                 Err(closed) => closed,
             };
             let turn = turn.filter(|turn| now + *turn < errand.deadline);
@@ -160,7 +163,7 @@ impl<'a> Addresses<'a> {
 
     /// Leaves an address for the next; the error where all have been tried.
     fn pass_over(&mut self, error: Error) -> Option<Error> {
-        if self.left == 0 {
+        if self.tried.len() == self.errand.web.egresses.count() {
             return Some(error);
         }
         self.last = Some(error);

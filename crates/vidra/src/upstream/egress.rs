@@ -18,6 +18,7 @@ use crate::transcript::Reason;
 
 /// One address.
 pub(crate) struct Egress {
+    pub(crate) number: usize,
     /// What it is called in the log: a proxy by its number, because its URL may hold a password.
     name: String,
     pub(crate) transport: Arc<dyn Transport>,
@@ -85,6 +86,7 @@ impl Egress {
         let breaker =
             |of| Arc::new(Breaker::new(format!("egress-{number}-{of}"), care.failures, now));
         Self {
+            number,
             name,
             transport,
             player: breaker("player"),
@@ -319,10 +321,17 @@ impl Egresses {
 
     /// The address that the platform does not block and that has its turn first, of equals the next in turn.
     /// For errands that end with this kind of request: a player whose captions cannot be had is not asked.
-    pub(crate) fn choose(&self, load: Load, now: Instant) -> Result<InUse<'_>, Closed> {
+    /// Those that were `tried` are left out.
+    pub(crate) fn choose(
+        &self,
+        load: Load,
+        tried: &[usize],
+        now: Instant,
+    ) -> Result<InUse<'_>, Closed> {
         let (before, after) =
             self.all.split_at(self.next.fetch_add(1, Ordering::Relaxed) % self.count());
-        let mut in_turn: Vec<&Egress> = after.iter().chain(before).collect();
+        let is_untried = |egress: &&Egress| !tried.contains(&egress.number);
+        let mut in_turn: Vec<&Egress> = after.iter().chain(before).filter(is_untried).collect();
         // Stable, so that equals stay in turn.
         in_turn.sort_by_cached_key(|egress| egress.pacer.wait(now));
         let mut refusals = Vec::with_capacity(self.count());

@@ -43,6 +43,9 @@ impl Judge {
             }
             (503, _) if answer.message.contains("API key") => self.has_trouble(op),
             (503, _) => self.has_failed_often(op, now),
+            (502, Some("unreachable")) if self.settings.egresses > 1 => {
+                self.is_unreachable(now) || self.has_trouble(op)
+            }
             (502, _) => self.has_trouble(op),
             (504, _) => Instant::now() >= op.deadline || self.was_silent(op),
             _ => true,
@@ -85,9 +88,10 @@ impl Judge {
     /// Whether so much failed that a breaker may be open: of the interface that the operation needs.
     fn has_failed_often(&self, op: &Op, now: Instant) -> bool {
         let is_failure = |exchange: &Exchange| match exchange.ended() {
-            // Also without a fault, where the platform is slower than an attempt may be.
+            // Also without a fault, where the platform is slow: two seconds are enough to tell.
             Some(Ended::Dropped) => {
-                exchange.is_fault || exchange.lasted(now) >= self.settings.attempt_timeout
+                let enough = self.settings.attempt_timeout.min(Duration::from_secs(2));
+                exchange.is_fault || exchange.lasted(now) >= enough
             }
             Some(Ended::Answered(_) | Ended::Broken | Ended::NotSent) => exchange.is_fault,
             None => false,
@@ -103,11 +107,14 @@ impl Judge {
             });
             let of_it: Vec<&Exchange> = of_it.collect();
             let is_recent = |it: &&&Exchange| it.end.is_some_and(|(end, _)| end + longest >= now);
-            let is_success = |it: &&&Exchange| it.end.is_some() && !is_failure(it);
+            let is_success =
+                |it: &&Exchange| matches!(it.ended(), Some(Ended::Answered(_))) && !it.is_fault;
             let recently = of_it.iter().filter(|it| is_failure(it)).filter(is_recent).count();
-            let after = of_it.iter().rposition(|it| is_success(&it)).map_or(0, |last| last + 1);
+            let after = of_it.iter().rposition(is_success).map_or(0, |last| last + 1);
             let in_a_row = of_it[after..].iter().filter(|it| is_failure(it)).count();
-            recently >= 5 || recently >= 1 && in_a_row >= 5
+            // One request at a time finds out whether it is over.
+            let is_probed = of_it.iter().any(|it| it.is_open());
+            recently >= 5 || in_a_row >= 5 && (recently >= 1 || is_probed)
         })
     }
 
@@ -120,6 +127,19 @@ impl Judge {
             None if !self.has_faults() => all.all(|egress| is_of_no_use(&egress)),
             _ => all.any(|egress| is_of_no_use(&egress)),
         }
+    }
+
+    /// Whether there was no way through a proxy, which is tried again every five seconds.
+    fn is_unreachable(&self, now: Instant) -> bool {
+        let pause = Duration::from_secs(5) + self.settings.deadline;
+        self.platform.log(|log| {
+            log.iter().any(|it| match it.end {
+                Some((end, Ended::NotSent | Ended::Broken)) => {
+                    it.kind.bucket().is_none() && end + pause >= now
+                }
+                _ => false,
+            })
+        })
     }
 
     fn has_faults(&self) -> bool {
