@@ -432,3 +432,23 @@ async fn every_transcript_that_runs_out_of_time_names_its_reason() {
         assert_eq!(error.reason().map(|reason| reason.code()), Some("timed_out"), "{error}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_nobody_waits_for_keeps_no_other_fetch_alive() {
+    let sim = slow(SECOND);
+    sim.inject(Fault::on(Endpoint::Videos, Action::status(503)).once());
+    let vidra = builder(&sim).build();
+    let channel = ChannelRef::parse("UCB-2_pXPtFYDifLXZF-S8PA").unwrap();
+    let list = [video("fda4eREcaTQ")];
+    // The uploads contain the video of the list, so their second call joins the call of the list.
+    let uploads = timeout(1_500 * MS, vidra.channel_videos(&channel, 50));
+    let list = async {
+        sleep(900 * MS).await;
+        timeout(600 * MS, vidra.videos(&list)).await
+    };
+    let (uploads, list) = tokio::join!(uploads, list);
+    assert!(uploads.is_err() && list.is_err(), "both have left");
+    sleep(10 * SECOND).await;
+    assert_eq!(sim.record().calls_to(Endpoint::Videos), 2, "nothing is retried for nobody");
+    assert_eq!(vidra.held(), Default::default());
+}
