@@ -35,7 +35,6 @@ pub(crate) struct Op {
     end: Option<Instant>,
     has_left: bool,
     has_failed: bool,
-    has_timed_out: bool,
     /// Whether its answer was stale, so that it is renewed when its caller has gone.
     is_stale: bool,
 }
@@ -105,8 +104,11 @@ struct State {
     /// The body of each tag, by target and tag.
     tags: BTreeMap<(String, String), String>,
     clock_was_set: bool,
+    /// Whether the wall clock was set to another time than that which has passed.
+    has_jumped: bool,
     restarts: Vec<Instant>,
-    suspended: Duration,
+    /// When the machine was suspended, and for how long.
+    suspensions: Vec<(Instant, Duration)>,
 }
 
 impl Judge {
@@ -119,8 +121,12 @@ impl Judge {
         self.state().clock_was_set = true;
     }
 
+    pub(crate) fn jumped(&self) {
+        self.state().has_jumped = true;
+    }
+
     pub(crate) fn suspended(&self, time: Duration) {
-        self.state().suspended += time;
+        self.state().suspensions.push((Instant::now(), time));
     }
 
     pub(crate) fn restarted(&self) {
@@ -141,7 +147,6 @@ impl Judge {
             end: None,
             has_left: false,
             has_failed: false,
-            has_timed_out: false,
             is_stale: false,
         };
         let through = caller.through;
@@ -201,7 +206,6 @@ impl Judge {
             let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None) || has_old_parts;
             op.end = Some(now);
             op.has_failed = answer.status != 200;
-            op.has_timed_out = answer.status == 504;
             op.is_stale = is_stale && !op.has_failed;
             op.clone()
         };
@@ -255,6 +259,7 @@ impl Judge {
         self.events
             .check("an answer is what the platform says", facts.is_ok(), || it(facts.unwrap_err()));
         self.check_editions(op, answer, now);
+        self.check_age(op, answer, now);
         self.check_headers(op, answer);
     }
 
@@ -298,7 +303,7 @@ impl Judge {
         // takes what is up to an hour ahead of it for new.
         let (is_set, is_suspended) = {
             let state = self.state();
-            (state.clock_was_set && !state.restarts.is_empty(), !state.suspended.is_zero())
+            (state.clock_was_set && !state.restarts.is_empty(), !state.suspensions.is_empty())
         };
         let ahead = if is_set { Duration::from_secs(3600) } else { Duration::ZERO };
         // The texts of a transcript may be from the beginning of its fetch, which a batch may have begun.
@@ -323,6 +328,33 @@ impl Judge {
                 it(format!("edition {edition}, Age {age:?}"))
             });
         }
+    }
+
+    /// `Age` counts from the last fetch at the latest, and counts the time that the machine was suspended.
+    fn check_age(&self, op: &Op, answer: &Answer, now: Instant) {
+        let is_of_one_fetch =
+            !is_made_of_others(op.operation()) && !matches!(op.operation(), Operation::Videos(_));
+        let is_cached = matches!(answer.cache.as_deref(), Some("hit" | "stale"));
+        let (Some(age), true) = (answer.age, is_of_one_fetch && is_cached) else { return };
+        let fetched = self.platform.log(|log| {
+            let of_it = log.iter().filter(|exchange| op.may_send(exchange));
+            of_it.filter_map(|exchange| exchange.end.map(|(end, _)| end)).max()
+        });
+        let state = self.state();
+        if state.has_jumped {
+            return;
+        }
+        // Without a fetch it is from before a restart.
+        let since = fetched.unwrap_or(self.began);
+        let suspended = state.suspensions.iter().filter(|(at, _)| *at > since && *at <= op.start);
+        let suspended: Duration = suspended.map(|(_, time)| *time).sum();
+        drop(state);
+        let least = now.saturating_duration_since(since) + suspended;
+        // It is told in whole seconds, and a list is stored when its last call has ended.
+        let late = 2 * BOUND + self.settings.deadline;
+        self.events.check("Age counts from the last fetch", age + late >= least, || {
+            format!("caller {}, {:?}: {age:?} of {least:?}", op.number, op.operation())
+        });
     }
 
     /// `X-Cache`, `X-Quota-Cost` and `ETag` are true.

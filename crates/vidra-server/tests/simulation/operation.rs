@@ -124,6 +124,20 @@ impl Operation {
         }
     }
 
+    /// One of a few transcripts, alone or in a batch.
+    pub(crate) fn crowded(rng: &mut Rng) -> Self {
+        let videos = &facts().entries("PLsize49")[..3];
+        match rng.bool() {
+            true => Self::Transcript { video: pick(rng, videos), lang: None, format: "json" },
+            false => Self::Batch {
+                playlist: "PLsize49",
+                to: pick(rng, &[1, 3]),
+                concurrency: pick(rng, &[1, 3]),
+                form: "application/x-ndjson",
+            },
+        }
+    }
+
     /// Its name in the counts of a run.
     pub(crate) fn name(&self) -> &'static str {
         match self {

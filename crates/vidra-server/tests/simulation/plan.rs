@@ -174,6 +174,8 @@ struct Swarm {
     leaving: bool,
     hurry: bool,
     batches: bool,
+    /// Everybody transcribes the same few videos, and many leave.
+    crowding: bool,
     pace: bool,
     data_api: bool,
     transcripts: bool,
@@ -194,12 +196,17 @@ impl Swarm {
             leaving: on(70),
             hurry: on(50),
             batches: on(50),
+            crowding: on(12),
             pace: on(50),
             data_api: on(75),
             transcripts: on(60),
             editions: on(50),
             budgets: on(30),
         };
+        if swarm.crowding {
+            (swarm.data_api, swarm.transcripts, swarm.batches) = (false, true, true);
+            swarm.leaving = true;
+        }
         if !swarm.data_api && !swarm.transcripts && !swarm.batches {
             swarm.data_api = true;
         }
@@ -276,9 +283,12 @@ fn callers(
                 0..=6 => pick(rng, &crowds) + MS * below(rng, &[1, 20, 500]),
                 _ => part(rng, span),
             };
-            let operation = Operation::of(rng, &kinds);
+            let operation = match swarm.crowding {
+                true => Operation::crowded(rng),
+                false => Operation::of(rng, &kinds),
+            };
             let is_batch = matches!(operation, Operation::Batch { .. });
-            let leaves = match rng.u8(..10) {
+            let leaves = match rng.u8(..if swarm.crowding { 6 } else { 10 }) {
                 _ if !swarm.leaving => Leaves::Never,
                 0..=1 => Leaves::After(MS * below(rng, &[5, 300, 5_000, 60_000])),
                 2..=3 => Leaves::AfterPolls(below(rng, &[4, 12, 40])),
@@ -418,9 +428,11 @@ fn fault(rng: &mut Rng, span: Duration) -> FaultWindow {
         ),
         _ => (&keyless, Trouble::Action(Action::Junk { kind: Junk::Empty })),
     };
+    // Often everything fails, where it can.
+    let is_everything = kinds.contains(&None) && rng.u8(..3) == 0;
     FaultWindow {
         lasts: (MS * pick(rng, &[100, 2_000, 20_000])).max(part(rng, span)),
-        kind: pick(rng, kinds),
+        kind: if is_everything { None } else { pick(rng, kinds) },
         percent: pick(rng, &[10, 50, 100]),
         most: pick(rng, &[1, 2, 5, 1_000]),
         trouble,

@@ -237,6 +237,7 @@ impl World {
             What::ClockJump(seconds) => {
                 self.events.count("clock jump");
                 self.judge.clock_was_set();
+                self.judge.jumped();
                 self.clock.jump(SignedDuration::from_secs(*seconds));
             }
             What::Suspend(seconds) => {

@@ -38,6 +38,7 @@ impl Judge {
         }
         self.check_duplicates(&log, &ops);
         self.check_waiters(&log, &ops);
+        self.check_cut_off(&log, &ops);
         self.check_retries(&log);
         if self.state().restarts.is_empty() {
             for egress in 0..self.settings.egresses {
@@ -72,6 +73,39 @@ impl Judge {
             self.events.check("nothing is sent for nobody", is_waited_for, || {
                 let late = at - self.began;
                 format!("{:?} {:?} at {late:?}", exchange.kind, exchange.subjects.first())
+            });
+        }
+    }
+
+    /// A request goes on while somebody waits for it: no caller's departure or hurry ends it for others. It ends
+    /// with the time of an attempt, or with the service's deadline.
+    fn check_cut_off(&self, log: &[Exchange], ops: &[Op]) {
+        let it = &self.settings;
+        let cut_off = log.iter().filter_map(|exchange| match exchange.end {
+            Some((end, Ended::Dropped)) if end - exchange.start < it.attempt_timeout => {
+                Some((exchange, end))
+            }
+            _ => None,
+        });
+        for (exchange, end) in cut_off {
+            let wanting = || ops.iter().filter(|op| op.may_send(exchange) && op.start <= end);
+            // A batch ends its own work, and others begin anew then. A playlist ends with its first part that fails.
+            let ends_its_parts = |operation: &Operation| {
+                matches!(operation, Operation::Playlist(_) | Operation::Query(_))
+            };
+            if wanting().any(|op| op.operation().is_batch() || ends_its_parts(op.operation())) {
+                continue;
+            }
+            let is_over = |op: &Op| {
+                let over = op.start + it.deadline;
+                over <= end + BOUND && over + BOUND >= exchange.start
+            };
+            let is_waited_for = wanting().any(|op| {
+                op.start <= exchange.start && op.end.is_none_or(|gone| gone > end + BOUND)
+            });
+            let may = !is_waited_for || wanting().any(is_over);
+            self.events.check("a request goes on while somebody waits for it", may, || {
+                format!("{:?} {:?}", exchange.kind, exchange.subjects.first())
             });
         }
     }
@@ -338,7 +372,8 @@ impl Judge {
                     && op.may_send(it)
             };
             let first = log.iter().find(is_for_it).map(|it| it.start);
-            let is_starved = first.is_none() && op.has_timed_out;
+            // A refusal at once is judged when it is given; one that comes late is starvation.
+            let is_starved = first.is_none() && op.has_failed;
             let Some(at) = first.or(is_starved.then_some(end)) else { continue };
             let waited = at.saturating_duration_since(op.start);
             let longest = self.longest_start(op, at) + BOUND;

@@ -100,6 +100,11 @@ impl Judge {
         // The longest pause of a breaker, and the time in which failures are counted.
         let pause = self.settings.breaker_pause * 10 + Duration::from_secs(10);
         let longest = pause + self.settings.deadline.max(self.settings.batch_deadline);
+        let others_are_at_work = {
+            let state = self.state();
+            let mut others = state.ops.iter().filter(|other| other.number != op.number);
+            others.any(|other| other.is_live(now) && other.operation().key().is_some())
+        };
         self.platform.log(|log| {
             let of_it = log.iter().filter(|it| {
                 let is_keyed = it.kind.bucket().is_some();
@@ -112,8 +117,8 @@ impl Judge {
             let recently = of_it.iter().filter(|it| is_failure(it)).filter(is_recent).count();
             let after = of_it.iter().rposition(is_success).map_or(0, |last| last + 1);
             let in_a_row = of_it[after..].iter().filter(|it| is_failure(it)).count();
-            // One request at a time finds out whether it is over.
-            let is_probed = of_it.iter().any(|it| it.is_open());
+            // One request at a time finds out whether it is over. It may not have been sent yet.
+            let is_probed = of_it.iter().any(|it| it.is_open()) || others_are_at_work;
             recently >= 5 || in_a_row >= 5 && (recently >= 1 || is_probed)
         })
     }
