@@ -218,7 +218,12 @@ impl Plan {
     pub(crate) fn of(seed: u64) -> Self {
         let rng = &mut Rng::with_seed(seed);
         let swarm = Swarm::of(rng);
-        let settings = settings(rng, &swarm);
+        let mut settings = settings(rng, &swarm);
+        if swarm.crowding {
+            // Fetches last long enough to be left, and nothing else is in the way.
+            settings.latency = MS * pick(rng, &[200, 1_000]);
+            (settings.pace, settings.most_batches, settings.batches_per_caller) = (None, 32, 8);
+        }
         // Some worlds are small and easy to understand, some are crowded.
         let most = pick(rng, &[6, 6, 15, 15, 15, 40, 40, 40, 120, 300]);
         let span = SECOND * pick(rng, &[1, 5, 30, 300, 3_600]);
@@ -288,8 +293,9 @@ fn callers(
                 false => Operation::of(rng, &kinds),
             };
             let is_batch = matches!(operation, Operation::Batch { .. });
-            let leaves = match rng.u8(..if swarm.crowding { 6 } else { 10 }) {
+            let leaves = match rng.u8(..10) {
                 _ if !swarm.leaving => Leaves::Never,
+                0..=6 if swarm.crowding => Leaves::After(MS * below(rng, &[500, 3_000])),
                 0..=1 => Leaves::After(MS * below(rng, &[5, 300, 5_000, 60_000])),
                 2..=3 => Leaves::AfterPolls(below(rng, &[4, 12, 40])),
                 _ => Leaves::Never,
