@@ -260,7 +260,8 @@ impl Judge {
                     continue;
                 }
             };
-            let leads = ids.into_iter().fold(false, |leads, id| videos.insert(id.clone()) || leads);
+            let new = ids.into_iter().filter(|id| videos.insert((*id).clone()));
+            let leads = new.count() > 0;
             slots += usize::from(leads || other.caller.no_cache);
         }
         if let Some(own) = op.operation().key() {
