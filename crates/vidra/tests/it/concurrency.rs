@@ -191,7 +191,7 @@ async fn a_lookup_ends_at_its_own_deadline_in_a_call_with_later_ones() {
         (error.kind(), started.elapsed())
     };
     let ended = tokio::join!(
-        at(0 * MS, "fda4eREcaTQ"),
+        at(Duration::ZERO, "fda4eREcaTQ"),
         at(10 * MS, "quirkNoLike"),
         at(30 * MS, "quirkHtmlCm"),
     );
