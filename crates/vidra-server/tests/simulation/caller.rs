@@ -123,7 +123,7 @@ async fn through_router(service: &Service, caller: &Caller, tag: Option<&String>
     answer
 }
 
-/// What the service tells the holder of a key about the quota.
+/// The answer of `/api/quota` to the holder of a key.
 pub(crate) async fn quota(service: &Service, key: usize) -> Answer {
     let caller = Caller {
         at: Duration::ZERO,

@@ -80,7 +80,7 @@ pub(crate) struct Payer {
     pub(crate) is_of_the_library: bool,
 }
 
-/// What was charged to an account in the whole world.
+/// The units that were charged to an account in the whole world.
 #[derive(Debug)]
 pub(crate) struct Share {
     pub(crate) payer: Payer,
@@ -286,7 +286,7 @@ impl Judge {
         };
         let is_old = answer.cache.as_deref() != Some("stale")
             || matches!(op.operation(), Operation::Videos(_))
-            // What is there is served where the platform fails.
+            // If the platform fails, the service sends the cached answer.
             || op.caller.no_cache
             || age + BOUND >= life.ttl * 9 / 10;
         self.events.check("only an old answer is stale", is_old, || it(format!("{age:?}")));
@@ -350,7 +350,7 @@ impl Judge {
         let suspended: Duration = suspended.map(|(_, time)| *time).sum();
         drop(state);
         let least = now.saturating_duration_since(since) + suspended;
-        // It is told in whole seconds, and a list is stored when its last call has ended.
+        // `Age` has whole seconds, and a list is stored when its last call has ended.
         let late = 2 * BOUND + self.settings.deadline;
         self.events.check("Age counts from the last fetch", age + late >= least, || {
             format!("caller {}, {:?}: {age:?} of {least:?}", op.number, op.operation())
@@ -460,7 +460,7 @@ impl Judge {
     }
 }
 
-/// What a caller requests; `None` if that is not in its URL alone.
+/// The target of a caller's request; `None` if the body is part of the request.
 fn target(caller: &Caller) -> Option<String> {
     let is_tool = caller.through == Through::Tool && caller.operation.tool_request().is_some();
     let request = caller.operation.request();

@@ -311,7 +311,7 @@ impl World {
         shares
     }
 
-    /// What a key has spent, as the service tells its holder.
+    /// The units that a key has spent, by the answer of `/api/quota`.
     async fn spent_by_key(&self, service: &Service, number: usize) -> u32 {
         let quota = loop {
             let answer = caller::quota(service, number).await;

@@ -377,7 +377,7 @@ async fn c16_nobody_pays_for_the_renewal_of_a_list() {
     sleep(SECOND).await;
     assert_eq!((caller.cost().units(), sim.record().units.default), (0, 2));
     assert_eq!(vidra.videos_json(&list).await.unwrap().outcome, Outcome::Hit);
-    // What is missing is paid for, and has room for what is to be renewed.
+    // The caller pays for the missing video, and its call has room for the renewals.
     sleep(1_800 * SECOND).await;
     let longer = [list[0], list[1], video("quirkNoComm")];
     caller.videos_json(&longer).await.unwrap();

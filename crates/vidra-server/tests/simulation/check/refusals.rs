@@ -73,7 +73,7 @@ impl Judge {
 
     /// Whether anything went wrong with the platform that this operation may have met.
     pub(super) fn has_trouble(&self, op: &Op) -> bool {
-        // A request that never left is refunded before its failure is told, however slow the ledger is.
+        // The refund of a request that was not sent comes before its error, however slow the ledger is.
         let refund = self.settings.ledger_delay.map_or(Duration::ZERO, |_| self.settings.deadline);
         self.platform.log(|log| {
             let met = log.iter().filter(|exchange| exchange.is_fault && op.may_send(exchange));
