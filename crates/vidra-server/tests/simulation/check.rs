@@ -80,6 +80,13 @@ pub(crate) struct Payer {
     pub(crate) is_of_the_library: bool,
 }
 
+/// The units of both buckets that the ledger counted, of the day at that time.
+pub(crate) struct Counted {
+    pub(crate) at: Instant,
+    pub(crate) default: u32,
+    pub(crate) search: u32,
+}
+
 /// The units that were charged to an account in the whole world.
 #[derive(Debug)]
 pub(crate) struct Share {
@@ -294,10 +301,15 @@ impl Judge {
             it(format!("{age:?} where {limit:?} is allowed"))
         });
         let made_of_others = is_made_of_others(op.operation());
-        let inner = if made_of_others {
-            world_life(Resource::Video, over).max(world_life(Resource::Playlist, over))
-        } else {
-            Duration::ZERO
+        let inner = match op.operation() {
+            // The uploads of a handle are made of those of its channel, and those of videos.
+            Operation::Uploads(_) => {
+                world_life(Resource::Video, over) + world_life(Resource::Uploads, over)
+            }
+            _ if made_of_others => {
+                world_life(Resource::Video, over).max(world_life(Resource::Playlist, over))
+            }
+            _ => Duration::ZERO,
         };
         // A service that has just started knows the age of what is stored by the wall clock alone, and
         // takes what is up to an hour ahead of it for new.

@@ -19,7 +19,7 @@ use vidra_server::{App, Config};
 use vidra_sim::Simulator;
 
 use crate::caller;
-use crate::check::{Judge, Payer, Share};
+use crate::check::{Counted, Judge, Payer, Share};
 use crate::clock::SimClock;
 use crate::events::{Events, Told};
 use crate::plan::{Plan, Settings, What};
@@ -277,10 +277,11 @@ impl World {
         let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
         self.events.check("no task is left", tasks == 0, || format!("{tasks} tasks"));
         let vidra = &services.last().unwrap().vidra;
-        let quota = loop {
+        let (at, quota) = loop {
             // A slow ledger may take longer than an operation has.
+            let at = Instant::now();
             if let Ok(quota) = vidra.quota().await {
-                break quota;
+                break (at, quota);
             }
         };
         let used = |name: &str| {
@@ -288,7 +289,8 @@ impl World {
         };
         // Without a file each service has a count of its own.
         let is_whole = it.ledger_delay.is_some() || services.len() == 1;
-        let ledger = is_whole.then(|| (used("default"), used("search")));
+        let ledger =
+            is_whole.then(|| Counted { at, default: used("default"), search: used("search") });
         self.judge.at_the_end(ledger, &self.shares(&services).await);
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vidra::Bucket;
 
-use super::{BOUND, Judge, Op, Payer, Share};
+use super::{BOUND, Counted, Judge, Op, Payer, Share};
 use crate::operation::Operation;
 use crate::platform::{Ended, Exchange, Kind};
 
@@ -25,13 +25,13 @@ const SHORTEST_TTL: Duration = Duration::from_secs(540);
 impl Judge {
     /// Judges the whole log. `ledger` is what the ledger counted of both buckets, unless a service had a
     /// count of its own; `shares` is what was charged to each account.
-    pub(crate) fn at_the_end(&self, ledger: Option<(u32, u32)>, shares: &[Share]) {
+    pub(crate) fn at_the_end(&self, ledger: Option<Counted>, shares: &[Share]) {
         let log = self.platform.log(<[_]>::to_vec);
         let ops = self.state().ops.clone();
         let open = log.iter().filter(|exchange| exchange.is_open()).count();
         self.events.check("no exchange is left", open == 0, || format!("{open} exchanges"));
-        if let (Some((default, search)), false) = (ledger, self.state().clock_was_set) {
-            self.check_ledger(&log, default, search);
+        if let (Some(counted), false) = (ledger, self.state().clock_was_set) {
+            self.check_ledger(&log, counted);
         }
         if self.is_one_day() {
             self.check_shares(&log, &ops, shares);
@@ -39,7 +39,7 @@ impl Judge {
         self.check_duplicates(&log, &ops);
         self.check_waiters(&log, &ops);
         self.check_cut_off(&log, &ops);
-        self.check_retries(&log);
+        self.check_retries(&log, &ops);
         if self.state().restarts.is_empty() {
             for egress in 0..self.settings.egresses {
                 let of_it = |exchange: &&Exchange| {
@@ -148,12 +148,12 @@ impl Judge {
     }
 
     /// The ledger counts what reached the platform, no less and no more.
-    fn check_ledger(&self, log: &[Exchange], default: u32, search: u32) {
+    fn check_ledger(&self, log: &[Exchange], Counted { at, default, search }: Counted) {
         for (bucket, used) in [(Bucket::Default, default), (Bucket::Search, search)] {
             let sent = || billed(log).filter(|exchange| exchange.kind.bucket() == Some(bucket));
             let midnight = self.began + Duration::from_secs(self.settings.to_midnight);
             // A charge comes before its request. One of yesterday is not in today's count.
-            let (least, most) = match Instant::now() >= midnight {
+            let (least, most) = match at >= midnight {
                 true => {
                     let surely = midnight + self.ledger_time() + BOUND;
                     let count = |since: Instant| sent().filter(|it| it.start >= since).count();
@@ -228,7 +228,14 @@ impl Judge {
                 if others.is_empty() {
                     continue;
                 }
-                let is_old = others.iter().any(|other| at - other.start >= REPLACEMENT);
+                // A fetch goes on with another request after a failed one.
+                let is_old = others.iter().any(|other| at - other.start >= REPLACEMENT)
+                    || ops.iter().any(|op| {
+                        let is_meant = op.operation().may_send(kind, subject);
+                        is_meant
+                            && op.start + REPLACEMENT <= at
+                            && op.may_be_at_work(at, self.settings.deadline)
+                    });
                 let keys = self.fetches(ops, kind, subject, at);
                 let allowed = if is_old { 2 * keys } else { keys };
                 let under_way = others.len() + 1;
@@ -259,7 +266,7 @@ impl Judge {
     }
 
     /// Retries stay within their budgets, one for each interface: a fifth of the calls, and ten saved ones.
-    fn check_retries(&self, log: &[Exchange]) {
+    fn check_retries(&self, log: &[Exchange], ops: &[Op]) {
         let keeps = self.settings.cache_bytes > 0 || self.settings.has_store;
         if !keeps || !self.state().restarts.is_empty() {
             return;
@@ -269,25 +276,13 @@ impl Judge {
             let is_listed = |kind| matches!(kind, Kind::PlaylistItems | Kind::Playlists);
             let of_it = |it: &&Exchange| it.kind.bucket().is_some() == is_keyed;
             let sent: Vec<&Exchange> = log.iter().filter(of_it).collect();
-            let mut retries = 0;
-            for (index, exchange) in sent.iter().enumerate().filter(|(_, it)| !is_listed(it.kind)) {
-                // A failure is remembered for a second, so whatever comes sooner is a retry.
-                let is_retry = sent[..index].iter().any(|before| {
-                    let is_same =
-                        before.kind == exchange.kind && before.subjects == exchange.subjects;
-                    // From another address it is another request.
-                    let is_same = is_same && before.egress == exchange.egress;
-                    let gap =
-                        before.end.map(|(end, _)| exchange.start.saturating_duration_since(end));
-                    let is_soon = gap.is_some_and(|gap| gap < Duration::from_millis(900));
-                    let has_failed = match before.ended() {
-                        Some(Ended::Answered(status)) => status.is_server_error(),
-                        ended => matches!(ended, Some(Ended::Broken | Ended::NotSent)),
-                    };
-                    is_same && is_soon && has_failed
-                });
-                retries += usize::from(is_retry);
+            // From another address it is another request.
+            let mut same = BTreeMap::<_, Vec<&Exchange>>::new();
+            for exchange in sent.iter().filter(|it| !is_listed(it.kind)) {
+                let request = (exchange.kind, &exchange.subjects, exchange.egress);
+                same.entry(request).or_default().push(exchange);
             }
+            let retries = same.values().map(|sent| retries(sent, ops)).sum::<usize>();
             let most = 10 + sent.len() / 5;
             self.events.check("retries stay within their budget", retries <= most, || {
                 format!("{retries} retries of {} calls, {most} are allowed", sent.len())
@@ -388,6 +383,26 @@ fn is_paced(exchange: &Exchange) -> bool {
     exchange.kind.is_paced()
 }
 
+/// How many of these equal requests are surely retries.
+fn retries(sent: &[&Exchange], ops: &[Op]) -> usize {
+    let has_failed = |it: &Exchange| match it.ended() {
+        Some(Ended::Answered(status)) => status.is_server_error(),
+        ended => matches!(ended, Some(Ended::Broken | Ended::NotSent)),
+    };
+    let follows_failure = |(index, exchange): &(usize, &&Exchange)| {
+        sent[..*index].iter().any(|before| {
+            // `None` if both were under way together.
+            let gap = before.end.and_then(|(end, _)| exchange.start.checked_duration_since(end));
+            // A failure is remembered for a second.
+            has_failed(before) && gap.is_some_and(|gap| gap < Duration::from_millis(900))
+        })
+    };
+    let after_failures = sent.iter().enumerate().filter(follows_failure).count();
+    // Each operation may send one that is no retry.
+    let firsts = ops.iter().filter(|op| sent.iter().any(|exchange| op.may_send(exchange))).count();
+    after_failures.min(sent.len().saturating_sub(firsts))
+}
+
 /// The exchanges that the platform bills.
 fn billed(log: &[Exchange]) -> impl Iterator<Item = &Exchange> {
     log.iter().filter(|it| it.kind.bucket().is_some() && it.ended() != Some(Ended::NotSent))
@@ -396,7 +411,9 @@ fn billed(log: &[Exchange]) -> impl Iterator<Item = &Exchange> {
 /// Whether the same has been answered before `at`, so that something old may be known.
 fn is_known(log: &[Exchange], exchange: &Exchange, at: Instant) -> bool {
     log.iter().any(|before| {
-        before.kind == exchange.kind
+        // A transcript that is known may need a watch page for the first time.
+        let is_keyless = |kind: Kind| kind.bucket().is_none();
+        (before.kind == exchange.kind || is_keyless(before.kind) && is_keyless(exchange.kind))
             && before
                 .end
                 .is_some_and(|(end, ended)| end <= at && matches!(ended, Ended::Answered(_)))

@@ -1,6 +1,6 @@
 //! Refusals have causes: nothing is refused that a model of the resource says was free.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -9,7 +9,7 @@ use super::{BOUND, Judge, Op};
 use crate::caller::Answer;
 use crate::operation::Operation;
 use crate::plan::Through;
-use crate::platform::{Ended, Exchange};
+use crate::platform::{Ended, Exchange, Kind};
 
 /// How long a failure is remembered without asking again.
 pub(super) const MEMO: Duration = Duration::from_secs(1);
@@ -17,6 +17,25 @@ pub(super) const MEMO: Duration = Duration::from_secs(1);
 const DRAIN: Duration = Duration::from_secs(5);
 /// The longest pause after a block or a `Retry-After`.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
+
+/// The breakers of a service, those of the keyless interface by address.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Breaker {
+    DataApi,
+    Search,
+    Player(usize),
+    TimedText(usize),
+}
+
+/// The breaker that counts an exchange.
+fn breaker(exchange: &Exchange) -> Breaker {
+    match exchange.kind {
+        Kind::Player | Kind::Watch => Breaker::Player(exchange.egress),
+        Kind::TimedText => Breaker::TimedText(exchange.egress),
+        Kind::Search => Breaker::Search,
+        _ => Breaker::DataApi,
+    }
+}
 
 impl Judge {
     pub(super) fn check_refusal(&self, op: &Op, answer: &Answer, now: Instant) {
@@ -85,7 +104,7 @@ impl Judge {
         })
     }
 
-    /// Whether so much failed that a breaker may be open: of the interface that the operation needs.
+    /// Whether so much failed that a breaker may be open, of those that the operation needs.
     fn has_failed_often(&self, op: &Op, now: Instant) -> bool {
         let is_failure = |exchange: &Exchange| match exchange.ended() {
             // Also without a fault, where the platform is slow: two seconds are enough to tell.
@@ -97,6 +116,7 @@ impl Judge {
             None => false,
         };
         let is_keyless = op.operation().is_single_transcript() || op.operation().is_batch();
+        let is_keyed = !is_keyless || op.operation().is_batch();
         // The longest pause of a breaker, and the time in which failures are counted.
         let pause = self.settings.breaker_pause * 10 + Duration::from_secs(10);
         let longest = pause + self.settings.deadline.max(self.settings.batch_deadline);
@@ -105,12 +125,7 @@ impl Judge {
             let mut others = state.ops.iter().filter(|other| other.number != op.number);
             others.any(|other| other.is_live(now) && other.operation().key().is_some())
         };
-        self.platform.log(|log| {
-            let of_it = log.iter().filter(|it| {
-                let is_keyed = it.kind.bucket().is_some();
-                is_keyed != is_keyless || is_keyed && op.operation().is_batch()
-            });
-            let of_it: Vec<&Exchange> = of_it.collect();
+        let is_open = |of_it: &[&Exchange]| {
             let is_recent = |it: &&&Exchange| it.end.is_some_and(|(end, _)| end + longest >= now);
             let is_success =
                 |it: &&Exchange| matches!(it.ended(), Some(Ended::Answered(_))) && !it.is_fault;
@@ -120,6 +135,17 @@ impl Judge {
             // One request at a time finds out whether it is over. It may not have been sent yet.
             let is_probed = of_it.iter().any(|it| it.is_open()) || others_are_at_work;
             recently >= 5 || in_a_row >= 5 && (recently >= 1 || is_probed)
+        };
+        self.platform.log(|log| {
+            let mut by_breaker = BTreeMap::<_, Vec<&Exchange>>::new();
+            for exchange in log {
+                by_breaker.entry(breaker(exchange)).or_default().push(exchange);
+            }
+            let mut needed = by_breaker.into_iter().filter(|(breaker, _)| match breaker {
+                Breaker::DataApi | Breaker::Search => is_keyed,
+                Breaker::Player(_) | Breaker::TimedText(_) => is_keyless,
+            });
+            needed.any(|(_, of_it)| is_open(&of_it))
         })
     }
 
@@ -260,9 +286,12 @@ impl Judge {
                     continue;
                 }
             };
-            let new = ids.into_iter().filter(|id| videos.insert((*id).clone()));
-            let leads = new.count() > 0;
+            let leads = ids.iter().any(|id| !videos.contains(*id));
             slots += usize::from(leads || other.caller.no_cache);
+            // The fetch of a caller that has left may be over.
+            if other.is_live(now) {
+                videos.extend(ids.into_iter().cloned());
+            }
         }
         if let Some(own) = op.operation().key() {
             keys.remove(&own);
