@@ -1,4 +1,4 @@
-// Takes the pictures of the README. Called by scripts/screenshots with the service and the folder.
+// Takes the pictures of the README and the guides. Called by scripts/screenshots with the service and the folder.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 

@@ -1,5 +1,5 @@
-//! Packs the pages: everything in `web/`, and of Swagger UI what `/docs` needs, each compressed once. The
-//! binary holds them this way alone.
+//! Compresses the files of the pages for the binary: everything in `web/`, and the files of Swagger UI that
+//! `/docs` needs.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 use zip::ZipArchive;
 
-/// What is taken out of the archive of Swagger UI, and its name here.
+/// The files of Swagger UI by their path in its archive, with their names here.
 const SWAGGER_UI: [(&str, &str); 4] = [
     ("dist/swagger-ui-bundle.js", "swagger-ui/swagger-ui-bundle.js"),
     ("dist/swagger-ui.css", "swagger-ui/swagger-ui.css"),
@@ -61,20 +61,20 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
 fn swagger_ui() -> impl Iterator<Item = (String, Vec<u8>)> {
     let mut archive = ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED)).expect("an archive");
     SWAGGER_UI.into_iter().map(move |(path, name)| {
-        // All of it is in one folder, which is named after the version.
+        // The archive has one folder, which is named after the version.
         let is_it = |it: &String| it.split_once('/').is_some_and(|(_, rest)| rest == path);
-        let places = archive.file_names().map(|it| it.expect("a plain name").into_owned());
-        let place = places.into_iter().find(is_it).expect(path);
+        let paths = archive.file_names().map(|it| it.expect("a plain name").into_owned());
+        let found = paths.into_iter().find(is_it).expect(path);
         let mut bytes = vec![];
-        let mut file = archive.by_name(&place).expect(path);
-        file.read_to_end(&mut bytes).expect("an archive that is whole");
+        let mut file = archive.by_name(&found).expect(path);
+        file.read_to_end(&mut bytes).expect("a complete archive");
         (name.to_owned(), bytes)
     })
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(vec![], Compression::best());
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes it")
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to memory succeeds")
 }
 
 fn content_type(name: &str) -> &'static str {
@@ -84,6 +84,6 @@ fn content_type(name: &str) -> &'static str {
         Some("css") => "text/css; charset=utf-8",
         Some("svg") => "image/svg+xml",
         Some("txt" | "md") => "text/plain; charset=utf-8",
-        _ => panic!("what is {name}?"),
+        _ => panic!("no content type is known for {name}"),
     }
 }

@@ -4,16 +4,32 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use tokio::runtime::Runtime;
 use vidra_sim::{Endpoint, Simulator};
 
 use crate::report::{Report, expect};
 use crate::service::Service;
 use crate::upstream::Upstream;
-use crate::{Part, hot, kept, overload, soak};
+use crate::{hot, kept, overload, soak};
 
 const LATENCY: Duration = Duration::from_millis(50);
 const ENTRIES: u64 = 5_000;
+
+/// Cases that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Start, playlists, transcripts
+    Service,
+    /// Answers from the cache, against a bare server and nginx
+    Hot,
+    /// What the cache costs: misses, memory, upstream units
+    Kept,
+    /// Three times what it can, over 2,000 connections; not without being asked for
+    Load,
+    /// A long mixture with faults; not without being asked for
+    Soak,
+}
 
 /// How long what takes long takes.
 pub(crate) struct Long {

@@ -1,5 +1,24 @@
 //! Measures the `vidra` binary as a user would run it: a process of its own, over the simulator on
 //! loopback. `scripts/bench` builds both and runs it; results are kept with their date.
+//!
+//! # Rooms
+//!
+//! Imports point downwards only: a module imports modules below it in this list and nothing above it.
+//! The test `rooms` reads this list and the imports of every file.
+//!
+//! - `cases`: the table of cases: what is measured and against which goal
+//! - `soak`: a long mixture of requests at a steady rate, with faults
+//! - `overload`: three times the capacity over 2,000 connections
+//! - `kept`: the cost of the cache: misses, memory, upstream units
+//! - `hot`: answers from the cache, against a bare server and nginx
+//! - `open`: an open-loop load generator: requests at a fixed rate
+//! - `load`: a closed-loop load generator: requests over and over
+//! - `nginx`: nginx with a `proxy_cache`, to compare with
+//! - `upstream`: the simulator that services are started over
+//! - `service`: a `vidra serve` process
+//! - `bare`: a server that returns one answer, to compare with
+//! - `report`: the table of results
+//! - `process`: processes under measurement, each on its own core
 
 mod bare;
 mod cases;
@@ -17,7 +36,8 @@ mod upstream;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use cases::Part;
+use clap::{Parser, Subcommand};
 
 /// Measure the vidra binary beside this one.
 #[derive(Debug, Parser)]
@@ -40,21 +60,6 @@ struct Args {
 
     #[command(subcommand)]
     role: Option<Role>,
-}
-
-/// Cases that belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
-    /// Start, playlists, transcripts
-    Service,
-    /// Answers from the cache, against a bare server and nginx
-    Hot,
-    /// What the cache costs: misses, memory, upstream units
-    Kept,
-    /// Three times what it can, over 2,000 connections; not without being asked for
-    Load,
-    /// A long mixture with faults; not without being asked for
-    Soak,
 }
 
 /// What this binary does when it is started by itself, to be on a core of its own.
@@ -88,5 +93,13 @@ fn main() -> ExitCode {
             eprintln!("vidra-bench: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn imports_point_downwards_only() {
+        vidra_rooms::check(env!("CARGO_MANIFEST_DIR"));
     }
 }

@@ -1,7 +1,7 @@
-//! The command line: what there is to run.
+//! The command line.
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::cache::CacheCommand;
 use crate::client::SETTINGS;
@@ -9,20 +9,21 @@ use crate::commands::Data;
 use crate::failure::Failure;
 use crate::health::HealthArgs;
 use crate::keys::KeysCommand;
+use crate::log::LogFormat;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::mcp::{McpArgs, ToolsArgs};
-use crate::output::text::one_line;
 use crate::serve::ServeArgs;
 use crate::sim::SimArgs;
+use crate::terminal::one_line;
 
-/// How it ends, for scripts.
+/// The documentation of exit codes, on which scripts rely.
 const ENDS: &str = "\
 Exit codes:
-  0  all went well, also where whoever read the output read no further
-  1  not found or not shown; or some of several failed, or it was interrupted
-  2  invalid usage: a bad id, flag, or key to the service
-  3  YouTube or the service failed, refused, or has no quota left
-  4  YouTube or the service could not be reached, or did not answer in time";
+  0  success, also when the reader of the output closes the pipe early
+  1  not found or not accessible; some of several items failed; or interrupted
+  2  invalid usage: a bad id, a bad flag, or a rejected key of the service
+  3  YouTube or the service failed, refused the request, or has no quota left
+  4  YouTube or the service is unreachable, or did not answer in time";
 
 /// Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.
 #[derive(Debug, Parser)]
@@ -31,16 +32,16 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// How the log is written to standard error: text, json, or auto (text on a terminal). RUST_LOG
-    /// sets what is logged
+    /// Format of the log on standard error; auto is text on a terminal and JSON otherwise. RUST_LOG sets the
+    /// level
     #[arg(long, env = "VIDRA_LOG_FORMAT", value_enum, default_value_t, global = true)]
     pub(crate) log_format: LogFormat,
 }
 
 impl Args {
-    /// The command line as it is read and told.
+    /// The command line with its help.
     pub(crate) fn whole() -> clap::Command {
-        // Whoever asks for a video seldom sets how YouTube is asked: that is for --help and the manual.
+        // Data commands seldom need the settings of the client: only --help and the manual list them.
         let short = |arg: clap::Arg| match arg.get_help_heading() {
             Some(SETTINGS) => arg.hide_short_help(true),
             _ => arg,
@@ -51,8 +52,7 @@ impl Args {
         })
     }
 
-    /// What was given, or in one line what is wrong with it. Where help is asked for, it is given, and that
-    /// is the end.
+    /// Parses the command line. An error is one line. `--help` and `--version` print their text and exit.
     pub(crate) fn read() -> Result<Self, Failure> {
         let given = Self::whole().try_get_matches();
         given.and_then(|given| Self::from_arg_matches(&given)).map_err(|error| {
@@ -66,18 +66,18 @@ impl Args {
     }
 }
 
-/// What clap tells in a paragraph, its advice included.
+/// An error of clap, with its advice, as one line.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.to_string();
-    let told = text.split("\n\nUsage:").next().unwrap_or_default();
-    let told = told.split("\n\nFor more information").next().unwrap_or_default();
-    let told = told.trim_start_matches("error:").replace("\n\n", "; ");
-    // It takes the first letter of such an id for a flag, and the advice with it.
-    let told = match told.split_once("; ").filter(|(_, tip)| tip.contains("to pass '-")) {
-        Some((what, _)) => format!("{what}; an id that begins with a hyphen stands after --"),
-        None => told,
+    let message = text.split("\n\nUsage:").next().unwrap_or_default();
+    let message = message.split("\n\nFor more information").next().unwrap_or_default();
+    let message = message.trim_start_matches("error:").replace("\n\n", "; ");
+    // clap takes an id that begins with a hyphen for a flag, and its advice does not help.
+    let message = match message.split_once("; ").filter(|(_, tip)| tip.contains("to pass '-")) {
+        Some((what, _)) => format!("{what}; put an id that begins with a hyphen after --"),
+        None => message,
     };
-    format!("{}; --help says more", one_line(&told))
+    format!("{}; see --help", one_line(&message))
 }
 
 #[derive(Debug, Subcommand)]
@@ -86,34 +86,22 @@ pub(crate) enum Command {
     Data(Data),
     /// Run the REST service
     Serve(Box<ServeArgs>),
-    /// Serve AI agents over standard input and output, by the Model Context Protocol
+    /// Serve AI agents over standard input and output with the Model Context Protocol
     Mcp(Box<McpArgs>),
-    /// Print the tools for AI models, for function calling
+    /// Print the definitions of the tools for function calling
     Tools(ToolsArgs),
     /// Inspect or clear the cache
     Cache(CacheCommand),
-    /// Ask the service on this machine whether it takes requests: ends with 0 if so, else with 1
+    /// Check whether the service on this machine is ready: exit code 0 if it is, 1 otherwise
     Health(HealthArgs),
-    /// Give callers keys, or take them away
+    /// Add, list and revoke caller keys
     Keys(KeysCommand),
-    /// Play YouTube on a local address, for tests of your own
+    /// Run the YouTube simulator on a local address, for your own tests
     Sim(SimArgs),
-    /// Print a script that completes commands and flags in your shell
+    /// Print a completion script for a shell
     Completions(CompletionsArgs),
-    /// Print the manual
+    /// Print the manual page, or write all manual pages
     Man(ManArgs),
-}
-
-/// How the log looks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// Text on a terminal, JSON otherwise.
-    #[default]
-    Auto,
-    /// Lines for people.
-    Text,
-    /// A JSON object a line.
-    Json,
 }
 
 #[cfg(test)]

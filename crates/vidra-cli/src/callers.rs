@@ -1,4 +1,4 @@
-//! Who may use the service: the flags, and what has to happen while it runs.
+//! Who may use the service: the flags, and the tasks beside it that reload keys and save spending.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,46 +12,45 @@ use vidra_server::gate::{
     AllowedHost, KeyFile, Keys, Origin, Rate, Rules, SpentFile, TrustedProxy,
 };
 
-/// Where what callers spent is kept in the state folder.
+/// The file of the callers' spending in the state folder.
 const SPENT: &str = "callers.json";
 
-/// How often that is written.
+/// How often that file is written.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 
-/// What each address gets of a service that is open to all. It keeps one from crowding out the others;
-/// the day's quota it does not save, which takes keys with budgets.
+/// The rate limit of each address for a public service. It stops one address from crowding out the others.
+/// It does not protect the daily quota, which takes keys with budgets.
 const PUBLIC_RATE: &str = "600/m";
 
 /// Who may use the service, and how fast.
 #[derive(Debug, Args)]
 pub(crate) struct CallerArgs {
-    /// The file of caller keys, made by vidra keys add; with it every caller needs one. Read anew on
-    /// SIGHUP
+    /// File of caller keys, written by vidra keys add. With it every caller needs a key. SIGHUP reloads it
     #[arg(long, env = "VIDRA_CALLER_KEYS_FILE", value_name = "FILE")]
     caller_keys_file: Option<PathBuf>,
 
-    /// Serve everybody who reaches the address, also without keys
+    /// Allow listening beyond loopback without caller keys
     #[arg(long, env = "VIDRA_PUBLIC", value_parser = FalseyValueParser::new())]
     public: bool,
 
-    /// How fast each key without a rate of its own may ask, or each address where there are no keys:
-    /// 100/s, 600/m, 10000/h or off [default: 600/m with --public beyond loopback and without keys,
-    /// else off]
+    /// Rate limit for each key without its own rate, or for each address if there are no keys: 100/s,
+    /// 600/m, 10000/h or off [default: 600/m with --public beyond loopback and without keys; otherwise
+    /// off]
     #[arg(long, env = "VIDRA_RATE_LIMIT", value_name = "RATE")]
     rate_limit: Option<RateLimit>,
 
-    /// A proxy, or a network of them, that is believed about whom it asks for (X-Forwarded-For); may be
-    /// given several times
+    /// Address or network of a proxy whose X-Forwarded-For is trusted. Repeat the flag, or separate with
+    /// commas, for several
     #[arg(long, env = "VIDRA_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
     trusted_proxy: Vec<TrustedProxy>,
 
-    /// An origin whose web pages may read answers, such as https://app.example.org; may be given
-    /// several times
+    /// Origin whose web pages may read responses, such as https://app.example.org. Repeat the flag, or
+    /// separate with commas, for several
     #[arg(long, env = "VIDRA_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     cors_origin: Vec<Origin>,
 
-    /// A host name under which the service is asked for, where a proxy in front passes it on; may be
-    /// given several times
+    /// Host name that requests may use. On loopback it is needed behind a proxy; beyond loopback every
+    /// name is accepted unless one is set. Repeat the flag, or separate with commas, for several
     #[arg(long, env = "VIDRA_ALLOWED_HOST", value_name = "NAME", value_delimiter = ',')]
     allowed_host: Vec<AllowedHost>,
 }
@@ -72,7 +71,7 @@ impl std::str::FromStr for RateLimit {
 }
 
 impl CallerArgs {
-    /// Who is let in at `listen`; an error where that would be everybody and nobody said so.
+    /// The rules for an address. Fails if everybody could use the service and `--public` is not set.
     fn rules(&self, listen: SocketAddr, keys: Option<Arc<Keys>>) -> Result<Rules, String> {
         let on_loopback = listen.ip().to_canonical().is_loopback();
         let is_open = !on_loopback && keys.is_none();
@@ -98,23 +97,23 @@ impl CallerArgs {
     }
 }
 
-/// Everything about callers that goes on while the service runs.
+/// The callers of a running service.
 pub(crate) struct Callers {
     pub(crate) rules: Rules,
     running: Option<Running>,
 }
 
-/// Where there are keys.
+/// The keys of a service that requires them.
 #[derive(Clone)]
 struct Running {
     keys: Arc<Keys>,
     file: PathBuf,
-    /// Where what they spent survives a restart.
+    /// The spending, which survives a restart.
     spent: Option<Arc<SpentFile>>,
 }
 
 impl Callers {
-    /// Reads the keys and what was spent with them.
+    /// Reads the keys and their spending.
     pub(crate) fn open(
         args: &CallerArgs,
         listen: SocketAddr,
@@ -137,15 +136,19 @@ impl Callers {
         Ok(Self { rules: args.rules(listen, keys)?, running })
     }
 
-    /// From here on what is spent is kept. Needs a runtime.
+    /// Starts to save spending periodically.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
     pub(crate) fn watch(&self) {
         let Some(running) = self.running.clone() else { return };
         let mut save = tokio::time::interval(SAVE_EVERY);
         tokio::spawn(async move {
             loop {
                 save.tick().await;
-                let at_work = running.clone();
-                let _ = tokio::task::spawn_blocking(move || at_work.save()).await;
+                let saving = running.clone();
+                let _ = tokio::task::spawn_blocking(move || saving.save()).await;
             }
         });
     }
@@ -154,7 +157,7 @@ impl Callers {
         self.running.is_some()
     }
 
-    /// What reads the keys anew.
+    /// A function that reloads the keys.
     pub(crate) fn reload(&self) -> impl Fn() + Send + Sync + use<> {
         let running = self.running.clone();
         move || {
@@ -164,7 +167,7 @@ impl Callers {
         }
     }
 
-    /// Keeps what was spent last.
+    /// Saves spending for the last time.
     pub(crate) fn settle(&self) {
         if let Some(running) = &self.running {
             running.save();
@@ -173,7 +176,7 @@ impl Callers {
 }
 
 impl Running {
-    /// A file that cannot be used changes nothing: who had a key goes on having it.
+    /// Reloads the keys. An invalid file changes nothing: existing keys stay valid.
     fn reload(&self) {
         match read(&self.file) {
             Ok(file) => {

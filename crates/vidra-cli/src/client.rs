@@ -1,4 +1,5 @@
-//! The client that every command asks through: of the platform, or of the built-in simulator.
+//! The flags of the library's client, and the client that they describe: over YouTube or over the built-in
+//! simulator.
 
 use std::env;
 use std::fs;
@@ -13,52 +14,53 @@ use vidra::{
 };
 use vidra_sim::Simulator;
 
-use crate::cache::{CacheArgs, Place};
+use crate::cache_args::{CacheArgs, StoreLocation};
+use crate::user_folder::user_folder;
 use crate::values::{at_least_one, http_url, millis, seconds};
 
-/// How long the end waits for answers to be kept.
+/// How long shutdown waits for the cache to store answers.
 pub(crate) const SETTLE: Duration = Duration::from_secs(2);
 
-/// Where demo mode's simulator would be; no connection is ever made.
+/// The address of the simulator in demo mode. Nothing connects to it.
 const DEMO_URL: &str = "http://demo.invalid";
 const DEMO_KEY: &str = "demo-key";
 
-/// How searches are billed by the platform.
+/// How YouTube bills searches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum QuotaModel {
-    /// Searches have a bucket of their own (since June 2026).
+    /// Searches have their own bucket (since June 2026).
     #[default]
     Buckets,
-    /// A search costs 100 units of the one bucket (before June 2026).
+    /// A search costs 100 units of the single bucket (before June 2026).
     Legacy,
 }
 
-/// What they are told under.
+/// The heading of these settings in the help.
 pub(crate) const SETTINGS: &str = "YouTube, quota and cache";
 
-/// How the platform is asked and what is kept: the same for every command that asks it. The key is not
-/// among them: it comes from the environment variable YOUTUBE_API_KEY or from a file, because arguments
-/// can be read by everybody on a machine.
+/// The settings of YouTube, quota and cache, which all commands share. The API key is not a flag, because
+/// every user of a machine can read arguments: it comes from YOUTUBE_API_KEY or from a file.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = SETTINGS)]
 pub(crate) struct ClientArgs {
-    /// Run against the built-in simulator: no key, no internet
+    /// Use the built-in simulator instead of YouTube; needs no key and no internet
     #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new(), help_heading = None)]
     pub(crate) demo: bool,
 
-    /// A file that holds the upstream key, used when YOUTUBE_API_KEY is not set
+    /// File with the API key, used if YOUTUBE_API_KEY is not set
     #[arg(long, env = "VIDRA_API_KEY_FILE", value_name = "FILE")]
     pub(crate) api_key_file: Option<PathBuf>,
 
-    /// The address of the Data API
+    /// Base URL of the YouTube Data API
     #[arg(long, env = "VIDRA_DATA_API_URL", value_name = "URL", default_value = "https://www.googleapis.com/youtube/v3", value_parser = http_url)]
     pub(crate) data_api_url: String,
 
-    /// The address of the platform's public pages, for transcripts
+    /// Base URL of YouTube's public pages, used for transcripts
     #[arg(long, env = "VIDRA_WEB_URL", value_name = "URL", default_value = "https://www.youtube.com", value_parser = http_url)]
     pub(crate) web_url: String,
 
-    /// Ask for transcripts through this proxy (http, https, socks5); may be given several times
+    /// Fetch transcripts through this proxy (http, https, socks5). Repeat the flag, or separate with
+    /// commas, for several; the proxy whose turn comes first is used
     #[arg(
         long,
         env = "VIDRA_PROXY",
@@ -68,89 +70,90 @@ pub(crate) struct ClientArgs {
     )]
     pub(crate) proxy: Vec<String>,
 
-    /// How many transcripts an address may ask for at once, 1 or more; of no effect with
-    /// --egress-pace off [default: 300 where there is a pace]
+    /// Number of transcripts that an egress address may fetch in one burst, at least 1; ignored with
+    /// --egress-pace off [default: 300 if there is a pace]
     #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) egress_burst: Option<u32>,
 
-    /// How many an hour after that, or off; of translations a tenth, and of the burst too [default:
-    /// 1000 at the platform's own address and where only the burst is set, else off]
+    /// Transcripts per hour and egress address after the burst, or off. Translations get a tenth of burst
+    /// and pace [default: 1000 for YouTube's own address or if only the burst is set; otherwise off]
     #[arg(long, env = "VIDRA_EGRESS_PACE", value_name = "COUNT")]
     pub(crate) egress_pace: Option<EgressPace>,
 
-    /// How long nothing is asked from an address that the platform blocked, without a unit seconds
-    /// [default: 15m at the platform's own address, 1s elsewhere]
+    /// Pause of an egress address after YouTube blocked it; a plain number is seconds [default: 15m for
+    /// YouTube's own address, 1s for another --web-url]
     #[arg(long, env = "VIDRA_BLOCK_PAUSE", value_name = "TIME", value_parser = seconds)]
     pub(crate) block_pause: Option<Duration>,
 
-    /// A service that makes proof-of-origin tokens, asked with POST /get_pot
+    /// Service that issues proof-of-origin tokens (POST /get_pot)
     #[arg(long, env = "VIDRA_POT_PROVIDER", value_name = "URL", value_parser = http_url)]
     pub(crate) pot_provider: Option<String>,
 
-    /// A JSON file of players to be, in place of the built-in ones
+    /// JSON file with player clients that replaces the built-in list
     #[arg(long, env = "VIDRA_CLIENTS_FILE", value_name = "FILE")]
     pub(crate) clients_file: Option<PathBuf>,
 
-    /// How often a failed exchange with the platform is repeated
+    /// Maximum number of retries of a failed upstream request
     #[arg(long, env = "VIDRA_RETRIES", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=10))]
     pub(crate) retries: u32,
 
-    /// The longest wait before the first retry, doubled for each further one; without a unit
+    /// Longest wait before the first retry; it doubles with each further retry. A plain number is
     /// milliseconds
     #[arg(long, env = "VIDRA_RETRY_DELAY", value_name = "TIME", default_value = "300ms", value_parser = millis)]
     pub(crate) retry_delay: Duration,
 
-    /// How long one exchange with the platform may take; without a unit seconds
+    /// Timeout of one upstream request; a plain number is seconds
     #[arg(long, env = "VIDRA_UPSTREAM_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = seconds)]
     pub(crate) upstream_timeout: Duration,
 
-    /// How long a request may take in all, retries and pages included; without a unit seconds
+    /// Deadline of a whole request with its retries and pages; a plain number is seconds
     #[arg(long, env = "VIDRA_REQUEST_TIMEOUT", value_name = "TIME", default_value = "120s", value_parser = seconds)]
     pub(crate) request_timeout: Duration,
 
-    /// How long the transcripts of a playlist may take in all; without a unit seconds
+    /// Deadline of a batch of transcripts; a plain number is seconds
     #[arg(long, env = "VIDRA_BATCH_TIMEOUT", value_name = "TIME", default_value = "60m", value_parser = seconds)]
     pub(crate) batch_timeout: Duration,
 
-    /// How many answers that are not known may be asked for together; beyond that it is 503
+    /// Maximum number of concurrent fetches of uncached answers; more get 503
     #[arg(long, env = "VIDRA_MAX_MISSES", value_name = "COUNT", default_value_t = 1_000, value_parser = at_least_one)]
     pub(crate) max_misses: usize,
 
-    /// How many playlists may be transcribed together; beyond that it is 503
+    /// Maximum number of concurrent batches; more get 503
     #[arg(long, env = "VIDRA_MAX_BATCHES", value_name = "COUNT", default_value_t = 32, value_parser = at_least_one)]
     pub(crate) max_batches: usize,
 
-    /// How long the platform is left alone once it fails again and again, as much longer with each time
-    /// in a row; without a unit seconds [default: 30s at the platform's own address, 1s elsewhere]
+    /// Pause of a circuit breaker after repeated failures; it grows by the same time with each opening in a
+    /// row, up to ten times. A plain number is seconds [default: 30s for YouTube's own addresses, 1s for
+    /// others, up to 5s]
     #[arg(long, env = "VIDRA_BREAKER_PAUSE", value_name = "TIME", value_parser = seconds)]
     pub(crate) breaker_pause: Option<Duration>,
 
     #[command(flatten)]
     pub(crate) cache: CacheArgs,
 
-    /// The folder of what must survive a restart: the quota ledger, and what callers
-    /// spent of the day [default: the user's state folder]
+    /// Folder for data that survives a restart: the quota ledger and the spending of callers [default:
+    /// the user's state folder]
     #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 
-    /// Units a day that the platform grants to the key's project
+    /// Units per day that YouTube grants to the project of the key
     #[arg(long, env = "VIDRA_QUOTA_LIMIT", value_name = "UNITS", default_value_t = 10_000)]
     pub(crate) quota_limit: u32,
 
-    /// Searches a day that the platform grants
+    /// Searches per day that YouTube grants
     #[arg(long, env = "VIDRA_SEARCH_LIMIT", value_name = "CALLS", default_value_t = 100)]
     pub(crate) search_limit: u32,
 
-    /// How the platform bills searches
+    /// How YouTube bills searches
     #[arg(long, env = "VIDRA_QUOTA_MODEL", value_enum, default_value_t)]
     pub(crate) quota_model: QuotaModel,
 
-    /// Never use search to find a channel by its custom name
+    /// Never search for the custom name of a channel
     #[arg(long, env = "VIDRA_NO_SEARCH", value_parser = FalseyValueParser::new())]
     pub(crate) no_search: bool,
 }
 
-/// How many an hour, or as fast as can be.
+/// The pace of one egress address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EgressPace {
     Off,
@@ -169,13 +172,13 @@ impl std::str::FromStr for EgressPace {
     }
 }
 
-/// The client that was asked for, with its answers at the `usual` place unless another was.
-pub(crate) fn client(args: &ClientArgs, usual: &Place) -> Result<Vidra, String> {
-    let settings = args.cache.behind(settings(args)?, usual)?;
-    if args.demo { Ok(demo_client(args, settings)) } else { real_client(args, settings) }
+/// Builds the client that the flags describe. Without `--cache` it uses the `default_store`.
+pub(crate) fn client(args: &ClientArgs, default_store: &StoreLocation) -> Result<Vidra, String> {
+    let settings = args.cache.apply(settings(args)?, default_store)?;
+    if args.demo { demo_client(args, settings) } else { real_client(args, settings) }
 }
 
-/// A client of the real platform, or of whatever `--data-api-url` names.
+/// A client of YouTube, or of the server at `--data-api-url`.
 fn real_client(args: &ClientArgs, settings: vidra::Builder) -> Result<Vidra, String> {
     let mut builder = settings
         .key(api_key(args)?)
@@ -189,22 +192,31 @@ fn real_client(args: &ClientArgs, settings: vidra::Builder) -> Result<Vidra, Str
         Some(folder) => builder = builder.state_dir(folder),
         None => tracing::warn!("no state folder: the quota ledger ends with this process"),
     }
-    Ok(builder.build())
+    built(builder)
 }
 
 /// A client of the built-in simulator.
-fn demo_client(args: &ClientArgs, settings: vidra::Builder) -> Vidra {
-    // The day's limits are our ledger's to hold: the simulator's day never ends.
+fn demo_client(args: &ClientArgs, settings: vidra::Builder) -> Result<Vidra, String> {
+    // Our ledger enforces the daily limits, because the simulator's day never ends.
     let simulator = Simulator::builder().key(DEMO_KEY).limits(u64::MAX, u64::MAX).build();
     let builder = settings
         .key(ApiKey::new(DEMO_KEY))
         .data_api_url(&format!("{DEMO_URL}/youtube/v3"))
         .web_url(DEMO_URL)
         .transport(InProcess(simulator));
-    match state_dir(args) {
-        Some(folder) => builder.state_dir(folder).build(),
-        None => builder.build(),
-    }
+    built(match state_dir(args) {
+        Some(folder) => builder.state_dir(folder),
+        None => builder,
+    })
+}
+
+fn built(builder: vidra::Builder) -> Result<Vidra, String> {
+    builder.build().map_err(|error| {
+        std::iter::once(error.message())
+            .chain(error.details().iter().map(String::as_str))
+            .collect::<Vec<_>>()
+            .join("; ")
+    })
 }
 
 fn settings(args: &ClientArgs) -> Result<vidra::Builder, String> {
@@ -234,7 +246,7 @@ fn settings(args: &ClientArgs) -> Result<vidra::Builder, String> {
     }
 }
 
-/// The pace that was asked for, by either flag; by itself it depends on whose address it is.
+/// The pace that the flags set. Without a flag the library decides by the address of `--web-url`.
 fn pacing(args: &ClientArgs) -> Pacing {
     let usual = Pace::default();
     let burst = args.egress_burst.unwrap_or(usual.burst);
@@ -248,7 +260,7 @@ fn pacing(args: &ClientArgs) -> Pacing {
 
 fn proxies(args: &ClientArgs) -> Result<Vec<Network>, String> {
     let proxies = args.proxy.iter().enumerate();
-    // By number: the URL may hold a password.
+    // Errors name a proxy by its number, because its URL may contain a password.
     proxies
         .map(|(index, url)| {
             Network::through(url).map_err(|why| format!("proxy {}: {why}", index + 1))
@@ -262,7 +274,7 @@ fn clients(file: &Path) -> Result<Clients, String> {
     Clients::from_json(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// The upstream key, from the environment or from a file. `None` where neither is set.
+/// The API key, from the environment or from a file. `None` if neither is set.
 fn api_key(args: &ClientArgs) -> Result<Option<ApiKey>, String> {
     let (text, source) = match (env::var("YOUTUBE_API_KEY"), &args.api_key_file) {
         (Err(env::VarError::NotUnicode(_)), _) => {
@@ -281,7 +293,7 @@ fn api_key(args: &ClientArgs) -> Result<Option<ApiKey>, String> {
     }
 }
 
-/// The key in the `.env` of the folder that a command was started in; see `main`.
+/// The key in the `.env` of the current folder; see `main` for why commands read no other variable.
 fn key_in_env_file() -> Option<String> {
     let mut lines = dotenvy::from_path_iter(".env").ok()?.flatten();
     lines.find_map(|(name, value)| (name == "YOUTUBE_API_KEY").then_some(value))
@@ -291,20 +303,11 @@ fn read_key(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
 }
 
-/// Where counts are kept. Those of the demo only where a folder was asked for: it must not touch what
-/// belongs to the real key.
+/// The folder of the quota ledger and the spending of callers. The demo has none unless a flag sets it,
+/// because it must not change the ledger of the real key.
 pub(crate) fn state_dir(args: &ClientArgs) -> Option<PathBuf> {
     let usual = || user_folder("XDG_STATE_HOME", ".local/state").filter(|_| !args.demo);
     args.state_dir.clone().or_else(usual)
-}
-
-/// The user's folder of a kind, by its variable (`$XDG_STATE_HOME/vidra`), or else where it is as a rule
-/// (`~/.local/state/vidra`).
-pub(crate) fn user_folder(variable: &str, usual: &str) -> Option<PathBuf> {
-    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute(variable)
-        .or_else(|| absolute("HOME").map(|home| home.join(usual)))
-        .map(|folder| folder.join("vidra"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The commands that show data. Each is a question of the REST interface, or one for each of several
-//! things, and what people see of the answer.
+//! The data commands. Each sends one request to the REST interface, or one per item, and prints the
+//! answers.
 
 mod channel;
 mod comment;
@@ -20,14 +20,14 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, OutputArgs};
-use crate::runtime;
-use crate::service::{Question, Service, ServiceArgs};
+use crate::runtime::runtime;
+use crate::service::{RestRequest, Service, ServiceArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Data {
     /// Show videos in full
     Video(Box<ItemsArgs>),
-    /// List videos in a table (50 for each unit of quota)
+    /// List videos as a table; one unit of quota for 50 videos
     Videos(Box<ItemsArgs>),
     /// Show channels
     Channel(Box<ItemsArgs>),
@@ -53,13 +53,13 @@ pub(crate) enum Data {
     Languages(Box<region::NamesArgs>),
     /// List the categories of videos
     Categories(Box<region::CategoriesArgs>),
-    /// Show what links point to (asks nobody)
+    /// Show what links point to; sends no request
     Link(Box<ItemsArgs>),
-    /// Show what is left of today's quota
+    /// Show the remaining quota of the day
     Quota(Box<quota::QuotaArgs>),
 }
 
-/// What every one of them takes.
+/// The flags of every data command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Common {
     #[command(flatten)]
@@ -69,15 +69,15 @@ pub(crate) struct Common {
     service: ServiceArgs,
 }
 
-/// What is asked for.
+/// The items that a command requests.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Ids {
-    /// Ids or URLs, as many as you like; - reads more from standard input, one a line
+    /// Ids or URLs; - reads more from standard input, one per line
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
 }
 
-/// Things, and nothing more to be said about them.
+/// The arguments of commands without flags of their own.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ItemsArgs {
     #[command(flatten)]
@@ -87,10 +87,10 @@ pub(crate) struct ItemsArgs {
     common: Common,
 }
 
-/// Answers that are asked for together.
-const AT_ONCE: usize = 8;
+/// How many requests a command sends at once.
+const CONCURRENCY: usize = 8;
 
-/// Does what was asked for.
+/// Runs a data command.
 pub(crate) fn run(command: &Data) -> Result<(), Failure> {
     let runtime = runtime()?;
     let done = runtime.block_on(async {
@@ -113,24 +113,27 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
             Data::Quota(args) => quota::show(args).await,
         }
     });
-    // A thread may still be at work on what nobody waits for.
+    // A blocking thread may still run, and nobody waits for its result.
     runtime.shutdown_background();
     done
 }
 
-/// A service that is asked, and where the answers are written.
-struct Desk {
+/// What a command runs with: the service that answers, and the output.
+struct CommandContext {
     service: Service,
     output: Output,
 }
 
 impl Common {
-    fn open(&self) -> Result<Desk, Failure> {
-        Ok(Desk { service: Service::open(&self.service)?, output: Output::new(self.output) })
+    fn open(&self) -> Result<CommandContext, Failure> {
+        Ok(CommandContext {
+            service: Service::open(&self.service)?,
+            output: Output::new(self.output),
+        })
     }
 }
 
-/// The one thing that was given, or that standard input says in the place of `-`.
+/// The only item. `-` reads it from standard input.
 fn one(id: &str) -> Result<String, Failure> {
     let ids = Ids { ids: vec![id.to_owned()] };
     match ids.all()?.as_slice() {
@@ -140,7 +143,7 @@ fn one(id: &str) -> Result<String, Failure> {
 }
 
 impl Ids {
-    /// What was given, with what standard input says in the place of `-`.
+    /// All items. `-` stands for the lines of standard input.
     fn all(&self) -> Result<Vec<String>, Failure> {
         let mut all = vec![];
         for id in &self.ids {
@@ -158,40 +161,40 @@ impl Ids {
         if is_blank { Err(Failure::usage("an id or URL is empty")) } else { Ok(all) }
     }
 
-    /// Whether one thing was asked for, by name.
+    /// Whether the command line names exactly one item.
     fn is_one(&self) -> bool {
         matches!(self.ids.as_slice(), [id] if id != "-")
     }
 }
 
-impl Desk {
-    /// Shows the answer to one question.
+impl CommandContext {
+    /// Sends one request and prints the answer.
     async fn show<T: DeserializeOwned>(
         &mut self,
-        question: &Question,
+        request: &RestRequest,
         shown: impl FnOnce(&T, Option<usize>) -> String,
     ) -> Result<(), Failure> {
-        let answer = self.service.ask(question).await;
+        let answer = self.service.fetch(request).await;
         let done = answer.and_then(|body| self.output.answer("", &body, shown));
         self.end(done).await
     }
 
-    /// Shows the answers for each of several things.
+    /// Sends a request for each item and prints the answers.
     async fn show_each<T: DeserializeOwned>(
         &mut self,
         ids: &Ids,
-        question: impl Fn(&str) -> Question,
+        request: impl Fn(&str) -> RestRequest,
         shown: impl Fn(&T, Option<usize>) -> String,
     ) -> Result<(), Failure> {
-        self.each(ids, question, |output, id, body| output.answer(id, &body, &shown)).await
+        self.each(ids, request, |output, id, body| output.answer(id, &body, &shown)).await
     }
 
-    /// Asks about each of several things, and hands on the answers in the order asked. What fails is told
-    /// and does not stop the others.
+    /// Sends a request for each item and passes the answers to `write`, in order. Reports failures without
+    /// stopping.
     async fn each(
         &mut self,
         ids: &Ids,
-        question: impl Fn(&str) -> Question,
+        request: impl Fn(&str) -> RestRequest,
         mut write: impl FnMut(&mut Output, &str, Bytes) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let all = ids.all()?;
@@ -199,10 +202,10 @@ impl Desk {
         if !ids.is_one() {
             output.begin_several();
         }
-        let (service, question) = (&*service, &question);
+        let (service, request) = (&*service, &request);
         let mut answers = stream::iter(&all)
-            .map(|id| async move { (id, service.ask(&question(id)).await) })
-            .buffered(AT_ONCE);
+            .map(|id| async move { (id, service.fetch(&request(id)).await) })
+            .buffered(CONCURRENCY);
         let mut tally = Tally::default();
         let mut done = Ok(());
         while let Some((id, answer)) = answers.next().await {
@@ -220,7 +223,7 @@ impl Desk {
         tally.end()
     }
 
-    /// Writes what is left to be written, and waits until what was fetched has been kept.
+    /// Ends the output, and waits until the cache has stored what was fetched.
     async fn end(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
         let done = done.and_then(|()| self.output.end());
         self.service.settle().await;
@@ -228,7 +231,7 @@ impl Desk {
     }
 }
 
-/// How several questions went.
+/// The results of several requests.
 #[derive(Debug, Default)]
 struct Tally {
     answered: usize,
@@ -236,22 +239,22 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts an answer, or tells why there is none; that nobody reads any more ends it all.
+    /// Counts an answer or reports a failure. Only a closed pipe ends the command.
     fn note(&mut self, answer: Result<(), Failure>) -> Result<(), Failure> {
         match answer {
             Ok(()) => self.answered += 1,
             Err(Failure::ReaderGone) => return Err(Failure::ReaderGone),
-            Err(failure) => self.worst = self.worst.max(failure.tell()),
+            Err(failure) => self.worst = self.worst.max(failure.report()),
         }
         Ok(())
     }
 
-    /// Some that failed are part of the whole; where all did, it is for the worst of their reasons.
+    /// The exit code: `Missing` if some requests failed, and the worst failure if all did.
     fn end(self) -> Result<(), Failure> {
         match self.worst {
             None => Ok(()),
-            Some(_) if self.answered > 0 => Err(Failure::Told(Exit::Missing)),
-            Some(worst) => Err(Failure::Told(worst)),
+            Some(_) if self.answered > 0 => Err(Failure::Reported(Exit::Missing)),
+            Some(worst) => Err(Failure::Reported(worst)),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `vidra health`: whether the service on this machine takes requests. For health checks in images
-//! that hold neither a shell nor a client.
+//! `vidra health`: whether the service on this machine is ready. For health checks in images that contain
+//! neither a shell nor an HTTP client.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -7,25 +7,25 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-/// Whoever checks waits for longer; it should learn why rather than that it took too long.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Shorter than the usual timeout of a health check, so that the cause is reported.
+const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The most that is read of an answer: its status stands at the very beginning.
-const ENOUGH: usize = 1024;
+/// The most bytes that are read of an answer. The status is in its first line.
+const MAX_HEAD_BYTES: usize = 1024;
 
 /// Options of `vidra health`.
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
-    /// The address that the service listens on
+    /// Address that the service listens on
     #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
-    /// The address for the operator, asked in its place where there is one: it is never encrypted
+    /// The operator's address of the service, used instead of --listen if set; it never uses TLS
     #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS")]
     pub(crate) admin_listen: Option<SocketAddr>,
 }
 
-/// Asks `/readyz`. `Err` says why the service is not ready.
+/// Requests `/readyz`. The error is the reason why the service is not ready.
 pub(crate) fn check(args: &HealthArgs) -> Result<(), String> {
     let address = reachable(args.admin_listen.unwrap_or(args.listen));
     match status(address) {
@@ -35,7 +35,7 @@ pub(crate) fn check(args: &HealthArgs) -> Result<(), String> {
     }
 }
 
-/// Where a service that listens on all addresses can be reached from its own machine.
+/// The address to connect to: loopback for a service that listens on all addresses.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -46,14 +46,14 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
 }
 
 fn status(address: SocketAddr) -> io::Result<u16> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let deadline = Instant::now() + TIMEOUT;
+    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let request = format!("GET /readyz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     let mut head = vec![];
-    let mut part = [0; ENOUGH];
-    while !head.contains(&b'\n') && head.len() < ENOUGH {
+    let mut part = [0; MAX_HEAD_BYTES];
+    while !head.contains(&b'\n') && head.len() < MAX_HEAD_BYTES {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());

@@ -1,4 +1,4 @@
-//! `vidra keys`: who may use the service.
+//! `vidra keys`: adds, lists and revokes caller keys.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use clap::{Args, Subcommand};
 use vidra_server::gate::{KeyFile, KeyLimits, KeyName, Rate};
 
-use crate::failure::say;
+use crate::failure::print_error;
 
-/// What can be done with the keys of callers.
+/// Options of `vidra keys`.
 #[derive(Debug, Args)]
 pub(crate) struct KeysCommand {
     #[command(subcommand)]
@@ -19,31 +19,31 @@ pub(crate) struct KeysCommand {
 
 #[derive(Debug, Subcommand)]
 enum KeysAction {
-    /// Make a key and print it, this once: only a hash of it is kept
+    /// Create a key and print it once; the file holds only its hash
     Add {
-        /// Whose it is
+        /// Name of the caller
         name: KeyName,
         #[command(flatten)]
         file: InFile,
-        /// How fast it may ask, such as 10/s, 60/m or 1000/h [default: the service's --rate-limit]
+        /// Rate limit, such as 10/s, 60/m or 1000/h [default: the service's --rate-limit]
         #[arg(long)]
         rate: Option<Rate>,
-        /// Upstream units that it may spend a day [default: all there are]
+        /// Budget of units per day [default: no budget]
         #[arg(long)]
         units: Option<u32>,
-        /// Upstream searches that it may spend a day; of no effect with --quota-model legacy, where they
-        /// cost units [default: all there are]
+        /// Budget of searches per day; ignored with --quota-model legacy, where searches cost units
+        /// [default: no budget]
         #[arg(long)]
         searches: Option<u32>,
     },
-    /// Show who has a key, and what it allows
+    /// List the keys and their limits
     List {
         #[command(flatten)]
         file: InFile,
     },
-    /// Make a key invalid
+    /// Revoke a key
     Revoke {
-        /// Whose it is
+        /// Name of the caller
         name: KeyName,
         #[command(flatten)]
         file: InFile,
@@ -52,7 +52,7 @@ enum KeysAction {
 
 #[derive(Debug, Args)]
 struct InFile {
-    /// The file of caller keys
+    /// File of caller keys
     #[arg(long = "caller-keys-file", env = "VIDRA_CALLER_KEYS_FILE", value_name = "FILE")]
     path: PathBuf,
 }
@@ -70,7 +70,7 @@ pub(crate) fn run(command: &KeysCommand) -> Result<(), String> {
             let mut keys = existing(&file.path)?;
             keys.revoke(name)?;
             write(&keys, &file.path)?;
-            say(&format!("the key of {name} is revoked. {RELOAD}"));
+            print_error(&format!("the key of {name} is revoked. {RELOAD}"));
             Ok(())
         }
     }
@@ -84,13 +84,13 @@ fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), String> {
     let key = new_key()?;
     keys.add(name.clone(), &key, limits, SystemTime::now())?;
     write(&keys, path)?;
-    // Nothing else goes to standard output: scripts keep what they read there.
+    // Only the key goes to standard output, because scripts store what they read there.
     print(&format!("{key}\n"))?;
-    say(&format!("this is the key of {name}. It is not shown again. {RELOAD}"));
+    print_error(&format!("this is the key of {name}. It is not shown again. {RELOAD}"));
     Ok(())
 }
 
-/// 256 bits of the system's randomness, behind a prefix by which scanners of secrets can know it.
+/// A random key of 256 bits, with a prefix that secret scanners recognise.
 fn new_key() -> Result<String, String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
@@ -105,8 +105,7 @@ fn write(keys: &KeyFile, path: &Path) -> Result<(), String> {
     keys.write(path).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// Keeps a second `vidra keys` waiting until this one is done. It is the folder that is locked, because
-/// the file is replaced.
+/// Locks the keys against a second `vidra keys`. It locks the folder, because the file is replaced.
 fn lock(path: &Path) -> Result<File, String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -114,7 +113,7 @@ fn lock(path: &Path) -> Result<File, String> {
     lock.map_err(|error| format!("cannot use the folder {}: {error}", folder.display()))
 }
 
-/// Names and limits, a line each.
+/// The names and limits, one line per key.
 fn table(keys: &KeyFile) -> String {
     let or = |value: Option<String>, usual: &str| value.unwrap_or_else(|| usual.to_owned());
     let width = keys.keys().iter().map(|key| key.name.as_str().len()).max().unwrap_or(0).max(4);

@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
+use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
 use tracing::{Metadata, Subscriber};
@@ -10,17 +11,26 @@ use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
-use crate::args::LogFormat;
+/// The format of the log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Text on a terminal, JSON otherwise.
+    #[default]
+    Auto,
+    /// Plain text.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
 
-/// What sees spans and events beside the log.
+/// A layer that receives spans and events beside the log.
 pub(crate) type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Starts logging, and watching where there is a watcher. What is logged is set by `RUST_LOG`, by
-/// default everything from `usual` on.
+/// Installs the log and the `watcher`. `RUST_LOG` sets the level, `usual` is the default.
 pub(crate) fn install(format: LogFormat, usual: LevelFilter, watcher: Option<Watcher>) {
     let mut filter = EnvFilter::builder().with_default_directive(usual.into()).from_env_lossy();
     if env::var_os(EnvFilter::DEFAULT_ENV).is_none_or(|set| set.is_empty()) {
-        // It tells the names of sessions and all that clients say of themselves.
+        // At its usual level rmcp logs session ids and all that clients send about themselves.
         filter = filter.add_directive("rmcp=warn".parse().expect("a directive"));
     }
     let log = fmt::layer().with_writer(io::stderr);
@@ -43,7 +53,7 @@ pub(crate) fn install(format: LogFormat, usual: LevelFilter, watcher: Option<Wat
     tracing_subscriber::registry().with(watchers).init();
 }
 
-/// What is logged. Spans are for traces: a line of the log says all there is to say.
+/// Filters the log: events only. Spans are for traces, and each line of the log is complete by itself.
 struct EventsOnly(EnvFilter);
 
 impl<S: Subscriber> Filter<S> for EventsOnly {
@@ -51,7 +61,7 @@ impl<S: Subscriber> Filter<S> for EventsOnly {
         metadata.is_event() && Filter::enabled(&self.0, metadata, context)
     }
 
-    /// Once for each place in the code, so that what is not logged costs next to nothing.
+    /// Decides once per call site, so that disabled events cost next to nothing.
     fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
         match metadata.is_event() {
             true => Filter::<S>::callsite_enabled(&self.0, metadata),
@@ -64,7 +74,7 @@ impl<S: Subscriber> Filter<S> for EventsOnly {
     }
 }
 
-/// What is wrong with a `.env` file, without the line itself: it may hold the key.
+/// The error of a `.env` file without the line itself, which may contain the key.
 pub(crate) fn without_values(error: &dotenvy::Error) -> String {
     match error {
         dotenvy::Error::LineParse(_, at) => format!("a line is malformed at character {at}"),

@@ -1,43 +1,79 @@
 //! The `vidra` command.
+//!
+//! # Rooms
+//!
+//! Imports point downwards only: a module imports modules below it in this list and nothing above it.
+//! The test `rooms` reads this list and the imports of every file.
+//!
+//! - `reference`: generates the reference of commands and flags, in tests
+//! - `args`: the command line
+//! - `commands`: the data commands, one file per resource
+//! - `serve`: `vidra serve`: the REST service
+//! - `mcp`: `vidra mcp` and `vidra tools`: the tools for AI agents
+//! - `cache`: `vidra cache`: the contents of a store or of a running service
+//! - `keys`: `vidra keys`: caller keys
+//! - `health`: `vidra health`: whether the service on this machine is ready
+//! - `sim`: `vidra sim`: the simulator on a local address
+//! - `manual`: `vidra completions` and `vidra man`
+//! - `service`: the REST service that commands ask: in this process or elsewhere
+//! - `client`: the flags of the library's client, and the client they describe
+//! - `cache_args`: the flags of the cache
+//! - `callers`: who may use the service: the flags, and what runs beside it
+//! - `traces`: spans, sent to a collector
+//! - `log`: the log on standard error
+//! - `output`: standard output: JSON, or text for people
+//! - `failure`: exit codes and the error line
+//! - `terminal`: text for a terminal
+//! - `signals`: SIGTERM, Ctrl-C and SIGHUP
+//! - `runtime`: the runtime of asynchronous work
+//! - `open_files`: the limit of open files
+//! - `user_folder`: the user's cache and state folders
+//! - `values`: values of flags: times, counts, addresses
 
-// Both panic where nobody reads any more.
+// Both panic when the reader has closed the pipe.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod cache;
+mod cache_args;
 mod callers;
 mod client;
 mod commands;
 mod failure;
-mod files;
 mod health;
 mod keys;
 mod log;
 mod manual;
 mod mcp;
+mod open_files;
 mod output;
+#[cfg(test)]
+mod reference;
+mod runtime;
 mod serve;
 mod service;
 mod signals;
 mod sim;
+mod terminal;
 #[cfg(feature = "otel")]
 mod traces;
+mod user_folder;
 mod values;
 
 use std::process::ExitCode;
 
 use args::{Args, Command};
-use failure::{Exit, Failure, say};
+use failure::{Exit, Failure, print_error};
 use tracing::level_filters::LevelFilter;
 
-/// Answers are built of many small strings, which it is faster at than the system's allocator.
+/// Faster than the system's allocator for answers, which consist of many small strings.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Before the arguments are read, because they fall back to the environment; and before any
-    // thread is started, because changing the environment is not safe afterwards.
-    let env_file = if runs_long() { dotenvy::from_path(".env") } else { Ok(()) };
+    // Before the arguments are parsed, because they fall back to the environment. Before any thread starts,
+    // because changing the environment is not safe afterwards.
+    let env_file = if reads_env_file() { dotenvy::from_path(".env") } else { Ok(()) };
     let args = match Args::read() {
         Ok(args) => args,
         Err(failure) => return failure.code(),
@@ -45,8 +81,8 @@ fn main() -> ExitCode {
     if let Err(error) = env_file
         && !error.not_found()
     {
-        say(&format!(".env cannot be read: {}", log::without_values(&error)));
-        return Failure::Told(Exit::Usage).code();
+        print_error(&format!(".env cannot be read: {}", log::without_values(&error)));
+        return Failure::Reported(Exit::Usage).code();
     }
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -54,25 +90,20 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the folder that it is started in is for it. Commands are run in any folder, and what a stranger
-/// left there must not say where keys are sent: of its `.env` they take the upstream key alone.
-fn runs_long() -> bool {
+/// Whether the command reads every variable from `.env`. Other commands read only `YOUTUBE_API_KEY`, because
+/// they run in any folder, and an untrusted folder must not redirect the key.
+fn reads_env_file() -> bool {
     let names = ["serve", "mcp", "cache", "health", "keys"];
     std::env::args_os().skip(1).any(|word| names.iter().any(|name| word == *name))
 }
 
-/// What asynchronous work is done on.
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))
-}
-
 #[cfg(not(feature = "otel"))]
 fn run(args: Args) -> Result<(), Failure> {
-    log::install(args.log_format, usual_log(&args.command), None);
+    log::install(args.log_format, default_level(&args.command), None);
     work(args.command)
 }
 
-/// The same, traced where a collector is named.
+/// Runs a command, with traces if a collector is set.
 #[cfg(feature = "otel")]
 fn run(args: Args) -> Result<(), Failure> {
     let traces = match &args.command {
@@ -80,7 +111,7 @@ fn run(args: Args) -> Result<(), Failure> {
         _ => None,
     };
     let watcher = traces.as_ref().map(traces::Traces::watcher);
-    log::install(args.log_format, usual_log(&args.command), watcher);
+    log::install(args.log_format, default_level(&args.command), watcher);
     let done = work(args.command);
     if let Some(traces) = traces {
         traces.end();
@@ -88,8 +119,8 @@ fn run(args: Args) -> Result<(), Failure> {
     done
 }
 
-/// A service tells what it does; a command tells by itself what went wrong.
-fn usual_log(command: &Command) -> LevelFilter {
+/// The default log level. Data commands print their errors themselves.
+fn default_level(command: &Command) -> LevelFilter {
     match command {
         Command::Data(_) => LevelFilter::ERROR,
         _ => LevelFilter::INFO,
@@ -105,10 +136,10 @@ fn work(command: Command) -> Result<(), Failure> {
         Command::Cache(options) => cache::run(&options),
         Command::Keys(options) => Ok(keys::run(&options)?),
         Command::Sim(options) => sim::run(&options),
-        Command::Completions(options) => manual::print_completions(&options),
-        Command::Man(options) => manual::print_pages(&options),
-        // Health checks know two ends: 1 is "not healthy", and any other is kept for later use.
+        Command::Completions(options) => manual::print_completions(&options, Args::whole()),
+        Command::Man(options) => manual::print_pages(&options, Args::whole()),
+        // Docker reserves all exit codes of health checks but 0 and 1.
         Command::Health(options) => health::check(&options)
-            .map_err(|why| Failure::Because(Exit::Missing, format!("not ready: {why}"))),
+            .map_err(|why| Failure::Message(Exit::Missing, format!("not ready: {why}"))),
     }
 }

@@ -1,46 +1,48 @@
-//! `vidra completions` and `vidra man`: what shells and man read.
+//! `vidra completions` and `vidra man`: completion scripts and manual pages.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use clap::Command;
 use clap_complete::Shell;
 
-use crate::args::Args;
 use crate::failure::{Exit, Failure};
 
 /// Options of `vidra completions`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 
 /// Options of `vidra man`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// Write a page for each command into this folder, rather than the first to standard output
+    /// Write one page per command into this folder, instead of the main page to standard output
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// Prints the script that a shell reads.
-pub(crate) fn print_completions(args: &CompletionsArgs) -> Result<(), Failure> {
+/// Prints the completion script of `command` for a shell.
+pub(crate) fn print_completions(
+    args: &CompletionsArgs,
+    mut command: Command,
+) -> Result<(), Failure> {
     let mut script = vec![];
-    clap_complete::generate(args.shell, &mut Args::whole(), "vidra", &mut script);
+    clap_complete::generate(args.shell, &mut command, "vidra", &mut script);
     Ok(io::stdout().write_all(&script)?)
 }
 
-/// Prints the manual, or writes all its pages.
-pub(crate) fn print_pages(args: &ManArgs) -> Result<(), Failure> {
+/// Prints the manual page of `command`, or writes a page for each of its subcommands.
+pub(crate) fn print_pages(args: &ManArgs, command: Command) -> Result<(), Failure> {
     let Some(out) = &args.out else {
         let mut page = vec![];
-        clap_mangen::Man::new(Args::whole()).render(&mut page)?;
+        clap_mangen::Man::new(command).render(&mut page)?;
         return Ok(io::stdout().write_all(&page)?);
     };
-    let written =
-        fs::create_dir_all(out).and_then(|()| clap_mangen::generate_to(Args::whole(), out));
+    let written = fs::create_dir_all(out).and_then(|()| clap_mangen::generate_to(command, out));
     written.map_err(|error| {
-        Failure::Because(Exit::Missing, format!("cannot write to {}: {error}", out.display()))
+        Failure::Message(Exit::Missing, format!("cannot write to {}: {error}", out.display()))
     })
 }

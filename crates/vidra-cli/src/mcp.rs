@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 use tokio::time::timeout;
 use vidra_mcp::Format;
 
-use crate::cache::Place;
+use crate::cache_args::StoreLocation;
 use crate::client::{ClientArgs, SETTLE, client};
 use crate::failure::Failure;
-use crate::runtime;
+use crate::runtime::runtime;
 use crate::signals::Signals;
 
 /// Options of `vidra mcp`.
@@ -19,9 +19,9 @@ pub(crate) struct McpArgs {
     client: ClientArgs,
 }
 
-/// Speaks the protocol until the agent ends it. Nothing else is written to standard output.
+/// Serves MCP until the agent ends the session. Nothing else writes to standard output.
 pub(crate) fn run(args: &McpArgs) -> Result<(), String> {
-    let vidra = client(&args.client, &Place::Memory)?;
+    let vidra = client(&args.client, &StoreLocation::Memory)?;
     if !vidra.has_key() {
         tracing::warn!(
             "no upstream key: only transcripts and caption tracks work; set YOUTUBE_API_KEY or --api-key-file"
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), String> {
     let served = runtime.block_on(async {
         let signals = Signals::listen()?;
         let served = tokio::select! {
-            // The result first: how the session ended decides the exit code, also on a signal.
+            // The result first: it decides the exit code, also if a signal arrives with it.
             biased;
             served = vidra_mcp::serve_stdio(vidra.clone()) => served,
             () = signals.first() => Ok(()),
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), String> {
         let _ = timeout(SETTLE, vidra.settled()).await;
         served
     });
-    // A thread may still wait for standard input, which never ends by itself.
+    // A thread may still block on standard input.
     runtime.shutdown_background();
     served
 }
@@ -47,20 +47,20 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), String> {
 /// Options of `vidra tools`.
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
-    /// In whose words the tools are listed
+    /// Format of the definitions
     #[arg(long, value_enum, default_value_t)]
     format: ListFormat,
 }
 
-/// In whose words the tools are listed.
+/// The format of the definitions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ListFormat {
-    /// For OpenAI's chat completions, and all that understand the same.
+    /// OpenAI chat completions and compatible APIs.
     #[value(name = "openai")]
     OpenAi,
-    /// For Anthropic's messages.
+    /// Anthropic messages.
     Anthropic,
-    /// For Gemini's generateContent.
+    /// Gemini generateContent.
     Gemini,
     /// Name, input and output schema, as MCP lists them.
     #[default]

@@ -1,8 +1,7 @@
-//! What is written to standard output: JSON as the service gives it, or text for people.
+//! Standard output: JSON as the service sends it, or text for people.
 
 pub(crate) mod cards;
 pub(crate) mod table;
-pub(crate) mod text;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -11,16 +10,16 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::failure::{Exit, Failure};
-use text::clean;
+use crate::terminal::{self, clean};
 
 /// How answers are written.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct OutputArgs {
-    /// Write one JSON document, as the service answers
+    /// Write one JSON document, the same as the response of the service
     #[arg(long, conflicts_with = "ndjson")]
     json: bool,
 
-    /// Write a JSON document a line; of lists, one for each of their elements
+    /// Write one JSON document per line; lists are written one element per line
     #[arg(long)]
     ndjson: bool,
 }
@@ -45,14 +44,14 @@ impl OutputArgs {
 /// Standard output.
 pub(crate) struct Output {
     pub(crate) form: Form,
-    /// How wide text for people may be; `None` where there is no end to a line.
+    /// The width of text for people; `None` without a limit.
     pub(crate) width: Option<usize>,
     is_terminal: bool,
-    /// Colours are left out where there is no terminal, or where they are not wanted.
+    /// Removes colours if there is no terminal or the user disabled them.
     stream: AutoStream<io::Stdout>,
-    /// Whether several things were asked for, whose answers are told apart.
+    /// Whether the command requests several items.
     several: bool,
-    /// How many pieces have been written.
+    /// How many answers or elements have been written.
     written: usize,
 }
 
@@ -60,7 +59,7 @@ impl Output {
     pub(crate) fn new(args: OutputArgs) -> Self {
         Self {
             form: args.form(),
-            width: text::width(),
+            width: terminal::width(),
             is_terminal: io::stdout().is_terminal(),
             stream: anstream::stdout(),
             several: false,
@@ -68,13 +67,13 @@ impl Output {
         }
     }
 
-    /// Several things are asked for: JSON becomes one list, whose elements say in `from` what they
-    /// belong to where one thing has several.
+    /// The command requests several items: JSON becomes one list. If an answer is a list, its elements name
+    /// the item in `from`.
     pub(crate) fn begin_several(&mut self) {
         self.several = true;
     }
 
-    /// Writes an answer. `asked` is what for, and `shown` its text for people.
+    /// Writes an answer. `asked` is the requested item, and `shown` writes the text for people.
     pub(crate) fn answer<T: DeserializeOwned>(
         &mut self,
         asked: &str,
@@ -100,7 +99,7 @@ impl Output {
         }
     }
 
-    /// Ends the list that JSON of several things is.
+    /// Closes the JSON list of several items, and flushes.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         if self.several && self.form == Form::Json {
             self.line(if self.written > 0 { "\n]" } else { "[]" })?;
@@ -109,21 +108,21 @@ impl Output {
         Ok(())
     }
 
-    /// Text for people, whose parts from outside have been [cleaned](clean).
+    /// Writes text for people. The caller has [cleaned](clean) its untrusted parts.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
         Ok(self.stream.write_all(text.as_bytes())?)
     }
 
-    /// Text from outside: as it is for programs, and without what would tell a terminal what to do.
+    /// Writes untrusted text: unchanged for programs, without control characters for a terminal.
     pub(crate) fn foreign(&mut self, text: &str) -> Result<(), Failure> {
         match self.is_terminal {
             true => self.text(&clean(text)),
-            // Past what takes colours away: here they would be part of the text.
+            // Not through the colour filter: here escape sequences are part of the data.
             false => Ok(io::stdout().write_all(text.as_bytes())?),
         }
     }
 
-    /// One JSON document: with line breaks where people read it.
+    /// Writes one JSON document, indented on a terminal.
     pub(crate) fn document(&mut self, json: &[u8]) -> Result<(), Failure> {
         if !self.is_terminal {
             io::stdout().write_all(json)?;
@@ -138,7 +137,7 @@ impl Output {
         self.line("")
     }
 
-    /// An element of a list.
+    /// Writes an element of a list.
     fn element(&mut self, json: &str) -> Result<(), Failure> {
         if self.form == Form::Json {
             self.line(if self.written > 0 { "," } else { "[" })?;
@@ -148,7 +147,7 @@ impl Output {
         if self.form == Form::Ndjson { self.line("") } else { Ok(()) }
     }
 
-    /// What is listed, or the whole where nothing is.
+    /// The elements of a list, or the whole answer if it is no list.
     fn elements(&self, asked: &str, body: &[u8]) -> Result<Vec<String>, Failure> {
         if body.first() != Some(&b'[') {
             return Ok(vec![String::from_utf8_lossy(body).into_owned()]);
@@ -157,7 +156,7 @@ impl Output {
         Ok(elements.iter().map(|element| self.belonging(asked, element.get())).collect())
     }
 
-    /// An element that says what it belongs to, where that is in question.
+    /// An element with its requested item in `from`, if there are several.
     fn belonging(&self, asked: &str, element: &str) -> String {
         match element.strip_prefix('{') {
             Some(rest) if self.several => {
@@ -173,7 +172,7 @@ impl Output {
     }
 }
 
-/// Reads JSON of the service.
+/// Parses JSON of the service.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(json).map_err(|_| unreadable())
 }
@@ -181,5 +180,5 @@ pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, Failure> {
 fn unreadable() -> Failure {
     let message =
         "the service's answer could not be read; is it of another version than this command?";
-    Failure::Because(Exit::Upstream, message.to_owned())
+    Failure::Message(Exit::Upstream, message.to_owned())
 }

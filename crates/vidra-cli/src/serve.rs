@@ -1,4 +1,4 @@
-//! `vidra serve`: puts client and service together and runs them.
+//! `vidra serve`: builds the client and the service, and runs them.
 
 use std::future::pending;
 use std::io::{self, IsTerminal, Write};
@@ -12,63 +12,65 @@ use tokio::time::timeout;
 use vidra_server::{App, Config, Example, Limits, Serving, Tls};
 use vidra_sim::Kind;
 
-use crate::cache::Place;
+use crate::cache_args::StoreLocation;
 use crate::callers::{CallerArgs, Callers};
 use crate::client::{ClientArgs, SETTLE, client, state_dir};
-use crate::files;
-use crate::runtime;
+use crate::open_files;
+use crate::runtime::runtime;
 use crate::signals::Signals;
 use crate::values::{at_least_one, drain_delay, seconds};
 
-/// How long what is under way may take once the service has been told to stop. With what follows it is
-/// 25 seconds in all.
+/// How long requests may take after the first signal. Together with the later steps shutdown takes at most
+/// 25 seconds.
 const DRAIN: Duration = Duration::from_secs(21);
 
-/// An operator needs few.
+/// The most connections of the operator's address.
 const ADMIN_CONNECTIONS: usize = 64;
 
 /// Options of `vidra serve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
-    /// The address to listen on; port 0 takes a free one
+    /// Address to listen on; port 0 picks a free port
     #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
-    /// A file with the chain of certificates as PEM: connections are encrypted
+    /// PEM file with the certificate chain; enables TLS
     #[arg(long, env = "VIDRA_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
 
-    /// A file with the private key of the certificate as PEM
+    /// PEM file with the private key of the certificate
     #[arg(long, env = "VIDRA_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 
-    /// Speak HTTP/2 too, without encryption by prior knowledge
+    /// Accept HTTP/2 too; without TLS by prior knowledge (h2c)
     #[arg(long, env = "VIDRA_HTTP2", value_parser = FalseyValueParser::new())]
     pub(crate) http2: bool,
 
-    /// The most connections together, as far as the system grants so many open files
+    /// Maximum number of connections; lower if the limit of open files is lower
     #[arg(long, env = "VIDRA_MAX_CONNECTIONS", value_name = "COUNT", default_value_t = 10_000, value_parser = at_least_one)]
     pub(crate) max_connections: usize,
 
-    /// The most connections from one address [default: 256, without limit from this machine]
+    /// Maximum number of connections from one address. It does not apply to a --trusted-proxy [default:
+    /// 256, and no limit for loopback]
     #[arg(long, env = "VIDRA_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", value_parser = at_least_one)]
     pub(crate) max_connections_per_address: Option<usize>,
 
-    /// How long a connection may lie idle between two requests; without a unit seconds
+    /// Idle timeout of a connection between two requests; a plain number is seconds
     #[arg(long, env = "VIDRA_IDLE_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = seconds)]
     pub(crate) idle_timeout: Duration,
 
-    /// How long new connections are still answered after the signal to stop, so that a load balancer
-    /// can take notice of /readyz; without a unit seconds
+    /// How long the service accepts new connections after SIGTERM, so that a load balancer can see the
+    /// change of /readyz; at most 15s, a plain number is seconds
     #[arg(long, env = "VIDRA_DRAIN_DELAY", value_name = "TIME", default_value = "1s", value_parser = drain_delay)]
     pub(crate) drain_delay: Duration,
 
-    /// A second address, for the operator: /metrics is asked for there and not at the public one, and
-    /// /healthz and /readyz at both. It asks for no key, so it is for loopback or a private network
+    /// Second address for the operator. /metrics moves there; /healthz and /readyz are on both. It needs
+    /// no key, so use loopback or a private network
     #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS")]
     pub(crate) admin_listen: Option<SocketAddr>,
 
-    /// Send traces to this collector by OTLP over HTTP, as OTEL_EXPORTER_OTLP_ENDPOINT does
+    /// Send traces to this collector (OTLP over HTTP), as OTEL_EXPORTER_OTLP_ENDPOINT does. Only in builds
+    /// with --features otel
     #[cfg(feature = "otel")]
     #[arg(long, env = "VIDRA_OTLP_ENDPOINT", value_name = "URL", value_parser = crate::values::http_url)]
     pub(crate) otlp_endpoint: Option<String>,
@@ -76,34 +78,34 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) callers: CallerArgs,
 
-    /// How many playlists may be transcribed together for one key, or one address; on loopback without
-    /// keys there is no such limit [default: a quarter of --max-batches]
+    /// Maximum number of concurrent batches for one key or address; more get 429. Not applied on loopback
+    /// without keys [default: a quarter of --max-batches]
     #[arg(long, env = "VIDRA_MAX_BATCHES_PER_CALLER", value_name = "COUNT", value_parser = at_least_one)]
     pub(crate) max_batches_per_caller: Option<usize>,
 
     #[command(flatten)]
     pub(crate) client: ClientArgs,
 
-    /// Answer from the cache also where a caller sends Cache-Control: no-cache
-    #[arg(long, env = "VIDRA_NO_CALLER_REFRESH", value_parser = FalseyValueParser::new())]
+    /// Ignore Cache-Control: no-cache from callers and serve from the cache
+    #[arg(long, env = "VIDRA_NO_CALLER_REFRESH", value_parser = FalseyValueParser::new(), help_heading = None)]
     pub(crate) no_caller_refresh: bool,
 
-    /// Serve no AI agents at /mcp
-    #[arg(long, env = "VIDRA_NO_MCP", value_parser = FalseyValueParser::new())]
+    /// Disable the MCP endpoint /mcp
+    #[arg(long, env = "VIDRA_NO_MCP", value_parser = FalseyValueParser::new(), help_heading = None)]
     pub(crate) no_mcp: bool,
 }
 
-/// Runs the service until it is told to stop.
+/// Runs the service until a signal stops it.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let state_dir = state_dir(&args.client);
     let callers = Callers::open(&args.callers, args.listen, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
-    let vidra = client(&args.client, &Place::Memory)?;
+    let vidra = client(&args.client, &StoreLocation::Memory)?;
     let runtime = runtime()?;
     runtime.block_on(async {
         callers.watch();
         let has_files = callers.has_keys() || serving.tls.is_some();
-        // Without files to read it is what ends a process whose terminal was closed.
+        // Without files to reload, SIGHUP keeps its default action: it ends a process whose terminal closed.
         if has_files || !io::stdin().is_terminal() {
             Signals::on_hangup(reload(&callers, &serving, args))?;
         }
@@ -143,7 +145,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         };
         let config = Config {
             callers_may_refresh: !args.no_caller_refresh,
-            ready_bytes: args.client.cache.ready_bytes(),
+            ready_bytes: args.client.cache.response_bytes(),
             metrics_apart: admin.is_some(),
             batches_per_caller: args
                 .max_batches_per_caller
@@ -154,7 +156,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         };
         let app = App::new(vidra.clone(), config);
         if let Some((listener, address)) = admin {
-            // To the very end: what goes on while the service stops is worth seeing too.
+            // Until the process ends: metrics are useful during shutdown too.
             let app = app.admin(address.ip().to_canonical().is_loopback());
             let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
             let serving = Serving { limits, tls: None };
@@ -162,7 +164,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         }
         vidra_server::serve(listener, app, serving, stop, give_up).await;
         callers.settle();
-        // What was fetched last should be there after a restart.
+        // Answers that were fetched last should be in the store after a restart.
         tokio::select! {
             biased;
             _ = timeout(SETTLE, vidra.settled()) => {}
@@ -170,12 +172,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         }
         Ok::<_, String>(())
     })?;
-    // Work on a blocking thread that hangs must not keep the process alive either.
+    // A blocking thread that hangs must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_millis(500));
     Ok(())
 }
 
-/// Reads anew what may have changed: keys of callers, certificates.
+/// A function that reloads caller keys and certificates.
 fn reload(
     callers: &Callers,
     serving: &Serving,
@@ -195,7 +197,7 @@ fn reload(
     }
 }
 
-/// How the service is put on its socket.
+/// The limits and the TLS configuration of the listener.
 fn serving(args: &ServeArgs, callers: &Callers) -> Result<Serving, String> {
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificates), Some(key)) => Some(
@@ -205,7 +207,7 @@ fn serving(args: &ServeArgs, callers: &Callers) -> Result<Serving, String> {
     };
     let limits = Limits {
         idle_timeout: args.idle_timeout,
-        connections: files::connections(args.max_connections),
+        connections: open_files::connections(args.max_connections),
         connections_per_address: args.max_connections_per_address,
         trusted_proxies: callers.rules.trusted_proxies.clone(),
         http2: args.http2,
@@ -215,7 +217,7 @@ fn serving(args: &ServeArgs, callers: &Callers) -> Result<Serving, String> {
     Ok(Serving { limits, tls })
 }
 
-/// Listens there, and tells where that is: port 0 is any that is free.
+/// Binds an address, and returns the actual one: port 0 picks a free port.
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| format!("cannot listen on {address}: {error}"))?;
@@ -223,13 +225,13 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String
     Ok((listener, address))
 }
 
-/// What the explorer offers. It shows no comments by themselves.
+/// The examples of the explorer, which cannot show a comment by itself.
 fn examples() -> Vec<Example> {
     let stops = vidra_sim::tour().iter().filter(|stop| stop.kind != Kind::Comment);
     stops.map(|stop| Example { id: stop.id.clone(), what: stop.what.to_owned() }).collect()
 }
 
-/// A few URLs that show what there is.
+/// Prints a few URLs to try.
 fn print_tour(base: &str) {
     let mut text =
         format!("vidra runs at {base} over a made-up world. Open it in a browser, or try:\n\n");
@@ -248,6 +250,6 @@ fn print_tour(base: &str) {
     text += &format!(
         "\nAnd {base}/openapi.json for every endpoint there is; {base}/docs tries them.\n"
     );
-    // Nobody may be reading; the service runs all the same.
+    // A closed pipe must not stop the service.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

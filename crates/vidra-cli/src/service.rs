@@ -1,5 +1,5 @@
-//! Who answers: the REST service, in this process over the platform or the demo world, or one that runs
-//! elsewhere. Commands ask the same question of either, so that they show the same.
+//! The REST service that answers commands: in this process over YouTube or the simulator, or a remote one.
+//! Commands send the same request to either, so that they print the same.
 
 use std::env;
 use std::fmt;
@@ -16,26 +16,26 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
-use vidra::{Network, Vidra};
+use vidra::{Network, Reason, Vidra};
 use vidra_server::{App, Config};
 
-use crate::cache::Place;
+use crate::cache_args::StoreLocation;
 use crate::client::{ClientArgs, SETTLE, client};
-use crate::failure::{Exit, Failure, exit_of};
+use crate::failure::{Exit, Failure, exit_code};
 use crate::values::http_url;
 
-/// Whom a command asks.
+/// Which service a command uses.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServiceArgs {
-    /// Ask a running service rather than YouTube [env: VIDRA_SERVER]
-    // Not by clap, to which a variable is as good as a flag: --demo has to win over it.
+    /// Send the request to a running service instead of YouTube [env: VIDRA_SERVER]
+    // Not read by clap, which treats a variable like a flag: --demo has to win over it.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
 
     #[command(flatten)]
     token: TokenArgs,
 
-    /// Ignore what is cached
+    /// Ignore cached answers
     #[arg(long, env = "VIDRA_REFRESH", value_parser = FalseyValueParser::new())]
     refresh: bool,
 
@@ -43,16 +43,15 @@ pub(crate) struct ServiceArgs {
     client: ClientArgs,
 }
 
-/// How a caller shows who it is.
+/// How a caller authenticates.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TokenArgs {
-    /// The key that the service asks for. Others on this machine can read arguments: better set the
-    /// variable
+    /// Caller key for the service. Other users of this machine can read arguments: prefer the variable
     #[arg(long, env = "VIDRA_TOKEN", value_name = "KEY", hide_env_values = true)]
     token: Option<Token>,
 }
 
-/// A caller's key, which is never shown.
+/// A caller's key. Its debug output hides it.
 #[derive(Clone)]
 struct Token(String);
 
@@ -68,36 +67,36 @@ impl From<String> for Token {
     }
 }
 
-/// Whoever answers.
+/// The service that answers.
 pub(crate) struct Service {
-    door: Door,
+    backend: Backend,
     refresh: bool,
-    /// How long a service elsewhere may take to begin an answer.
-    patience: Duration,
+    /// How long a remote service may take to begin an answer.
+    timeout: Duration,
 }
 
-enum Door {
-    Here { app: Box<App>, vidra: Vidra },
-    There { network: Network, base: String, key: Option<HeaderValue> },
+enum Backend {
+    InProcess { app: Box<App>, vidra: Vidra },
+    Remote { network: Network, base: String, key: Option<HeaderValue> },
 }
 
-/// A request of the REST interface.
+/// A request to the REST interface.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Question {
+pub(crate) struct RestRequest {
     method: Method,
     path: String,
     body: Option<Value>,
-    /// Whether a cached answer will do whatever was asked for.
-    lenient: bool,
+    /// Whether a cached answer is fine despite `--refresh`.
+    allows_cached: bool,
 }
 
 type Body = UnsyncBoxBody<Bytes, String>;
 
-/// The deadline of a service that was configured with no other.
+/// The default request timeout of a service.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long after the request timeout the command still waits for a service elsewhere: the time to connect
-/// and to receive the service's own error.
+/// How long the command waits for a remote service beyond the request timeout: the time to connect and to
+/// receive the service's own error.
 const MARGIN: Duration = Duration::from_secs(30);
 
 /// The longest pause within an answer. A stream that has no event sends a heartbeat every 15 seconds, and
@@ -108,24 +107,24 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// 10 MB.
 const LONGEST_LINE: usize = 64 << 20;
 
-/// The most bytes of an answer that is read as a whole.
+/// The most bytes of an answer that is not a stream.
 const LONGEST_ANSWER: usize = 256 << 20;
 
-impl Question {
+impl RestRequest {
     /// `GET /api/{resource}`.
-    pub(crate) fn about(resource: &str) -> Self {
+    pub(crate) fn get(resource: &str) -> Self {
         let path = format!("/api/{resource}");
-        Self { method: Method::GET, path, body: None, lenient: false }
+        Self { method: Method::GET, path, body: None, allows_cached: false }
     }
 
-    /// One more part of the path: an identifier, or what about it.
-    pub(crate) fn of(mut self, part: &str) -> Self {
+    /// Appends a segment to the path.
+    pub(crate) fn segment(mut self, part: &str) -> Self {
         self.path = format!("{}/{}", self.path, utf8_percent_encode(part, NON_ALPHANUMERIC));
         self
     }
 
-    /// A parameter of the query, where there is a value.
-    pub(crate) fn with(mut self, name: &str, value: Option<impl ToString>) -> Self {
+    /// Adds a query parameter, if there is a value.
+    pub(crate) fn parameter(mut self, name: &str, value: Option<impl ToString>) -> Self {
         if let Some(value) = value {
             let value = value.to_string();
             let sign = if self.path.contains('?') { '&' } else { '?' };
@@ -135,14 +134,14 @@ impl Question {
         self
     }
 
-    /// The same as a POST with this body.
-    pub(crate) fn posting(self, body: Value) -> Self {
+    /// Makes it a POST with this body.
+    pub(crate) fn post(self, body: Value) -> Self {
         Self { method: Method::POST, body: Some(body), ..self }
     }
 
-    /// The same where `--refresh` is meant for another question.
-    pub(crate) fn known_will_do(self) -> Self {
-        Self { lenient: true, ..self }
+    /// Accepts a cached answer despite `--refresh`, which is meant for another request of the command.
+    pub(crate) fn allow_cached(self) -> Self {
+        Self { allows_cached: true, ..self }
     }
 
     fn request(&self, service: &Service, accept: &'static str) -> Result<Request<Bytes>, Failure> {
@@ -156,7 +155,7 @@ impl Question {
             Some(_) => request.header(CONTENT_TYPE, "application/json"),
             None => request,
         };
-        let request = match service.refresh && !self.lenient {
+        let request = match service.refresh && !self.allows_cached {
             true => request.header(CACHE_CONTROL, "no-cache"),
             false => request,
         };
@@ -166,88 +165,88 @@ impl Question {
 }
 
 impl Service {
-    /// The service that was asked for.
+    /// The service that the flags and the environment select.
     pub(crate) fn open(args: &ServiceArgs) -> Result<Self, Failure> {
         let is_demo = args.client.demo;
         if args.server.is_some() && is_demo && env::var_os("VIDRA_DEMO").is_none() {
             return Err(Failure::usage("--server and --demo do not go together"));
         }
-        let told = || env::var("VIDRA_SERVER").ok().filter(|url| !is_demo && !url.is_empty());
-        if let Some(server) = args.server.clone().or_else(told) {
-            let service = Self::at(&server, &args.token)?;
-            let patience = args.client.request_timeout.saturating_add(MARGIN);
-            return Ok(Self { refresh: args.refresh, patience, ..service });
+        let from_env = || env::var("VIDRA_SERVER").ok().filter(|url| !is_demo && !url.is_empty());
+        if let Some(server) = args.server.clone().or_else(from_env) {
+            let service = Self::remote(&server, &args.token)?;
+            let timeout = args.client.request_timeout.saturating_add(MARGIN);
+            return Ok(Self { refresh: args.refresh, timeout, ..service });
         }
-        let vidra = client(&args.client, &Place::of_the_user(args.client.demo))?;
-        // What is sent once is not worth keeping ready.
+        let vidra = client(&args.client, &StoreLocation::user_default(args.client.demo))?;
+        // Without a cache of responses: a command sends each request once.
         let config = Config { ready_bytes: 0, mcp: false, ..Config::default() };
         let app = Box::new(App::new(vidra.clone(), config));
-        let door = Door::Here { app, vidra };
-        Ok(Self { door, refresh: args.refresh, patience: args.client.request_timeout })
+        let backend = Backend::InProcess { app, vidra };
+        Ok(Self { backend, refresh: args.refresh, timeout: args.client.request_timeout })
     }
 
-    /// One that runs elsewhere.
-    pub(crate) fn at(server: &str, TokenArgs { token }: &TokenArgs) -> Result<Self, Failure> {
-        // Not quoted: it may hold a password.
+    /// A service on another machine or in another process.
+    pub(crate) fn remote(server: &str, TokenArgs { token }: &TokenArgs) -> Result<Self, Failure> {
+        // The error does not quote the URL, because it may contain a password.
         let server = http_url(server).map_err(|why| format!("--server: {why}"))?;
         let token = token.as_ref().map(|Token(key)| key.trim()).filter(|key| !key.is_empty());
-        let door = Door::There {
+        let backend = Backend::Remote {
             network: Network::new(),
             base: server.trim_end_matches('/').trim_end_matches("/api").to_owned(),
             key: token.map(bearer).transpose()?,
         };
-        Ok(Self { door, refresh: false, patience: REQUEST_TIMEOUT + MARGIN })
+        Ok(Self { backend, refresh: false, timeout: REQUEST_TIMEOUT + MARGIN })
     }
 
-    /// The whole answer, as JSON.
-    pub(crate) async fn ask(&self, question: &Question) -> Result<Bytes, Failure> {
-        let answer = self.send(question.request(self, "application/json")?).await?;
+    /// Sends a request and reads the whole answer, which is JSON.
+    pub(crate) async fn fetch(&self, request: &RestRequest) -> Result<Bytes, Failure> {
+        let answer = self.send(request.request(self, "application/json")?).await?;
         self.read(answer.into_body()).await
     }
 
-    /// An answer that arrives as events. Requested as server-sent events and not as NDJSON, because only
-    /// those have heartbeats, which tell a slow service from a silent one.
-    pub(crate) async fn stream(&self, question: &Question) -> Result<EventStream<'_>, Failure> {
-        let answer = self.send(question.request(self, EVENT_STREAM)?).await?;
+    /// Sends a request and streams the answer. It requests server-sent events instead of NDJSON, because only
+    /// those have heartbeats, which distinguish a slow service from a dead one.
+    pub(crate) async fn stream(&self, request: &RestRequest) -> Result<EventStream<'_>, Failure> {
+        let answer = self.send(request.request(self, EVENT_STREAM)?).await?;
         let content_type = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         if !content_type.is_some_and(|it| it.starts_with(EVENT_STREAM.as_bytes())) {
             let message = format!("{} sent no events; is it a vidra service?", self.base());
-            return Err(Failure::Because(Exit::Upstream, message));
+            return Err(Failure::Message(Exit::Upstream, message));
         }
         Ok(EventStream { service: self, body: answer.into_body(), lines: LineBuffer::default() })
     }
 
-    /// Waits until what was fetched has been kept.
+    /// Waits until the cache has stored what was fetched.
     pub(crate) async fn settle(&self) {
-        if let Door::Here { vidra, .. } = &self.door {
+        if let Backend::InProcess { vidra, .. } = &self.backend {
             let _ = timeout(SETTLE, vidra.settled()).await;
         }
     }
 
     fn base(&self) -> &str {
-        match &self.door {
-            Door::Here { .. } => "",
-            Door::There { base, .. } => base,
+        match &self.backend {
+            Backend::InProcess { .. } => "",
+            Backend::Remote { base, .. } => base,
         }
     }
 
-    /// The head of a success; whatever else comes is a failure.
+    /// Sends a request. Every status but success is a failure.
     async fn send(&self, mut request: Request<Bytes>) -> Result<Response<Body>, Failure> {
-        let response = match &self.door {
-            Door::Here { app, .. } => {
+        let response = match &self.backend {
+            Backend::InProcess { app, .. } => {
                 let answer = app.answer(request.map(Full::new), IpAddr::V4(Ipv4Addr::LOCALHOST));
                 answer.await.map(|body| body.map_err(|error| error.to_string()).boxed_unsync())
             }
-            Door::There { network, key, .. } => {
+            Backend::Remote { network, key, .. } => {
                 if let Some(key) = key {
                     request.headers_mut().insert(AUTHORIZATION, key.clone());
                 }
-                let opened = timeout(self.patience, network.open(request)).await;
+                let opened = timeout(self.timeout, network.open(request)).await;
                 let response = opened.map_err(|_| {
-                    let waited = self.patience.as_secs();
-                    self.lost(&format!("no answer within {waited} s (--request-timeout)"))
+                    let waited = self.timeout.as_secs();
+                    self.unreachable(&format!("no answer within {waited} s (--request-timeout)"))
                 })?;
-                let response = response.map_err(|why| self.lost(&why.to_string()))?;
+                let response = response.map_err(|why| self.unreachable(&why.to_string()))?;
                 response.map(|body| body.map_err(|why| why.to_string()).boxed_unsync())
             }
         };
@@ -256,7 +255,7 @@ impl Service {
         }
         let (head, body) = response.into_parts();
         let body = self.read(body).await?;
-        Err(self.refusal(head.status.as_u16(), &head.headers, &body))
+        Err(self.error_response(head.status.as_u16(), &head.headers, &body))
     }
 
     /// Reads a body to its end.
@@ -290,56 +289,51 @@ impl Service {
         }
     }
 
-    /// An answer began and cannot be read to its end.
+    /// The failure of an answer that began and cannot be read to its end.
     fn interrupted(&self, why: &str) -> Failure {
-        let message = match &self.door {
-            Door::Here { .. } => format!("the answer broke off: {why}"),
-            Door::There { base, .. } => format!("the answer of {base} broke off: {why}"),
+        let message = match &self.backend {
+            Backend::InProcess { .. } => format!("the answer broke off: {why}"),
+            Backend::Remote { base, .. } => format!("the answer of {base} broke off: {why}"),
         };
-        Failure::Because(Exit::Network, message)
+        Failure::Message(Exit::Network, message)
     }
 
-    /// The service, or the connection to it, is gone.
-    fn lost(&self, why: &str) -> Failure {
-        let message = match &self.door {
-            Door::Here { .. } => format!("the answer broke off: {why}"),
-            Door::There { base, .. } => {
+    /// The failure of a service that cannot be reached.
+    fn unreachable(&self, why: &str) -> Failure {
+        let message = match &self.backend {
+            Backend::InProcess { .. } => format!("the answer broke off: {why}"),
+            Backend::Remote { base, .. } => {
                 format!("{base} does not answer: {why}; is a service running there? (vidra serve)")
             }
         };
-        Failure::Because(Exit::Network, message)
+        Failure::Message(Exit::Network, message)
     }
 
-    /// What the service said, in one line that says what to do.
-    pub(crate) fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> Failure {
+    /// The failure of an error response: one line with the cause and the remedy.
+    pub(crate) fn error_response(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> Failure {
         let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
             let hint = match headers.get(LOCATION).and_then(|to| to.to_str().ok()) {
                 Some(to) => format!("it leads to {to}: ask there"),
                 None => "is it a vidra service?".to_owned(),
             };
             let message = format!("{} answered {status}; {hint}", self.base());
-            return Failure::Because(Exit::Upstream, message);
+            return Failure::Message(Exit::Upstream, message);
         };
+        let reason = error.reason.as_deref().and_then(Reason::from_code);
         let mut parts = vec![error.message];
-        match &self.door {
-            Door::Here { .. } => {
-                let hint = "set YOUTUBE_API_KEY or --api-key-file, ask a service with --server, or try --demo";
-                // There is no service to be started again.
-                let is_for_a_service = |line: &&String| line.starts_with("set YOUTUBE_API_KEY");
-                let hints = error.details.iter().map(|line| match is_for_a_service(&line) {
-                    true => hint.to_owned(),
-                    false => line.clone(),
-                });
-                parts.extend(hints);
+        match &self.backend {
+            Backend::InProcess { .. } => {
+                parts.extend(error.details);
+                parts.extend(reason.and_then(advice).map(str::to_owned));
             }
-            Door::There { .. } if status == 401 => {
+            Backend::Remote { .. } if status == 401 => {
                 parts.push("give it with --token or VIDRA_TOKEN".to_owned());
             }
-            Door::There { .. } => parts.extend_from_slice(&error.details),
+            Backend::Remote { .. } => parts.extend(error.details),
         }
         let wait = headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok()?.parse().ok());
         parts.extend(wait.map(|wait| format!("try again in {}", vidra::format::span(wait))));
-        Failure::Because(exit_of(status, &error.details), parts.join("; "))
+        Failure::Message(exit_code(status, reason), parts.join("; "))
     }
 }
 
@@ -380,11 +374,11 @@ fn event_data(line: &Bytes) -> Option<Bytes> {
     Some(line.slice_ref(data.strip_prefix(b" ").unwrap_or(data)))
 }
 
-/// Cuts bytes into lines.
+/// Splits bytes into lines.
 #[derive(Default)]
 struct LineBuffer {
     bytes: BytesMut,
-    /// How many of them are known to hold no line feed: a long line arrives in many pieces, and is searched
+    /// How many bytes are known to contain no line feed, so that a long line in many pieces is searched
     /// once.
     searched: usize,
 }
@@ -406,13 +400,13 @@ impl LineBuffer {
         Some(self.bytes.split_to(end + 1).freeze().slice(..end))
     }
 
-    /// How long the line is that has not ended yet.
+    /// The length of the line that has not ended yet.
     fn unfinished(&self) -> usize {
         self.bytes.len()
     }
 }
 
-/// The body of every answer that is no success.
+/// The body of every error response.
 #[derive(Deserialize)]
 struct ErrorBody {
     error: ErrorInfo,
@@ -420,8 +414,31 @@ struct ErrorBody {
 
 #[derive(Deserialize)]
 struct ErrorInfo {
+    /// A code, which this release may not know.
+    reason: Option<String>,
     message: String,
     details: Vec<String>,
+}
+
+/// What the user of a command can do about it.
+fn advice(reason: Reason) -> Option<&'static str> {
+    match reason {
+        Reason::UpstreamKeyMissing => Some(
+            "set YOUTUBE_API_KEY or --api-key-file, ask a service with --server, or try --demo",
+        ),
+        Reason::UpstreamKeyRejected => Some(
+            "check the key, its restrictions, and that the YouTube Data API v3 is enabled for it",
+        ),
+        Reason::Blocked => Some("use another address: --proxy takes one or several"),
+        Reason::UpstreamRateLimited => Some("request less, or use several addresses with --proxy"),
+        Reason::Paced => Some("--egress-pace and --egress-burst set the pace"),
+        Reason::PoTokenRequired => Some("--pot-provider names a service that makes such tokens"),
+        Reason::NoPoToken => Some("check the service that --pot-provider names"),
+        Reason::PlatformChanged => {
+            Some("--clients-file can bring newer clients without a new release")
+        }
+        _ => None,
+    }
 }
 
 fn bearer(key: &str) -> Result<HeaderValue, Failure> {
@@ -440,11 +457,11 @@ mod tests {
 
     use super::*;
 
-    fn elsewhere() -> Service {
-        Service::at("http://host:1/", &TokenArgs { token: None }).unwrap()
+    fn remote() -> Service {
+        Service::remote("http://host:1/", &TokenArgs { token: None }).unwrap()
     }
 
-    /// A body of these parts, each after so many seconds, that never ends.
+    /// A body that sends these parts, each after so many seconds, and never ends.
     fn endless(parts: Vec<(u64, &'static str)>) -> Body {
         let parts = stream::iter(parts).then(|(wait, part)| async move {
             sleep(Duration::from_secs(wait)).await;
@@ -462,7 +479,7 @@ mod tests {
     #[track_caller]
     fn is_interruption<T: fmt::Debug>(result: Result<T, Failure>, why: &str) {
         match result {
-            Err(Failure::Because(Exit::Network, message)) => {
+            Err(Failure::Message(Exit::Network, message)) => {
                 assert_eq!(message, format!("the answer of http://host:1 broke off: {why}"));
             }
             other => panic!("{other:?}"),
@@ -471,7 +488,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_service_is_not_waited_for() {
-        let service = elsewhere();
+        let service = remote();
         let mut stream = events(&service, endless(vec![(1, "data: {}\n\ndata: half")]));
         assert_eq!(stream.next().await.unwrap().unwrap(), "{}");
         let began = Instant::now();
@@ -485,7 +502,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn heartbeats_keep_a_slow_stream_alive() {
-        let service = elsewhere();
+        let service = remote();
         let mut parts = vec![(15, ":\n\n"); 1_000];
         parts.push((15, "event: result\nid: 1\ndata: {\"a\":"));
         parts.push((59, "1}\n\n"));
@@ -495,7 +512,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_line_without_an_end_is_not_read_for_ever() {
-        let service = elsewhere();
+        let service = remote();
         let piece = Bytes::from(vec![b'x'; 1 << 20]);
         let pieces =
             vec![piece; (LONGEST_LINE >> 20) + 1].into_iter().map(|it| Ok(Frame::data(it)));
@@ -539,14 +556,14 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_requests_of_the_rest_interface() {
-        let service = Service::at("http://host:1/", &TokenArgs { token: None }).unwrap();
-        let question = Question::about("comments")
-            .of("https://youtu.be/dQw4w9WgXcQ?t=1")
-            .with("order", Some("time"))
-            .with("search", Some("a&b"))
-            .with("maxResults", None::<u32>);
-        let request = question.request(&service, "application/json").unwrap();
+    fn requests_match_the_rest_interface() {
+        let service = Service::remote("http://host:1/", &TokenArgs { token: None }).unwrap();
+        let request = RestRequest::get("comments")
+            .segment("https://youtu.be/dQw4w9WgXcQ?t=1")
+            .parameter("order", Some("time"))
+            .parameter("search", Some("a&b"))
+            .parameter("maxResults", None::<u32>);
+        let request = request.request(&service, "application/json").unwrap();
         assert_eq!(
             request.uri(),
             "http://host:1/api/comments/https%3A%2F%2Fyoutu%2Ebe%2FdQw4w9WgXcQ%3Ft%3D1?order=time&search=a%26b"

@@ -1,5 +1,5 @@
-//! SIGTERM and Ctrl-C: the first asks the service to finish what is under way, the second to leave it.
-//! SIGHUP: files are to be read anew.
+//! Signals. The first SIGTERM or Ctrl-C starts a graceful shutdown, the second ends it at once. SIGHUP
+//! reloads files.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-/// How often the process has been told to stop. Clones share the count.
+/// Counts SIGTERM and Ctrl-C. Clones share the count.
 #[derive(Clone)]
 pub(crate) struct Signals(watch::Receiver<u32>);
 
 impl Signals {
-    /// Begins to listen.
+    /// Starts to listen.
     pub(crate) fn listen() -> Result<Self, String> {
         let (mut terminate, mut interrupt) =
             (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
         let (count, signals) = watch::channel(0);
         tokio::spawn(async move {
             loop {
-                // Both count alike; one that came meanwhile is received in the next round.
+                // Both count the same. A signal that arrives meanwhile is received in the next round.
                 tokio::select! {
                     biased;
                     _ = terminate.recv() => {}
@@ -31,7 +31,7 @@ impl Signals {
         Ok(Self(signals))
     }
 
-    /// Does `work` at each SIGHUP, on a thread where it may wait for files.
+    /// Runs `work` at each SIGHUP, on a thread on which it may block.
     pub(crate) fn on_hangup(work: impl Fn() + Send + Sync + 'static) -> Result<(), String> {
         let mut hangup = listen(SignalKind::hangup())?;
         let work = Arc::new(work);
@@ -55,7 +55,7 @@ impl Signals {
     }
 
     async fn at(mut self, count: u32) {
-        // The sender lives as long as the runtime.
+        // Cannot fail: the sender lives as long as the runtime.
         let _ = self.0.wait_for(|signals| *signals >= count).await;
     }
 }

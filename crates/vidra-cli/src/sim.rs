@@ -1,9 +1,9 @@
-//! `vidra sim`: the platform, played on a local address.
+//! `vidra sim`: runs the simulator on a local address.
 
 use vidra_sim::program::{self, Options};
 
 use crate::failure::{Exit, Failure};
-use crate::runtime;
+use crate::runtime::runtime;
 
 /// Options of `vidra sim`.
 #[derive(Debug, clap::Args)]
@@ -12,10 +12,10 @@ pub(crate) struct SimArgs {
     options: Options,
 }
 
-/// Plays it until it is told to stop.
+/// Runs the simulator until a signal stops it.
 pub(crate) fn run(SimArgs { options }: &SimArgs) -> Result<(), Failure> {
-    let played = runtime()?.block_on(program::run(options));
-    played.map_err(|error| {
-        Failure::Because(Exit::Usage, format!("cannot listen on {}: {error}", options.listen))
+    let done = runtime()?.block_on(program::run(options));
+    done.map_err(|error| {
+        Failure::Message(Exit::Usage, format!("cannot listen on {}: {error}", options.listen))
     })
 }

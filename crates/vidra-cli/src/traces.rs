@@ -15,25 +15,26 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use tokio::runtime::Runtime;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
-use vidra::upstream::transport::BoxFuture;
+use vidra::transport::BoxFuture;
 use vidra::{Network, Transport};
 
 use crate::log::Watcher;
 
 /// How long a collector may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the end waits for the last spans to be sent: a collector that is gone must not delay it.
+/// How long shutdown waits for the last spans, so that a dead collector does not delay it.
 const FLUSH: Duration = Duration::from_millis(500);
 
-/// Where OpenTelemetry's own variables name an endpoint.
+/// The variables of OpenTelemetry that set an endpoint.
 const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
 
-/// Spans on their way to a collector.
+/// The exporter of spans.
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// `None` where no endpoint is named. One by flag is that of a collector, without the path.
+    /// Starts the exporter, or returns `None` without an endpoint. The endpoint of the flag is the base URL of a
+    /// collector, without the path.
     pub(crate) fn to(endpoint: Option<&str>) -> Result<Option<Self>, String> {
         let is_named =
             VARIABLES.iter().any(|name| env::var_os(name).is_some_and(|it| !it.is_empty()));
@@ -60,7 +61,7 @@ impl Traces {
         Ok(Some(Self(provider)))
     }
 
-    /// Sees our own spans: those of other crates name hosts and addresses.
+    /// The layer that exports our own spans. Spans of other crates contain hosts and addresses.
     pub(crate) fn watcher(&self) -> Watcher {
         let ours =
             filter_fn(|metadata| metadata.is_span() && metadata.target().starts_with("vidra"));
@@ -74,7 +75,7 @@ impl Traces {
             .boxed()
     }
 
-    /// Sends what is left.
+    /// Sends the remaining spans.
     pub(crate) fn end(&self) {
         if let Err(error) = self.0.shutdown_with_timeout(FLUSH) {
             tracing::warn!(%error, "the last traces were not sent");
@@ -82,8 +83,8 @@ impl Traces {
     }
 }
 
-/// The library's own network, so that no second HTTP client is built in. The exporter runs on a thread
-/// of its own, which is no thread of the service's runtime.
+/// The HTTP client of the exporter: the library's network, so that the binary contains no second client. The
+/// exporter runs on its own thread outside of the service's runtime.
 #[derive(Debug)]
 struct Client {
     network: Network,
@@ -108,7 +109,7 @@ impl HttpClient for Client {
     {
         Box::pin(async move {
             let exchange =
-                async { tokio::time::timeout(PATIENCE, self.network.exchange(request)).await };
+                async { tokio::time::timeout(TIMEOUT, self.network.exchange(request)).await };
             let answer = self.runtime.block_on(exchange)?;
             let answer = answer.map_err(|failure| failure.to_string())?;
             let mut response = Response::new(answer.body);

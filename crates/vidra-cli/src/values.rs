@@ -15,7 +15,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Within what the end takes in all.
+/// The drain delay, which is a part of the time that shutdown may take.
 pub(crate) fn drain_delay(text: &str) -> Result<Duration, String> {
     let time = time(text, "s")?;
     if time <= Duration::from_secs(15) { Ok(time) } else { Err("at most 15 seconds".to_owned()) }
@@ -46,7 +46,7 @@ pub(crate) fn length(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| "expected a whole number from 1 on".to_owned())
+    number.ok_or_else(|| "expected a whole number, at least 1".to_owned())
 }
 
 fn within_a_day(time: Duration) -> Result<Duration, String> {
@@ -68,7 +68,7 @@ pub(crate) fn time(text: &str, unit: &str) -> Result<Duration, String> {
     }
 }
 
-/// No time that somebody waits can be longer.
+/// The longest timeout.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) fn http_url(text: &str) -> Result<String, String> {

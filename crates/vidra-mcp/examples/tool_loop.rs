@@ -20,7 +20,7 @@ const MOST_TURNS: usize = 10;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let vidra = client();
+    let vidra = client()?;
     let question = args().skip(1).find(|argument| !argument.starts_with("--"));
     let question = question.unwrap_or_else(|| "What is said in txManualAsr?".to_owned());
     let mut messages = vec![
@@ -95,7 +95,7 @@ fn scripted(messages: &[Value]) -> Value {
     }
 }
 
-fn client() -> Vidra {
+fn client() -> vidra::Result<Vidra> {
     let key = var("YOUTUBE_API_KEY").ok().and_then(|key| ApiKey::new(&key));
     match key.filter(|_| args().all(|argument| argument != "--demo")) {
         Some(key) => Vidra::builder().key(Some(key)).build(),

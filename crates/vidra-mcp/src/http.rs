@@ -1,10 +1,10 @@
 //! MCP over HTTP: rmcp's service, with a bound on its sessions.
 //!
-//! A client of the protocol before 2026-07-28 has a session, by which it can end a call; later ones have
-//! none, and end a call by hanging up. A session holds little, but nobody is kept from opening them, so
-//! there is room for a thousand, a hundred of each caller, and one that is silent for five minutes is
-//! closed. What was answered in one is told again to whoever resumes it; where callers show who they are,
-//! that is its opener alone.
+//! Clients of protocol versions before 2026-07-28 have a session, through which they can cancel a call.
+//! Later clients have none, and cancel a call by closing the connection. A session needs little memory, but
+//! anybody can open one. The limits are 1,000 sessions, 100 of each caller, and rmcp closes a session after
+//! five minutes of silence. Resuming a session repeats its answers, so only the authenticated caller that
+//! opened it may do so.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -32,12 +32,12 @@ use crate::server::Server;
 #[cfg(doc)]
 use crate::tools::BatchPlaces;
 
-/// How many sessions there may be.
+/// The limits of concurrent sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Of all callers together.
+    /// Sessions of all callers together.
     pub of_all: usize,
-    /// Of one.
+    /// Sessions of one caller.
     pub of_one: usize,
 }
 
@@ -47,20 +47,20 @@ impl Default for SessionLimits {
     }
 }
 
-/// The first version of the protocol that has no sessions.
+/// The first protocol version without sessions.
 const WITHOUT_SESSIONS: &str = "2026-07-28";
 
 const SESSION_ID: &str = "mcp-session-id";
 
-/// One whose sessions are counted. Those of equal callers are counted together, and so are those of
-/// requests that carry none.
+/// The owner of sessions. Sessions of equal callers count together, and so do sessions of requests without
+/// a caller.
 pub trait Caller: Clone + Eq + Send + Sync + 'static {
-    /// Whether it has shown who it is, so that its sessions are closed to everybody else. An address, say,
-    /// tells requests apart and proves nothing: one client may have several.
+    /// Whether the caller is authenticated, so that nobody else may use its sessions. An address, for
+    /// example, separates callers and proves nothing: one client may have several.
     fn is_known(&self) -> bool;
 }
 
-/// The tools behind HTTP. Cheap to clone; clones share sessions.
+/// The tools over HTTP. Cheap to clone; clones share sessions.
 #[derive(Clone)]
 pub struct HttpService<C> {
     vidra: Vidra,
@@ -68,22 +68,21 @@ pub struct HttpService<C> {
     sessions: Arc<Sessions<C>>,
 }
 
-/// There is no room for another session now.
+/// A session was rejected because of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TooManySessions {
-    /// All callers together have as many as there may be.
+    /// All callers together have reached the limit.
     OfAll,
-    /// The caller has its share.
+    /// The caller has reached its limit.
     OfOne,
 }
 
 impl<C: Caller> HttpService<C> {
-    /// A service over a client. A request that carries a [`Vidra`] among its extensions is answered by that
-    /// handle, so that its caller pays; any other by `vidra`. [`BatchPlaces`] are found there too, and the
-    /// [`Caller`].
+    /// A service over a client. A request may carry a [`Vidra`] in its extensions, which answers it and to
+    /// which it is billed; `vidra` answers all others. It may also carry [`BatchPlaces`] and the [`Caller`].
     ///
-    /// Whoever mounts it checks `Host` and `Origin` first, knowing under which names it is asked for.
-    /// Bodies of more than `most_body` bytes are refused.
+    /// The service does not check `Host` and `Origin`: the server that mounts it has to, because only that
+    /// one knows its names. Bodies of more than `most_body` bytes are rejected.
     pub fn new(vidra: Vidra, most_body: usize, limits: SessionLimits) -> Self {
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
@@ -93,6 +92,10 @@ impl<C: Caller> HttpService<C> {
     }
 
     /// Answers a request.
+    ///
+    /// # Errors
+    ///
+    /// [`TooManySessions`] if the request would open a session beyond the limits.
     pub async fn answer<B>(
         &self,
         request: Request<B>,
@@ -106,30 +109,30 @@ impl<C: Caller> HttpService<C> {
         if named.is_some_and(|id| self.sessions.is_closed_to(id, caller.as_ref())) {
             return Ok(no_session());
         }
-        // Looked at here too, because rmcp would log it as a fault of ours.
+        // Checked here too, because rmcp would log the rejection as an internal error.
         if opens_session(request.method(), request.headers()) {
             self.sessions.check_room(caller.as_ref())?;
         }
-        // One for each request, which is cheap, because rmcp does not say whom a session is opened for.
+        // One session manager per request, because rmcp does not tell it who opens a session.
         let sessions = Arc::clone(&self.sessions);
-        let desk = Arc::new(Desk { sessions, caller, refused: OnceLock::new() });
+        let manager = Arc::new(RequestSessions { sessions, caller, rejected: OnceLock::new() });
         let vidra = self.vidra.clone();
         let server = move || Ok(Server::new(vidra.clone()));
-        let service = StreamableHttpService::new(server, Arc::clone(&desk), self.config.clone());
+        let service = StreamableHttpService::new(server, Arc::clone(&manager), self.config.clone());
         let response = service.handle(request).await;
-        desk.refused.get().map_or(Ok(response), |why| Err(*why))
+        manager.rejected.get().map_or(Ok(response), |why| Err(*why))
     }
 }
 
-/// As rmcp says it of a session that it does not know.
+/// The response of rmcp to an unknown session.
 fn no_session() -> Response<BoxBody<Bytes, Infallible>> {
-    let said = Full::new(Bytes::from_static(b"Not Found: Session not found")).boxed();
-    let mut response = Response::new(said);
+    let body = Full::new(Bytes::from_static(b"Not Found: Session not found")).boxed();
+    let mut response = Response::new(body);
     *response.status_mut() = StatusCode::NOT_FOUND;
     response
 }
 
-/// Whether a request is one that a session is opened for, or a mistake.
+/// Whether a request opens a session, if it is valid.
 fn opens_session(method: &Method, headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version").and_then(|it| it.to_str().ok());
     method == Method::POST
@@ -137,19 +140,19 @@ fn opens_session(method: &Method, headers: &HeaderMap) -> bool {
         && version.is_none_or(|version| version < WITHOUT_SESSIONS)
 }
 
-/// Sessions in memory, and whose they are.
+/// All sessions and their owners.
 struct Sessions<C> {
-    kept: LocalSessionManager,
+    local: LocalSessionManager,
     openers: Mutex<HashMap<SessionId, Option<C>>>,
     limits: SessionLimits,
-    /// Held while one is opened, so that two do not take the last place.
+    /// Held while a session opens, so that two requests cannot both take the last slot.
     opening: tokio::sync::Mutex<()>,
 }
 
 impl<C: Caller> Sessions<C> {
     fn new(limits: SessionLimits) -> Self {
-        let (kept, openers, opening) = Default::default();
-        Self { kept, openers, limits, opening }
+        let (local, openers, opening) = Default::default();
+        Self { local, openers, limits, opening }
     }
 
     fn openers(&self) -> MutexGuard<'_, HashMap<SessionId, Option<C>>> {
@@ -168,7 +171,7 @@ impl<C: Caller> Sessions<C> {
         }
     }
 
-    /// Whether it was opened by a known caller, and this is another.
+    /// Whether another caller opened the session and is authenticated.
     fn is_closed_to(&self, id: &str, caller: Option<&C>) -> bool {
         let openers = self.openers();
         let opener = openers.get(id).and_then(Option::as_ref);
@@ -176,50 +179,50 @@ impl<C: Caller> Sessions<C> {
     }
 }
 
-/// The sessions as one request sees them.
-struct Desk<C> {
+/// The session manager of one request.
+struct RequestSessions<C> {
     sessions: Arc<Sessions<C>>,
     caller: Option<C>,
-    /// Why it may not open one; to rmcp that would be a fault of ours.
-    refused: OnceLock<TooManySessions>,
+    /// The limit that rejected a session. rmcp would report it as an internal error.
+    rejected: OnceLock<TooManySessions>,
 }
 
-/// Why a session is of no use.
+/// An error of the session manager.
 #[derive(Debug)]
-enum Trouble {
+enum SessionError {
     TooMany,
-    Kept(LocalSessionManagerError),
+    Local(LocalSessionManagerError),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMany => f.write_str("there are too many sessions"),
-            Self::Kept(error) => error.fmt(f),
+            Self::Local(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for SessionError {}
 
-impl From<LocalSessionManagerError> for Trouble {
+impl From<LocalSessionManagerError> for SessionError {
     fn from(error: LocalSessionManagerError) -> Self {
-        Self::Kept(error)
+        Self::Local(error)
     }
 }
 
-impl<C: Caller> SessionManager for Desk<C> {
-    type Error = Trouble;
+impl<C: Caller> SessionManager for RequestSessions<C> {
+    type Error = SessionError;
     type Transport = WorkerTransport<LocalSessionWorker>;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Trouble> {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let sessions = &self.sessions;
         let _opening = sessions.opening.lock().await;
         if let Err(why) = sessions.check_room(self.caller.as_ref()) {
-            let _ = self.refused.set(why);
-            return Err(Trouble::TooMany);
+            let _ = self.rejected.set(why);
+            return Err(SessionError::TooMany);
         }
-        let (id, transport) = sessions.kept.create_session().await?;
+        let (id, transport) = sessions.local.create_session().await?;
         sessions.openers().insert(id.clone(), self.caller.clone());
         Ok((id, transport))
     }
@@ -228,17 +231,17 @@ impl<C: Caller> SessionManager for Desk<C> {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, Trouble> {
-        Ok(self.sessions.kept.initialize_session(id, message).await?)
+    ) -> Result<ServerJsonRpcMessage, SessionError> {
+        Ok(self.sessions.local.initialize_session(id, message).await?)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, Trouble> {
-        Ok(self.sessions.kept.has_session(id).await?)
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
+        Ok(self.sessions.local.has_session(id).await?)
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), Trouble> {
-        let closed = self.sessions.kept.close_session(id).await;
-        // Last, so that one that is left in the middle is still counted until it ends by itself.
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
+        let closed = self.sessions.local.close_session(id).await;
+        // After closing, so that a session whose closing is cancelled still counts until it ends.
         self.sessions.openers().remove(id);
         Ok(closed?)
     }
@@ -247,30 +250,30 @@ impl<C: Caller> SessionManager for Desk<C> {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Trouble> {
-        Ok(self.sessions.kept.create_stream(id, message).await?)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
+        Ok(self.sessions.local.create_stream(id, message).await?)
     }
 
     async fn accept_message(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), Trouble> {
-        Ok(self.sessions.kept.accept_message(id, message).await?)
+    ) -> Result<(), SessionError> {
+        Ok(self.sessions.local.accept_message(id, message).await?)
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Trouble> {
-        Ok(self.sessions.kept.create_standalone_stream(id).await?)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
+        Ok(self.sessions.local.create_standalone_stream(id).await?)
     }
 
     async fn resume(
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Trouble> {
-        Ok(self.sessions.kept.resume(id, last_event_id).await?)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
+        Ok(self.sessions.local.resume(id, last_event_id).await?)
     }
 }

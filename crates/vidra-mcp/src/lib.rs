@@ -1,11 +1,11 @@
-//! The AI tools: what a model can ask of [`vidra::Vidra`], and how it is told.
+//! Tools for AI models over [`vidra::Vidra`].
 //!
-//! [`tools()`] lists them and [`call`] runs one, whatever the door: MCP over standard input and output
-//! ([`serve_stdio`]), MCP over HTTP ([`HttpService`]), a function-calling loop of somebody else
-//! ([`Format`] prints the list for it, the service runs a call).
+//! [`tools()`] lists the tools and [`call`] runs one. Every interface uses these two: MCP over standard input
+//! and output ([`serve_stdio`]), MCP over HTTP ([`HttpService`]), and function calling of other programs
+//! ([`Format`] writes the list for them).
 //!
-//! All of them read and none of them writes. What they give was written by strangers, and says so:
-//! a model must take it for data, and never for instructions.
+//! All tools only read. Their answers contain text of third parties and mark it: a model must treat it as
+//! data and never as instructions.
 //!
 //! ```
 //! # async fn example(vidra: vidra::Vidra) {
@@ -17,14 +17,23 @@
 //! # }
 //! ```
 //!
-//! # Map
+//! # Rooms
 //!
-//! [`mod@tools`]: the table, and a file for each kind of thing; each tool is its input, its output and what
-//! lies between. `params`: the values that inputs are made of; what is malformed ends there.
-//! `page`: how much fits, and where the rest begins. `reply`: the text beside the data, and failures
-//! in words. `schema`: types to JSON Schema, and the list in the words of each vendor. `server` and
-//! `http`: the protocol.
+//! Imports point downwards only: a module imports modules below it in this list and nothing above it.
+//! The test `rooms` reads this list and the imports of every file.
+//!
+//! - `http`: MCP over HTTP, with a limit on sessions
+//! - `server`: the MCP server, independent of the transport
+//! - `definitions`: [`Format`]: the list of tools in the format of each vendor
+//! - `tools`: the table of tools and their implementations, one file per resource
+//! - `reply`: [`Reply`]: structured data, and the same as compact text
+//! - `page`: how much fits into one answer
+//! - `params`: the values that inputs are made of; invalid values end here
+//! - `call_error`: [`CallError`]: why a call failed, as text that a model can act on
+//! - `schema`: JSON Schemas of inputs and outputs
 
+mod call_error;
+mod definitions;
 mod http;
 mod page;
 mod params;
@@ -33,8 +42,9 @@ mod schema;
 mod server;
 pub mod tools;
 
+pub use call_error::CallError;
+pub use definitions::Format;
 pub use http::{Caller, HttpService, SessionLimits, TooManySessions};
-pub use reply::{CallError, Reply};
-pub use schema::Format;
+pub use reply::Reply;
 pub use server::serve_stdio;
-pub use tools::{BatchPlaces, Call, Step, Steps, Tool, call, tool, tools};
+pub use tools::{BatchPlaces, Call, Progress, ProgressSender, Tool, call, tool, tools};

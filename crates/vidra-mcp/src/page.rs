@@ -1,9 +1,9 @@
-//! How much of an answer fits a model, and where the rest begins.
+//! One page of an answer: as many items as fit into the limit of characters.
 
 use serde::Serialize;
 
-/// Items with their lines, as many as there is room for. Text and data are both within the room: a
-/// client may give a model either.
+/// Items with their lines of text, up to a limit of characters. The limit holds for the text and for the
+/// data, because a client may pass either to a model.
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
     pub(crate) lines: Vec<String>,
@@ -11,18 +11,18 @@ pub(crate) struct Page<T> {
     is_begun: bool,
 }
 
-/// What stands around the items: the mark, the cursor, names of fields, why there is no more.
+/// Characters reserved for everything around the items: marks, cursor, names of fields, an error.
 const FRAME: usize = 800;
 
 impl<T: Serialize> Page<T> {
-    /// A page of `max_chars`, of which so many are used already.
+    /// A page of `max_chars` characters, of which `used` are taken already.
     pub(crate) fn new(max_chars: usize, used: usize) -> Self {
         let left = max_chars.saturating_sub(FRAME + used);
         Self { items: vec![], lines: vec![], left, is_begun: false }
     }
 
-    /// Adds an item if it fits. The first is added in any case: it was made to fit, and a page of
-    /// nothing would lead nowhere.
+    /// Adds an item if it fits. Always adds the first one: its texts are limited, and an empty page would
+    /// make no progress.
     pub(crate) fn add(&mut self, item: T, line: String) -> bool {
         let size = line.chars().count().max(json_chars(&item)) + 1;
         if !self.take(size) {
@@ -33,12 +33,12 @@ impl<T: Serialize> Page<T> {
         true
     }
 
-    /// Adds what fits of a list; whether something is left over.
+    /// Adds items until one does not fit. Returns whether items are left over.
     pub(crate) fn fill(&mut self, items: impl IntoIterator<Item = (T, String)>) -> bool {
         !items.into_iter().all(|(item, line)| self.add(item, line))
     }
 
-    /// Takes up room, if there is so much.
+    /// Takes up `chars` characters, if they fit.
     pub(crate) fn take(&mut self, chars: usize) -> bool {
         if chars > self.left && self.is_begun {
             return false;
@@ -48,7 +48,7 @@ impl<T: Serialize> Page<T> {
         true
     }
 
-    /// Whether so much would fit.
+    /// Whether `chars` characters would fit.
     pub(crate) fn fits(&self, chars: usize) -> bool {
         chars <= self.left || !self.is_begun
     }
@@ -58,17 +58,17 @@ impl<T: Serialize> Page<T> {
     }
 }
 
-/// How many characters something has as JSON.
+/// The length of a value as JSON, in characters.
 pub(crate) fn json_chars(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(0, |json| json.chars().count())
 }
 
-/// The most that one text of an item may have. As JSON it may be twice as long.
-pub(crate) fn share(max_chars: usize) -> usize {
+/// The limit for one text of an item, in characters. As JSON it may be twice as long.
+pub(crate) fn text_limit(max_chars: usize) -> usize {
     max_chars / 8
 }
 
-/// The beginning of a text, and whether that is not all of it.
+/// The first `most` characters of a text, and whether it is longer.
 pub(crate) fn clip(text: &str, most: usize) -> (String, bool) {
     match text.char_indices().nth(most) {
         None => (text.to_owned(), false),

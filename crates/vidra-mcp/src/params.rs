@@ -1,5 +1,5 @@
-//! The values that inputs are made of. What is malformed ends here, before anything is spent, and what
-//! the schema says of a value stands beside what reads it.
+//! The types of arguments. Each has its parser and its schema side by side. Invalid arguments end here,
+//! before the call costs anything.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,22 +9,22 @@ use serde::de::{Error as _, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vidra::{ChannelRef, LanguageCode, Languages, PlaylistId, VideoId};
 
-use crate::reply::CallError;
+use crate::call_error::CallError;
 
-/// No identifier or URL that holds one comes near it.
+/// The longest text that may hold an identifier, in characters.
 const LONGEST_ID: usize = 2048;
 
-/// A whole number within bounds, and the usual one.
+/// A whole number within bounds, with a default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Whole<const LEAST: u64, const MOST: u64, const USUAL: u64>(u64);
+pub(crate) struct Whole<const LEAST: u64, const MOST: u64, const DEFAULT: u64>(u64);
 
-/// How many characters an answer may have.
+/// The limit of an answer, in characters.
 pub(crate) type MaxChars = Whole<4_000, 200_000, 20_000>;
 
-/// A place in a playlist, counted from 1.
-pub(crate) type Place = Whole<1, 1_000_000, 1>;
+/// A position in a playlist, counted from 1.
+pub(crate) type Position = Whole<1, 1_000_000, 1>;
 
-impl<const LEAST: u64, const MOST: u64, const USUAL: u64> Whole<LEAST, MOST, USUAL> {
+impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Whole<LEAST, MOST, DEFAULT> {
     pub(crate) const fn get(self) -> u64 {
         self.0
     }
@@ -34,20 +34,24 @@ impl<const LEAST: u64, const MOST: u64, const USUAL: u64> Whole<LEAST, MOST, USU
     }
 }
 
-impl<const LEAST: u64, const MOST: u64, const USUAL: u64> Default for Whole<LEAST, MOST, USUAL> {
+impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Default
+    for Whole<LEAST, MOST, DEFAULT>
+{
     fn default() -> Self {
-        Self(USUAL)
+        Self(DEFAULT)
     }
 }
 
-impl<const LEAST: u64, const MOST: u64, const USUAL: u64> Serialize for Whole<LEAST, MOST, USUAL> {
+impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Serialize
+    for Whole<LEAST, MOST, DEFAULT>
+{
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(self.0)
     }
 }
 
-impl<'de, const LEAST: u64, const MOST: u64, const USUAL: u64> Deserialize<'de>
-    for Whole<LEAST, MOST, USUAL>
+impl<'de, const LEAST: u64, const MOST: u64, const DEFAULT: u64> Deserialize<'de>
+    for Whole<LEAST, MOST, DEFAULT>
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader<const LEAST: u64, const MOST: u64>;
@@ -69,7 +73,7 @@ impl<'de, const LEAST: u64, const MOST: u64, const USUAL: u64> Deserialize<'de>
                 Err(E::invalid_value(Unexpected::Signed(number), &self))
             }
 
-            /// Some send every number as `5.0`, which is a whole number too.
+            /// Some clients send every number as `5.0`.
             fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<u64, E> {
                 let fits = number.fract() == 0.0 && (LEAST as f64..=MOST as f64).contains(&number);
                 fits.then_some(number as u64)
@@ -80,7 +84,9 @@ impl<'de, const LEAST: u64, const MOST: u64, const USUAL: u64> Deserialize<'de>
     }
 }
 
-impl<const LEAST: u64, const MOST: u64, const USUAL: u64> JsonSchema for Whole<LEAST, MOST, USUAL> {
+impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> JsonSchema
+    for Whole<LEAST, MOST, DEFAULT>
+{
     fn inline_schema() -> bool {
         true
     }
@@ -94,7 +100,7 @@ impl<const LEAST: u64, const MOST: u64, const USUAL: u64> JsonSchema for Whole<L
     }
 }
 
-/// A text that is read into something, how long it may be, and examples of it.
+/// Declares arguments that are parsed from text, with their limits of length and examples.
 macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident($inner:ty) by $parse:expr,
         $least:literal to $most:expr, like $examples:expr;)+) => {$(
@@ -105,7 +111,7 @@ macro_rules! texts {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                // What is too short, its parser refuses.
+                // The parser rejects what is too short.
                 if text.chars().count() > $most {
                     return Err(D::Error::custom(format!("expected at most {} characters", $most)));
                 }
@@ -138,29 +144,29 @@ macro_rules! texts {
 
 texts! {
     /// A video, by id or URL.
-    VideoArg(VideoId) by |text| told(VideoId::parse(text)),
+    VideoArg(VideoId) by |text| described(VideoId::parse(text)),
         1 to LONGEST_ID, like ["dQw4w9WgXcQ", "https://youtu.be/dQw4w9WgXcQ"];
     /// A playlist, by id or URL.
-    PlaylistArg(PlaylistId) by |text| told(PlaylistId::parse(text)),
+    PlaylistArg(PlaylistId) by |text| described(PlaylistId::parse(text)),
         1 to LONGEST_ID,
         like ["https://www.youtube.com/playlist?list=PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"];
     /// A channel, by id, handle or URL.
-    ChannelArg(ChannelRef) by |text| told(ChannelRef::parse(text)),
+    ChannelArg(ChannelRef) by |text| described(ChannelRef::parse(text)),
         1 to LONGEST_ID, like ["@GoogleDevelopers", "UC_x5XG1OV2P6uZZ5FSM9Ttw"];
     /// Languages by preference.
-    LanguagesArg(Languages) by |text| Languages::parse(text).map_err(str::to_owned),
+    LanguagesArg(Languages) by |text| described(Languages::parse(text)),
         2 to 200, like ["en", "de,en"];
     /// One language.
-    LanguageArg(LanguageCode) by |text| text.parse().map_err(str::to_owned), 2 to 20, like ["de"];
-    /// What is searched for.
-    Words(String) by |text| match text {
+    LanguageArg(LanguageCode) by |text| described(text.parse()), 2 to 20, like ["de"];
+    /// The words to search for.
+    SearchWords(String) by |text| match text {
         "" => Err("expected some words".to_owned()),
         text => Ok(text.to_owned()),
     }, 1 to 200, like [];
 }
 
-/// What an error of the library says about a text.
-fn told<T>(parsed: vidra::Result<T>) -> Result<T, String> {
+/// Replaces an error of the library by its message and details.
+fn described<T>(parsed: vidra::Result<T>) -> Result<T, String> {
     parsed.map_err(|error| {
         let details = error.details().iter().map(String::as_str);
         [error.message()].into_iter().chain(details).collect::<Vec<_>>().join("; ")
@@ -174,7 +180,7 @@ pub(crate) struct VideoArgs(pub(crate) Vec<VideoId>);
 /// The most videos of one call.
 pub(crate) const MOST_VIDEOS: usize = 50;
 
-/// What tools say of themselves names it, and has to be changed with it.
+/// The descriptions of tools name this number: change them with it.
 const _: () = assert!(MOST_VIDEOS == 50);
 
 impl<'de> Deserialize<'de> for VideoArgs {
@@ -205,14 +211,14 @@ impl JsonSchema for VideoArgs {
     }
 }
 
-/// Where the rest of an answer begins: an item of the list, and a part of that item.
+/// The start of the next page: an item of the list, and a part of that item.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub(crate) item: u64,
     pub(crate) part: u64,
 }
 
-const NO_CURSOR: &str = "expected the nextCursor of an earlier answer";
+const EXPECTED_CURSOR: &str = "expected the nextCursor of an earlier answer";
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -229,12 +235,15 @@ impl Cursor {
         Self { item: item as u64, part: 0 }
     }
 
-    /// How many of `count` items come before the cursor that was given, if there was one. That of an
-    /// earlier answer names an item that was there, and no part of it.
+    /// How many of `count` items precede the cursor, 0 without one.
+    ///
+    /// Fails for a cursor that no answer of this tool contains: beyond the last item, or within one.
     pub(crate) fn skip(given: Option<Self>, count: usize) -> Result<usize, CallError> {
         match given {
             None => Ok(0),
-            Some(Self { part: 1.., .. }) => Err(CallError::bad(format!("cursor: {NO_CURSOR}"))),
+            Some(Self { part: 1.., .. }) => {
+                Err(CallError::bad(format!("cursor: {EXPECTED_CURSOR}")))
+            }
             Some(Self { item, .. }) => {
                 let item = usize::try_from(item).unwrap_or(usize::MAX);
                 let is_within = item < count.max(1);
@@ -243,7 +252,7 @@ impl Cursor {
         }
     }
 
-    /// There is nothing where it points to.
+    /// The error for a cursor that points beyond the last item.
     pub(crate) fn beyond_the_end() -> CallError {
         CallError::bad("cursor: is beyond the end")
     }
@@ -261,7 +270,7 @@ impl Cursor {
 impl<'de> Deserialize<'de> for Cursor {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let wrong = || D::Error::custom(NO_CURSOR);
+        let wrong = || D::Error::custom(EXPECTED_CURSOR);
         Self::parse(&text).ok_or_else(wrong)
     }
 }

@@ -1,4 +1,4 @@
-//! The table of tools.
+//! The table of tools, and how a call runs.
 
 mod channel;
 mod comment;
@@ -17,152 +17,158 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
-use vidra::{Error, ErrorKind, Vidra};
+use vidra::{Error, Reason, Vidra};
 
-use crate::reply::{CallError, Marked, Reply, Sheet};
+use crate::call_error::CallError;
+use crate::reply::{Reply, StructuredContent, ToolOutput};
 use crate::schema;
 
-/// What a call works with.
+/// The context of a call: who answers it, and the limits of its caller.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     vidra: &'a Vidra,
-    steps: Option<&'a Steps>,
+    progress: Option<&'a ProgressSender>,
     places: Option<&'a BatchPlaces>,
 }
 
-/// Where a caller may transcribe only so many playlists at a time: gives a place for one more, which is
-/// given back by being dropped, or `None` where the caller has its share.
+/// The limit of concurrent playlist transcriptions of one caller.
 #[derive(Clone)]
 pub struct BatchPlaces(Arc<dyn Fn() -> Option<Box<dyn Send>> + Send + Sync>);
 
 impl BatchPlaces {
-    /// Places as `take` gives them.
+    /// `take` returns a permit for one more playlist, which is released on drop, or `None` when the caller
+    /// has reached its limit.
     pub fn new(take: impl Fn() -> Option<Box<dyn Send>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(take))
     }
 }
 
-/// Takes what a long call tells of its progress: a few dozen, and a few a minute while it waits.
-pub type Steps = UnboundedSender<Step>;
+/// Receives the progress of a long call: a few dozen messages, and a few per minute while it waits.
+pub type ProgressSender = UnboundedSender<Progress>;
 
-/// The longest that a call is silent.
-const BETWEEN_STEPS: Duration = Duration::from_secs(15);
+/// The longest time between two progress messages.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(15);
 
-/// How far a long call has come.
+/// The progress of a long call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// How many are done.
+pub struct Progress {
+    /// The number of videos that are done.
     pub done: u64,
-    /// Of how many, where that is known.
+    /// The number of all videos, if it is known.
     pub total: Option<u64>,
-    /// What was done last, or is waited for, in our words alone.
+    /// What was done last or is awaited. It contains no text of third parties.
     pub what: String,
 }
 
 impl<'a> Call<'a> {
-    /// A call that is answered by `vidra` and paid for by its handle.
+    /// A call that `vidra` answers and that is billed to this handle.
     pub fn new(vidra: &'a Vidra) -> Self {
-        Self { vidra, steps: None, places: None }
+        Self { vidra, progress: None, places: None }
     }
 
-    /// The same for a caller that may not transcribe as many playlists as it likes.
+    /// Limits how many playlists the caller transcribes at once.
     pub fn within(self, places: &'a BatchPlaces) -> Self {
         Self { places: Some(places), ..self }
     }
 
-    /// The same, telling how far it has come.
-    pub fn telling(self, steps: &'a Steps) -> Self {
-        Self { steps: Some(steps), ..self }
+    /// Sends the progress of the call to `progress`.
+    pub fn with_progress(self, progress: &'a ProgressSender) -> Self {
+        Self { progress: Some(progress), ..self }
     }
 
-    /// A place for a playlist, to be held until it is transcribed.
-    fn place(&self) -> Result<Option<Box<dyn Send>>, Error> {
+    /// A permit for one playlist, to be held until it is transcribed.
+    fn batch_permit(&self) -> Result<Option<Box<dyn Send>>, Error> {
         let Some(BatchPlaces(take)) = self.places else { return Ok(None) };
         let message = "Too many playlists are being transcribed for you already";
-        take().map(Some).ok_or_else(|| Error::new(ErrorKind::RateLimited, message))
+        take().map(Some).ok_or_else(|| Error::new(Reason::TooManyBatches, message))
     }
 
-    fn tell(&self, done: u64, total: Option<u64>, what: impl Into<String>) {
-        if let Some(steps) = self.steps {
-            // Who does not listen any more needs not be told.
-            let _ = steps.send(Step { done, total, what: what.into() });
+    /// Reports progress, if the caller requested it.
+    fn report(&self, done: u64, total: Option<u64>, what: impl Into<String>) {
+        if let Some(progress) = self.progress {
+            // A receiver that is gone needs no progress.
+            let _ = progress.send(Progress { done, total, what: what.into() });
         }
     }
 
-    /// What comes next. While nothing does, it is told that the work goes on: many a client gives up a
-    /// call of which it hears nothing for a minute.
+    /// The next item of a stream. Reports progress while none arrives, because many clients abandon a call
+    /// after a minute of silence.
     async fn next<S>(&self, from: &mut S, done: u64, total: Option<u64>) -> Option<S::Item>
     where
         S: Stream + Unpin,
     {
         loop {
-            match timeout(BETWEEN_STEPS, from.next()).await {
+            match timeout(PROGRESS_INTERVAL, from.next()).await {
                 Ok(next) => return next,
-                Err(_) => self.tell(done, total, "still at work"),
+                Err(_) => self.report(done, total, "still at work"),
             }
         }
     }
 }
 
-/// A tool: its input, from which everything else follows.
-trait Work: DeserializeOwned + JsonSchema + Send + 'static {
-    /// The name that models call it by.
+/// A tool, defined by its input.
+trait ToolInput: DeserializeOwned + JsonSchema + Send + 'static {
+    /// The name by which models call the tool.
     const NAME: &'static str;
-    /// Its name for people.
+    /// The title for people.
     const TITLE: &'static str;
     /// What it does and when to use it, for models.
-    const ABOUT: &'static str;
-    /// What it finds.
-    type Found: Serialize + JsonSchema + 'static;
+    const DESCRIPTION: &'static str;
+    /// The data that it returns.
+    type Output: Serialize + JsonSchema + 'static;
 
-    /// Does it. Dropping the future ends the work.
-    fn work(self, call: &Call<'_>) -> impl Future<Output = Found<Self::Found>> + Send;
+    /// Runs the tool. Dropping the future cancels the call.
+    fn run(self, call: &Call<'_>) -> impl Future<Output = ToolResult<Self::Output>> + Send;
 }
 
-type Found<T> = Result<Sheet<T>, CallError>;
+type ToolResult<T> = Result<ToolOutput<T>, CallError>;
 
 type Running<'a> = Pin<Box<dyn Future<Output = Result<Reply, CallError>> + Send + 'a>>;
 
-/// A tool as it is listed.
+/// The definition of a tool.
 pub struct Tool {
-    /// The name that models call it by.
+    /// The name by which models call the tool.
     pub name: &'static str,
-    /// Its name for people.
+    /// The title for people.
     pub title: &'static str,
     /// What it does and when to use it, for models.
     pub description: &'static str,
     /// The JSON Schema of its arguments.
     pub input_schema: Arc<Map<String, Value>>,
-    /// The JSON Schema of what it gives.
+    /// The JSON Schema of its structured output.
     pub output_schema: Arc<Map<String, Value>>,
     run: for<'a> fn(&'a Call<'a>, Value) -> Running<'a>,
 }
 
 impl Tool {
-    fn of<W: Work>() -> Self {
+    fn new<T: ToolInput>() -> Self {
         Self {
-            name: W::NAME,
-            title: W::TITLE,
-            description: W::ABOUT,
-            input_schema: Arc::new(schema::of_input::<W>()),
-            output_schema: Arc::new(schema::of_output::<Marked<W::Found>>()),
-            run: |call, arguments| Box::pin(run::<W>(call, arguments)),
+            name: T::NAME,
+            title: T::TITLE,
+            description: T::DESCRIPTION,
+            input_schema: Arc::new(schema::input_schema::<T>()),
+            output_schema: Arc::new(schema::output_schema::<StructuredContent<T::Output>>()),
+            run: |call, arguments| Box::pin(parse_and_run::<T>(call, arguments)),
         }
     }
 }
 
-async fn run<W: Work>(call: &Call<'_>, arguments: Value) -> Result<Reply, CallError> {
-    let input: W = serde_path_to_error::deserialize(without_nulls(arguments)).map_err(|error| {
+/// Parses the arguments, runs the tool and writes its output.
+async fn parse_and_run<T: ToolInput>(
+    call: &Call<'_>,
+    arguments: Value,
+) -> Result<Reply, CallError> {
+    let input: T = serde_path_to_error::deserialize(without_nulls(arguments)).map_err(|error| {
         let path = error.path().to_string();
         CallError::bad(match path.as_str() {
             "." => error.inner().to_string(),
             path => format!("{path}: {}", error.inner()),
         })
     })?;
-    input.work(call).await?.reply()
+    input.run(call).await?.into_reply()
 }
 
-/// Some models send `null` for what they leave out.
+/// Removes members that are `null`: some models send it for arguments that they leave out.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Null => Value::Object(Map::new()),
@@ -182,36 +188,35 @@ fn without_nulls(value: Value) -> Value {
 
 static TOOLS: LazyLock<[Tool; 15]> = LazyLock::new(|| {
     [
-        Tool::of::<video::GetVideo>(),
-        Tool::of::<video::GetVideos>(),
-        Tool::of::<channel::GetChannel>(),
-        Tool::of::<channel::GetChannelVideos>(),
-        Tool::of::<playlist::GetPlaylist>(),
-        Tool::of::<playlist::GetPlaylistInfo>(),
-        Tool::of::<playlist::GetPlaylistVideos>(),
-        Tool::of::<playlist::QueryPlaylist>(),
-        Tool::of::<comment::GetComments>(),
-        Tool::of::<comment::GetTopComments>(),
-        Tool::of::<comment::SearchComments>(),
-        Tool::of::<transcript::GetCaptionTracks>(),
-        Tool::of::<transcript::TranscribeVideo>(),
-        Tool::of::<transcript::BatchTranscribe>(),
-        Tool::of::<transcript::TranscribePlaylist>(),
+        Tool::new::<video::GetVideo>(),
+        Tool::new::<video::GetVideos>(),
+        Tool::new::<channel::GetChannel>(),
+        Tool::new::<channel::GetChannelVideos>(),
+        Tool::new::<playlist::GetPlaylist>(),
+        Tool::new::<playlist::GetPlaylistInfo>(),
+        Tool::new::<playlist::GetPlaylistVideos>(),
+        Tool::new::<playlist::QueryPlaylist>(),
+        Tool::new::<comment::GetComments>(),
+        Tool::new::<comment::GetTopComments>(),
+        Tool::new::<comment::SearchComments>(),
+        Tool::new::<transcript::GetCaptionTracks>(),
+        Tool::new::<transcript::TranscribeVideo>(),
+        Tool::new::<transcript::BatchTranscribe>(),
+        Tool::new::<transcript::TranscribePlaylist>(),
     ]
 });
 
-/// Every tool there is. All of them only read, may be called again without harm, and ask the world
-/// outside.
+/// All tools. They only read, are idempotent, and access the outside world.
 pub fn tools() -> &'static [Tool] {
     &*TOOLS
 }
 
-/// The tool of this name.
+/// The tool with this name.
 pub fn tool(name: &str) -> Option<&'static Tool> {
     tools().iter().find(|tool| tool.name == name)
 }
 
-/// Runs the tool of this name with a JSON object of arguments. Dropping the future ends the work.
+/// Runs the tool of this name with a JSON object of arguments. Dropping the future cancels the call.
 pub async fn call(name: &str, arguments: Value, call: &Call<'_>) -> Result<Reply, CallError> {
     let tool = tool(name).ok_or_else(|| CallError::UnknownTool(name.to_owned()))?;
     (tool.run)(call, arguments).await

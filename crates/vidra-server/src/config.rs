@@ -1,25 +1,26 @@
-//! Every knob of the service, once.
+//! The settings of the service.
+
+use serde::Serialize;
 
 use crate::gate::Rules;
-use crate::pages::Example;
 
-/// How the service behaves; what it asks and keeps is the client's business.
+/// How the service behaves. What it fetches and caches is configured in the client.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Whether `Cache-Control: no-cache` makes a caller's request ask the platform anew.
+    /// Whether `Cache-Control: no-cache` in a request bypasses the cache.
     pub callers_may_refresh: bool,
-    /// How many bytes of finished answers are kept, ready to be sent.
+    /// The most bytes of rendered responses in memory.
     pub ready_bytes: u64,
-    /// Whether `/metrics` is only for [`App::admin`](crate::App::admin).
+    /// Whether `/metrics` is served by [`App::admin`](crate::App::admin) only.
     pub metrics_apart: bool,
-    /// How many playlists may be transcribed together for one caller; on loopback without keys all are
-    /// the operator's own, and are not counted.
+    /// How many playlist batches one caller may run at once. Callers on loopback without keys are
+    /// the operator and have no limit.
     pub batches_per_caller: usize,
     /// Whether AI agents are served at `/mcp`.
     pub mcp: bool,
-    /// What the explorer offers to look at; there are some where the world is made up.
+    /// The examples that the explorer offers. Only a simulated platform has any.
     pub examples: Vec<Example>,
-    /// Who may come in.
+    /// Who may use the service.
     pub gate: Rules,
 }
 
@@ -35,4 +36,13 @@ impl Default for Config {
             gate: Rules::default(),
         }
     }
+}
+
+/// An example that the explorer offers.
+#[derive(Debug, Clone, Serialize)]
+pub struct Example {
+    /// An identifier that exists.
+    pub id: String,
+    /// Why it is worth a look.
+    pub what: String,
 }

@@ -1,30 +1,24 @@
-//! The end of the service: what is under way is finished, as far as that does not take too long.
+//! Graceful shutdown: requests in flight are finished within a limit.
 
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::extract::{self, Request};
-use axum::http::StatusCode;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::problem::Problem;
+/// How long a stream continues after shutdown begins. A batch could run for another hour.
+pub(crate) const STREAM_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long a stream goes on: it may have an hour to go, and tells how far it came.
-pub(crate) const STREAMS_END_AFTER: Duration = Duration::from_secs(5);
+/// How long any other request continues after shutdown begins.
+pub(crate) const REQUEST_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long any other request goes on.
-const ANSWERS_END_AFTER: Duration = Duration::from_secs(20);
-
-/// Whether the end has begun. Clones share it.
+/// Whether shutdown has begun. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Drain(Arc<State>);
+pub(crate) struct Drain(Arc<Shared>);
 
 #[derive(Default)]
-struct State {
+struct Shared {
     since: OnceLock<Instant>,
     /// Wakes its waiters in order. A `watch` channel would wake them in random order, and a simulation could
     /// not replay.
@@ -42,7 +36,7 @@ impl Drain {
         self.0.since.get().is_some()
     }
 
-    /// Resolves so long after the end has begun; never where it does not begin.
+    /// Resolves when shutdown has lasted for `time`; never if it does not begin.
     pub(crate) async fn has_lasted(self, time: Duration) {
         let mut begun = pin!(self.0.begun.notified());
         // Enabled before the check, so that no wake-up is lost between the two.
@@ -55,24 +49,5 @@ impl Drain {
             }
         };
         sleep_until(since + time).await;
-    }
-}
-
-/// What callers are told whose request is not finished in time.
-pub(crate) const STOPPING: &str = "The service is stopping; ask again in a moment";
-
-/// Ends requests that would outlast the service with a word, not with a broken connection.
-pub(crate) async fn within(
-    extract::State(drain): extract::State<Drain>,
-    request: Request,
-    next: Next,
-) -> Response {
-    tokio::select! {
-        // A finished response is sent even when the time is up.
-        biased;
-        response = next.run(request) => response,
-        () = drain.has_lasted(ANSWERS_END_AFTER) => {
-            Problem::Http(StatusCode::SERVICE_UNAVAILABLE, STOPPING.to_owned()).into_response()
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Typed input: what is malformed ends here, before anything is spent.
+//! Typed input. Malformed requests are rejected here, before they cost anything.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::time::timeout;
-use vidra::{ChannelRef, CommentId, Error, PlaylistId, VideoId};
+use vidra::{ChannelRef, CommentId, Error, PlaylistId, Reason, VideoId};
 
-use crate::problem::Problem;
+use crate::error_body::ApiError;
 
 /// The identifier in the path, bare or as a URL.
 pub(crate) struct Id<T>(pub(crate) T);
 
-/// What can stand in the path.
+/// An identifier that a path can contain.
 pub(crate) trait Identifier: Sized {
     fn parse(text: &str) -> vidra::Result<Self>;
 }
@@ -37,29 +37,29 @@ macro_rules! identifiers {
 identifiers!(VideoId, PlaylistId, ChannelRef, CommentId);
 
 impl<S: Send + Sync, T: Identifier> FromRequestParts<S> for Id<T> {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let not_text =
             || Error::invalid("The path is not valid", vec!["path: must be UTF-8".to_owned()]);
         let params = RawPathParams::from_request_parts(parts, state).await;
         let params = params.map_err(|_| not_text())?;
-        // Every route with an identifier has just the one.
+        // Every route with an identifier has exactly one.
         let (_, text) = params.iter().next().ok_or_else(not_text)?;
         Ok(Self(T::parse(text)?))
     }
 }
 
-/// The query string, read parameter by parameter so that every fault can be told at once.
+/// The query string. It collects faults, so that one error can report all of them.
 pub(crate) struct Query {
     pairs: Vec<(String, String)>,
     faults: Vec<String>,
 }
 
 impl<S: Sync> FromRequestParts<S> for Query {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let query = parts.uri.query().unwrap_or_default();
         let pairs: Option<Vec<_>> = query
             .split('&')
@@ -97,7 +97,7 @@ impl Query {
         entries.filter(|entry| !entry.is_empty()).collect()
     }
 
-    /// Spaces around it do not count; other white space is nothing that people type into a query.
+    /// The value without spaces around it. Other white space is not trimmed.
     fn given(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim_matches(' '))
     }
@@ -121,7 +121,7 @@ impl Query {
         }
     }
 
-    /// One of a few words.
+    /// One of a few words; the first if the parameter is absent.
     pub(crate) fn choice<T: Copy>(&mut self, name: &str, words: &[(&str, T)]) -> T {
         let text = self.given(name).unwrap_or(words[0].0);
         if let Some((_, choice)) = words.iter().find(|(word, _)| *word == text) {
@@ -132,7 +132,7 @@ impl Query {
         words[0].1
     }
 
-    /// Text that some type can be read from.
+    /// A value that parses as `T`.
     pub(crate) fn parsed<T>(&mut self, name: &str) -> Option<T>
     where
         T: FromStr,
@@ -142,13 +142,13 @@ impl Query {
         parsed.map_err(|error| self.fault(name, error)).ok()
     }
 
-    /// Notes a fault of a parameter.
+    /// Adds a fault of a parameter.
     pub(crate) fn fault(&mut self, name: &str, what: impl Display) {
         self.faults.push(format!("{name}: {what}"));
     }
 
-    /// Ends the reading: an error if anything was wrong.
-    pub(crate) fn check(self) -> Result<(), Problem> {
+    /// Fails with all faults that were found.
+    pub(crate) fn check(self) -> Result<(), ApiError> {
         if self.faults.is_empty() {
             return Ok(());
         }
@@ -156,38 +156,37 @@ impl Query {
     }
 }
 
-/// A JSON body. No body at all, one of nothing but white space, and `null`, is `None`.
+/// A JSON body. An empty body, white space alone and `null` are `None`.
 pub(crate) struct JsonBody(pub(crate) Option<Value>);
 
-/// No body that an endpoint takes comes near it.
-pub(crate) const MOST_BODY: usize = 64 * 1024;
+/// The largest body. No valid one comes near it.
+pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Nor does any take so long to send.
-const LONGEST_BODY: Duration = Duration::from_secs(10);
+/// How long a caller may take to send a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl<S: Sync> FromRequest<S> for JsonBody {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        read(&parts.headers, &collected(body).await?).map(Self)
+        parse_json(&parts.headers, &read_body(body).await?).map(Self)
     }
 }
 
-/// A whole body, if it is neither too large nor too slow.
-pub(crate) async fn collected(body: Body) -> Result<Bytes, Problem> {
+/// Reads a whole body. Fails if it is too large or too slow.
+pub(crate) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
     let too_large = || {
-        let message = format!("The body is larger than {MOST_BODY} bytes");
-        Problem::Http(StatusCode::PAYLOAD_TOO_LARGE, message)
+        let message = format!("The body is larger than {MAX_BODY_BYTES} bytes");
+        ApiError::new(Reason::BodyTooLarge, message)
     };
-    // What is announced need not come.
-    if http_body::Body::size_hint(&body).lower() > MOST_BODY as u64 {
+    // A declared length is enough to refuse the body without reading it.
+    if http_body::Body::size_hint(&body).lower() > MAX_BODY_BYTES as u64 {
         return Err(too_large());
     }
-    let collected = timeout(LONGEST_BODY, Limited::new(body, MOST_BODY).collect()).await;
+    let collected = timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY_BYTES).collect()).await;
     let Ok(collected) = collected else {
-        let message = "The body did not come in time".to_owned();
-        return Err(Problem::Http(StatusCode::REQUEST_TIMEOUT, message));
+        return Err(ApiError::new(Reason::BodyTimeout, "The body did not arrive in time"));
     };
     match collected {
         Ok(collected) => Ok(collected.to_bytes()),
@@ -199,20 +198,19 @@ pub(crate) async fn collected(body: Body) -> Result<Bytes, Problem> {
     }
 }
 
-fn read(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, Problem> {
+fn parse_json(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, ApiError> {
     if bytes.trim_ascii().is_empty() {
         return Ok(None);
     }
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = media_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     let is_json = media_type.eq_ignore_ascii_case("application/json");
-    let refused =
-        |message: &str| Problem::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE, message.to_owned());
+    let unsupported = |message| ApiError::new(Reason::UnsupportedMediaType, message);
     if !is_json {
-        return Err(refused("The body has to be application/json"));
+        return Err(unsupported("The body has to be application/json"));
     }
     if headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(refused("The body must not be compressed"));
+        return Err(unsupported("The body must not be compressed"));
     }
     match serde_json::from_slice(bytes) {
         Ok(Value::Null) => Ok(None),
@@ -224,9 +222,9 @@ fn read(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, Problem> {
     }
 }
 
-/// What the caller likes best of `types`, by `Accept`; `None` where it names none of them.
-pub(crate) fn accepted<T: Copy>(headers: &HeaderMap, types: &[(&str, T)]) -> Option<T> {
-    let mut liked: Vec<(f32, T)> = vec![];
+/// The type that `Accept` prefers among `types`; `None` if it names none of them.
+pub(crate) fn preferred_type<T: Copy>(headers: &HeaderMap, types: &[(&str, T)]) -> Option<T> {
+    let mut accepted: Vec<(f32, T)> = vec![];
     for line in headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()) {
         for entry in line.split(',') {
             let mut parts = entry.split(';').map(str::trim);
@@ -234,10 +232,10 @@ pub(crate) fn accepted<T: Copy>(headers: &HeaderMap, types: &[(&str, T)]) -> Opt
             let quality =
                 parts.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
             let known = types.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-            liked.extend(known.filter(|_| quality > 0.0).map(|(_, wanted)| (quality, *wanted)));
+            accepted.extend(known.filter(|_| quality > 0.0).map(|(_, wanted)| (quality, *wanted)));
         }
     }
-    // Stable, so that of equals the first named wins.
-    liked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    liked.first().map(|(_, wanted)| *wanted)
+    // A stable sort: of equal qualities the first one named wins.
+    accepted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    accepted.first().map(|(_, wanted)| *wanted)
 }

@@ -1,25 +1,25 @@
-//! The gate: who may come in. Every request passes it first, also one whose answer is ready.
+//! The gate decides who may use the service. Every request passes it first, also one with a cached
+//! response.
 //!
-//! In this order: a request that means another machine, or was sent by a page of somebody else, is told
-//! nothing else; a browser that asks what it may send has no key yet; only who has a key is measured by
-//! what that key allows.
+//! Checks run in this order. Host and origin come first, so a rejected page learns nothing else. A CORS
+//! preflight comes before the key, because browsers send it without one. The rate limit of a key applies
+//! only to requests that present the key.
 
+mod caller_limit;
 mod cors;
 mod host;
 mod key_file;
 mod keys;
 mod proxies;
 mod rate;
-mod refusal;
-mod shares;
+mod rejection;
 mod spent;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, VARY};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request};
 use tokio::time::Instant;
 
 pub use cors::Origin;
@@ -30,72 +30,69 @@ pub use proxies::TrustedProxy;
 pub use rate::Rate;
 pub use spent::SpentFile;
 
+pub(crate) use caller_limit::{CallerId, CallerLimit};
 pub(crate) use keys::Caller;
-pub(crate) use rate::Neighbourhood;
-pub(crate) use shares::{Shares, Who};
+pub(crate) use rate::ClientNetwork;
+pub(crate) use rejection::Rejection;
 
-use crate::asked::Asked;
+use crate::hot::RequestHead;
 use host::UsualHost;
-use keys::Shown;
-use rate::{Addresses, Standing};
-use refusal::Refusal;
+use keys::PresentedKey;
+use rate::{AddressMeters, RateStatus};
+use rejection::RejectReason;
+
+/// The endpoint for AI agents. MCP requires its origin check on every listener.
+pub(crate) const MCP_PATH: &str = "/mcp";
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Who may come in. By default everybody, as fast as they like, and no web pages.
+/// Who may use the service. The default is everybody, without a rate limit, but no web pages.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    /// Who has a key; `None` where none is needed.
+    /// The valid keys; `None` if the service requires none.
     pub keys: Option<Arc<Keys>>,
-    /// How fast each key may ask that has no rate of its own; without keys, each address.
+    /// The rate limit of each key without its own limit; without keys, of each address.
     pub rate: Option<Rate>,
-    /// Proxies that are believed about where a request comes from.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<TrustedProxy>,
-    /// Whose web pages may read answers.
+    /// Origins whose web pages may read responses.
     pub origins: Vec<Origin>,
-    /// Whether the service listens on loopback, where web pages must not reach it by a trick.
+    /// Whether the service listens on loopback. Then it rejects DNS rebinding and foreign pages.
     pub on_loopback: bool,
-    /// Names under which it may be asked for, beside those of this machine.
+    /// Host names that are accepted besides those of loopback.
     pub allowed_hosts: Vec<AllowedHost>,
 }
 
-/// The rules at work.
+/// The rules, with the state that enforces them.
 pub(crate) struct Gate {
     rules: Rules,
     checks_host: bool,
     usual_host: UsualHost,
-    /// What an answer hangs on beyond what its route says; `None` where nothing.
+    /// Added to `Vary` of every response.
     vary: Option<HeaderValue>,
-    /// Of those without a key, where there is a limit.
-    addresses: Option<Addresses>,
+    /// The rate meters of callers without a key, if there is a limit.
+    addresses: Option<AddressMeters>,
     opened: Instant,
 }
 
-/// Somebody who was let in.
+/// What the gate learned about a request that it admits.
 #[derive(Clone, Default)]
-pub(crate) struct Guest {
-    /// `None` where no key was needed.
-    pub(crate) caller: Option<Arc<Caller>>,
-    /// Where it comes from; `None` on loopback, where all are one.
-    from: Option<Neighbourhood>,
-    standing: Option<Standing>,
+pub(crate) struct Admission {
+    /// `None` if the request needed no key.
+    caller: Option<Arc<Caller>>,
+    /// `None` on loopback, where every caller is the operator.
+    network: Option<ClientNetwork>,
+    rate: Option<RateStatus>,
     origin: Option<HeaderValue>,
     vary: Option<HeaderValue>,
-}
-
-/// Somebody who goes no further.
-pub(crate) struct Turned {
-    /// What metrics call it; `None` where all went as it should.
-    pub(crate) reason: Option<&'static str>,
-    pub(crate) response: Response<Body>,
 }
 
 impl Gate {
     pub(crate) fn new(rules: Rules) -> Self {
         let checks_host = rules.on_loopback || !rules.allowed_hosts.is_empty();
-        // A cache in between must not give to one page, or to nobody known, what was for another.
+        // A shared cache must not give a response to another origin, or to a caller without a key.
         let vary = match (rules.keys.is_some(), rules.origins.is_empty()) {
             (false, true) => None,
             (false, false) => Some("origin"),
@@ -103,7 +100,7 @@ impl Gate {
             (true, false) => Some("authorization, x-api-key, origin"),
         };
         let vary = vary.map(HeaderValue::from_static);
-        let addresses = rules.rate.map(|_| Addresses::new());
+        let addresses = rules.rate.map(|_| AddressMeters::new());
         Self {
             rules,
             checks_host,
@@ -114,83 +111,79 @@ impl Gate {
         }
     }
 
-    /// Lets a request in, or says why not.
+    /// Admits a request, or returns the response that rejects it.
     pub(crate) fn admit<B>(
         &self,
         peer: IpAddr,
         request: &Request<B>,
-        asked: &Asked<'_>,
-    ) -> Result<Guest, Box<Turned>> {
-        let mut guest = Guest::default();
-        match self.judge(peer, request, asked, &mut guest) {
-            Ok(()) => Ok(guest),
-            Err(refusal) => {
-                let reason = refusal.reason();
-                let mut response = refusal.response();
-                guest.sign(response.headers_mut());
-                Err(Box::new(Turned { reason, response }))
+        head: &RequestHead<'_>,
+    ) -> Result<Admission, Box<Rejection>> {
+        let mut admission = Admission::default();
+        match self.check(peer, request, head, &mut admission) {
+            Ok(()) => Ok(admission),
+            Err(reason) => {
+                let mut rejection = Rejection::from(reason);
+                admission.add_headers(rejection.response.headers_mut());
+                Err(Box::new(rejection))
             }
         }
     }
 
-    /// Fills in what it learns of the guest, as far as it comes.
-    fn judge<B>(
+    /// Fills in `admission` until a check fails, because a rejection needs its headers too.
+    fn check<B>(
         &self,
         peer: IpAddr,
         request: &Request<B>,
-        asked: &Asked<'_>,
-        guest: &mut Guest,
-    ) -> Result<(), Refusal> {
-        let (headers, rules) = (asked.headers, &self.rules);
+        head: &RequestHead<'_>,
+        admission: &mut Admission,
+    ) -> Result<(), RejectReason> {
+        let (headers, rules) = (head.headers, &self.rules);
         let allowed = &rules.allowed_hosts;
-        guest.vary.clone_from(&self.vary);
-        let open = Open::of(request.uri().path());
-        // Whoever watches a service beyond loopback asks for it by its address.
-        let checks_host = self.checks_host && (rules.on_loopback || open != Open::Always);
+        admission.vary.clone_from(&self.vary);
+        let access = Access::of(request.uri().path());
+        // A monitor outside of loopback uses the address of the service as its host.
+        let checks_host = self.checks_host && (rules.on_loopback || access != Access::Always);
         if checks_host {
             let (version, uri) = (request.version(), request.uri());
-            host::check_host(version, uri, asked, allowed, &self.usual_host)
-                .map_err(Refusal::Stranger)?;
+            host::check_host(version, uri, head, allowed, &self.usual_host)?;
         }
-        // MCP asks for this wherever the service listens.
-        if checks_host || request.uri().path() == crate::mcp::PATH {
+        if checks_host || request.uri().path() == MCP_PATH {
             let is_listed = |origin: &[u8]| cors::lists(&rules.origins, origin);
-            host::check_origin(asked, allowed, is_listed).map_err(Refusal::Stranger)?;
+            host::check_origin(head, allowed, is_listed)?;
         }
         if !rules.origins.is_empty() {
             let origin = cors::origin_of(headers, &rules.origins);
             if cors::is_preflight(request.method(), headers) {
-                return Err(Refusal::Preflight(origin));
+                return Err(RejectReason::Preflight(origin));
             }
-            guest.origin = origin;
+            admission.origin = origin;
         }
         let known = match &rules.keys {
-            Some(keys) if open == Open::No => key_holder(keys, headers),
+            Some(keys) if access == Access::WithKey => key_holder(keys, headers),
             _ => Ok(None),
         };
-        if !matches!(open, Open::Always | Open::File) {
+        if !matches!(access, Access::Always | Access::Unmetered) {
             let holder = known.as_ref().ok().and_then(Option::as_deref);
-            guest.standing = self.measure(peer, headers, holder);
+            admission.rate = self.measure(peer, headers, holder);
         }
-        if let Some(Standing { wait: Some(wait), .. }) = guest.standing {
-            guest.caller = known.ok().flatten();
-            return Err(Refusal::TooFast(wait));
+        if let Some(RateStatus { wait: Some(wait), .. }) = admission.rate {
+            return Err(RejectReason::RateLimited(wait));
         }
-        guest.caller = known?;
-        if !rules.on_loopback && guest.caller.is_none() {
+        admission.caller = known?;
+        if !rules.on_loopback && admission.caller.is_none() {
             let address = proxies::caller_address(peer, headers, &rules.trusted_proxies);
-            guest.from = Some(Neighbourhood::of(address));
+            admission.network = Some(ClientNetwork::of(address));
         }
         Ok(())
     }
 
-    /// Counts a request, for the key that it has or else for its address, where there is a limit.
+    /// Counts a request against the limit of its key, or of its address without a key.
     fn measure(
         &self,
         peer: IpAddr,
         headers: &HeaderMap,
         holder: Option<&Caller>,
-    ) -> Option<Standing> {
+    ) -> Option<RateStatus> {
         let now = || u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if let Some(caller) = holder {
             let rate = caller.rate.or(self.rules.rate)?;
@@ -202,64 +195,65 @@ impl Gate {
     }
 }
 
-impl Guest {
-    /// Adds to an answer what its caller is to know.
-    pub(crate) fn sign(&self, headers: &mut HeaderMap) {
+impl Admission {
+    /// Adds `Vary`, CORS and rate limit headers to a response.
+    pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
         if let Some(vary) = &self.vary {
             headers.append(VARY, vary.clone());
         }
         if let Some(origin) = &self.origin {
             cors::allow(headers, origin);
         }
-        if let Some(standing) = &self.standing {
-            headers.insert(RATE_LIMIT, standing.limit.into());
-            headers.insert(RATE_REMAINING, standing.remaining.into());
-            headers.insert(RATE_RESET, standing.reset.into());
+        if let Some(rate) = &self.rate {
+            headers.insert(RATE_LIMIT, rate.limit.into());
+            headers.insert(RATE_REMAINING, rate.remaining.into());
+            headers.insert(RATE_RESET, rate.reset.into());
         }
     }
 
-    /// Tells the routes who asks, and takes the key away: nothing behind the gate has a use for it.
-    pub(crate) fn introduce<B>(&self, request: &mut Request<B>) {
+    /// Adds the caller to the request, and removes the key: nothing behind the gate needs it.
+    pub(crate) fn identify<B>(&self, request: &mut Request<B>) {
         if let Some(caller) = &self.caller {
             request.headers_mut().remove(AUTHORIZATION);
             request.headers_mut().remove(keys::X_API_KEY);
             request.extensions_mut().insert(Arc::clone(caller));
-            request.extensions_mut().insert(Who::Key(caller.name().into()));
-        } else if let Some(from) = self.from {
-            request.extensions_mut().insert(Who::Address(from));
+            request.extensions_mut().insert(CallerId::Key(caller.name().into()));
+        } else if let Some(network) = self.network {
+            request.extensions_mut().insert(CallerId::Address(network));
         }
     }
 }
 
-/// What everybody may ask for.
+/// What a path requires of its callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Open {
-    No,
-    /// Without a key.
+pub(crate) enum Access {
+    /// A key, if the service requires keys, and the rate limit applies.
+    WithKey,
+    /// No key, but the rate limit applies.
     Keyless,
-    /// Without a key, and not measured: a page has dozens of files, and who looks at one has asked once.
-    File,
-    /// Also as fast as one likes: whoever watches the service must not take it for dead.
+    /// No key and no rate limit: one visit to a page loads dozens of files.
+    Unmetered,
+    /// No key, no rate limit, and any host name: a rejected monitor would take the service for dead.
     Always,
 }
 
-impl Open {
+impl Access {
     pub(crate) fn of(path: &str) -> Self {
         match path {
             "/healthz" | "/readyz" => Self::Always,
-            // The pages hold nothing that is anybody's; who uses them shows a key there.
+            // The pages contain no data. Their users enter a key there.
             "/" | "/docs" | "/openapi.json" => Self::Keyless,
-            _ if path.starts_with("/web/") => Self::File,
-            _ => Self::No,
+            _ if path.starts_with("/web/") => Self::Unmetered,
+            _ => Self::WithKey,
         }
     }
 }
 
-/// Who asks, where keys are needed.
-fn key_holder(keys: &Keys, headers: &HeaderMap) -> Result<Option<Arc<Caller>>, Refusal> {
-    match keys::shown(headers) {
-        Shown::Nothing => Err(Refusal::NoKey),
-        Shown::Several => Err(Refusal::SeveralKeys),
-        Shown::Key(key) => keys.caller(key).map(Some).ok_or(Refusal::WrongKey),
+/// The caller whose key a request presents.
+fn key_holder(keys: &Keys, headers: &HeaderMap) -> Result<Option<Arc<Caller>>, RejectReason> {
+    match keys::presented_key(headers) {
+        PresentedKey::None => Err(RejectReason::NoKey),
+        PresentedKey::Conflicting => Err(RejectReason::SeveralKeys),
+        PresentedKey::Key(key) => keys.caller(key).map(Some).ok_or(RejectReason::WrongKey),
     }
 }

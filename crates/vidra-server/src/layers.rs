@@ -1,57 +1,73 @@
-//! What every request passes, from the outside in, each with the reason it stands where it does.
+//! The middleware of every routed request, from the outside in. A comment beside each layer says why it
+//! stands at that height.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::Request;
+use axum::Router;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Router};
 use tower_http::catch_panic::CatchPanicLayer;
 use vidra::{Error, Vidra};
 
-use crate::config::Config;
+use crate::drain::{Drain, REQUEST_LIMIT};
+use crate::error_body::{self, ApiError};
 use crate::gate::Caller;
-use crate::metrics::page::Inside;
-use crate::problem::{self, Problem};
-use crate::visit::{Notes, is_stream};
-use crate::{drain, reply};
+use crate::hot::RouteInfo;
+use crate::respond::{self, X_QUOTA_COST, is_stream};
+use crate::state::AppState;
 
-const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
-pub(crate) const QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
+const X_REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
 
 /// Wraps the routes. The last layer added is the first to see a request.
-pub(crate) fn around(routes: Router, vidra: Vidra, inside: Arc<Inside>, config: &Config) -> Router {
-    let may_refresh = config.callers_may_refresh;
+pub(crate) fn wrap(
+    routes: Router<AppState>,
+    state: &AppState,
+    callers_may_refresh: bool,
+) -> Router {
+    let billed = state.clone();
     routes
-        // Innermost: some handlers tell of the service itself, or have to know that it ends.
-        .layer(Extension(Arc::clone(&inside)))
-        // Around the handlers alone: what it says is an answer like theirs.
-        .layer(middleware::from_fn_with_state(inside.drain.clone(), drain::within))
-        // It needs the handler's answer and nothing else.
-        .layer(middleware::from_fn_with_state(Arc::clone(&inside), reply::finished))
-        // Inside the bill, so that a bug has a cost like every answer.
-        .layer(CatchPanicLayer::custom(problem::after_panic))
-        // Outermost: every answer, also 404 and 405, has a cost.
+        .with_state(state.clone())
+        // Innermost: it cancels handlers only, and its 503 is a response like theirs.
+        .layer(middleware::from_fn_with_state(state.drain.clone(), until_shutdown))
+        // It needs the `ETag` of the handler's response.
+        .layer(middleware::from_fn(respond::conditional))
+        // Inside the bill, so that the response to a panic has a cost too.
+        .layer(CatchPanicLayer::custom(error_body::after_panic))
+        // Outermost: every response, also 404 and 405, has a cost.
         .layer(middleware::from_fn(move |request: Request, next| {
-            let wants_newest = may_refresh && asks_for_newest(request.headers());
-            let vidra = if wants_newest { vidra.refreshing() } else { vidra.clone() };
-            let inside = Arc::clone(&inside);
-            async move { bill(vidra, &inside, request, next).await }
+            let bypasses_cache = callers_may_refresh && has_no_cache(request.headers());
+            let vidra = &billed.vidra;
+            let vidra = if bypasses_cache { vidra.refreshing() } else { vidra.clone() };
+            let state = billed.clone();
+            async move { bill(vidra, &state, request, next).await }
         }))
 }
 
-/// Whether a caller will not do with what is kept.
-fn asks_for_newest(headers: &HeaderMap) -> bool {
+/// Answers with 503 if shutdown leaves a request no more time, before its connection is closed.
+async fn until_shutdown(State(drain): State<Drain>, request: Request, next: Next) -> Response {
+    tokio::select! {
+        // A finished response is sent even when the time is up.
+        biased;
+        response = next.run(request) => response,
+        () = drain.has_lasted(REQUEST_LIMIT) => {
+            ApiError::shutting_down().into_response()
+        }
+    }
+}
+
+/// Whether `Cache-Control` of a request contains `no-cache`.
+fn has_no_cache(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|it| it.to_str().ok());
     let mut directives = values.flat_map(|value| value.split(',')).map(str::trim);
     directives.any(|directive| directive.eq_ignore_ascii_case("no-cache"))
 }
 
-/// How long a caller will wait: a number of seconds, with `s` or without, or of milliseconds with `ms`.
-fn patience(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
-    let Some(value) = headers.get(REQUEST_TIMEOUT) else { return Ok(None) };
+/// The caller's deadline: seconds, with `s` or without, or milliseconds with `ms`.
+fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
+    let Some(value) = headers.get(X_REQUEST_TIMEOUT) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
     let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(number), _) => (number, 1e-3),
@@ -68,26 +84,26 @@ fn patience(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
     }
 }
 
-/// Gives the request a bill of its own, and tells it in the answer.
-async fn bill(vidra: Vidra, inside: &Inside, mut request: Request, next: Next) -> Response {
-    // Who has a key pays with what that key may spend.
+/// Gives the request a client with its own bill, and reports the bill in the response.
+async fn bill(vidra: Vidra, state: &AppState, mut request: Request, next: Next) -> Response {
+    // A caller with a key pays from the allowance of that key.
     let vidra = match request.extensions().get::<Arc<Caller>>() {
         Some(caller) => vidra.on_allowance(caller.allowance().clone()).metered(),
         None => vidra.metered(),
     };
     let cost = vidra.cost().clone();
-    Notes::take(request.extensions(), &inside.metrics, &cost);
-    let mut response = match patience(request.headers()) {
-        Ok(patience) => {
-            let vidra = patience.map_or_else(|| vidra.clone(), |limit| vidra.within(limit));
+    RouteInfo::record(request.extensions(), &state.counters, &cost);
+    let mut response = match request_timeout(request.headers()) {
+        Ok(timeout) => {
+            let vidra = timeout.map_or_else(|| vidra.clone(), |limit| vidra.within(limit));
             request.extensions_mut().insert(vidra);
             next.run(request).await
         }
-        Err(error) => Problem::from(error).into_response(),
+        Err(error) => ApiError::from(error).into_response(),
     };
-    // What a stream costs is not known yet; its line in the log tells it at its end.
+    // The cost of a stream is not known yet. Its log line has it at the end.
     if !is_stream(&response) {
-        response.headers_mut().insert(QUOTA_COST, cost.units().into());
+        response.headers_mut().insert(X_QUOTA_COST, cost.units().into());
     }
     response
 }

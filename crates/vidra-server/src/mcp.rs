@@ -1,67 +1,65 @@
-//! `/mcp`: the tools for AI agents, over the protocol that they speak.
+//! `/mcp`: the tools for AI agents, over the Model Context Protocol.
 //!
-//! The gate has looked at host, origin and key before; the bill that each request brings is its caller's.
+//! The gate has checked host, origin and key before. Each request is billed to its own caller.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Router};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
-use vidra::Vidra;
-use vidra_mcp::{BatchPlaces, HttpService, SessionLimits, TooManySessions};
+use vidra::{Reason, Vidra};
+use vidra_mcp::{HttpService, SessionLimits, TooManySessions};
 
-use crate::drain::{Drain, STREAMS_END_AFTER};
-use crate::extract::{MOST_BODY, collected};
-use crate::gate::Who;
-use crate::metrics::page::Inside;
-use crate::problem::Problem;
-use crate::routes::Document;
-use crate::visit::is_stream;
+use crate::drain::{Drain, STREAM_LIMIT};
+use crate::error_body::ApiError;
+use crate::extract::{MAX_BODY_BYTES, read_body};
+use crate::gate::CallerId;
+pub(crate) use crate::gate::MCP_PATH as PATH;
+use crate::respond::is_stream;
+use crate::state::AppState;
 
-pub(crate) const PATH: &str = "/mcp";
-
-/// The one route that there is.
-pub(crate) fn route(vidra: &Vidra) -> Router<Document> {
-    let service = HttpService::<Who>::new(vidra.clone(), MOST_BODY, SessionLimits::default());
+/// The route of the endpoint.
+pub(crate) fn route(vidra: &Vidra) -> Router<AppState> {
+    let limits = SessionLimits::default();
+    let service = HttpService::<CallerId>::new(vidra.clone(), MAX_BODY_BYTES, limits);
     Router::new().route(PATH, any(answer)).layer(Extension(service))
 }
 
 async fn answer(
-    Extension(service): Extension<HttpService<Who>>,
-    Extension(inside): Extension<Arc<Inside>>,
-    who: Option<Extension<Who>>,
+    Extension(service): Extension<HttpService<CallerId>>,
+    State(state): State<AppState>,
+    caller: Option<Extension<CallerId>>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let (mut parts, body) = request.into_parts();
-    if let Some(Extension(who)) = who {
-        parts.extensions.insert(places_of(&inside, who));
+    if let Some(Extension(caller)) = caller {
+        parts.extensions.insert(state.batch_slots(caller));
     }
     let method = parts.method.clone();
-    let body = collected(body).await?;
+    let body = read_body(body).await?;
     let response = service.answer(Request::from_parts(parts, Full::new(body))).await;
-    let mut response = response.map_err(refused)?.map(Body::new);
+    let mut response = response.map_err(too_many_sessions)?.map(Body::new);
     if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
-        // It is done, not only heard; some clients take 202 for a failure.
+        // The session is closed now, and some clients treat 202 as a failure.
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
     if is_stream(&response) {
-        return Ok(until_the_end(response, &method, inside.drain.clone()));
+        return Ok(until_shutdown(response, &method, state.drain));
     }
     if response.status().is_success() || is_json(response.headers()) {
         return Ok(response);
     }
-    Ok(in_our_words(response).await)
+    Ok(rewrite_error(response).await)
 }
 
-/// Sessions are counted by key or else by address. Those of a key are closed to others; an address says
-/// too little about who asks, and may change while somebody talks.
-impl vidra_mcp::Caller for Who {
+/// Sessions are counted by key, or by address without one. Only the sessions of a key are closed to other
+/// callers: an address identifies nobody, and may change during a session.
+impl vidra_mcp::Caller for CallerId {
     fn is_known(&self) -> bool {
         match self {
             Self::Key(_) => true,
@@ -70,24 +68,16 @@ impl vidra_mcp::Caller for Who {
     }
 }
 
-fn refused(why: TooManySessions) -> Problem {
-    let (status, message) = match why {
-        TooManySessions::OfAll => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "There are too many MCP sessions; come again in a minute",
+fn too_many_sessions(limit: TooManySessions) -> ApiError {
+    match limit {
+        TooManySessions::OfAll => {
+            ApiError::new(Reason::Overloaded, "There are too many MCP sessions; retry in a minute")
+        }
+        TooManySessions::OfOne => ApiError::new(
+            Reason::CallerRateLimited,
+            "You have too many MCP sessions; close some, or retry in a minute",
         ),
-        TooManySessions::OfOne => (
-            StatusCode::TOO_MANY_REQUESTS,
-            "You have too many MCP sessions; close some, or come again in a minute",
-        ),
-    };
-    Problem::Http(status, message.to_owned())
-}
-
-/// The share that a caller has in what may be transcribed together.
-pub(crate) fn places_of(inside: &Arc<Inside>, who: Who) -> BatchPlaces {
-    let batches = Arc::clone(&inside.batches);
-    BatchPlaces::new(move || Some(Box::new(batches.hold(who.clone())?)))
+    }
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -95,28 +85,36 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with("application/json"))
 }
 
-/// A stream that ends when the service does. One that waits for news that never come, as agents keep
-/// open, need not be waited for.
-fn until_the_end(response: Response, method: &Method, drain: Drain) -> Response {
-    let patience = if method == Method::GET { Duration::ZERO } else { STREAMS_END_AFTER };
+/// Ends a stream on shutdown. The notification stream that agents open with GET ends at once, because
+/// nothing is sent on it.
+fn until_shutdown(response: Response, method: &Method, drain: Drain) -> Response {
+    let limit = if method == Method::GET { Duration::ZERO } else { STREAM_LIMIT };
     let mut response = response.map(|body| {
-        let end = Box::pin(drain.has_lasted(patience));
+        let end = Box::pin(drain.has_lasted(limit));
         Body::from_stream(body.into_data_stream().take_until(end))
     });
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// What the protocol's library says in plain text, as every other error of the service is said.
-async fn in_our_words(response: Response) -> Response {
+/// Replaces the plain text of an error of the protocol library by the error body of the service.
+async fn rewrite_error(response: Response) -> Response {
     let (parts, body) = response.into_parts();
-    let said = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    let problem = match parts.status.is_server_error() {
-        true => Problem::after_bug(said),
-        false => Problem::Http(parts.status, said),
+    let text = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let reason = match parts.status {
+        status if status.is_server_error() => None,
+        StatusCode::NOT_FOUND => Some(Reason::NotFound),
+        StatusCode::METHOD_NOT_ALLOWED => Some(Reason::MethodNotAllowed),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Some(Reason::UnsupportedMediaType),
+        StatusCode::NOT_ACCEPTABLE => Some(Reason::NotAcceptable),
+        _ => Some(Reason::InvalidInput),
     };
-    let mut response = problem.into_response();
+    let error = match reason {
+        Some(reason) => ApiError::new(reason, text),
+        None => ApiError::internal(text),
+    };
+    let mut response = error.into_response();
     if let Some(allowed) = parts.headers.get(header::ALLOW) {
         response.headers_mut().insert(header::ALLOW, allowed.clone());
     }

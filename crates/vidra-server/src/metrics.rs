@@ -1,156 +1,142 @@
-//! What is counted while requests are answered. Told by [`page`], which also asks the client for what
-//! it counted.
-//!
-//! Labels hold words of ours and never what a caller sent, so that there are only so many series.
+//! The page for Prometheus: what the service and its client count.
 
-mod histogram;
-pub(crate) mod page;
 mod process;
+mod table;
 mod text;
 mod upstream;
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::http::Method;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use tokio::time::timeout;
+use vidra::store::Usage;
+use vidra::{CacheReport, Quota, Vidra};
 
-use histogram::Histogram;
+use crate::counters::{Counters, METHODS, OTHER, STATUSES};
+use crate::state::AppState;
+use text::Page;
 
-/// Everything that the service counts itself.
-pub(crate) struct Metrics {
-    /// By route; the last is for what has none.
-    routes: Box<[OfRoute]>,
-    /// How many of the counts in `routes` have been used.
-    used: AtomicUsize,
-    /// Requests beyond the most counts that may be used.
-    uncounted: AtomicU64,
-    /// Requests that wait for their answer, and streams that have not ended.
-    pub(crate) in_flight: AtomicI64,
-    pub(crate) connections: Connections,
-    /// Requests that were turned away to protect the service, by reason.
-    pub(crate) limited: ByReason,
+/// How long the quota ledger or the store may take to report. The page leaves out what comes later.
+pub(crate) const REPORT_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// Renders all metrics.
+pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
+    let (cache, quota) = tokio::join!(
+        timeout(REPORT_TIMEOUT, vidra.cache_report()),
+        timeout(REPORT_TIMEOUT, vidra.quota())
+    );
+    let mut page = Page::default();
+    write_build(&mut page);
+    write_service(&mut page, &state.counters);
+    if let Ok(report) = cache {
+        write_cache(&mut page, &report, state.responses.usage());
+    }
+    upstream::write(&mut page, &vidra.upstream_report());
+    if let Ok(Ok(quota)) = quota {
+        write_quota(&mut page, &quota);
+    }
+    process::write(&mut page);
+    let headers = [(CONTENT_TYPE, text::CONTENT_TYPE), (CACHE_CONTROL, "no-store")];
+    (headers, page.into_text()).into_response()
 }
 
-/// A route by its place in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Route(u8);
-
-/// The counts of a route.
-struct OfRoute {
-    template: Box<str>,
-    /// By method and status.
-    counts: [[AtomicU64; STATUSES.len() + 1]; METHODS.len() + 1],
-    times: Histogram,
-}
-
-/// Methods that are told by name; the first is the most frequent.
-const METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::POST];
-
-/// Statuses that are told by number; the most frequent first.
-const STATUSES: [u16; 20] = [
-    200, 304, 404, 400, 429, 503, 401, 403, 405, 408, 409, 411, 413, 415, 421, 499, 500, 502, 504,
-    204,
-];
-
-/// The status of a request whose caller left before there was one: nginx made it known.
-pub(crate) const ABANDONED: u16 = 499;
-
-/// What is neither a known method, status nor route.
-const OTHER: &str = "other";
-
-/// How many series of routes, methods and statuses there may be. A service sees a hundred; who tries
-/// every combination shall not fill the memory of whoever keeps them.
-const MOST_COUNTS: usize = 200;
-
-impl Metrics {
-    /// For routes with these templates.
-    pub(crate) fn new(templates: impl Iterator<Item = String>) -> Self {
-        let templates = templates.chain([OTHER.to_owned()]);
-        let routes: Box<[OfRoute]> = templates.map(OfRoute::new).collect();
-        debug_assert!(u8::try_from(routes.len()).is_ok(), "a route is told by one byte");
-        Self {
-            routes,
-            used: AtomicUsize::new(0),
-            uncounted: AtomicU64::new(0),
-            in_flight: AtomicI64::new(0),
-            connections: Connections::default(),
-            limited: ByReason::default(),
+fn write_cache(page: &mut Page, report: &CacheReport, rendered: Usage) {
+    let mut answers = page.family(&table::CACHE_ANSWERS);
+    for (resource, counts, _) in &report.resources {
+        for (outcome, count) in [
+            ("hit", counts.hits),
+            ("stale", counts.stale),
+            ("miss", counts.misses),
+            ("coalesced", counts.coalesced),
+        ] {
+            answers.sample(&[("resource", resource.name()), ("outcome", outcome)], count);
         }
     }
-
-    /// The route with this template; that of others where it is not known.
-    pub(crate) fn route(&self, template: Option<&str>) -> Route {
-        let named = &self.routes[..self.routes.len() - 1];
-        let place = template.and_then(|it| named.iter().position(|route| *route.template == *it));
-        Route(place.unwrap_or(named.len()) as u8)
+    let mut tiers = vec![("memory", report.memory), ("ready", rendered)];
+    tiers.extend(report.far.map(|usage| ("store", usage)));
+    let mut bytes = page.family(&table::CACHE_BYTES);
+    for (tier, usage) in &tiers {
+        bytes.sample(&[("tier", tier)], usage.bytes);
     }
-
-    /// The template of a route.
-    pub(crate) fn template(&self, route: Route) -> &str {
-        &self.routes[usize::from(route.0)].template
+    let mut entries = page.family(&table::CACHE_ENTRIES);
+    for (tier, usage) in &tiers {
+        entries.sample(&[("tier", tier)], usage.entries);
     }
+    if let Some(failures) = report.far_failures {
+        let mut family = page.family(&table::STORE_FAILURES);
+        for (operation, count) in [
+            ("read", failures.reads),
+            ("write", failures.writes),
+            ("skipped", failures.skipped),
+            ("damaged", failures.corrupt),
+        ] {
+            family.sample(&[("operation", operation)], count);
+        }
+    }
+    page.one(&table::STALE_AGE, report.oldest_stale.as_secs_f64());
+    page.one(&table::RENEWAL_FAILURES, report.renewal_failures);
+}
 
-    /// Counts a request that is over. Atomics only: this is on the way of answers that are ready.
-    pub(crate) fn count(&self, route: Route, method: &Method, told: u16, time: Duration) {
-        let OfRoute { counts, times, .. } = &self.routes[usize::from(route.0)];
-        let method = METHODS.iter().position(|known| known == method).unwrap_or(METHODS.len());
-        let status = STATUSES.iter().position(|known| *known == told).unwrap_or(STATUSES.len());
-        let is_ours = matches!(told, 200 | 304 | 500..);
-        let count = &counts[method][status];
-        let is_allowed = count.load(Ordering::Relaxed) > 0
-            // Whoever tries every combination shall not hide what goes wrong here.
-            || is_ours
-            || self.used.fetch_add(1, Ordering::Relaxed) < MOST_COUNTS;
-        let count = if is_allowed { count } else { &self.uncounted };
-        count.fetch_add(1, Ordering::Relaxed);
-        times.add(time);
+fn write_build(page: &mut Page) {
+    page.family(&table::BUILD_INFO).sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
+}
+
+fn write_quota(page: &mut Page, quota: &Quota) {
+    let mut used = page.family(&table::QUOTA_USED);
+    for bucket in &quota.buckets {
+        used.sample(&[("bucket", bucket.name)], bucket.used);
+    }
+    let mut limit = page.family(&table::QUOTA_LIMIT);
+    for bucket in &quota.buckets {
+        limit.sample(&[("bucket", bucket.name)], bucket.limit);
     }
 }
 
-impl OfRoute {
-    fn new(template: String) -> Self {
-        Self {
-            template: template.into_boxed_str(),
-            counts: Default::default(),
-            times: Histogram::default(),
+fn write_service(page: &mut Page, counters: &Counters) {
+    write_requests(page, counters);
+    let mut times = page.family(&table::REQUEST_DURATION);
+    for route in &counters.routes {
+        let histogram = route.times.cumulative();
+        if histogram.count() > 0 {
+            times.histogram(&[("route", &route.template)], &histogram);
+        }
+    }
+    page.one(&table::REQUESTS_IN_FLIGHT, counters.in_flight.load(Ordering::Relaxed));
+    page.one(&table::CONNECTIONS_OPEN, counters.connections.open.load(Ordering::Relaxed));
+    for (metric, counts) in [
+        (&table::CONNECTIONS_REFUSED, &counters.connections.refused),
+        (&table::LIMITED, &counters.rejected),
+    ] {
+        let mut family = page.family(metric);
+        for (reason, count) in counts.counts() {
+            family.sample(&[("reason", reason)], count);
         }
     }
 }
 
-/// Connections, as the accept loop tells of them.
-#[derive(Default)]
-pub(crate) struct Connections {
-    open: AtomicI64,
-    refused: ByReason,
-}
-
-impl Connections {
-    pub(crate) fn opened(&self) {
-        self.open.fetch_add(1, Ordering::Relaxed);
+fn write_requests(page: &mut Page, counters: &Counters) {
+    let mut requests = page.family(&table::REQUESTS);
+    let statuses = STATUSES.map(|status| status.to_string());
+    let mut others = counters.overflow.load(Ordering::Relaxed);
+    for route in &counters.routes {
+        for (at, counts) in route.requests.iter().enumerate() {
+            let method = METHODS.get(at).map_or(OTHER, |method| method.as_str());
+            for (at, count) in counts.iter().enumerate() {
+                let count = count.load(Ordering::Relaxed);
+                let status = statuses.get(at).map_or(OTHER, String::as_str);
+                if [&*route.template, method, status] == [OTHER; 3] {
+                    others += count;
+                } else if count > 0 {
+                    let labels =
+                        [("route", &*route.template), ("method", method), ("status", status)];
+                    requests.sample(&labels, count);
+                }
+            }
+        }
     }
-
-    pub(crate) fn closed(&self) {
-        self.open.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// One that was not taken; the reason is a word.
-    pub(crate) fn refused(&self, reason: &'static str) {
-        self.refused.add(reason);
-    }
-}
-
-/// Counts by a reason. A lock will do: a refusal is no answer that is ready.
-#[derive(Default)]
-pub(crate) struct ByReason(Mutex<BTreeMap<&'static str, u64>>);
-
-impl ByReason {
-    pub(crate) fn add(&self, reason: &'static str) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(reason).or_default() += 1;
-    }
-
-    fn told(&self) -> BTreeMap<&'static str, u64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    if others > 0 {
+        requests.sample(&[("route", OTHER), ("method", OTHER), ("status", OTHER)], others);
     }
 }

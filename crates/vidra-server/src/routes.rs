@@ -1,4 +1,4 @@
-//! The whole URL table, and the OpenAPI document made from it.
+//! The whole URL table, and the OpenAPI document that is generated from it.
 
 mod channel;
 mod comment;
@@ -16,18 +16,16 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use utoipa::OpenApi;
 use utoipa::openapi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::problem::{ErrorBody, Problem};
-use crate::reply::Reply;
+use crate::error_body::{ApiError, ErrorBody};
+use crate::respond::Tagged;
+use crate::state::AppState;
 use crate::typed_url::shown_path;
-
-/// The OpenAPI document, built once.
-pub(crate) type Document = Arc<openapi::OpenApi>;
+use vidra::Reason;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -59,8 +57,8 @@ pub(crate) type Document = Arc<openapi::OpenApi>;
 )]
 struct Info;
 
-/// Every route; that of the metrics may be another listener's.
-pub(crate) fn routes(has_metrics: bool) -> (Router<Document>, openapi::OpenApi) {
+/// Every public route, and the document. `/metrics` may be on the admin listener only.
+pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) {
     let routes = OpenApiRouter::with_openapi(Info::openapi())
         .routes(routes!(video::get_video))
         .routes(routes!(video::get_video_title))
@@ -90,16 +88,16 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<Document>, openapi::OpenApi) 
     completed(if has_metrics { routes.routes(routes!(status::get_metrics)) } else { routes })
 }
 
-/// What is for the operator alone.
-pub(crate) fn admin_routes() -> (Router<Document>, openapi::OpenApi) {
+/// The routes of the admin listener.
+pub(crate) fn admin_routes() -> Router<AppState> {
     let routes = OpenApiRouter::with_openapi(Info::openapi())
         .routes(routes!(status::get_health))
         .routes(routes!(status::get_readiness))
         .routes(routes!(status::get_metrics));
-    completed(routes)
+    completed(routes).0
 }
 
-fn completed(routes: OpenApiRouter<Document>) -> (Router<Document>, openapi::OpenApi) {
+fn completed(routes: OpenApiRouter<AppState>) -> (Router<AppState>, openapi::OpenApi) {
     let (routes, document) = routes.split_for_parts();
     let routes = routes.fallback(no_such_route).method_not_allowed_fallback(wrong_method);
     (routes, document::completed(document))
@@ -115,17 +113,17 @@ pub fn openapi() -> openapi::OpenApi {
     get, path = "/openapi.json", tag = "Service",
     responses((status = 200, description = "The OpenAPI 3.1 document of this service", body = Object))
 )]
-async fn get_openapi(State(document): State<Document>) -> Reply<Document> {
-    Reply(document)
+async fn get_openapi(State(state): State<AppState>) -> Tagged<Arc<openapi::OpenApi>> {
+    Tagged(state.document)
 }
 
-async fn no_such_route(request: Request) -> Problem {
+async fn no_such_route(request: Request) -> ApiError {
     let path = shown_path(request.extensions(), request.uri());
-    Problem::Http(StatusCode::NOT_FOUND, format!("No such route: {path}"))
+    ApiError::new(Reason::RouteNotFound, format!("No such route: {path}"))
 }
 
-pub(crate) async fn wrong_method(request: Request) -> Problem {
+pub(crate) async fn wrong_method(request: Request) -> ApiError {
     let path = shown_path(request.extensions(), request.uri());
     let message = format!("{} is not possible on {path}", request.method());
-    Problem::Http(StatusCode::METHOD_NOT_ALLOWED, message)
+    ApiError::new(Reason::MethodNotAllowed, message)
 }

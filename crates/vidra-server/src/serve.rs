@@ -1,11 +1,11 @@
-//! The service on a socket: takes connections in within limits, and sees them off in the end.
+//! The service on a socket: the accept loop with its limits, and graceful shutdown.
 
+mod activity;
+mod graceful;
 mod limits;
-mod patient;
-mod refusal;
 mod slots;
+mod timeout_stream;
 mod tls;
-mod watch;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -13,6 +13,7 @@ use std::io::{self, Cursor};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -28,39 +29,39 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{App, AtOnce, Sent};
-use patient::{Activity, Busy, Patient};
+use crate::app::{App, ImmediateResponse, ResponseBody};
+use activity::{Activity, RequestGuard};
+use graceful::{Connections, Membership};
 use slots::{Slot, Slots};
-use watch::{Connections, Watcher};
+use timeout_stream::TimeoutStream;
 
 pub use limits::Limits;
 pub use tls::Tls;
 
-/// How long to wait after the machine refused a connection: it is out of something that others have
-/// to give back.
-const BACK_OFF: Duration = Duration::from_millis(50);
+/// The pause after `accept` failed for lack of resources, which other connections must free first.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
-/// How often the log says that.
-const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
+/// How often the log reports that.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long those who came last have to say what they want.
-const LAST_WORD: Duration = Duration::from_secs(1);
+/// How long the last connections before shutdown have to send their request.
+const LAST_REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How the service is put on a socket.
+/// How connections are served.
 #[derive(Debug, Clone, Default)]
 pub struct Serving {
-    /// What callers may take up.
+    /// Limits on the time, the connections and the bytes of callers.
     pub limits: Limits,
-    /// How connections are encrypted, where they are.
+    /// The certificate, if connections use TLS.
     pub tls: Option<Tls>,
 }
 
-/// Serves `app` until `stop` resolves, then lets what is under way finish, until `give_up` resolves: a
-/// client that never ends its request must not keep the process alive.
+/// Serves `app` until `stop` resolves, and then shuts down gracefully. Requests in flight are finished, at
+/// most until `give_up` resolves: a client that never ends its request must not keep the process alive.
 ///
-/// After `stop`, whoever watches has to see that the service is not ready any more, and callers with a
-/// connection have to learn that they should open another one elsewhere. So connections are still
-/// taken in, for [`Limits::drain_delay`] and for as long as older ones have something under way.
+/// After `stop`, monitors must see that the service is not ready, and callers must learn from
+/// `Connection: close` to connect elsewhere. So the service still accepts connections, for
+/// [`Limits::drain_delay`] and while older connections have requests in flight.
 pub async fn serve(
     listener: TcpListener,
     app: App,
@@ -70,106 +71,106 @@ pub async fn serve(
 ) {
     let delay = serving.limits.drain_delay;
     let slots = Arc::new(Slots::new(&serving.limits));
-    let entrance = Entrance { app: app.clone(), serving: Arc::new(serving), slots };
+    let acceptor = Acceptor { app: app.clone(), serving: Arc::new(serving), slots };
     let older = Connections::new(app.drain_state());
-    entrance.take_in_until(stop, &listener, &older).await;
+    acceptor.accept_until(stop, &listener, &older).await;
 
     app.drain();
     let newer = Connections::new(app.drain_state());
-    let ending = async {
-        let older_are_gone = async {
+    let shutdown = async {
+        let older_are_closed = async {
             if older.count() > 0 {
                 sleep(delay).await;
             }
             older.shutdown().await;
         };
-        entrance.take_in_until(older_are_gone, &listener, &newer).await;
-        entrance.close(listener, &newer);
-        // Who has just come has not been heard yet, and is gone after one answer.
-        let _ = timeout(LAST_WORD, all_gone(&newer)).await;
+        acceptor.accept_until(older_are_closed, &listener, &newer).await;
+        acceptor.close(listener, &newer);
+        // New connections may not have sent their request yet. Each closes after one response.
+        let _ = timeout(LAST_REQUEST_TIMEOUT, all_closed(&newer)).await;
         newer.shutdown().await;
     };
     tokio::select! {
         biased;
-        () = ending => {}
+        () = shutdown => {}
         () = give_up => {}
     }
 }
 
-async fn all_gone(connections: &Connections) {
+async fn all_closed(connections: &Connections) {
     while connections.count() > 0 {
         sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// Where connections come in.
-struct Entrance {
+/// The accept loop.
+struct Acceptor {
     app: App,
     serving: Arc<Serving>,
     slots: Arc<Slots>,
 }
 
-impl Entrance {
-    async fn take_in_until(
+impl Acceptor {
+    async fn accept_until(
         &self,
         end: impl Future<Output = ()>,
         listener: &TcpListener,
         connections: &Connections,
     ) {
         let mut end = pin!(end);
-        let mut complained: Option<Instant> = None;
+        let mut logged: Option<Instant> = None;
         loop {
             let accepted = tokio::select! {
-                // The end first: `accept` may always be ready while clients keep connecting.
+                // `end` comes first: `accept` may always be ready while clients keep connecting.
                 biased;
                 () = &mut end => return,
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, peer)) => self.take_in(stream, peer, connections.watcher()),
-                // Theirs: they left while they waited.
-                Err(error) if is_theirs(&error) => {}
+                Ok((stream, peer)) => self.spawn(stream, peer, connections.join()),
+                // The client left while it waited.
+                Err(error) if is_of_client(&error) => {}
                 Err(error) => {
-                    self.app.metrics().connections.refused("no_resources");
-                    if complained.is_none_or(|since| since.elapsed() >= COMPLAIN_EVERY) {
-                        tracing::warn!(%error, "no connection can be taken in");
-                        complained = Some(Instant::now());
+                    self.app.connections().refused.add("no_resources");
+                    if logged.is_none_or(|since| since.elapsed() >= LOG_INTERVAL) {
+                        tracing::warn!(%error, "cannot accept connections");
+                        logged = Some(Instant::now());
                     }
                     tokio::select! {
                         biased;
                         () = &mut end => return,
-                        () = sleep(BACK_OFF) => {}
+                        () = sleep(ACCEPT_BACKOFF) => {}
                     }
                 }
             }
         }
     }
 
-    /// Closes the door. Whoever stands before it then would be cut off, so they are taken in first:
-    /// the system is asked for them, because what the runtime knows of them is a moment old.
+    /// Closes the listener. The system would reset connections in its backlog, so they are accepted first,
+    /// directly from the system, because the readiness that the runtime knows is a moment old.
     fn close(&self, listener: TcpListener, connections: &Connections) {
         let Ok(listener) = listener.into_std() else { return };
         while let Ok((stream, peer)) = listener.accept() {
             if stream.set_nonblocking(true).is_ok()
                 && let Ok(stream) = TcpStream::from_std(stream)
             {
-                self.take_in(stream, peer, connections.watcher());
+                self.spawn(stream, peer, connections.join());
             }
         }
     }
 
-    fn take_in(&self, stream: TcpStream, peer: SocketAddr, watcher: Watcher) {
-        // Answers are written whole; waiting for more to send would only delay them.
+    fn spawn(&self, stream: TcpStream, peer: SocketAddr, membership: Membership) {
+        // Responses are written whole, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let peer = peer.ip().to_canonical();
         let slot = match Slots::take(&self.slots, peer) {
             Ok(slot) => slot,
-            Err(full) => {
-                self.app.metrics().connections.refused(full.reason());
-                tracing::debug!(%peer, ?full, "a connection is turned away");
-                // Within an encrypted one nothing can be said before the handshake.
+            Err(limit) => {
+                self.app.connections().refused.add(limit.reason());
+                tracing::debug!(%peer, ?limit, "connection refused");
+                // Under TLS nothing can be sent before the handshake.
                 if self.serving.tls.is_none() {
-                    self.slots.turn_away(stream, full);
+                    self.slots.refuse(stream, limit);
                 }
                 return;
             }
@@ -180,13 +181,13 @@ impl Entrance {
             peer,
             _slot: slot,
         };
-        self.app.metrics().connections.opened();
-        tokio::spawn(connection.run(stream, watcher));
+        self.app.connections().open.fetch_add(1, Ordering::Relaxed);
+        tokio::spawn(connection.run(stream, membership));
     }
 }
 
-/// Whether a connection failed before it was taken in, which says nothing about the next.
-fn is_theirs(error: &io::Error) -> bool {
+/// Whether only the one connection failed, and the next may succeed.
+fn is_of_client(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, HostUnreachable, NetworkUnreachable};
     matches!(
         error.kind(),
@@ -194,7 +195,7 @@ fn is_theirs(error: &io::Error) -> bool {
     )
 }
 
-/// A caller's connection, for as long as it lasts.
+/// An open connection.
 struct Connection {
     app: App,
     serving: Arc<Serving>,
@@ -204,81 +205,81 @@ struct Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.app.metrics().connections.closed();
+        self.app.connections().open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Connection {
-    async fn run(self, stream: TcpStream, watcher: Watcher) {
+    async fn run(self, stream: TcpStream, membership: Membership) {
         let Serving { limits, tls } = &*self.serving;
         let Some(tls) = tls else {
             if !limits.http2 {
-                return self.serve(stream, false, watcher).await;
+                return self.serve(stream, false, membership).await;
             }
             let (mut reader, writer) = stream.into_split();
             let Ok(start) = timeout(limits.head_timeout, read_start(&mut reader)).await else {
-                self.app.metrics().connections.refused("too_slow");
-                tracing::debug!("the start of a connection took too long");
+                self.app.connections().refused.add("too_slow");
+                tracing::debug!("connection timed out before its first bytes");
                 return;
             };
             let is_http2 = start == PREFACE;
             let reader = Cursor::new(start).chain(reader);
-            return self.serve(tokio::io::join(reader, writer), is_http2, watcher).await;
+            return self.serve(tokio::io::join(reader, writer), is_http2, membership).await;
         };
         match timeout(limits.head_timeout, tls.accept(stream)).await {
             Ok(Ok(stream)) => {
                 let is_http2 = stream.get_ref().1.alpn_protocol() == Some(tls::HTTP2);
-                self.serve(stream, is_http2, watcher).await;
+                self.serve(stream, is_http2, membership).await;
             }
             Ok(Err(error)) => {
-                self.app.metrics().connections.refused("handshake");
-                tracing::debug!(%error, "a handshake failed");
+                self.app.connections().refused.add("handshake");
+                tracing::debug!(%error, "TLS handshake failed");
             }
             Err(_) => {
-                self.app.metrics().connections.refused("too_slow");
-                tracing::debug!("a handshake took too long");
+                self.app.connections().refused.add("too_slow");
+                tracing::debug!("TLS handshake timed out");
             }
         }
     }
 
-    async fn serve<S>(&self, stream: S, is_http2: bool, watcher: Watcher)
+    async fn serve<S>(&self, stream: S, is_http2: bool, membership: Membership)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let limits = &self.serving.limits;
         let activity = Arc::new(Activity::new(self.app.drain_state(), is_http2));
-        let stream = TokioIo::new(Patient::new(stream, limits, Arc::clone(&activity)));
+        let stream = TokioIo::new(TimeoutStream::new(stream, limits, Arc::clone(&activity)));
         let (app, peer) = (self.app.clone(), self.peer);
         let service = service_fn(move |request: Request<Incoming>| {
-            let mut busy = activity.begin();
-            // One that is there at once is not carried through the states of a future.
-            match app.answer_at_once(&request, peer) {
-                Either::Left(AtOnce { response, at }) => {
-                    busy.ends(at);
-                    let sent = sent(response, is_http2, busy);
-                    Either::Left(future::ready(Ok::<_, Infallible>(sent)))
+            let mut guard = activity.begin();
+            // An immediate response needs no state machine of a future.
+            match app.answer_immediately(&request, peer) {
+                Either::Left(ImmediateResponse { response, at }) => {
+                    guard.completed(at);
+                    let response = prepare(response, is_http2, guard);
+                    Either::Left(future::ready(Ok::<_, Infallible>(response)))
                 }
                 Either::Right(admitted) => {
                     let answer = app.answer_by_route(request, admitted);
-                    Either::Right(async move { Ok(sent(answer.await, is_http2, busy)) })
+                    Either::Right(async move { Ok(prepare(answer.await, is_http2, guard)) })
                 }
             }
         });
         let ended = if is_http2 {
-            watcher.watch(limits.http2().serve_connection(stream, service)).await
+            membership.drive(limits.http2().serve_connection(stream, service)).await
         } else {
-            watcher.watch(limits.http1().serve_connection(stream, service)).await
+            membership.drive(limits.http1().serve_connection(stream, service)).await
         };
         if let Err(error) = ended {
             if is_timeout(&error) {
-                self.app.metrics().connections.refused("too_slow");
+                self.app.connections().refused.add("too_slow");
             }
-            tracing::debug!(%error, "a connection ended early");
+            tracing::debug!(%error, "connection failed");
         }
     }
 }
 
-/// Whether a connection was ended because its caller took too long.
+/// Whether a timeout ended the connection.
 fn is_timeout(error: &hyper::Error) -> bool {
     let cause =
         std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
@@ -288,8 +289,8 @@ fn is_timeout(error: &hyper::Error) -> bool {
 /// The first bytes of a client with prior knowledge of HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Reads until the bytes are the whole preface of HTTP/2 or differ from it, and returns them: it may arrive
-/// in pieces. Where the connection ends or fails before that, the next read reports it.
+/// Reads until the bytes are the whole preface of HTTP/2 or differ from it, and returns them. The preface may
+/// arrive in pieces. If the connection fails before that, the next read reports it.
 async fn read_start(reader: &mut (impl AsyncRead + Unpin)) -> Vec<u8> {
     let mut start = Vec::with_capacity(PREFACE.len());
     while start.len() < PREFACE.len() && PREFACE.starts_with(&start) {
@@ -302,33 +303,37 @@ async fn read_start(reader: &mut (impl AsyncRead + Unpin)) -> Vec<u8> {
     start
 }
 
-/// An answer on its way out. In the end it is the last on its connection.
-fn sent(mut response: Response<Sent>, is_http2: bool, busy: Busy) -> Response<Sending> {
-    // HTTP/2 has other words for it.
-    if busy.is_draining() && !is_http2 {
+/// Ties a response to its request guard. During shutdown it is the last of its connection.
+fn prepare(
+    mut response: Response<ResponseBody>,
+    is_http2: bool,
+    guard: RequestGuard,
+) -> Response<GuardedBody> {
+    // HTTP/2 sends GOAWAY instead.
+    if guard.is_draining() && !is_http2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    // Where there is no room for it in HTTP/2 it is not even looked at.
-    busy.lies_there(true);
-    response.map(|body| Sending { body, busy })
+    // HTTP/2 does not poll the body while its window is full, so the wait begins here.
+    guard.set_waiting(true);
+    response.map(|body| GuardedBody { body, guard })
 }
 
-/// A body, and that its connection is busy with it.
-struct Sending {
-    body: Sent,
-    busy: Busy,
+/// A body that holds the guard of its request.
+struct GuardedBody {
+    body: ResponseBody,
+    guard: RequestGuard,
 }
 
-impl Body for Sending {
+impl Body for GuardedBody {
     type Data = Bytes;
-    type Error = <Sent as Body>::Error;
+    type Error = <ResponseBody as Body>::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
-        self.busy.lies_there(matches!(polled, Poll::Ready(Some(_))));
+        self.guard.set_waiting(matches!(polled, Poll::Ready(Some(_))));
         polled
     }
 

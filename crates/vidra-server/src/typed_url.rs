@@ -1,8 +1,8 @@
 //! URLs typed into a path as they are: `/api/video/https://www.youtube.com/watch?v=ID`.
 //!
-//! To a router such a path has too many segments and a query that is not the endpoint's. Before
-//! routing it is rewritten to the form with the URL encoded in one segment. The query stays as well:
-//! parameters of the endpoint may stand among those of the URL.
+//! Such a path has too many segments for the router, and its query is not the endpoint's. This module
+//! rewrites it before routing, with the URL encoded in one segment. The query also stays in place, because
+//! it may contain parameters of the endpoint.
 
 use axum::Router;
 use axum::extract::Request;
@@ -21,19 +21,18 @@ const PREFIXES: [(&str, &[&str]); 6] = [
     ("/api/transcript/", &["tracks"]),
 ];
 
-/// The path as it was typed, without the query that went into the identifier.
+/// The path before it was rewritten, without the query.
 #[derive(Clone)]
 pub(crate) struct TypedPath(String);
 
-/// The path to name in logs and messages: never a query, which may hold what somebody pasted there
-/// by mistake.
+/// The path for messages. It has no query, which may contain a secret that somebody pasted by mistake.
 pub(crate) fn shown_path(extensions: &Extensions, uri: &Uri) -> String {
     extensions
         .get::<TypedPath>()
         .map_or_else(|| uri.path().to_owned(), |TypedPath(path)| path.clone())
 }
 
-/// Puts the rewriting before the router's own matching.
+/// Rewrites typed URLs before the router matches the path.
 pub(crate) fn before_routing(routes: Router) -> Router {
     let rewrite = MapRequestLayer::new(|mut request: Request| {
         if let Some(uri) = rewritten(request.uri()) {
@@ -59,7 +58,7 @@ fn rewritten(uri: &Uri) -> Option<Uri> {
     target.parse().ok()
 }
 
-/// Splits a path that ends in a URL. `None` for every path that the router understands by itself.
+/// Splits a path that ends in a URL. `None` if the router can match the path as it is.
 fn typed_url(path: &str) -> Option<(&str, &str)> {
     let (prefix, subs) = PREFIXES.iter().find(|(prefix, _)| path.starts_with(prefix))?;
     let rest = &path[prefix.len()..];
@@ -69,7 +68,7 @@ fn typed_url(path: &str) -> Option<(&str, &str)> {
     let has_host = rest.split_once('/').is_some_and(|(first, more)| {
         first.contains('.') && !first.starts_with('@') && !subs.contains(&more)
     });
-    // A host without a path and a scheme, `youtube.com?v=…`, is one segment with its query cut off.
+    // A host without a path and a scheme, `youtube.com?v=…`, is one segment already.
     (has_scheme || has_host).then_some((*prefix, rest))
 }
 

@@ -7,9 +7,10 @@ const KEY = 'vidra-key';
 
 /** A failure: what the service said, or that it said nothing. */
 export class Problem extends Error {
-  constructor(status, { message, details = [] }, retryAfter = null) {
+  constructor(status, { reason, message, details = [] }, retryAfter = null) {
     super(message);
     this.status = status;
+    this.reason = reason;
     this.details = details;
     this.retryAfter = retryAfter;
   }

@@ -6,7 +6,7 @@ import { linkTo } from './address.js';
 import { eventsOf, Problem, send } from './api.js';
 import { number, plural } from './format.js';
 import { saveAs } from './save.js';
-import { trouble } from './trouble.js';
+import { errorView } from './error-view.js';
 
 const TOGETHER = 4;
 
@@ -81,7 +81,7 @@ export function batch(page, playlist) {
       }
     </div>
     ${work.state === 'idle' ? html`<p class="quiet">What is said in ${plural(playlist.videos.length, 'video')}, fetched side by side and shown as it comes.</p>` : progress(work)}
-    ${work.problem ? trouble(work.problem, run, 'transcripts') : nothing}
+    ${work.problem ? errorView(work.problem, run, 'transcripts') : nothing}
     ${
       work.state !== 'running' && succeeded(work)
         ? html`<p class="row">

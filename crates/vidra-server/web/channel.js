@@ -4,7 +4,7 @@ import { html, nothing } from './vendor/lit-html.js';
 import { linkTo } from './address.js';
 import { ask } from './api.js';
 import { headed, load, shown } from './loading.js';
-import { picture, sized } from './picture.js';
+import { thumbnail, sized } from './thumbnail.js';
 import { number, views } from './format.js';
 import { numbers } from './video.js';
 
@@ -37,7 +37,7 @@ export function channelPage(page, reference) {
 
 function card(channel) {
   return html`<article class="card headline">
-    ${picture(sized(channel.thumbnails, 160), channel.id, 'round large')}
+    ${thumbnail(sized(channel.thumbnails, 160), channel.id, 'round large')}
     <div><h1 dir="auto">${channel.name}</h1>
     <p class="quiet"><bdi>${channel.username}</bdi> ${channel.country ? `· ${channel.country}` : ''}</p>
     ${numbers(
@@ -55,7 +55,7 @@ function card(channel) {
 
 function tile(video) {
   return html`<li><a class="tile" href=${linkTo(video.id)}>
-    <span class="frame">${picture(video.thumbnail, video.id)}${video.duration ? html`<span class="length">${video.durationFmt}</span>` : nothing}</span>
+    <span class="frame">${thumbnail(video.thumbnail, video.id)}${video.duration ? html`<span class="length">${video.durationFmt}</span>` : nothing}</span>
     <strong dir="auto">${video.title}</strong>
     <span class="quiet">${views(video, () => video.viewsFmt)} · ${video.uploadAge}</span></a></li>`;
 }

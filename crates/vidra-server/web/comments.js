@@ -4,7 +4,7 @@ import { html, nothing } from './vendor/lit-html.js';
 import { ask } from './api.js';
 import { date, number, plural } from './format.js';
 import { load, shown } from './loading.js';
-import { picture } from './picture.js';
+import { thumbnail } from './thumbnail.js';
 
 export function comments(page, videoId) {
   const threads = load(page, () => ask(`/api/comments/${videoId}/top?limit=10`, page));
@@ -32,7 +32,7 @@ function thread({ topLevelComment, totalReplyCount, replies = [] }) {
 
 function comment({ authorName, authorProfileImage, text, likeCount, publishedAt }) {
   return html`<article class="comment">
-    ${picture(authorProfileImage, authorName, 'round')}
+    ${thumbnail(authorProfileImage, authorName, 'round')}
     <div><p class="quiet"><strong dir="auto">${authorName || 'Somebody'}</strong> · ${date(publishedAt)}${
       likeCount ? ` · ${number(likeCount)} ${likeCount === 1 ? 'like' : 'likes'}` : ''
     }</p>

@@ -4,10 +4,10 @@ import { html, nothing, render } from './vendor/lit-html.js';
 import { arrived, isElsewhere, told } from './address.js';
 import { ask, exchanges, key } from './api.js';
 import { channelPage } from './channel.js';
-import { withoutPictures } from './picture.js';
+import { withoutPictures } from './thumbnail.js';
 import { playlistPage } from './playlist.js';
-import { trail } from './trail.js';
-import { trouble } from './trouble.js';
+import { requestLog } from './request-log.js';
+import { errorView } from './error-view.js';
 import { videoPage } from './video.js';
 import { welcome } from './welcome.js';
 
@@ -28,7 +28,7 @@ function changed() {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    render(html`${shown?.template() ?? nothing}${trail(changed, forget)}`, main);
+    render(html`${shown?.template() ?? nothing}${requestLog(changed, forget)}`, main);
     if (shown?.title) name(shown);
   });
 }
@@ -83,7 +83,7 @@ async function go() {
   } catch (problem) {
     if (signal.aborted) return;
     const heading = headingOf(problem);
-    shown = { title: heading, template: () => html`<h1>${heading}</h1>${trouble(problem, go)}` };
+    shown = { title: heading, template: () => html`<h1>${heading}</h1>${errorView(problem, go)}` };
   }
   changed();
 }

@@ -1,7 +1,7 @@
 // A part of a page that is asked for: on its way, there, or failed and to be tried again.
 
 import { html, nothing } from './vendor/lit-html.js';
-import { trouble } from './trouble.js';
+import { errorView } from './error-view.js';
 
 /** Starts it; `page` is told of every change until it is left. */
 export function load(page, start) {
@@ -36,7 +36,7 @@ export function later(page, start, value) {
 /** Whatever there is to show of it. */
 export function shown(part, what, template) {
   if (part.isLoading && !part.value) return html`<p class="loading">Loading ${what}…</p>`;
-  if (part.problem) return trouble(part.problem, part.again, what);
+  if (part.problem) return errorView(part.problem, part.again, what);
   return template(part.value);
 }
 

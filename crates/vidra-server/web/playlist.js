@@ -5,7 +5,7 @@ import { ask } from './api.js';
 import { batch } from './batch.js';
 import { isTold, number, plural, span } from './format.js';
 import { headed, load } from './loading.js';
-import { picture, sized } from './picture.js';
+import { thumbnail, sized } from './thumbnail.js';
 import { plots } from './plots.js';
 import { table } from './table.js';
 import { description, numbers } from './video.js';
@@ -45,7 +45,7 @@ function card(list) {
   const timed = list.videos.filter(({ duration }) => duration).length;
   const average = timed ? list.totalDuration / timed : 0;
   return html`<article class="card headline">
-    ${picture(sized(list.thumbnails, 320), list.id)}
+    ${thumbnail(sized(list.thumbnails, 320), list.id)}
     <div><p class="quiet">Playlist</p><h1 dir="auto">${list.title}</h1>
     ${numbers([
       ['Videos', 'videoCount', number(list.videoCount), list.videoCount],

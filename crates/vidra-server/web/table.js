@@ -6,7 +6,7 @@ import { linkTo, note, told } from './address.js';
 import { ask } from './api.js';
 import { count, date, length, number, plural, span } from './format.js';
 import { later } from './loading.js';
-import { trouble } from './trouble.js';
+import { errorView } from './error-view.js';
 
 /** How many rows are drawn before somebody wants more. */
 const ROWS = 100;
@@ -80,7 +80,7 @@ export function table(page, playlist) {
           <input type="search" name="title" .value=${view.title} @input=${(event) => change('title', event.target.value)}></label>
         ${BOUNDS.map(field)}
       </form>
-      ${selected.problem ? trouble(selected.problem, selected.again, 'videos') : nothing}
+      ${selected.problem ? errorView(selected.problem, selected.again, 'videos') : nothing}
       <p class="quiet" role="status">${number(found.length)} of ${plural(playlist.videos.length, 'video')}, ${span(seconds)}</p>
       <div class="scroll" tabindex="0" role="region" aria-label="Table of videos">
       <table>

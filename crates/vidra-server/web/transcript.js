@@ -6,7 +6,7 @@ import { ask, key, send } from './api.js';
 import { clock, plural } from './format.js';
 import { load, shown } from './loading.js';
 import { saveAs } from './save.js';
-import { trouble } from './trouble.js';
+import { errorView } from './error-view.js';
 
 const FORMATS = ['srt', 'vtt', 'txt', 'json'];
 
@@ -41,7 +41,7 @@ export function transcript(page, videoId) {
       saveAs(await response.blob(), name ?? 'transcript');
     } catch (problem) {
       if (page.signal.aborted) return;
-      unsaved = trouble(problem, () => save(href), 'the transcript');
+      unsaved = errorView(problem, () => save(href), 'the transcript');
     }
     page.changed();
   };

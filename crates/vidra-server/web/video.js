@@ -6,7 +6,7 @@ import { ask } from './api.js';
 import { comments } from './comments.js';
 import { length, number } from './format.js';
 import { headed, load } from './loading.js';
-import { picture, sized } from './picture.js';
+import { thumbnail, sized } from './thumbnail.js';
 import { transcript } from './transcript.js';
 
 export function videoPage(page, { videoId, playlistId }) {
@@ -33,7 +33,7 @@ export function videoPage(page, { videoId, playlistId }) {
 function card(video) {
   return html`<article>
     <a class="watch" href="https://www.youtube.com/watch?v=${video.id}" target="_blank" rel="noopener noreferrer">
-      ${picture(sized(video.thumbnails, 640), video.id)}
+      ${thumbnail(sized(video.thumbnails, 640), video.id)}
       ${video.duration ? html`<span class="length">${video.durationFmt}</span>` : nothing}
       <span class="unseen">Watch on YouTube</span></a>
     <h1 dir="auto">${video.title}</h1>

@@ -25,7 +25,7 @@ use crate::world::World;
 use error::ApiError;
 use serde_json::Value;
 
-/// A body and the way it is written.
+/// A body and its style.
 #[derive(Debug)]
 pub(crate) struct Answer {
     body: Value,
@@ -41,7 +41,7 @@ impl Answer {
         Self { body, style }
     }
 
-    /// The bytes; `compact` is what `prettyPrint=false` asks for.
+    /// The bytes; `compact` is for `prettyPrint=false`.
     pub(crate) fn render(self, compact: bool) -> Vec<u8> {
         render::render(self.body, if compact { Style::Compact } else { self.style })
     }
@@ -52,7 +52,7 @@ impl Answer {
     }
 }
 
-/// What the platform answers.
+/// The platform's answer.
 pub(crate) fn answer(world: &World, endpoint: Endpoint, query: &Query) -> Result<Answer, ApiError> {
     parameters::check(endpoint, query)?;
     let mut answer = list(world, endpoint, query)?;
@@ -60,12 +60,12 @@ pub(crate) fn answer(world: &World, endpoint: Endpoint, query: &Query) -> Result
     Ok(answer)
 }
 
-/// The world does not change, so an answer is told from another by what was asked.
+/// The etag of an answer. The world does not change, so the query alone identifies it.
 fn etag(world: &World, endpoint: Endpoint, query: &Query) -> String {
-    let mut asked: Vec<_> =
+    let mut parameters: Vec<_> =
         query.pairs().iter().filter(|(name, _)| name != "key" && name != "prettyPrint").collect();
-    asked.sort();
-    world.etag(&format!("{endpoint:?} {asked:?}"))
+    parameters.sort();
+    world.etag(&format!("{endpoint:?} {parameters:?}"))
 }
 
 fn list(world: &World, endpoint: Endpoint, query: &Query) -> Result<Answer, ApiError> {

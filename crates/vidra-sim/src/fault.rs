@@ -1,4 +1,4 @@
-//! What can be made to go wrong.
+//! Faults: rules that make calls fail.
 
 pub(crate) mod body;
 
@@ -7,10 +7,10 @@ use crate::route::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A rule: which calls it strikes, and how.
+/// A rule: which calls fail, and how.
 ///
-/// Rules are looked at in the order they were injected. All delays that match are added up; of the
-/// other actions the first that matches happens.
+/// Rules apply in the order in which they were injected. All matching delays add up; of the other actions,
+/// only the first that matches applies.
 ///
 /// ```
 /// use vidra_sim::{Action, Endpoint, Fault};
@@ -23,19 +23,19 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fault {
-    /// The endpoint; any where absent.
+    /// The endpoint; all endpoints if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
-    /// A query parameter the call must have; any call where absent.
+    /// A query parameter that the call must have; no condition if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter: Option<Parameter>,
-    /// The first call that is struck, counting from 1 among the calls that match.
+    /// The first call to which the rule applies, counted from 1 among the matching calls.
     #[serde(default = "first_call")]
     pub from_call: u64,
-    /// How many calls are struck; all from then on where absent.
+    /// To how many calls the rule applies; no limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
-    /// What happens to them.
+    /// What happens to these calls.
     pub action: Action,
 }
 
@@ -57,7 +57,7 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Action {
-    /// An answer of one's own making.
+    /// A custom status and body.
     Status {
         /// The HTTP status.
         status: u16,
@@ -67,73 +67,73 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<String>,
     },
-    /// An error as the platform words it.
+    /// An error with the platform's body.
     Error {
-        /// `quotaExceeded`, `backendError`, … For reasons hidden in `details[]` the word there.
+        /// `quotaExceeded`, `backendError`, … For reasons within `details[]`, the reason there.
         reason: String,
-        /// Instead of the status that goes with the reason.
+        /// Replaces the status of the reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<u16>,
         /// `Retry-After`, in seconds or as a date.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<String>,
     },
-    /// The right answer, later.
+    /// The correct answer after a delay.
     Delay {
-        /// By how much.
+        /// The delay.
         millis: u64,
     },
     /// No answer, ever.
     Hang,
     /// The connection is dropped without an answer.
     Reset,
-    /// Half of the body that `Content-Length` promises, then the connection is dropped.
+    /// Half of the body, then the connection is dropped.
     Cut,
-    /// Status 200 and a body that is not what it should be.
+    /// Status 200 and a wrong body.
     Junk {
-        /// Of what kind.
+        /// What is wrong with it.
         kind: Junk,
     },
-    /// Status 200 and a body of that many bytes that looks right and never ends well.
+    /// Status 200 and a huge body that begins well and never closes its list.
     Huge {
-        /// How long the body is.
+        /// The length of the body.
         bytes: u64,
     },
-    /// Status 200 and a small body in gzip that unpacks to that many mebibytes of white space.
+    /// Status 200 and a small gzip body that decompresses to a large one of white space.
     GzipBomb {
-        /// How much it unpacks to.
+        /// The decompressed size.
         mebibytes: u32,
     },
     /// A redirect.
     Redirect {
-        /// Where to.
+        /// The target.
         location: String,
     },
-    /// The right answer, a few bytes at a time.
+    /// The correct answer, a few bytes at a time.
     Drip {
-        /// Bytes at a time.
+        /// The size of a chunk, in bytes.
         chunk: usize,
-        /// Between two of them.
+        /// The pause before each chunk.
         every_millis: u64,
     },
-    /// The answer to another question: the same call, about this identifier.
+    /// The answer for another identifier.
     WrongId {
-        /// The identifier answered for.
+        /// The other identifier.
         id: String,
     },
 }
 
-/// Bodies that are not what they should be.
+/// Kinds of wrong bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Junk {
-    /// A page for people.
+    /// An HTML page.
     Html,
-    /// Text.
+    /// Plain text.
     Text,
-    /// Nothing.
+    /// An empty body.
     Empty,
-    /// The right answer up to its middle, complete as far as HTTP goes.
+    /// The first half of the correct body, complete for HTTP.
     Truncated,
     /// JSON of another shape.
     OtherShape,
@@ -142,12 +142,12 @@ pub enum Junk {
 }
 
 impl Action {
-    /// An error with the status that goes with its reason.
+    /// An error with the status of its reason.
     pub fn error(reason: &str) -> Self {
         Self::Error { reason: reason.to_owned(), status: None, retry_after: None }
     }
 
-    /// The daily quota is spent.
+    /// The error of an exhausted daily quota.
     pub fn quota_exceeded() -> Self {
         Self::error("quotaExceeded")
     }
@@ -157,12 +157,12 @@ impl Action {
         Self::Status { status, body: format!("status {status}"), retry_after: None }
     }
 
-    /// The right answer, later.
+    /// The correct answer after a delay.
     pub fn delay(by: Duration) -> Self {
         Self::Delay { millis: by.as_millis() as u64 }
     }
 
-    /// With a `Retry-After` header, for the actions that answer with an error.
+    /// Adds a `Retry-After` header to an action that answers with an error.
     pub fn retry_after(mut self, value: &str) -> Self {
         if let Self::Status { retry_after, .. } | Self::Error { retry_after, .. } = &mut self {
             *retry_after = Some(value.to_owned());
@@ -172,35 +172,35 @@ impl Action {
 }
 
 impl Fault {
-    /// Strikes every call.
+    /// Applies to every call.
     pub fn any(action: Action) -> Self {
         Self { endpoint: None, parameter: None, from_call: 1, times: None, action }
     }
 
-    /// Strikes every call of an endpoint.
+    /// Applies to every call of an endpoint.
     pub fn on(endpoint: Endpoint, action: Action) -> Self {
         Self { endpoint: Some(endpoint), ..Self::any(action) }
     }
 
-    /// Only calls with that query parameter.
+    /// Limits the rule to calls with this query parameter.
     pub fn when(mut self, name: &str, value: &str) -> Self {
         self.parameter = Some(Parameter { name: name.to_owned(), value: value.to_owned() });
         self
     }
 
-    /// Only from the n-th matching call on, counting from 1.
+    /// Limits the rule to the n-th matching call and later ones, counted from 1.
     pub fn from_call(mut self, n: u64) -> Self {
         self.from_call = n;
         self
     }
 
-    /// Only that many calls.
+    /// Limits the rule to that many calls.
     pub fn times(mut self, n: u64) -> Self {
         self.times = Some(n);
         self
     }
 
-    /// Only one call.
+    /// Limits the rule to one call.
     pub fn once(self) -> Self {
         self.times(1)
     }
@@ -214,7 +214,7 @@ impl Fault {
     }
 }
 
-/// The rules in force and how often each has matched.
+/// The active rules, and how often each has matched.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Vec<(Fault, u64)>);
 
@@ -227,8 +227,8 @@ impl Faults {
         self.0.clear();
     }
 
-    /// What happens to a call: how long it is delayed, and then what.
-    pub(crate) fn strike(
+    /// Counts a call in all matching rules, and returns its delay and its action.
+    pub(crate) fn next_for(
         &mut self,
         endpoint: Endpoint,
         query: &Query,
@@ -240,11 +240,11 @@ impl Faults {
         {
             *matched += 1;
             let past = matched.saturating_sub(fault.from_call.max(1));
-            let struck =
+            let applies =
                 *matched >= fault.from_call && fault.times.is_none_or(|times| past < times);
             match &fault.action {
-                Action::Delay { millis } if struck => delay += Duration::from_millis(*millis),
-                other if struck && action.is_none() => action = Some(other.clone()),
+                Action::Delay { millis } if applies => delay += Duration::from_millis(*millis),
+                other if applies && action.is_none() => action = Some(other.clone()),
                 _ => {}
             }
         }
@@ -257,18 +257,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_strikes_the_calls_it_names() {
+    fn a_rule_applies_to_matching_calls() {
         let mut faults = Faults::default();
         faults.inject(
             Fault::on(Endpoint::Videos, Action::Reset).when("id", "b").from_call(2).times(2),
         );
         faults.inject(Fault::any(Action::delay(Duration::from_millis(5))).once());
         let query = Query::parse("id=a,b");
-        assert_eq!(faults.strike(Endpoint::Channels, &query), (Duration::from_millis(5), None));
-        let struck: Vec<_> =
-            (0..5).map(|_| faults.strike(Endpoint::Videos, &query).1.is_some()).collect();
-        assert_eq!(struck, [false, true, true, false, false]);
-        assert_eq!(faults.strike(Endpoint::Videos, &Query::parse("id=a")).1, None);
+        assert_eq!(faults.next_for(Endpoint::Channels, &query), (Duration::from_millis(5), None));
+        let applies: Vec<_> =
+            (0..5).map(|_| faults.next_for(Endpoint::Videos, &query).1.is_some()).collect();
+        assert_eq!(applies, [false, true, true, false, false]);
+        assert_eq!(faults.next_for(Endpoint::Videos, &Query::parse("id=a")).1, None);
     }
 
     #[test]

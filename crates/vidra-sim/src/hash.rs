@@ -15,19 +15,19 @@ pub(crate) const fn unmix(mut x: u64) -> u64 {
     x ^ (x >> 30) ^ (x >> 60)
 }
 
-/// A number for a kind of thing and its coordinates.
+/// A number for a kind of item and its coordinates.
 pub(crate) fn hash(seed: u64, kind: &str, at: &[u64]) -> u64 {
     let start = mix(seed ^ 0x9e37_79b9_7f4a_7c15);
     let named = kind.bytes().fold(start, |h, b| mix(h ^ u64::from(b)));
     at.iter().fold(named, |h, n| mix(h.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ n))
 }
 
-/// A short sequence of numbers, for a thing that needs several.
+/// A sequence of random numbers for an item that needs several.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// The dice of one thing: always the same throws in the same order.
+    /// The dice of one item: always the same throws in the same order.
     pub(crate) fn of(seed: u64, kind: &str, at: &[u64]) -> Self {
         Self(hash(seed, kind, at))
     }

@@ -1,6 +1,7 @@
 //! The simulator on a socket.
 
-use crate::simulator::{Dropped, Simulator};
+use crate::response::Dropped;
+use crate::simulator::Simulator;
 use axum::body::Body;
 use bytes::Bytes;
 use http::{Request, Response};
@@ -13,7 +14,7 @@ use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
-/// A simulator that listens. It stops, and drops all connections, when this is dropped.
+/// A listening simulator. Dropping it closes the listener and all connections.
 #[derive(Debug)]
 pub struct Listening {
     addr: SocketAddr,
@@ -21,7 +22,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// The address, with the port the system chose where 0 was asked for.
+    /// The address, with the actual port if the requested one was 0.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -53,7 +54,7 @@ impl Simulator {
     /// Listens on an address until the returned value is dropped.
     ///
     /// # Errors
-    /// Where the address cannot be bound.
+    /// If the address cannot be bound.
     pub async fn listen(&self, addr: SocketAddr) -> std::io::Result<Listening> {
         let listener = TcpListener::bind(addr).await?;
         let addr = listener.local_addr()?;
@@ -76,9 +77,9 @@ async fn accept(simulator: Simulator, listener: TcpListener) {
     }
 }
 
-/// One connection. An error of the service closes it without an answer, which is what a reset is.
+/// Serves one connection. An error of the service closes it without an answer, like a reset.
 async fn serve(simulator: Simulator, stream: TcpStream) {
-    // Small answers on one machine: waiting to fill a segment would only measure the waiting.
+    // Nagle's algorithm would only add latency to small answers on one machine.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| answer(simulator.clone(), request));
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;

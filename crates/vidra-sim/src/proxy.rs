@@ -1,7 +1,7 @@
 //! A tiny forward proxy for tests: plain HTTP, tunnels, and SOCKS5 on the same port.
 //!
-//! It names itself to the simulator in the header `X-Sim-Egress`, so that a test can see which way
-//! a call came and block one way and not the other.
+//! It adds its name to requests in the header `X-Sim-Egress`, so that a test can see the egress of a call and
+//! block one of several.
 
 mod relay;
 mod socks;
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
-/// A proxy that listens on this machine. It stops when this is dropped.
+/// A proxy that listens on this machine until it is dropped.
 #[derive(Debug)]
 pub struct Proxy {
     addr: SocketAddr,
@@ -22,15 +22,15 @@ pub struct Proxy {
     accepting: AbortHandle,
 }
 
-/// What a proxy does to those who come.
+/// The behaviour of a proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mood {
     /// Forwards requests and opens tunnels.
     #[default]
     Willing,
-    /// Forwards requests, refuses tunnels with 403.
+    /// Forwards requests, and rejects tunnels with 403.
     NoTunnels,
-    /// Answers every request with that status.
+    /// Answers every request with this status.
     Refusing(u16),
     /// Closes every connection at once.
     Dead,
@@ -39,7 +39,7 @@ pub enum Mood {
 #[derive(Debug)]
 struct State {
     name: String,
-    /// Forward everything here, whatever host is asked for.
+    /// The target of all requests, whatever host they name.
     towards: Option<SocketAddr>,
     mood: Mutex<Mood>,
     requests: AtomicU64,
@@ -52,7 +52,7 @@ impl State {
         self.mood.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where a connection to a host and port really goes.
+    /// Connects to a host and port, or to the fixed target.
     async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {
         let stream = match self.towards {
             Some(addr) => TcpStream::connect(addr).await?,
@@ -64,19 +64,19 @@ impl State {
 }
 
 impl Proxy {
-    /// Listens on a free port of this machine; forwards to the host a request names.
+    /// Listens on a free port of this machine, and forwards each request to the host that it names.
     ///
     /// # Errors
-    /// Where no port is free.
+    /// If no port is free.
     pub async fn listen(egress: &str) -> io::Result<Self> {
         Self::start(egress, None).await
     }
 
-    /// The same, but every request and every tunnel goes to one address, as if that address were
-    /// the whole internet.
+    /// Listens on a free port of this machine, and forwards every request and every tunnel to one address,
+    /// whatever host it names.
     ///
     /// # Errors
-    /// Where no port is free.
+    /// If no port is free.
     pub async fn listen_towards(egress: &str, addr: SocketAddr) -> io::Result<Self> {
         Self::start(egress, Some(addr)).await
     }
@@ -101,32 +101,32 @@ impl Proxy {
         format!("http://{}", self.addr)
     }
 
-    /// `socks5://127.0.0.1:PORT`; with `h` after the 5 for clients that tell the two apart.
+    /// `socks5://127.0.0.1:PORT`; some clients need `socks5h` to let the proxy resolve names.
     pub fn socks_url(&self) -> String {
         format!("socks5://{}", self.addr)
     }
 
-    /// What it calls itself in `X-Sim-Egress`.
+    /// Its name in `X-Sim-Egress`.
     pub fn egress(&self) -> &str {
         &self.state.name
     }
 
-    /// Requests it read, the refused ones included.
+    /// The number of requests, including rejected ones.
     pub fn requests(&self) -> u64 {
         self.state.requests.load(Ordering::SeqCst)
     }
 
-    /// Tunnels it was asked for, by `CONNECT` or by SOCKS5, the refused ones included.
+    /// The number of tunnels that clients requested, by `CONNECT` or SOCKS5, including rejected ones.
     pub fn tunnels(&self) -> u64 {
         self.state.tunnels.load(Ordering::SeqCst)
     }
 
-    /// Connections it took.
+    /// The number of accepted connections.
     pub fn connections(&self) -> u64 {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// From now on it does this to those who come.
+    /// Changes the behaviour for new requests.
     pub fn set_mood(&self, mood: Mood) {
         *self.state.mood() = mood;
     }
@@ -154,7 +154,7 @@ async fn accept(state: Arc<State>, listener: TcpListener) {
     }
 }
 
-/// One connection. The first byte tells SOCKS5 from HTTP; an error closes it.
+/// Serves one connection. The first byte distinguishes SOCKS5 from HTTP. An error closes the connection.
 async fn serve(state: Arc<State>, mut stream: TcpStream) {
     if *state.mood() == Mood::Dead {
         return;

@@ -1,8 +1,6 @@
-//! The query string of a request, decoded, and how list parameters and numbers are read from it.
+//! The decoded query string of a request.
 
-use crate::data_api::error::ApiError;
 use percent_encoding::percent_decode_str;
-use std::ops::RangeInclusive;
 
 /// Decoded name and value pairs in the order sent.
 #[derive(Clone, Debug, Default)]
@@ -36,27 +34,7 @@ impl Query {
         values.map(str::trim).filter(|v| !v.is_empty()).collect()
     }
 
-    /// A whole number within the platform's bounds.
-    pub(crate) fn number(
-        &self,
-        name: &str,
-        default: u32,
-        bounds: RangeInclusive<u32>,
-    ) -> Result<u32, ApiError> {
-        let Some(text) = self.get(name) else { return Ok(default) };
-        let value = text.parse().ok().filter(|n| bounds.contains(n));
-        value.ok_or_else(|| ApiError::out_of_range(name, text, &bounds))
-    }
-
-    /// Refuses a value that is not among those the parameter can have.
-    pub(crate) fn one_of(&self, name: &str, values: &[&str]) -> Result<(), ApiError> {
-        match self.get(name).filter(|value| !values.contains(value)) {
-            Some(value) => Err(ApiError::invalid_value(name, value)),
-            None => Ok(()),
-        }
-    }
-
-    /// The same query with one parameter replaced.
+    /// The query with one parameter replaced.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let kept = self.0.iter().filter(|(n, _)| n != name).cloned();
         Self(kept.chain([(name.to_owned(), value.to_owned())]).collect())

@@ -1,4 +1,4 @@
-//! Everything odd the platform does, under identifiers one can read.
+//! The documented oddities of the platform, under readable identifiers.
 //!
 //! [`QUIRKS`] is the only list: the world looks identifiers up in it, the README prints it, and the
 //! tests walk it.
@@ -56,14 +56,14 @@ impl Quirk {
     }
 }
 
-/// What the code does about it.
+/// The behaviour of the simulator for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
     Video(VideoQuirk),
     Channel(ChannelQuirk),
     Playlist(PlaylistQuirk),
     Comment(CommentQuirk),
-    /// Handles and usernames belong to the cast; the table only tells of them.
+    /// Handles and usernames belong to the cast; the table only documents them.
     Handle,
     Username,
     /// The reason in the catalogue of errors.

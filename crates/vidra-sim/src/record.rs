@@ -1,46 +1,45 @@
-//! What the simulator saw, and what it billed for it.
+//! What the simulator received and billed.
 
+use crate::call::Call;
 use crate::query::Query;
 use crate::route::Endpoint;
-use crate::simulator::call::Call;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Requests kept whole. A load test makes millions; they are counted, and only the first are kept.
-pub(crate) const KEPT: usize = 10_000;
-const COMPLAINTS: usize = 1000;
+/// The default number of recorded requests. A load test sends millions, and the rest is only counted.
+pub(crate) const MAX_REQUESTS: usize = 10_000;
+const MAX_VIOLATIONS: usize = 1000;
 
 /// Everything that happened since the start or the last reset.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
-    /// All calls, refused ones included.
+    /// All calls, including rejected ones.
     pub calls: u64,
     /// Calls of each endpoint.
     pub by_endpoint: BTreeMap<Endpoint, u64>,
-    /// Quota spent.
+    /// The spent quota.
     pub units: Units,
-    /// Calls refused because the quota was spent. They cost nothing more.
+    /// Calls that were rejected because the quota was exhausted. They cost nothing.
     pub refused_for_quota: u64,
-    /// Calls under way right now: from the request to the head of its answer.
+    /// Calls in flight: from the request to the head of its answer.
     pub in_flight: u64,
-    /// The most calls that were under way at once.
+    /// The most calls in flight at once.
     pub peak: u64,
-    /// The same for each endpoint.
+    /// The most calls in flight at once, per endpoint.
     pub peak_by_endpoint: BTreeMap<Endpoint, u64>,
-    /// The most keyless calls that were under way at once. A transcript has one at a time, so these
-    /// are the transcripts being fetched at once.
+    /// The most keyless calls in flight at once. A transcript has one at a time, so this is the number of
+    /// transcripts that were fetched at once.
     pub peak_keyless: u64,
-    /// Calls whose URL carried the key: it belongs in a header, since URLs end up in logs.
+    /// Calls with the key in the URL. It belongs in a header, because URLs end up in logs.
     pub key_in_url: u64,
-    /// Keyless calls by the way they came: what `X-Sim-Egress` names, `direct` without it.
+    /// Keyless calls per egress: the value of `X-Sim-Egress`, or `direct`.
     pub by_egress: BTreeMap<String, u64>,
-    /// Calls that met a block.
+    /// Calls of a blocked egress.
     pub blocked: u64,
-    /// What keyless calls did that a careful client does not, the first 1,000.
+    /// The first 1,000 violations of keyless calls: what a careful client does not do.
     pub violations: Vec<String>,
-    /// The requests in the order they came, the first 10,000 of them or as many as
-    /// [`crate::Builder::keep_requests`] says.
+    /// The first requests in order of arrival: 10,000, or as many as [`crate::Builder::keep_requests`] sets.
     pub requests: Vec<Seen>,
     #[serde(skip)]
     in_flight_by_endpoint: BTreeMap<Endpoint, u64>,
@@ -50,7 +49,7 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Units {
-    /// The bucket of all methods but one.
+    /// The bucket of all methods except `search.list`.
     pub default: u64,
     /// The bucket of `search.list`.
     pub search: u64,
@@ -62,7 +61,7 @@ pub struct Units {
 pub struct Seen {
     /// 0 for the first request, 1 for the next.
     pub order: u64,
-    /// What was called.
+    /// The endpoint.
     pub endpoint: Endpoint,
     /// The method, in capitals.
     pub method: String,
@@ -72,7 +71,7 @@ pub struct Seen {
     pub query: Vec<(String, String)>,
     /// Header names in lower case, and their values, in the order sent.
     pub headers: Vec<(String, String)>,
-    /// The body, where there was one.
+    /// The body; empty if there was none.
     pub body: String,
 }
 
@@ -82,14 +81,14 @@ impl Seen {
         first(&self.query, name)
     }
 
-    /// The video a keyless call is about: `v` in the query, `videoId` in the body.
+    /// The video of a keyless call: `v` in the query, `videoId` in the body.
     pub fn video_id(&self) -> Option<String> {
         let json: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_default();
         let body = json["videoId"].as_str().or_else(|| json["content_binding"].as_str());
         body.or_else(|| self.parameter("v")).map(str::to_owned)
     }
 
-    /// The innertube client a player call speaks as.
+    /// The innertube client of a player call.
     pub fn client_name(&self) -> Option<String> {
         let json: serde_json::Value = serde_json::from_str(&self.body).ok()?;
         json["context"]["client"]["clientName"].as_str().map(str::to_owned)
@@ -111,14 +110,14 @@ impl Record {
         self.by_endpoint.get(&endpoint).copied().unwrap_or(0)
     }
 
-    /// The requests an endpoint got, in order.
+    /// The requests to an endpoint, in order.
     pub fn requests_to(&self, endpoint: Endpoint) -> impl Iterator<Item = &Seen> {
         self.requests.iter().filter(move |seen| seen.endpoint == endpoint)
     }
 
-    pub(crate) fn begin(&mut self, call: &Call, kept: usize) {
+    pub(crate) fn begin(&mut self, call: &Call, max_requests: usize) {
         let endpoint = call.endpoint;
-        if self.requests.len() < kept {
+        if self.requests.len() < max_requests {
             self.requests.push(seen(self.calls, call));
         }
         if endpoint.is_keyless() {
@@ -140,10 +139,10 @@ impl Record {
         self.peak_keyless = self.peak_keyless.max(keyless.map(|(_, now)| now).sum());
     }
 
-    /// Notes what the last call did wrong.
-    pub(crate) fn complain(&mut self, violations: Vec<String>) {
+    /// Records the violations of the last call.
+    pub(crate) fn add_violations(&mut self, violations: Vec<String>) {
         let order = self.calls.saturating_sub(1);
-        let room = COMPLAINTS.saturating_sub(self.violations.len());
+        let room = MAX_VIOLATIONS.saturating_sub(self.violations.len());
         self.violations.extend(violations.into_iter().take(room).map(|v| format!("#{order} {v}")));
     }
 
@@ -154,14 +153,14 @@ impl Record {
         }
     }
 
-    /// Forgets all but what is under way: a new day, with its quota unspent.
+    /// Resets everything but the calls in flight: a new day, with all its quota.
     pub(crate) fn reset(&mut self) {
-        let under_way = std::mem::take(&mut self.in_flight_by_endpoint);
+        let in_flight = std::mem::take(&mut self.in_flight_by_endpoint);
         *self =
-            Self { in_flight: self.in_flight, in_flight_by_endpoint: under_way, ..Self::default() };
+            Self { in_flight: self.in_flight, in_flight_by_endpoint: in_flight, ..Self::default() };
     }
 
-    /// Bills one call; `false` where the bucket is spent.
+    /// Bills one call. Returns `false` if the bucket is exhausted.
     pub(crate) fn bill(&mut self, endpoint: Endpoint, limits: Units) -> bool {
         let (used, limit) = match endpoint {
             Endpoint::Search => (&mut self.units.search, limits.search),
@@ -184,7 +183,7 @@ fn seen(order: u64, call: &Call) -> Seen {
         endpoint: call.endpoint,
         method: call.head.method.to_string(),
         path: call.head.uri.path().to_owned(),
-        // As sent, without what was read into it.
+        // The query as sent, without the parameters that `Call` adds.
         query: Query::parse(call.head.uri.query().unwrap_or_default()).pairs().to_vec(),
         headers: headers.map(|(name, value)| (name.to_string(), text(value))).collect(),
         body: String::from_utf8_lossy(&call.sent).into_owned(),

@@ -1,4 +1,4 @@
-//! Which paths exist and what each one is.
+//! The endpoints and their paths.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub enum Endpoint {
     CommentThreads,
     /// `comments.list`
     Comments,
-    /// `search.list`, the one method with a quota bucket of its own
+    /// `search.list`, the only method with its own quota bucket
     Search,
     /// `videoCategories.list`
     VideoCategories,
@@ -26,7 +26,7 @@ pub enum Endpoint {
     I18nRegions,
     /// `i18nLanguages.list`
     I18nLanguages,
-    /// `GET /watch?v=ID`: the page of a video, without key or quota like all that follow
+    /// `GET /watch?v=ID`: the page of a video. This and all that follow need neither key nor quota
     Watch,
     /// `POST /youtubei/v1/player`
     Player,
@@ -38,7 +38,7 @@ pub enum Endpoint {
     Sorry,
     /// `POST /get_pot` and `GET /ping` of a provider of PO tokens
     PotProvider,
-    /// A path the simulator does not play.
+    /// A path that the simulator does not know.
     Unknown,
 }
 
@@ -73,7 +73,7 @@ impl Endpoint {
             .map_or(Self::Unknown, |(_, endpoint)| *endpoint)
     }
 
-    /// Whether anybody may call it: no key, no quota.
+    /// Whether it needs neither key nor quota.
     pub fn is_keyless(self) -> bool {
         matches!(
             self,

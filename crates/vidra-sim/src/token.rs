@@ -3,7 +3,7 @@
 use crate::hash::{hash, mix};
 use crate::ident::base64url;
 
-/// The list a token belongs to and how long its tokens are.
+/// The list of a token, and the length of its tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pager {
     list: u64,
@@ -36,8 +36,8 @@ impl Pager {
     /// The token of the page that starts at `offset`.
     pub(crate) fn token(self, offset: u32, way: Way) -> String {
         let place = u64::from(offset) << 1 | u64::from(way == Way::Previous);
-        // 21 bits of place and 15 of the list are 36 bits: six characters. The place is masked, so
-        // that nobody is tempted to count in tokens.
+        // 21 bits of offset and 15 of the list are 36 bits: six characters. The offset is masked, so that no
+        // client computes tokens.
         let masked = (place ^ mix(self.list) & 0x1f_ffff) << 15 | self.list & 0x7fff;
         let mut text = base64url(&(masked << 28).to_be_bytes())[..6].to_owned();
         let mut filler = 0;
@@ -52,7 +52,7 @@ impl Pager {
         text
     }
 
-    /// The offset a token stands for; `None` for a token of another list or of nobody.
+    /// The offset of a token; `None` for a token of another list and for an invalid one.
     pub(crate) fn read(self, token: &str) -> Option<u32> {
         let mut bits = 0u64;
         for c in token.get(..6)?.chars() {

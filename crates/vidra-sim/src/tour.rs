@@ -1,17 +1,17 @@
-//! What a newcomer should look at first.
+//! A short list of things to try.
 
 use crate::quirk::Kind;
 use crate::simulator::Simulator;
 use std::sync::OnceLock;
 
-/// Something to try.
+/// A thing to try.
 #[derive(Clone, Debug)]
 pub struct Stop {
-    /// Why it is worth a look.
+    /// What is interesting about it.
     pub what: &'static str,
     /// Its identifier.
     pub id: String,
-    /// What the identifier names.
+    /// The kind of the identifier.
     pub kind: Kind,
 }
 

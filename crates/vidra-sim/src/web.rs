@@ -1,5 +1,5 @@
-//! The platform without a key: watch page, innertube player, timed text, and what stands in the
-//! way (consent, captcha, bot wall), and the provider of PO tokens next to it.
+//! The keyless interface: watch page, innertube player and timed text, with consent page, captcha and bot
+//! wall; and the provider of PO tokens.
 
 pub(crate) mod block;
 pub(crate) mod check;
@@ -12,10 +12,11 @@ mod timed;
 mod trouble;
 mod watch;
 
+use crate::call::Call;
+use crate::platform::Platform;
 use crate::quirk::{self, Case, Scene};
+use crate::response::{Dropped, reply, set};
 use crate::route::Endpoint;
-use crate::simulator::call::Call;
-use crate::simulator::{Dropped, Simulator, reply, set};
 use axum::body::Body;
 use http::{Response, header};
 use serde_json::{Value, json};
@@ -23,26 +24,26 @@ use serde_json::{Value, json};
 const JSON: &str = "application/json; charset=UTF-8";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// What the platform answers.
-pub(crate) async fn answer(sim: &Simulator, call: &Call) -> Result<Response<Body>, Dropped> {
+/// The platform's answer.
+pub(crate) async fn answer(platform: &Platform, call: &Call) -> Result<Response<Body>, Dropped> {
     if call.blocked {
         return Ok(match call.endpoint {
-            Endpoint::Player => player::bot_wall(sim, call),
+            Endpoint::Player => player::bot_wall(platform, call),
             Endpoint::TimedText | Endpoint::Watch => sorry(),
-            _ => pot::answer(sim, call),
+            _ => pot::answer(platform, call),
         });
     }
     match call.endpoint {
-        Endpoint::Watch => Ok(watch::answer(sim, call)),
-        Endpoint::Player => player::answer(sim, call).await,
-        Endpoint::TimedText => timed::answer(sim, call).await,
+        Endpoint::Watch => Ok(watch::answer(platform, call)),
+        Endpoint::Player => player::answer(platform, call).await,
+        Endpoint::TimedText => timed::answer(platform, call).await,
         Endpoint::Consent => Ok(consent::answer(call)),
         Endpoint::Sorry => Ok(sorry()),
-        _ => Ok(pot::answer(sim, call)),
+        _ => Ok(pot::answer(platform, call)),
     }
 }
 
-/// What is documented about a video.
+/// The documented behaviour of a video.
 fn scene(id: &str) -> Option<Scene> {
     match quirk::find(id)?.1.case {
         Case::Transcript(scene) => Some(scene),
@@ -50,7 +51,7 @@ fn scene(id: &str) -> Option<Scene> {
     }
 }
 
-/// An error of innertube, and of timed text where it has one.
+/// An error of innertube, and some errors of timed text.
 fn error(status: u16) -> Response<Body> {
     let (reason, rpc, message) = match status {
         400 => ("failedPrecondition", "FAILED_PRECONDITION", "Precondition check failed."),
@@ -68,7 +69,7 @@ fn error(status: u16) -> Response<Body> {
     failure(status, reason, rpc, message)
 }
 
-/// A request innertube cannot read.
+/// The error of a malformed innertube request.
 fn bad_request(message: &str) -> Response<Body> {
     failure(400, "badRequest", "INVALID_ARGUMENT", message)
 }
@@ -94,7 +95,7 @@ fn redirect(status: u16, location: &str) -> Response<Body> {
     response
 }
 
-/// The page for an address that asked too often.
+/// The page for a blocked address.
 fn sorry() -> Response<Body> {
     const PAGE: &str = "<!DOCTYPE html><html><head><title>Sorry...</title></head><body><h1>We're sorry...</h1><p>... but your computer or network may be sending automated queries. To protect our users, we can't process your request right now.</p><form id=\"captcha-form\" action=\"index\" method=\"post\"><div id=\"recaptcha\" class=\"g-recaptcha\"></div></form></body></html>";
     reply(429, HTML, PAGE.into())

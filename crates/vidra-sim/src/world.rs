@@ -1,4 +1,4 @@
-//! The seeded world: channels, playlists, videos, comments, each computed when asked for.
+//! The seeded world: channels, playlists, videos and comments, each computed on demand.
 
 pub(crate) mod caption;
 pub(crate) mod cast;
@@ -27,7 +27,7 @@ impl World {
         Self { seed, mint: Mint::new(seed) }
     }
 
-    /// The dice of a thing in this world.
+    /// The random numbers of an item of this world.
     pub(crate) fn dice(&self, kind: &str, at: &[u64]) -> Dice {
         Dice::of(self.seed, kind, at)
     }

@@ -6,7 +6,7 @@ mod demo;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use vidra::cache::store::{BoxFuture, Record, Store, StoreError, Usage, conformance};
+use vidra::store::{BoxFuture, Record, Store, StoreError, Usage, conformance};
 use vidra::{Ask, VideoId};
 
 /// Records by their key. One that has to be kept elsewhere is four fields, of which the body is JSON.
@@ -66,14 +66,14 @@ async fn main() -> vidra::Result<()> {
     conformance::check(&Map::default()).await;
 
     let store = Arc::new(Map::default());
-    let first = demo::builder().store(store.clone()).build();
+    let first = demo::builder().store(store.clone()).build()?;
     println!("first: {}", first.ask(&video).await?.outcome.name());
     // Answers are kept in the background: whoever ends waits for it.
     first.settled().await;
     drop(first);
 
     // Another client, as after a restart: its memory is empty, the store is not.
-    let second = demo::builder().store(store.clone()).build();
+    let second = demo::builder().store(store.clone()).build()?;
     println!("second: {}", second.ask(&video).await?.outcome.name());
     println!("{} records", store.records().len());
     Ok(())

@@ -11,7 +11,7 @@ const COLUMNS: [&str; 7] =
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let vidra = demo::builder().build();
+    let vidra = demo::builder().build()?;
     let wanted = demo::argument(1).unwrap_or_else(|| "PLsize500".to_owned());
     let playlist = vidra.playlist(&PlaylistId::parse(&wanted)?).await?;
     write(&playlist, csv::Writer::from_writer(std::io::stdout()))?;

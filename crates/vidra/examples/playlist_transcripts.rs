@@ -12,7 +12,7 @@ use vidra::{BatchEvent, BatchQuery, PlaylistId, VideoTranscript, to_text};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let vidra = demo::builder().build();
+    let vidra = demo::builder().build()?;
     let wanted = demo::argument(1).unwrap_or_else(|| "PLquirkMixed".to_owned());
     let folder = PathBuf::from(demo::argument(2).unwrap_or_else(|| "transcripts".to_owned()));
     fs::create_dir_all(&folder)?;

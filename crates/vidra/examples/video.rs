@@ -6,7 +6,7 @@ use vidra::VideoId;
 
 #[tokio::main]
 async fn main() -> vidra::Result<()> {
-    let vidra = demo::builder().build();
+    let vidra = demo::builder().build()?;
     // Any link to a video will do. What is no video ends here, before anything is asked or paid for.
     let wanted = demo::argument(1).unwrap_or_else(|| "https://youtu.be/fda4eREcaTQ".to_owned());
     let id = VideoId::parse(&wanted)?;

@@ -8,23 +8,23 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::{FutureExt, Stream, TryStreamExt, stream};
-use serde::{Deserialize, Serialize};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use futures_util::{FutureExt, Stream, stream};
+use serde::{Deserialize, Deserializer, Serialize};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tracing::Instrument;
 
-use crate::ask::{self, Ask};
 use crate::cache::Cached;
-use crate::cache::audience::Audience;
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::playlist::{self, Entry, Standing};
-use crate::fetch::transcript;
+use crate::context::waiters::Urgency;
+use crate::context::{Context, OnWait, Slot};
+use crate::error::{Error, Reason, Result};
 use crate::ident::{PlaylistId, VideoId};
-use crate::transcript::{Languages, Reason, TranscriptLine, TranscriptQuery};
-use crate::upstream::Scope;
-use crate::upstream::web::{Errand, Place};
+use crate::resource::Services;
+use crate::resource::ask::Ask;
+use crate::resource::playlist::{Entries, Entry, Standing};
+use crate::transcript::{Languages, TranscriptLine, TranscriptQuery};
+use crate::transport::traced;
 
 pub use tally::BatchReport;
 pub(crate) use tally::Batches;
@@ -72,17 +72,17 @@ pub struct VideoTranscript {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub lines: Option<Vec<TranscriptLine>>,
-    /// Why there are none, what else is known (the languages there are, what the operator can do), and
-    /// at the end the machine's word for it in brackets; absent on a successful one.
+    /// Why there are none, in a sentence; absent on a successful result.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "openapi",
-        schema(
-            nullable = false,
-            example = "Video has no captions: dQw4w9WgXcQ (captions_disabled)"
-        )
+        schema(nullable = false, example = "Video has no captions: dQw4w9WgXcQ")
     )]
     pub error: Option<String>,
+    /// Why there are none, in one word; absent on a successful result.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "reason_or_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = "captions_disabled"))]
+    pub reason: Option<Reason>,
 }
 
 /// What became of an entry, in a word.
@@ -132,9 +132,9 @@ pub enum BatchEvent {
 
 /// A batch and all it works with.
 pub(crate) struct Batch {
-    pub(crate) scope: Scope,
-    /// When the whole batch has to be done.
-    pub(crate) deadline: Instant,
+    pub(crate) services: Arc<Services>,
+    /// Its deadline is that of the whole batch.
+    pub(crate) ctx: Context,
     pub(crate) id: PlaylistId,
     pub(crate) query: BatchQuery,
     /// Among all batches, as long as it is at work.
@@ -147,10 +147,6 @@ const UNREAD: usize = 2;
 
 /// The most transcripts under way together.
 const MOST_AT_ONCE: usize = 20;
-
-/// Entries that may wait for a retry beside those at work. With more, a playlist
-/// of thousands would be started at once as soon as the platform stumbles.
-const WAITING: usize = 32;
 
 /// Entries that are listed before their turn: a page ahead keeps everyone at work, and a caller who
 /// goes away early has not paid for pages that nobody needed.
@@ -171,7 +167,7 @@ type Placed = (u64, Entry);
 /// Runs the batch as a task of its own, which ends when the stream is dropped.
 pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send {
     let (events, receiver) = mpsc::channel(UNREAD);
-    crate::upstream::traced::spawn(async move {
+    traced::spawn(async move {
         tokio::select! {
             // First, so that nothing starts after the reader has left.
             biased;
@@ -179,7 +175,7 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
             done = AssertUnwindSafe(work(Arc::new(batch), &events)).catch_unwind() => {
                 if done.is_err() {
                     // A stream that just ends would look like one that is complete.
-                    let _ = events.send(Err(Error::bug("a panic"))).await;
+                    let _ = events.send(Err(Error::internal("a panic"))).await;
                 }
             }
         }
@@ -214,44 +210,51 @@ async fn work(batch: Arc<Batch>, events: &Events) {
 async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> Result<u64> {
     let BatchQuery { from, to, ref skip, .. } = batch.query;
     let mut total = 0;
-    let mut pages = std::pin::pin!(playlist::entries(&batch.scope, &batch.id));
-    let mut next = pages.try_next().await?;
+    // The number of batches is limited by itself.
+    let ctx = Context { slot: Slot::not_needed(), ..batch.ctx.for_parts() };
+    let mut pages = Entries::new(&batch.services, &ctx, &batch.id).await?;
+    let mut next = pages.next().await?;
     let _ = events.send(Ok(BatchEvent::Started)).await;
     while let Some(page) = next {
-        for entry in page {
+        for entry in page.iter() {
             total += 1;
             let is_in_range =
                 from.is_none_or(|from| total >= from) && to.is_none_or(|to| total <= to);
             if is_in_range && !entry.video.is_some_and(|video| skip.contains(&video)) {
                 batch.tally.note_listed();
                 // The receiver lives until this sender is gone.
-                let _ = entries.send((total, entry)).await;
+                let _ = entries.send((total, entry.clone())).await;
             }
         }
-        next = pages.try_next().await?;
+        next = pages.next().await?;
     }
     Ok(total)
 }
 
-/// Transcribes entries, never more at a time than asked, and counts what became of them.
+/// Transcribes entries, never more at a time than requested, and counts the results.
 async fn transcribe(
     batch: &Arc<Batch>,
     mut waiting: mpsc::Receiver<Placed>,
     events: &Events,
 ) -> (u64, u64) {
     let concurrency = batch.query.concurrency.clamp(1, MOST_AT_ONCE);
-    let places = Arc::new(Semaphore::new(concurrency));
-    let most = concurrency + WAITING;
-    let tell = telling(events);
+    let ctx = Context {
+        urgency: Urgency::Batch,
+        // Entries are limited by the concurrency of their batch.
+        slot: Slot::not_needed(),
+        on_wait: Some(report_waits(events)),
+        ..batch.ctx.clone()
+    };
     // Ends its tasks when it is dropped, and so when the reader is gone.
-    let mut under_way = JoinSet::<(VideoTranscript, Place)>::new();
+    let mut under_way = JoinSet::new();
     let (mut succeeded, mut failed, mut more) = (0, 0, true);
     loop {
         tokio::select! {
-            // Results first: they free places.
+            // Results first. While the reader takes one, no entry starts: results do not pile up.
             biased;
             Some(done) = under_way.join_next() => {
-                let (result, _place) = done.expect("a panic is caught inside, and nobody aborts");
+                let result: VideoTranscript =
+                    done.expect("a panic is caught inside, and nobody aborts");
                 batch.tally.note_done(result.status);
                 match result.status {
                     BatchStatus::Success => succeeded += 1,
@@ -259,15 +262,10 @@ async fn transcribe(
                 }
                 let _ = events.send(Ok(BatchEvent::Result(result))).await;
             }
-            started = next(&places, &mut waiting), if more && under_way.len() < most => match started {
-                Some((entry, permit)) => {
-                    let place = Place::taken(Arc::clone(&places), permit, tell.clone());
-                    let batch = Arc::clone(batch);
-                    let work = async move {
-                        // The place is kept until the result has been taken: a slow reader slows the
-                        // work, and results do not pile up.
-                        (transcript_of(&batch, entry, &place).await, place)
-                    };
+            entry = waiting.recv(), if more && under_way.len() < concurrency => match entry {
+                Some(entry) => {
+                    let (batch, ctx) = (Arc::clone(batch), ctx.clone());
+                    let work = async move { transcript_of(&batch, &ctx, entry).await };
                     under_way.spawn(work.in_current_span());
                 }
                 None => more = false,
@@ -277,105 +275,97 @@ async fn transcribe(
     }
 }
 
-/// The next entry, once there is a place for it.
-async fn next(
-    places: &Arc<Semaphore>,
-    waiting: &mut mpsc::Receiver<Placed>,
-) -> Option<(Placed, OwnedSemaphorePermit)> {
-    let permit = Arc::clone(places).acquire_owned().await.ok()?;
-    Some((waiting.recv().await?, permit))
-}
-
-/// Tells the reader that an entry waits, but not so of each; a reader who has no room for that news
-/// needs none of it.
-fn telling(events: &Events) -> impl Fn(Duration) + Clone + Send + Sync + 'static {
-    let events = events.clone();
-    let told = Arc::new(Mutex::new(None::<Instant>));
-    move |wait| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+/// Reports to the reader that entries wait, now and then. A slow reader is not told.
+fn report_waits(events: &Events) -> OnWait {
+    // Weak, because a shared fetch may outlive its batch and must not keep the stream open.
+    let events = events.downgrade();
+    let last_report = Mutex::new(None::<Instant>);
+    Arc::new(move |wait| {
+        let Some(events) = events.upgrade() else { return };
+        let mut last_report = last_report.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if told.is_none_or(|then| now.duration_since(then) >= BETWEEN_WAITS)
+        if last_report.is_none_or(|then| now.duration_since(then) >= BETWEEN_WAITS)
             && events.try_send(Ok(BatchEvent::Waiting(wait))).is_ok()
         {
-            *told = Some(now);
+            *last_report = Some(now);
         }
-    }
+    })
 }
 
-async fn transcript_of(batch: &Batch, (position, entry): Placed, place: &Place) -> VideoTranscript {
+async fn transcript_of(batch: &Batch, ctx: &Context, entry: Placed) -> VideoTranscript {
+    let (position, entry) = entry;
     let result = match entry.video {
         Some(id) if entry.standing == Standing::Public => {
-            let deadline = batch.deadline;
-            let Scope { web, cache, want, .. } = &batch.scope;
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
-            let key = Ask::Transcript(id, wanted.clone()).key();
-            let work = async |seats| {
-                // As urgent as its waiters: single requests may have joined.
-                let audience = &Audience::of_lasting([seats]);
-                let errand = Errand { web, id, deadline, place, audience };
-                ask::json(&transcript::one(&errand, &wanted).await?)
-            };
-            let ask = || cache.get_or_do(key.clone(), *want, deadline, place, work);
-            let caught = AssertUnwindSafe(patiently(place, deadline, ask)).catch_unwind().await;
+            let ask = Ask::Transcript(id, wanted);
+            let read = || batch.services.read(ctx, &ask);
+            let caught = AssertUnwindSafe(patiently(ctx.deadline, read)).catch_unwind().await;
             caught
-                .unwrap_or_else(|_| Err(Error::bug("a panic")))
+                .unwrap_or_else(|_| Err(Error::internal("a panic")))
                 .and_then(|transcript| transcript.decode())
-                // The cache does not know the video.
-                .map_err(|error| match (error.kind(), error.reason()) {
-                    (ErrorKind::Timeout, None) => Reason::TimedOut.error(id),
-                    _ => error,
-                })
         }
         id => {
             let named = id.map(|id| id.to_string());
             let named = named.unwrap_or_else(|| format!("entry {position} of the playlist"));
             let reason = match entry.standing {
-                Standing::Private => Reason::Private,
-                Standing::Public | Standing::Deleted => Reason::VideoUnavailable,
+                Standing::Private => Reason::VideoPrivate,
+                Standing::Public | Standing::Deleted => Reason::VideoNotFound,
             };
             Err(reason.error(named))
         }
     };
     let video_id = entry.video.as_ref().map(VideoId::to_string).unwrap_or_default();
-    let (status, lines, error) = match result {
-        Ok(lines) => (BatchStatus::Success, Some(lines), None),
-        Err(error) => (BatchStatus::Failed, None, Some(told(&error))),
+    let (title, status) = (entry.title, BatchStatus::Success);
+    let done = VideoTranscript {
+        video_id,
+        title,
+        position,
+        status,
+        lines: None,
+        error: None,
+        reason: None,
     };
-    VideoTranscript { video_id, title: entry.title, position, status, lines, error }
+    match result {
+        Ok(lines) => VideoTranscript { lines: Some(lines), ..done },
+        Err(error) => VideoTranscript {
+            status: BatchStatus::Failed,
+            error: Some(sentence(&error)),
+            reason: Some(error.reason()),
+            ..done
+        },
+    }
 }
 
-/// The transcript; where the platform fails and is left alone, once it is asked again. To go on without
-/// waiting would fail all that is left of a playlist in a moment. Waits while it asks for nothing: others
-/// who want the same are told at once, and need not wait with it.
-async fn patiently<F>(place: &Place, deadline: Instant, ask: impl Fn() -> F) -> Result<Cached>
+/// The transcript. While a circuit breaker is open, the entry waits: otherwise the rest of a playlist would fail
+/// in a moment.
+async fn patiently<F>(deadline: Instant, read: impl Fn() -> F) -> Result<Cached>
 where
     F: Future<Output = Result<Cached>>,
 {
     let mut waits = 0;
     loop {
-        let error = match ask().await {
-            Err(error) if error.reason() == Some(Reason::Failing) => error,
+        let error = match read().await {
+            Err(error) if error.reason() == Reason::Failing => error,
             ended => return ended,
         };
         waits += 1;
         let wait = error.retry_after().unwrap_or_default();
-        let is_too_long = Instant::now() + wait >= deadline;
-        if waits > WAITS || is_too_long || place.aside(deadline, sleep(wait)).await.is_none() {
+        if waits > WAITS || Instant::now() + wait >= deadline {
             return Err(error);
         }
+        sleep(wait).await;
     }
 }
 
-/// All that an answer by itself would say: the message, more where there is more, and the machine's word
-/// in brackets at the end.
-fn told(error: &Error) -> String {
-    let reason = error.reason().map(|reason| format!("reason: {}", reason.code()));
-    let more = error.details().iter().filter(|line| Some(*line) != reason.as_ref());
-    let all: Vec<&str> = std::iter::once(error.message()).chain(more.map(String::as_str)).collect();
-    let all = all.join("; ");
-    match error.reason() {
-        Some(reason) => format!("{all} ({})", reason.code()),
-        None => all,
-    }
+/// The message of an error with its details.
+fn sentence(error: &Error) -> String {
+    let all = std::iter::once(error.message()).chain(error.details().iter().map(String::as_str));
+    all.collect::<Vec<_>>().join("; ")
+}
+
+/// A word of another release counts as none.
+fn reason_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Reason>, D::Error> {
+    let code: Option<String> = Deserialize::deserialize(deserializer)?;
+    Ok(code.as_deref().and_then(Reason::from_code))
 }

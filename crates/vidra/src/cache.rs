@@ -1,20 +1,17 @@
-//! Asks as little as possible: what is known is given out, what is being asked for is waited for,
-//! and only the rest is asked for.
+//! Fetches as little as possible: serves stored records, joins fetches that are under way, and fetches only the
+//! rest.
 //!
-//! `Cache::get_or_fetch` is the one way through. What an entry is good for at its age is decided in
-//! `freshness`, who asks and who waits in `asking`, and where entries are kept in [`store`].
+//! `read_through` is the one way in, and `share` lets callers share the assembly of a composite. `freshness` decides what a record is good for at its age,
+//! `flight` lets callers share a fetch, and [`store`](crate::store) holds the records.
 
 pub(crate) mod answer;
-mod asking;
-pub(crate) mod audience;
 mod clock;
 mod flight;
 pub(crate) mod freshness;
-pub(crate) mod gather;
-mod many;
+mod read_through;
 mod refusal;
 mod renewal;
-pub mod store;
+mod share;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -22,25 +19,22 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
-use crate::ask::Ask;
 use crate::clock::Clock;
+use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::held::Held;
-use crate::upstream::Scope;
-use crate::upstream::breaker::Pauses;
-use crate::upstream::transport::BoxFuture;
-use crate::upstream::web::Place;
+use crate::resilience::breaker::Pauses;
+use crate::store::{Record, Tiers, Usage};
 use answer::Tally;
-use audience::Seats;
 use clock::CacheClock;
 use flight::Flights;
 use freshness::{Life, Lifetimes, Resource, State};
 use renewal::Renewals;
-use store::{Record, Tiers, Usage};
 
 pub(crate) use answer::{CacheReport, Cached, Outcome};
+pub(crate) use read_through::{Answered, Fetch};
 
 /// What is asked for, in its canonical form: however it was asked for, it is the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,20 +43,6 @@ pub(crate) struct Key {
     pub(crate) text: String,
 }
 
-/// What a caller will do with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Want {
-    /// Whatever is good enough.
-    Usual,
-    /// Only fresh records: the result becomes part of a new record.
-    Fresh,
-    /// What the platform says now.
-    Newest,
-}
-
-/// How long one who has something stale at hand waits for something better.
-const STALE_PATIENCE: Duration = Duration::from_millis(250);
-
 /// How far ahead of our clock a record may have been stored, in milliseconds: the clocks of two machines
 /// differ by a little. A record from further ahead would be fresh until then, so it counts as gone.
 const MOST_AHEAD: u64 = 3_600_000;
@@ -70,13 +50,21 @@ const MOST_AHEAD: u64 = 3_600_000;
 /// What is kept, what is being asked for, and how long it is good for.
 pub(crate) struct Cache {
     pub(crate) tiers: Tiers,
-    flights: Arc<Flights>,
+    flights: Arc<Flights<Record>>,
+    /// Composites that are being assembled.
+    composites: Arc<Flights<Cached>>,
     /// Of what comes from the Data API, and of what comes without a key: one may fail without the other.
     renewals: [Renewals; 2],
     /// The places of those who ask for what is not known.
     misses: Arc<Semaphore>,
     most_misses: usize,
+    /// How long a shared fetch may take.
+    pub(crate) fetch_time: Duration,
     lifetimes: Lifetimes,
+    /// The kind of the record under a key.
+    kind_of: fn(&str) -> Option<Resource>,
+    /// The format of the records that this release writes.
+    schema: u16,
     clock: CacheClock,
     tally: Tally,
 }
@@ -88,8 +76,10 @@ pub(crate) struct Limits {
     pub(crate) failures_last: Duration,
     /// How long nothing is renewed after refusals to all that we ask.
     pub(crate) refusals_last: Pauses,
-    /// How many may ask for what is not known together. Whoever joins one of them is not counted.
+    /// How many uncached fetches may be under way together. Followers are not counted.
     pub(crate) most_misses: usize,
+    /// How long a shared fetch may take.
+    pub(crate) fetch_time: Duration,
 }
 
 /// What is known about a key.
@@ -105,126 +95,60 @@ impl Found {
     }
 }
 
-/// Something known that is good to use without asking.
-pub(crate) enum Known {
-    Body(Cached),
-    /// It is known that there is none, and why.
-    Nothing(Error),
-}
-
 impl Cache {
     pub(crate) fn new(
         tiers: Tiers,
         lifetimes: Lifetimes,
         limits: Limits,
+        kind_of: fn(&str) -> Option<Resource>,
+        schema: u16,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let Limits { failures_last, refusals_last, most_misses } = limits;
+        let Limits { failures_last, refusals_last, most_misses, fetch_time } = limits;
         let now = Instant::now();
         Self {
             tiers,
             flights: Arc::new(Flights::new(failures_last)),
+            composites: Arc::new(Flights::new(Duration::ZERO)),
             renewals: ["transcripts", "data"].map(|what| Renewals::new(what, refusals_last, now)),
             misses: Arc::new(Semaphore::new(most_misses)),
             most_misses,
+            fetch_time,
             lifetimes,
+            kind_of,
+            schema,
             clock: CacheClock::new(clock),
             tally: Tally::default(),
         }
     }
 
-    /// The one way through: fresh, stale and renewed, joined or led.
-    ///
-    /// `fetch` is run as a task of its own, because a caller who leaves must not end it for the others
-    /// who wait, and is told for whom it asks. It ends in time by itself, or where it would cost
-    /// something more and nobody waits any longer.
-    pub(crate) async fn get_or_fetch(
-        self: &Arc<Self>,
-        key: Key,
-        asker: &Scope,
-        fetch: impl Fn(Scope) -> BoxFuture<'static, Result<Bytes>>,
-    ) -> Result<Cached> {
-        let found = self.find(&key).await;
-        let asked = match (&found, asker.want) {
-            (Some(found), Want::Usual) => match found.state() {
-                State::Fresh => return self.serve(&key, found, Outcome::Hit),
-                State::Grace => {
-                    self.renew(&key, asker, &fetch);
-                    return self.serve(&key, found, Outcome::Stale);
-                }
-                _ => {
-                    let renewal = self.begin_waited_for(&key, asker);
-                    if renewal.is_none() {
-                        return self.serve(&key, found, Outcome::Stale);
-                    }
-                    let flying = self.fly(&key, asker, &fetch, renewal);
-                    timeout(STALE_PATIENCE, flying).await.unwrap_or_else(|_| Err(too_late()))
-                }
-            },
-            _ => self.fly(&key, asker, &fetch, None).await,
-        };
-        self.unless_trouble(&key, asked, found)
-    }
-
     /// Adds the resources that are held at this moment.
     pub(crate) fn held(&self, held: &mut Held) {
-        (held.flights, held.waiters) = self.flights.held();
+        let (flights, waiters) = self.flights.held();
+        let (composites, their_waiters) = self.composites.held();
+        held.flights = flights + composites;
+        held.waiters = waiters + their_waiters;
         held.misses = self.most_misses - self.misses.available_permits();
         held.renewals = self.renewals.iter().map(Renewals::under_way).sum();
         held.writes = self.tiers.writes_under_way();
     }
 
-    /// The same where the caller asks itself and takes its time about it. If it leaves, the next of
-    /// those who wait asks. Who waits gives its place back meanwhile: the one who asks may need it.
-    pub(crate) async fn get_or_do<F>(
-        &self,
-        key: Key,
-        want: Want,
-        deadline: Instant,
-        place: &Place,
-        work: impl Fn(Seats) -> F,
-    ) -> Result<Cached>
-    where
-        F: Future<Output = Result<Bytes>>,
-    {
-        let found = self.find(&key).await;
-        if let Some(found) = &found
-            && want == Want::Usual
-            && matches!(found.state(), State::Fresh | State::Grace)
-        {
-            return self.serve(&key, found, Outcome::Hit);
-        }
-        let asked = self.do_once(&key, want, deadline, place, work).await;
-        self.unless_trouble(&key, asked, found)
-    }
-
-    /// What came; or what was known before, where what came says nothing about it.
-    fn unless_trouble(
-        &self,
-        key: &Key,
-        asked: Result<Cached>,
-        found: Option<Found>,
-    ) -> Result<Cached> {
-        match (asked, found) {
-            (Err(error), Some(found)) if is_trouble(&error) && !found.record.is_refusal => {
-                self.serve(key, &found, Outcome::Stale)
-            }
-            (asked, _) => asked,
-        }
-    }
-
     async fn find(&self, key: &Key) -> Option<Found> {
         let record = self.tiers.get(&key.text, self.clock.now()).await?;
-        Some(self.judged(key, record)).filter(|found| found.state() != State::Gone)
+        self.usable(key, record)
+    }
+
+    /// `None` for a record that is too old or has another format.
+    fn usable(&self, key: &Key, record: Record) -> Option<Found> {
+        let found = (record.schema == self.schema).then(|| self.judged(key, record))?;
+        (found.state() != State::Gone).then_some(found)
     }
 
     async fn find_all(&self, keys: &[Key]) -> Vec<Option<Found>> {
         let texts: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
         let records = self.tiers.get_many(&texts, self.clock.now()).await;
-        let judged = |(key, record): (&Key, Option<Record>)| {
-            Some(self.judged(key, record?)).filter(|found| found.state() != State::Gone)
-        };
-        keys.iter().zip(records).map(judged).collect()
+        let usable = |(key, record): (&Key, Option<Record>)| self.usable(key, record?);
+        keys.iter().zip(records).map(usable).collect()
     }
 
     fn renewals(&self, resource: Resource) -> &Renewals {
@@ -258,23 +182,32 @@ impl Cache {
         (!record.is_refusal).then_some(cached)
     }
 
-    /// Which of these are known, fresh enough to need no asking.
-    pub(crate) async fn known(&self, keys: &[Key]) -> Vec<Option<Known>> {
-        let known = |found: Option<Found>| {
-            let Found { record, age, life } = found?;
-            (life.state(age) == State::Fresh).then_some(match record.is_refusal {
-                true => Known::Nothing(refusal::decode(&record.body)),
-                false => {
-                    Known::Body(Cached { body: record.body, outcome: Outcome::Hit, age, life })
-                }
-            })
-        };
-        self.find_all(keys).await.into_iter().map(known).collect()
+    /// Whether there is a record that may be served, fresh or stale.
+    pub(crate) async fn has(&self, key: &Key) -> bool {
+        self.find(key).await.is_some()
     }
 
-    /// Keeps what came, and also that there is nothing. What went wrong is not kept: it must not
-    /// take the place of something good.
-    pub(crate) fn keep(&self, key: &Key, outcome: Result<Bytes>) -> Result<Record> {
+    /// An answer that was assembled from data of this age.
+    pub(crate) fn assembled(
+        &self,
+        key: &Key,
+        body: Bytes,
+        outcome: Outcome,
+        age: Duration,
+    ) -> Cached {
+        let life = self.lifetimes.of(key.resource, false, 0);
+        Cached { body, outcome, age, life }
+    }
+
+    /// Which of these keys have a fresh record.
+    pub(crate) async fn are_fresh(&self, keys: &[Key]) -> Vec<bool> {
+        let found = self.find_all(keys).await.into_iter();
+        found.map(|found| found.is_some_and(|found| found.state() == State::Fresh)).collect()
+    }
+
+    /// Stores data of this age, or that there is none. Other errors are not stored: they must not replace a good
+    /// record.
+    pub(crate) fn keep(&self, key: &Key, outcome: Result<Bytes>, age: Duration) -> Result<Record> {
         let body = match &outcome {
             Ok(body) => body.clone(),
             Err(error) => match refusal::encode(error) {
@@ -282,9 +215,16 @@ impl Cache {
                 None => return Err(error.clone()),
             },
         };
-        let stored_at = self.clock.now();
-        let is_refusal = outcome.is_err();
-        let record = Record { stored_at, keep_until: u64::MAX, is_refusal, body };
+        let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        let stored_at = self.clock.now().saturating_sub(age);
+        let record = Record {
+            stored_at,
+            keep_until: u64::MAX,
+            is_refusal: outcome.is_err(),
+            is_cheap: key.resource.is_cheap(),
+            schema: self.schema,
+            body,
+        };
         let whole = self.judged(key, record.clone()).life.whole();
         let whole = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX);
         let record = Record { keep_until: stored_at.saturating_add(whole), ..record };
@@ -292,18 +232,31 @@ impl Cache {
         outcome.map(|_| record)
     }
 
-    fn landed(&self, key: &Key, outcome: Result<Record>, how: Outcome) -> Result<Cached> {
-        match outcome {
-            Ok(record) => self.serve(key, &self.judged(key, record), how),
+    fn landed(
+        &self,
+        key: &Key,
+        landed: Result<Record>,
+        outcome: Outcome,
+        ctx: &Context,
+    ) -> Result<Cached> {
+        match landed {
+            Ok(record) => self.serve(key, &self.judged(key, record), outcome, ctx),
             Err(error) => {
-                self.tally.add(key.resource, how);
+                self.note(key, outcome, ctx);
                 Err(error)
             }
         }
     }
 
-    fn serve(&self, key: &Key, found: &Found, outcome: Outcome) -> Result<Cached> {
-        self.tally.add(key.resource, outcome);
+    /// Counts a lookup. The parts of a composite are not counted by themselves.
+    fn note(&self, key: &Key, outcome: Outcome, ctx: &Context) {
+        if !ctx.is_part {
+            self.tally.add(key.resource, outcome);
+        }
+    }
+
+    fn serve(&self, key: &Key, found: &Found, outcome: Outcome, ctx: &Context) -> Result<Cached> {
+        self.note(key, outcome, ctx);
         let Found { record, age, life } = found;
         if outcome == Outcome::Stale {
             self.tally.note_stale(*age, self.clock.now());
@@ -322,7 +275,7 @@ impl Cache {
     pub(crate) async fn report(&self) -> CacheReport {
         let mut held = [Usage::default(); Resource::ALL.len()];
         self.tiers.each_in_memory(|key, weight| {
-            if let Some(resource) = Ask::resource_of(key) {
+            if let Some(resource) = (self.kind_of)(key) {
                 let usage = &mut held[resource as usize];
                 *usage = Usage { entries: usage.entries + 1, bytes: usage.bytes + weight };
             }
@@ -345,8 +298,4 @@ impl Cache {
 /// Whether an error says nothing about what was asked for, so that what is known may still be true.
 fn is_trouble(error: &Error) -> bool {
     !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::InvalidInput)
-}
-
-fn too_late() -> Error {
-    Error::new(ErrorKind::Timeout, "YouTube did not answer in time").of_the_asker()
 }

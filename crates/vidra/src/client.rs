@@ -2,57 +2,48 @@
 
 mod builder;
 mod operations;
+pub(crate) mod report;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::time::Instant;
 
 pub use builder::{Builder, Pacing};
 
-use crate::ask::{Ask, Means};
 use crate::batch::Batches;
-use crate::cache::audience::Audience;
-use crate::cache::freshness::Resource;
-use crate::cache::{Cache, CacheReport, Cached, Outcome, Want};
+use crate::cache::freshness::{FOREVER, Resource};
+use crate::cache::{CacheReport, Cached, Outcome};
 use crate::clock::Clock;
-use crate::error::{ErrorKind, Result};
+use crate::context::waiters::{Urgency, Waiters};
+use crate::context::{Bill, CacheMode, Context, Cost, Slot};
+use crate::data_api::DataApi;
+use crate::error::Result;
 use crate::held::Held;
-use crate::transcript::Reason;
-use crate::upstream::breaker::Standing;
-use crate::upstream::egress::Addresses;
-use crate::upstream::quota::Allowance;
-use crate::upstream::traffic::UpstreamReport;
-use crate::upstream::transport::BoxFuture;
-use crate::upstream::web::Load;
-use crate::upstream::web::Web;
-use crate::upstream::{Bill, Cost, Gathers, Scope, Upstream};
+use crate::quota::Allowance;
+use crate::resilience::breaker::Standing;
+use crate::resource::Services;
+use crate::resource::ask::Ask;
+use crate::web::Load;
+use crate::web::egress::Addresses;
+use report::UpstreamReport;
 
 /// A client of the platform. Cheap to clone; clones share connections, cache, ledger and retry budget.
 #[derive(Clone)]
 pub struct Vidra {
-    upstream: Arc<Upstream>,
-    web: Arc<Web>,
-    cache: Arc<Cache>,
-    gathers: Arc<Gathers>,
+    services: Arc<Services>,
     batches: Arc<Batches>,
-    want: Want,
+    mode: CacheMode,
     /// How long an operation may take in all.
     deadline: Duration,
     /// How long a caller of this handle waits for it.
     patience: Duration,
     /// How long the transcripts of a playlist may take in all.
     batch_deadline: Duration,
-    /// Whether the small search bucket may be used where nothing cheaper finds a channel.
-    search: bool,
     /// Who pays for the operations of this handle, and what they have cost together.
     bill: Bill,
 }
-
-/// A deadline further off than this cannot be told from none, and could not be computed.
-pub(crate) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 impl Vidra {
     /// Settings, to be changed where the defaults do not fit.
@@ -63,7 +54,7 @@ impl Vidra {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> vidra::Result<()> {
     /// // Without a key transcripts still work; all else says that one is missing.
-    /// let vidra = Vidra::builder().key(ApiKey::new("")).build();
+    /// let vidra = Vidra::builder().key(ApiKey::new("")).build()?;
     /// let error = vidra.video(VideoId::parse("dQw4w9WgXcQ")?).await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::UpstreamKey);
     /// # Ok(()) }
@@ -116,12 +107,12 @@ impl Vidra {
 
     /// Whether there is a key to the Data API. It may still be rejected.
     pub fn has_key(&self) -> bool {
-        self.upstream.key.is_some()
+        self.services.data_api.key.is_some()
     }
 
     /// Whether the platform's last word on the key was that it is not valid.
     pub fn key_was_rejected(&self) -> bool {
-        self.has_key() && self.upstream.key_rejected.load(Ordering::Relaxed)
+        self.has_key() && self.services.data_api.key_rejected.load(Ordering::Relaxed)
     }
 
     /// A handle through which the platform is asked even where the answer is known.
@@ -137,7 +128,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub fn refreshing(&self) -> Self {
-        Self { want: Want::Newest, ..self.clone() }
+        Self { mode: CacheMode::Refresh, ..self.clone() }
     }
 
     /// A handle whose operations take `limit` at most, and never longer than they would without it. What
@@ -151,7 +142,7 @@ impl Vidra {
     #[doc = include_str!("example.txt")]
     /// # let simulator = vidra_sim::Simulator::builder().latency(Duration::from_secs(60)).build();
     /// # let transport = vidra::InProcess(simulator);
-    /// # let vidra = vidra::Vidra::builder().key(vidra::ApiKey::new("demo-key")).transport(transport).build();
+    /// # let vidra = vidra::Vidra::builder().key(vidra::ApiKey::new("demo-key")).transport(transport).build()?;
     /// let hurried = vidra.within(Duration::from_millis(20));
     /// let error = hurried.video(VideoId::parse("fda4eREcaTQ")?).await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -174,18 +165,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn ask(&self, ask: &Ask) -> Result<Cached> {
-        let scope = self.scope();
-        let fetch = |scope| -> BoxFuture<'static, Result<Bytes>> {
-            Box::pin(ask.clone().fetch(Means { scope, search: self.search }))
-        };
-        let answer = self.cache.get_or_fetch(ask.key(), &scope, fetch).await;
-        answer.map_err(|error| match (ask, error.kind(), error.reason()) {
-            // Every failure of a transcript has a reason, and the cache knows none.
-            (Ask::Tracks(id) | Ask::Transcript(id, _), ErrorKind::Timeout, None) => {
-                Reason::TimedOut.error(*id)
-            }
-            _ => error,
-        })
+        self.services.read(&self.context(), ask).await
     }
 
     /// What the cache holds, and what it was good for.
@@ -202,7 +182,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn cache_report(&self) -> CacheReport {
-        self.cache.report().await
+        self.services.cache.report().await
     }
 
     /// What was asked of the platform, what came of it, and what is left alone now.
@@ -219,8 +199,8 @@ impl Vidra {
     /// ```
     pub fn upstream_report(&self) -> UpstreamReport {
         let now = Instant::now();
-        let Upstream { breaker, search_breaker, traffic, .. } = &*self.upstream;
-        let egresses = &self.web.egresses;
+        let DataApi { breaker, search_breaker, traffic, .. } = &*self.services.data_api;
+        let egresses = &self.services.web.egresses;
         let breakers = [&**breaker, &**search_breaker].into_iter();
         let breakers = breakers.chain(egresses.breakers());
         UpstreamReport {
@@ -234,65 +214,64 @@ impl Vidra {
 
     /// Whether the store behind memory failed when last tried.
     pub fn is_store_failing(&self) -> bool {
-        self.cache.tiers.is_far_left_alone()
+        self.services.cache.tiers.is_far_left_alone()
     }
 
     /// The addresses that transcripts are asked for from, and how the platform treats them.
     pub fn addresses(&self) -> Addresses {
-        self.web.egresses.report(Instant::now())
+        self.services.web.egresses.report(Instant::now())
     }
 
     /// Whether the platform has failed so often in a row that answers which are not fresh any more are
     /// sent without asking.
     pub fn is_platform_failing(&self) -> bool {
         let now = Instant::now();
-        self.upstream.breaker.standing(now) != Standing::Closed
-            || self.web.egresses.are_failing(Load::Captions, now)
+        self.services.data_api.breaker.standing(now) != Standing::Closed
+            || self.services.web.egresses.are_failing(Load::Captions, now)
     }
 
     /// The wall clock of this client.
     pub fn clock(&self) -> &Arc<dyn Clock> {
-        &self.upstream.clock
+        &self.services.data_api.clock
     }
 
     /// The resources that are held at this moment.
     #[doc(hidden)]
     pub fn held(&self) -> Held {
         let mut held = Held::default();
-        self.cache.held(&mut held);
-        held.gathered = self.gathers.videos.held() + self.gathers.channels.held();
+        self.services.cache.held(&mut held);
+        let Services { videos, channels, walks, .. } = &*self.services;
+        held.gathered = videos.held() + channels.held() + walks.held();
         held.batches = self.batches.report().under_way;
-        let Upstream { breaker, search_breaker, .. } = &*self.upstream;
+        let DataApi { breaker, search_breaker, .. } = &*self.services.data_api;
         let breakers = [&**breaker, &**search_breaker].into_iter();
-        let breakers = breakers.chain(self.web.egresses.breakers());
+        let breakers = breakers.chain(self.services.web.egresses.breakers());
         held.probes = breakers.filter(|breaker| breaker.is_probed()).count();
-        self.web.egresses.held(&mut held);
+        self.services.web.egresses.held(&mut held);
         held
     }
 
     /// Notes in the report that an answer was given again by whoever kept it in front of this client.
     pub fn note_hit(&self, resource: Resource) {
-        self.cache.count(resource, Outcome::Hit);
+        self.services.cache.count(resource, Outcome::Hit);
     }
 
     /// Waits until what was fetched has been kept: before a process ends.
     pub async fn settled(&self) {
-        self.cache.tiers.settled().await;
+        self.services.cache.tiers.settled().await;
     }
 
-    fn scope(&self) -> Scope {
-        let now = Instant::now();
-        Scope {
-            upstream: Arc::clone(&self.upstream),
-            web: Arc::clone(&self.web),
-            cache: Arc::clone(&self.cache),
-            gathers: Arc::clone(&self.gathers),
-            want: self.want,
-            deadline: now + self.deadline.min(FOREVER),
-            patience: now + self.patience.min(self.deadline).min(FOREVER),
+    fn context(&self) -> Context {
+        let time = self.patience.min(self.deadline).min(FOREVER);
+        Context {
+            mode: self.mode,
+            is_part: false,
+            deadline: Instant::now() + time,
             bill: self.bill.clone(),
-            audience: Audience::default(),
-            has_slot: false,
+            waiters: Waiters::default(),
+            urgency: Urgency::Interactive,
+            slot: Slot::not_taken(),
+            on_wait: None,
         }
     }
 }

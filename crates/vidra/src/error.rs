@@ -1,49 +1,52 @@
-//! One error type for everything the library can fail at.
+//! The one error type of the library.
 //!
-//! An [`Error`] is cheap to clone, because one failure may have to be told to many. Its
-//! [`ErrorKind`] says what the caller can do about it; doors onto the library (HTTP, command line,
-//! tools) map kinds, never texts.
+//! An [`Error`] is cheap to clone, because many callers may share one failed fetch. Its [`Reason`] is a word of a
+//! closed list, and its [`ErrorKind`] is the class of that reason. The interfaces above the library map reasons
+//! and kinds; none of them reads the text of a message.
 
 #[cfg(feature = "client")]
 mod client;
+mod reason;
 
+use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::transcript::Reason;
+pub use reason::Reason;
 
-/// What went wrong, by what can be done about it.
+/// The class of an error, by what can be done about it.
 ///
-/// Not `#[non_exhaustive]` on purpose: a new kind must not compile until every door knows it.
+/// It is deliberately not `#[non_exhaustive]`: a new kind does not compile until every interface handles it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The caller's input cannot be right, as we or the platform see it. Correct it and ask again.
+    /// The request cannot be right. Correct it.
     InvalidInput,
-    /// The platform does not know what was asked for.
+    /// What was requested does not exist.
     NotFound,
-    /// It exists and the platform does not show it: comments disabled, private playlist.
+    /// It exists, but the caller may not see it.
     Forbidden,
-    /// The day's units are spent, or the caller's share of them. [`Error::retry_after`] is the time to the reset.
+    /// The daily quota is used up, or the budget of the caller. [`Error::retry_after`] is the time to the reset.
     QuotaExhausted,
-    /// The platform asked us to slow down, also after retries.
+    /// There are too many requests, or YouTube says so.
     RateLimited,
-    /// The upstream key is missing or was rejected: the operator has to set a valid one.
+    /// The key for the Data API is missing or was rejected. The operator has to set a valid one.
     UpstreamKey,
-    /// The platform answered with an error, or with something that is not what it promises.
+    /// YouTube answered with an error, or with something unreadable.
     Upstream,
-    /// The platform takes this address for a bot. Another address or a pause is needed.
+    /// YouTube could not be reached.
+    Unreachable,
+    /// YouTube takes this address for a bot. Another address or a pause is needed.
     Blocked,
-    /// The platform did not answer within the request's deadline.
+    /// YouTube did not answer before the deadline.
     Timeout,
-    /// Not now: the platform fails and is left alone for a while, or the service has too much to do.
-    /// [`Error::retry_after`] says when to come again; nothing was sent or charged.
+    /// Not now: a circuit breaker is open, or the service is at its limit. Nothing was sent or charged.
     Unavailable,
-    /// A bug of ours.
+    /// A bug in vidra.
     Internal,
 }
 
-/// A failed operation: its kind, a sentence for people, and what else is known.
+/// A failed operation: its reason, a sentence for people, and details.
 #[derive(Clone)]
 pub struct Error {
     inner: Arc<Inner>,
@@ -51,55 +54,42 @@ pub struct Error {
 
 #[derive(Debug, Clone)]
 struct Inner {
-    kind: ErrorKind,
+    reason: Reason,
     message: String,
     details: Vec<String>,
     retry_after: Option<Duration>,
-    /// Why a transcript could not be had, where that is what failed.
-    reason: Option<Reason>,
-    /// Whether it is about whoever asked, so that it is nobody else's failure.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "only a client is asked"))]
-    is_of_the_asker: bool,
-    /// What the platform or the network said; for the log, never for the caller.
-    cause: Option<String>,
+    /// Whether it concerns one caller alone, so that callers who share the fetch must not get it.
+    #[cfg_attr(
+        not(feature = "client"),
+        expect(dead_code, reason = "only a client shares fetches")
+    )]
+    is_of_one_caller: bool,
+    /// The error of the platform or the network; for the log, never for callers.
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
-    /// An error of this kind. The message is a sentence for people that names the subject.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// An error with this reason. The message is one sentence for people and names the subject.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let inner = Inner {
-            kind,
+            reason,
             message: message.into(),
             details: vec![],
             retry_after: None,
-            reason: None,
-            is_of_the_asker: false,
-            cause: None,
+            is_of_one_caller: false,
+            source: None,
         };
         Self { inner: Arc::new(inner) }
     }
 
-    /// Bad input: `details` holds one line per fault, `field: what is wrong`.
+    /// Invalid input. `details` has one line for each fault: `field: what is wrong`.
     pub fn invalid(message: impl Into<String>, details: Vec<String>) -> Self {
-        Self::new(ErrorKind::InvalidInput, message).with(|inner| inner.details = details)
+        Self::new(Reason::InvalidInput, message).with(|inner| inner.details = details)
     }
 
-    /// `Video not found: dQw4w9WgXcQ`.
-    pub fn not_found(what: &str, id: impl fmt::Display) -> Self {
-        Self::new(ErrorKind::NotFound, format!("{what} not found: {id}"))
-    }
-
-    /// A transcript that could not be had: the machine's word for it is the first of the details.
-    pub(crate) fn no_transcript(reason: Reason, message: String) -> Self {
-        Self::new(reason.kind(), message).with(|inner| {
-            inner.reason = Some(reason);
-            inner.details.push(format!("reason: {}", reason.code()));
-        })
-    }
-
-    /// Adds a line that says what to do about it.
-    pub(crate) fn hint(self, hint: &str) -> Self {
-        self.with(|inner| inner.details.push(hint.to_owned()))
+    /// Adds a line to the details.
+    pub fn with_detail(self, line: impl Into<String>) -> Self {
+        self.with(|inner| inner.details.push(line.into()))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
@@ -107,34 +97,34 @@ impl Error {
         self
     }
 
-    /// What went wrong, by what can be done about it.
-    pub fn kind(&self) -> ErrorKind {
-        self.inner.kind
+    /// Why the operation failed.
+    pub fn reason(&self) -> Reason {
+        self.inner.reason
     }
 
-    /// A sentence for people; never holds the upstream key, a path or a stack.
+    /// The class of the reason.
+    pub fn kind(&self) -> ErrorKind {
+        self.inner.reason.kind()
+    }
+
+    /// A sentence for people. It never contains the key for the Data API, a path or a stack trace.
     pub fn message(&self) -> &str {
         &self.inner.message
     }
 
-    /// More lines where there are any; for bad input one line per fault.
+    /// More lines; for invalid input one line for each fault.
     pub fn details(&self) -> &[String] {
         &self.inner.details
     }
 
-    /// How long to wait before asking again can help, where that is known.
+    /// How long to wait before a retry can help, if that is known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.inner.retry_after
     }
 
-    /// Why a transcript could not be had, where that is what failed.
-    pub fn reason(&self) -> Option<Reason> {
-        self.inner.reason
-    }
-
-    /// What the platform or the network said. For logs only: it is upstream's text, not ours.
-    pub fn cause(&self) -> Option<&str> {
-        self.inner.cause.as_deref()
+    /// Whether the same request can succeed later, although nobody changes anything.
+    pub fn is_retryable(&self) -> bool {
+        self.reason().is_retryable()
     }
 }
 
@@ -150,7 +140,12 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+/// The source is the error of the platform or the network. It is for logs: its text is not ours.
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.inner.source.as_ref().map(|source| &**source as _)
+    }
+}
 
 /// The result of every operation of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::{Error, Reason, Result};
+
 /// A language's code: `en`, `pt-BR`, `zh-Hans`. Some write `zh_cn`; the platform's codes are written in
 /// one way only, and so is this.
 ///
@@ -21,14 +23,14 @@ impl LanguageCode {
 }
 
 impl FromStr for LanguageCode {
-    type Err = &'static str;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+    fn from_str(text: &str) -> Result<Self> {
         let code = text.replace('_', "-");
         let clean = code.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let fits = clean && (2..=20).contains(&code.len());
-        fits.then(|| Self(spelled(&code)))
-            .ok_or("must be a language code such as en, pt-BR or zh-Hans")
+        let message = "must be a language code such as en, pt-BR or zh-Hans";
+        fits.then(|| Self(spelled(&code))).ok_or_else(|| Error::new(Reason::InvalidInput, message))
     }
 }
 

@@ -1,9 +1,9 @@
-//! Clean data from YouTube, asked for sparingly.
+//! Clean data from YouTube, with few requests.
 //!
-//! [`Vidra`] is the client. Identifiers are validated before anything is sent ([`VideoId`],
-//! [`PlaylistId`], [`ChannelRef`], [`CommentId`]); answers are plain structs that serialise to the
-//! JSON of the service; every failure is an [`Error`] whose [`ErrorKind`] says what can be done.
-//! What is known is not asked for again, and what many ask for at once is asked for once.
+//! [`Vidra`] is the client. It validates identifiers before it sends a request ([`VideoId`], [`PlaylistId`],
+//! [`ChannelRef`], [`CommentId`]). Answers are plain structs that serialise to the JSON of the service. Every
+//! failure is an [`Error`] whose [`ErrorKind`] says what a caller can do. The client caches answers, and
+//! coalesces equal requests that run at the same time.
 //!
 //! A playlist with all its videos, by any link to it:
 //!
@@ -12,14 +12,14 @@
 //!
 #![doc = include_str!("example.txt")]
 //! # let demo = vidra;
-//! let vidra = Vidra::builder().key(ApiKey::new("your key")).build();
+//! let vidra = Vidra::builder().key(ApiKey::new("your key")).build()?;
 //! # let vidra = demo;
 //! let id = PlaylistId::parse("https://www.youtube.com/playlist?list=PLsize500")?;
 //! let playlist = vidra.playlist(&id).await?;
 //! println!("{}: {} videos, {}", playlist.title, playlist.video_count, playlist.total_duration_fmt);
 //! # assert_eq!((playlist.video_count, &*playlist.total_duration_fmt), (500, "12d 7h 51m 9s"));
 //!
-//! // What is asked through a metered handle is billed to it, and what is known costs nothing.
+//! // A metered handle counts the cost of its requests. Cached answers cost nothing.
 //! let request = vidra.metered();
 //! let first = request.video(playlist.videos[0].id).await?;
 //! println!("{} for {} units", first.title, request.cost().units());
@@ -27,8 +27,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What is said in a video, as subtitles. Transcripts need no key, and where there is none the [`Reason`]
-//! says why:
+//! The transcript of a video, as subtitles. Transcripts need no key. If a video has none, the [`Reason`] says
+//! why:
 //!
 //! ```
 //! use vidra::{Languages, Reason, TranscriptQuery, VideoId, to_srt};
@@ -39,11 +39,11 @@
 //! assert!(to_srt(&lines).starts_with("1\n00:00:00,163 --> 00:00:04,683\nHello and welcome"));
 //!
 //! let none = vidra.transcript(VideoId::parse("txNoCaption")?, &wanted).await.unwrap_err();
-//! assert_eq!(none.reason(), Some(Reason::CaptionsDisabled));
+//! assert_eq!(none.reason(), Reason::CaptionsDisabled);
 //! # Ok(()) }
 //! ```
 //!
-//! Links are read without asking anybody:
+//! Links are parsed without a request:
 //!
 //! ```
 //! let link = vidra::Link::parse("youtu.be/dQw4w9WgXcQ?t=43").unwrap();
@@ -51,36 +51,63 @@
 //! assert!(vidra::Link::parse("https://youtube.com.evil.example/watch?v=dQw4w9WgXcQ").is_err());
 //! ```
 //!
-//! The examples in these pages ask a simulator, so that they can be run; what they ask for is made up.
+//! The examples in these pages run against a simulator, whose data is made up.
 //!
 //! # Features
 //!
 //! | feature | | |
 //! |---|---|---|
-//! | `client` | on | [`Vidra`] and all that asks the platform: tokio, HTTP, TLS, the cache |
-//! | `redis` | off | [`cache::store::Redis`]: a cache that several machines share; brings `client` |
+//! | `client` | on | [`Vidra`] and everything that needs a network: tokio, HTTP, TLS, the cache |
+//! | `redis` | off | [`store::Redis`]: a cache that several machines share; enables `client` |
 //! | `openapi` | off | `utoipa::ToSchema` of the models |
 //!
-//! With `default-features = false` what is left is pure: identifiers and [`Link`], the models, [`mod@format`],
-//! [`Selection`], and [`transcript`], which reads the player's answer and the captions and writes subtitles.
-//! No runtime and no network come along.
+//! With `default-features = false` the crate is pure, without a runtime and without a network: identifiers and
+//! [`Link`], the models, [`mod@format`], [`Selection`], and [`transcript`], which parses the player's answer and
+//! captions, and writes subtitles.
 //!
-//! # Map
+//! # Rooms
 //!
-//! A request passes [`Vidra`] (the operation), [`cache`] (whether to ask; [`Ask`] is what can be), the way in
-//! which its model is asked for, [`upstream`] (when and how often) and [`upstream::transport`] (one
-//! exchange).
+//! Imports point downwards only: a module imports modules below it in this list and nothing above it.
+//! The test `rooms` reads this list and the imports of every file.
+//!
+//! - `client`: [`Vidra`], its builder, one method per operation
+//! - `batch`: transcripts of many videos: bounded, ordered, with partial failure and progress
+//! - `resource`: one file per resource: cache key, lifetime, how it is fetched
+//! - `cache`: read through the cache: fresh, stale, coalesced or fetched
+//! - `store`: where records are stored: memory, files, Redis
+//! - `web`: the keyless interface: player, watch page, timed text, egress addresses
+//! - `data_api`: the keyed interface: admits, charges, attempts, classifies and decodes calls
+//! - `resilience`: policies of both interfaces: circuit breaker, pace, retries, histogram
+//! - `context`: plain data of one operation: deadline, cost, waiters, cache mode
+//! - `quota`: the ledger of the daily quota
+//! - `transport`: one HTTP exchange, over the network or in this process
+//! - `clock`: the wall clock, which a simulation replaces
+//! - `held`: counts of held resources, for simulations
+//! - `selection`: [`Selection`]: filter, sort and slice the videos of a playlist
+//! - `transcript`: captions: read, choose, write as text or subtitles
+//! - `playlist`: the models of playlists
+//! - `comment`: the models of comments
+//! - `channel`: the models of channels
+//! - `region`: the models of regions, languages and categories
+//! - `video`: the models of videos
+//! - `thumbnail`: the model of thumbnails
+//! - `language`: [`LanguageCode`]: the code of a language
+//! - `lenient`: reads the platform's objects member by member, so that one bad member fails alone
+//! - `whole`: whole numbers in the JSON that callers send
+//! - `html`: removes tags from text
+//! - `format`: durations, dates and counts as text
+//! - `ident`: identifiers and [`Link`]
+//! - `error`: [`Error`], its [`ErrorKind`] and its [`Reason`]
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-/// What stands in the READMEs is compiled as well.
+/// The examples of the READMEs and of the guide are compiled too.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 #[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../../../docs/guide/rust-library.md")]
 struct Readme;
 
-#[cfg(feature = "client")]
-mod ask;
 #[cfg(feature = "client")]
 mod batch;
 #[cfg(feature = "client")]
@@ -91,9 +118,11 @@ mod client;
 #[cfg(feature = "client")]
 pub mod clock;
 mod comment;
-mod error;
 #[cfg(feature = "client")]
-mod fetch;
+mod context;
+#[cfg(feature = "client")]
+mod data_api;
+mod error;
 pub mod format;
 #[cfg(feature = "client")]
 mod held;
@@ -102,18 +131,28 @@ mod ident;
 mod language;
 mod lenient;
 mod playlist;
+#[cfg(feature = "client")]
+mod quota;
 mod region;
+#[cfg(feature = "client")]
+mod resilience;
+#[cfg(feature = "client")]
+mod resource;
 pub mod selection;
+#[cfg(feature = "client")]
+pub mod store;
 mod thumbnail;
 pub mod transcript;
 #[cfg(feature = "client")]
-pub mod upstream;
+pub mod transport;
 mod video;
+#[cfg(feature = "client")]
+mod web;
 mod whole;
 
 pub use channel::{Channel, ChannelVideo};
 pub use comment::{Comment, CommentOrder, CommentQuery, CommentThread};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Reason, Result};
 pub use ident::link::Link;
 pub use ident::{ChannelId, ChannelRef, CommentId, Handle, PlaylistId, VideoId};
 pub use language::LanguageCode;
@@ -122,30 +161,33 @@ pub use region::{CategoryQuery, Language, Region, VideoCategory};
 pub use selection::{Selected, Selection};
 pub use thumbnail::{Thumbnail, Thumbnails};
 pub use transcript::{
-    CaptionTrack, Cue, Languages, Reason, Seconds, Transcript, TranscriptLine, TranscriptQuery,
-    to_srt, to_text, to_vtt,
+    CaptionTrack, Cue, Languages, Seconds, Transcript, TranscriptLine, TranscriptQuery, to_srt,
+    to_text, to_vtt,
 };
 pub use video::{Video, VideoTitle, Withheld};
 
 #[cfg(feature = "client")]
 #[doc(hidden)] // For simulations alone.
-pub use {held::Held, upstream::quota::LedgerDouble};
+pub use {held::Held, quota::LedgerDouble};
 
 #[cfg(feature = "client")]
 pub use {
-    ask::Ask,
     batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript},
     cache::answer::{CacheReport, Cached, Counts, Outcome},
     cache::freshness::{Life, Lifetimes, Resource},
+    client::report::UpstreamReport,
     client::{Builder, Pacing, Vidra},
-    fetch::transcript::clients::Clients,
-    upstream::breaker::Standing,
-    upstream::egress::Addresses,
-    upstream::ending::Ending,
-    upstream::pace::Pace,
-    upstream::quota::{Allowance, Bucket, Quota, QuotaLimits, SearchBilling, Spending},
-    upstream::retry::RetryPolicy,
-    upstream::traffic::{BOUNDS, Calls, Histogram, UpstreamReport},
-    upstream::transport::{InProcess, Network, Transport},
-    upstream::{ApiKey, Cost},
+    context::Cost,
+    data_api::ApiKey,
+    quota::{Allowance, Bucket, BucketUse, Quota, QuotaLimits, SearchBilling, Spending},
+    resilience::breaker::Standing,
+    resilience::histogram::{CumulativeHistogram, Histogram},
+    resilience::outcome::Ending,
+    resilience::pace::Pace,
+    resilience::retry::RetryPolicy,
+    resilience::traffic::Calls,
+    resource::ask::Ask,
+    transport::{InProcess, Network, Transport},
+    web::clients::Clients,
+    web::egress::Addresses,
 };

@@ -16,7 +16,6 @@ pub use parse::{Unreadable, parse};
 #[cfg(feature = "client")]
 pub(crate) use player::Verdict;
 pub use player::{CaptionTrack, Player, Track};
-pub use reason::Reason;
 pub use render::{to_srt, to_text, to_vtt};
 
 /// Which transcript of a video.

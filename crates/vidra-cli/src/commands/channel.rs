@@ -5,14 +5,14 @@ use vidra::ChannelVideo;
 use super::{Common, Ids, ItemsArgs};
 use crate::failure::Failure;
 use crate::output::cards;
-use crate::service::Question;
+use crate::service::RestRequest;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct UploadsArgs {
     #[command(flatten)]
     ids: Ids,
 
-    /// How many of each, at most 50
+    /// Number of uploads per channel, at most 50 [default: 5]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=50))]
     limit: Option<u32>,
 
@@ -21,14 +21,15 @@ pub(crate) struct UploadsArgs {
 }
 
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
-    let mut desk = args.common.open()?;
-    desk.show_each(&args.ids, |id| Question::about("channel").of(id), cards::channel).await
+    let mut context = args.common.open()?;
+    context.show_each(&args.ids, |id| RestRequest::get("channel").segment(id), cards::channel).await
 }
 
 pub(super) async fn uploads(args: &UploadsArgs) -> Result<(), Failure> {
-    let mut desk = args.common.open()?;
-    let question =
-        |id: &str| Question::about("channel").of(id).of("videos").with("limit", args.limit);
+    let mut context = args.common.open()?;
+    let request = |id: &str| {
+        RestRequest::get("channel").segment(id).segment("videos").parameter("limit", args.limit)
+    };
     let shown = |videos: &Vec<ChannelVideo>, width| cards::uploads(videos, width);
-    desk.show_each(&args.ids, question, shown).await
+    context.show_each(&args.ids, request, shown).await
 }

@@ -6,18 +6,18 @@ use vidra::{Comment, CommentThread};
 use super::{Common, Ids, ItemsArgs};
 use crate::failure::Failure;
 use crate::output::cards;
-use crate::service::Question;
+use crate::service::RestRequest;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CommentsArgs {
     #[command(flatten)]
     ids: Ids,
 
-    /// In which order
+    /// Order of the threads
     #[arg(long, value_enum, default_value_t)]
     order: Order,
 
-    /// The most threads of each video
+    /// Maximum number of threads per video
     #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=2000))]
     limit: u32,
 
@@ -25,7 +25,7 @@ pub(crate) struct CommentsArgs {
     #[arg(long, value_name = "WORDS")]
     search: Option<String>,
 
-    /// All replies, rather than the few that come along: costs a unit for each thread that has more
+    /// Fetch all replies, not only those sent with the thread; costs a unit per thread with more replies
     #[arg(long)]
     all_replies: bool,
 
@@ -35,34 +35,34 @@ pub(crate) struct CommentsArgs {
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 enum Order {
-    /// As YouTube ranks them.
+    /// Ranked by YouTube.
     #[default]
     Top,
-    /// The newest first.
+    /// Newest first.
     New,
 }
 
 pub(super) async fn show(args: &CommentsArgs) -> Result<(), Failure> {
-    let mut desk = args.common.open()?;
+    let mut context = args.common.open()?;
     let order = match args.order {
         Order::Top => "relevance",
         Order::New => "time",
     };
-    let question = |id: &str| {
-        Question::about("comments")
-            .of(id)
-            .with("order", Some(order))
-            .with("maxResults", Some(args.limit))
-            .with("search", args.search.as_ref())
-            .with("replies", args.all_replies.then_some("all"))
+    let request = |id: &str| {
+        RestRequest::get("comments")
+            .segment(id)
+            .parameter("order", Some(order))
+            .parameter("maxResults", Some(args.limit))
+            .parameter("search", args.search.as_ref())
+            .parameter("replies", args.all_replies.then_some("all"))
     };
     let shown = |threads: &Vec<CommentThread>, width| cards::threads(threads, width);
-    desk.show_each(&args.ids, question, shown).await
+    context.show_each(&args.ids, request, shown).await
 }
 
 pub(super) async fn replies(args: &ItemsArgs) -> Result<(), Failure> {
-    let mut desk = args.common.open()?;
-    let question = |id: &str| Question::about("comment-replies").of(id);
+    let mut context = args.common.open()?;
+    let request = |id: &str| RestRequest::get("comment-replies").segment(id);
     let shown = |replies: &Vec<Comment>, width| cards::comments(replies, width);
-    desk.show_each(&args.ids, question, shown).await
+    context.show_each(&args.ids, request, shown).await
 }

@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::ItemsArgs;
 use crate::failure::{Exit, Failure};
-use crate::output::text::one_line;
 use crate::output::{Output, read};
-use crate::service::Question;
+use crate::service::RestRequest;
+use crate::terminal::one_line;
 
-/// What a link names.
+/// The parts of a link.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Named {
@@ -24,15 +24,15 @@ struct Named {
 }
 
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
-    let mut desk = args.common.open()?;
-    let question = |link: &str| Question::about("url").of("parse").posting(json!({"url": link}));
+    let mut context = args.common.open()?;
+    let request = |link: &str| RestRequest::get("url").segment("parse").post(json!({"url": link}));
     let mut all_valid = true;
     let write = |output: &mut Output, link: &str, body: Bytes| {
         all_valid &= read::<Named>(&body)?.is_valid;
         output.answer(link, &body, |named: &Named, _| text(link, named))
     };
-    desk.each(&args.ids, question, write).await?;
-    if all_valid { Ok(()) } else { Err(Failure::Told(Exit::Missing)) }
+    context.each(&args.ids, request, write).await?;
+    if all_valid { Ok(()) } else { Err(Failure::Reported(Exit::Missing)) }
 }
 
 fn text(link: &str, named: &Named) -> String {

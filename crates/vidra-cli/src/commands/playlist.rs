@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Common, Ids, one};
 use crate::failure::Failure;
 use crate::output::cards;
-use crate::service::Question;
+use crate::service::RestRequest;
 use crate::values::length;
 
 #[derive(Debug, clap::Args)]
@@ -16,11 +16,11 @@ pub(crate) struct PlaylistArgs {
     #[command(flatten)]
     ids: Ids,
 
-    /// Only title and description: costs one unit
+    /// Show only title and description; costs one unit
     #[arg(long, conflicts_with = "only_ids")]
     info: bool,
 
-    /// Only the ids of the entries, one a line
+    /// Show only the ids of the entries, one per line
     #[arg(long = "ids")]
     only_ids: bool,
 
@@ -30,48 +30,48 @@ pub(crate) struct PlaylistArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct QueryArgs {
-    /// The id or URL of a playlist; - reads it from standard input
+    /// Id or URL of a playlist; - reads it from standard input
     #[arg(value_name = "PLAYLIST")]
     playlist: String,
 
-    /// The least length: 90, 1:30 or 90s
+    /// Minimum duration: 90, 1:30 or 90s
     #[arg(long, value_name = "LENGTH", value_parser = length)]
     min_duration: Option<Duration>,
 
-    /// The greatest length
+    /// Maximum duration
     #[arg(long, value_name = "LENGTH", value_parser = length)]
     max_duration: Option<Duration>,
 
-    /// The least number of views
+    /// Minimum number of views
     #[arg(long, value_name = "COUNT")]
     min_views: Option<u64>,
 
-    /// The greatest number of views
+    /// Maximum number of views
     #[arg(long, value_name = "COUNT")]
     max_views: Option<u64>,
 
-    /// The least number of likes
+    /// Minimum number of likes
     #[arg(long, value_name = "COUNT")]
     min_likes: Option<u64>,
 
-    /// The greatest number of likes
+    /// Maximum number of likes
     #[arg(long, value_name = "COUNT")]
     max_likes: Option<u64>,
 
-    /// What to sort by [default: as in the playlist]
+    /// Sort field [default: playlist order]
     #[arg(long, value_enum)]
     sort: Option<SortField>,
 
-    /// Sort upwards rather than downwards
+    /// Sort in ascending order instead of descending
     #[arg(long, requires = "sort")]
     ascending: bool,
 
-    /// Of what is left, the first place to show, counted from 1
-    #[arg(long, value_name = "PLACE", value_parser = clap::value_parser!(u64).range(1..))]
+    /// First position to show after filter and sort, from 1
+    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
     from: Option<u64>,
 
-    /// Of what is left, the last place to show
-    #[arg(long, value_name = "PLACE", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Last position to show after filter and sort
+    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
     to: Option<u64>,
 
     #[command(flatten)]
@@ -96,28 +96,30 @@ impl SortField {
 }
 
 pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
-    let mut desk = args.common.open()?;
-    let playlist = |id: &str| Question::about("playlist").of(id);
+    let mut context = args.common.open()?;
+    let playlist = |id: &str| RestRequest::get("playlist").segment(id);
     match (args.info, args.only_ids) {
         (true, _) => {
-            let question = |id: &str| playlist(id).of("info");
-            desk.show_each(&args.ids, question, cards::playlist_info).await
+            let request = |id: &str| playlist(id).segment("info");
+            context.show_each(&args.ids, request, cards::playlist_info).await
         }
         (_, true) => {
-            desk.show_each(&args.ids, |id| playlist(id).of("ids"), cards::playlist_ids).await
+            context
+                .show_each(&args.ids, |id| playlist(id).segment("ids"), cards::playlist_ids)
+                .await
         }
-        _ => desk.show_each(&args.ids, playlist, cards::playlist).await,
+        _ => context.show_each(&args.ids, playlist, cards::playlist).await,
     }
 }
 
 pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
-    let mut desk = args.common.open()?;
-    let question = Question::about("playlist").of(&one(&args.playlist)?).of("query");
-    desk.show(&question.posting(args.body()), cards::selected).await
+    let mut context = args.common.open()?;
+    let request = RestRequest::get("playlist").segment(&one(&args.playlist)?).segment("query");
+    context.show(&request.post(args.body()), cards::selected).await
 }
 
 impl QueryArgs {
-    /// The body of the request, with what was given alone.
+    /// The body of the request, with only the flags that were set.
     fn body(&self) -> Value {
         let whole = |length: Duration| length.as_secs();
         let bounds = |min: Option<u64>, max: Option<u64>| {
@@ -137,7 +139,7 @@ impl QueryArgs {
     }
 }
 
-/// An object of the fields that there are, or nothing where there are none.
+/// An object of the fields with a value, or `None` without any.
 fn object_of<const N: usize>(fields: [(&str, Option<Value>); N]) -> Option<Value> {
     let fields = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     let fields: Map<String, Value> = fields.collect();

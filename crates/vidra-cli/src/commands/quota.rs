@@ -5,8 +5,8 @@ use serde::Deserialize;
 use super::Common;
 use crate::failure::Failure;
 use crate::output::table::{Column, table};
-use crate::output::text::{FAINT, styled};
-use crate::service::Question;
+use crate::service::RestRequest;
+use crate::terminal::{FAINT, styled};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct QuotaArgs {
@@ -30,7 +30,7 @@ struct Bucket {
     remaining: u64,
 }
 
-/// What the caller's own key may spend.
+/// The budget of the caller's own key.
 #[derive(Deserialize)]
 struct Share {
     name: String,
@@ -38,7 +38,7 @@ struct Share {
 }
 
 pub(super) async fn show(args: &QuotaArgs) -> Result<(), Failure> {
-    args.common.open()?.show(&Question::about("quota"), text).await
+    args.common.open()?.show(&RestRequest::get("quota"), text).await
 }
 
 fn text(quota: &Quota, width: Option<usize>) -> String {

@@ -5,11 +5,11 @@ use vidra::{Language, Region, VideoCategory};
 use super::Common;
 use crate::failure::Failure;
 use crate::output::cards;
-use crate::service::Question;
+use crate::service::RestRequest;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct NamesArgs {
-    /// The language of the names
+    /// Language of the names
     #[arg(long, value_name = "LANGUAGE")]
     hl: Option<String>,
 
@@ -19,15 +19,15 @@ pub(crate) struct NamesArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CategoriesArgs {
-    /// The region whose categories are listed [default: US]
+    /// Region of the categories [default: US]
     #[arg(long, value_name = "CODE", conflicts_with = "ids")]
     region: Option<String>,
 
-    /// Only these, separated by commas
+    /// Only these category ids, separated by commas
     #[arg(long, value_name = "IDS")]
     ids: Option<String>,
 
-    /// The language of the names
+    /// Language of the names
     #[arg(long, value_name = "LANGUAGE")]
     hl: Option<String>,
 
@@ -36,23 +36,23 @@ pub(crate) struct CategoriesArgs {
 }
 
 pub(super) async fn regions(args: &NamesArgs) -> Result<(), Failure> {
-    let question = Question::about("i18n/regions").with("hl", args.hl.as_ref());
+    let request = RestRequest::get("i18n/regions").parameter("hl", args.hl.as_ref());
     let shown = |regions: &Vec<Region>, width| cards::regions(regions, width);
-    args.common.open()?.show(&question, shown).await
+    args.common.open()?.show(&request, shown).await
 }
 
 pub(super) async fn languages(args: &NamesArgs) -> Result<(), Failure> {
-    let question = Question::about("i18n/languages").with("hl", args.hl.as_ref());
+    let request = RestRequest::get("i18n/languages").parameter("hl", args.hl.as_ref());
     let shown = |languages: &Vec<Language>, width| cards::languages(languages, width);
-    args.common.open()?.show(&question, shown).await
+    args.common.open()?.show(&request, shown).await
 }
 
 pub(super) async fn categories(args: &CategoriesArgs) -> Result<(), Failure> {
     let region = args.region.as_deref().or_else(|| args.ids.is_none().then_some("US"));
-    let question = Question::about("video-categories")
-        .with("region", region)
-        .with("ids", args.ids.as_ref())
-        .with("hl", args.hl.as_ref());
+    let request = RestRequest::get("video-categories")
+        .parameter("region", region)
+        .parameter("ids", args.ids.as_ref())
+        .parameter("hl", args.hl.as_ref());
     let shown = |categories: &Vec<VideoCategory>, width| cards::categories(categories, width);
-    args.common.open()?.show(&question, shown).await
+    args.common.open()?.show(&request, shown).await
 }

@@ -9,9 +9,9 @@ use vidra::format::clock;
 use vidra::{CaptionTrack, Transcript, TranscriptLine, VideoId, to_srt, to_text, to_vtt};
 
 use super::{Common, Ids, ItemsArgs};
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, print_error};
 use crate::output::{Form, Output, cards, read};
-use crate::service::Question;
+use crate::service::RestRequest;
 use crate::values::{at_least_one, length};
 
 #[derive(Debug, clap::Args)]
@@ -19,50 +19,50 @@ pub(crate) struct TranscriptArgs {
     #[command(flatten)]
     ids: Ids,
 
-    /// The languages that will do, most wanted first, separated by commas [default: what is spoken]
+    /// Preferred languages, best first, separated by commas [default: the spoken language]
     #[arg(long, value_name = "CODES")]
     lang: Option<String>,
 
-    /// Have YouTube translate it to this language
+    /// Let YouTube translate the transcript to this language
     #[arg(long, value_name = "CODE")]
     translate: Option<String>,
 
-    /// The output format
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
-    /// Begin each line of text with the moment, as a link to it
+    /// Begin each line of text with its time, as a link
     #[arg(long)]
     timestamps: bool,
 
-    /// Stop before the text is longer than this, and say where to go on
+    /// Stop before the text exceeds this length, and print how to continue
     #[arg(long, value_name = "COUNT", value_parser = at_least_one)]
     max_chars: Option<usize>,
 
-    /// Begin at this moment: 90, 1:30 or 90s
-    #[arg(long, value_name = "MOMENT", value_parser = length)]
+    /// Begin at this time: 90, 1:30 or 90s
+    #[arg(long, value_name = "TIME", value_parser = length)]
     start: Option<Duration>,
 
     #[command(flatten)]
     common: Common,
 }
 
-/// What a transcript is written as.
+/// The output format of a transcript.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(super) enum Format {
-    /// Plain text, a caption a line.
+    /// Plain text, one caption per line.
     #[default]
     Txt,
     /// SubRip subtitles.
     Srt,
     /// WebVTT subtitles.
     Vtt,
-    /// The lines with their times.
+    /// Lines with their times.
     Json,
 }
 
 impl Format {
-    /// The end of a file's name.
+    /// The file name extension.
     pub(super) fn extension(self) -> &'static str {
         match self {
             Self::Txt => "txt",
@@ -83,16 +83,16 @@ impl Format {
 }
 
 pub(super) async fn tracks(args: &ItemsArgs) -> Result<(), Failure> {
-    let mut desk = args.common.open()?;
-    let question = |id: &str| Question::about("transcript").of(id).of("tracks");
+    let mut context = args.common.open()?;
+    let request = |id: &str| RestRequest::get("transcript").segment(id).segment("tracks");
     let shown = |tracks: &Vec<CaptionTrack>, width| cards::tracks(tracks, width);
-    desk.show_each(&args.ids, question, shown).await
+    context.show_each(&args.ids, request, shown).await
 }
 
 pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
     let form = args.common.output.form();
     args.check(form)?;
-    let mut desk = args.common.open()?;
+    let mut context = args.common.open()?;
     let has_headings = !args.ids.is_one() && args.format == Format::Txt;
     let write = |output: &mut Output, id: &str, body: Bytes| {
         let lines = args.part(id, read(&body)?);
@@ -105,11 +105,11 @@ pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
         }
         output.foreign(&args.written(id, &lines))
     };
-    desk.each(&args.ids, |id| args.question(id), write).await
+    context.each(&args.ids, |id| args.request(id), write).await
 }
 
 impl TranscriptArgs {
-    /// What cannot go together.
+    /// Rejects flags that exclude each other.
     fn check(&self, form: Form) -> Result<(), Failure> {
         if self.timestamps && (form != Form::People || self.format != Format::Txt) {
             return Err(Failure::usage("--timestamps is for text: leave out --format and --json"));
@@ -127,16 +127,15 @@ impl TranscriptArgs {
         Ok(())
     }
 
-    fn question(&self, id: &str) -> Question {
-        Question::about("transcript")
-            .of(id)
-            .with("format", Some("json"))
-            .with("lang", self.lang.as_ref())
-            .with("translate", self.translate.as_ref())
+    fn request(&self, id: &str) -> RestRequest {
+        RestRequest::get("transcript")
+            .segment(id)
+            .parameter("format", Some("json"))
+            .parameter("lang", self.lang.as_ref())
+            .parameter("translate", self.translate.as_ref())
     }
 
-    /// The lines from `--start` on, as many as `--max-chars` allows. Where that is not all, says how to
-    /// get the rest.
+    /// The lines from `--start` on, within `--max-chars`. Prints how to continue if lines are left.
     fn part(&self, id: &str, mut lines: Transcript) -> Transcript {
         let start = self.start.unwrap_or_default();
         lines.retain(|line| u128::from(line.offset.as_millis()) >= start.as_millis());
@@ -153,7 +152,7 @@ impl TranscriptArgs {
                 0 => format!("not one line fits into {most} characters: raise --max-chars"),
                 _ => format!("{count} of {all} lines; go on with --start {moment}"),
             };
-            say(&hint);
+            print_error(&hint);
         }
         lines.truncate(count);
         lines
@@ -178,7 +177,7 @@ impl TranscriptArgs {
     }
 }
 
-/// To the millisecond, where it is not a whole second.
+/// A time with milliseconds, unless it is a whole second.
 fn moment(millis: u64) -> String {
     let (seconds, rest) = (clock(millis / 1_000), millis % 1_000);
     if rest == 0 { seconds } else { format!("{seconds}.{rest:03}") }

@@ -1,4 +1,4 @@
-//! `vidra transcripts`: those of a whole playlist, to a folder or to standard output.
+//! `vidra transcripts`: the transcripts of a whole playlist, into a folder or to standard output.
 
 mod folder;
 mod name;
@@ -17,24 +17,24 @@ use vidra::{BatchSummary, PlaylistId, PlaylistIds, VideoId, VideoTranscript};
 use self::folder::Folder;
 use self::progress::Progress;
 use super::transcript::Format;
-use super::{Common, Desk, one};
-use crate::failure::{Exit, Failure, say};
+use super::{CommandContext, Common, one};
+use crate::failure::{Exit, Failure, print_error};
 use crate::output::table::{Column, table};
 use crate::output::{Form, read};
-use crate::service::{Question, Service};
+use crate::service::{RestRequest, Service};
 use crate::signals::Signals;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TranscriptsArgs {
-    /// The id or URL of a playlist; - reads it from standard input
+    /// Id or URL of a playlist; - reads it from standard input
     #[arg(value_name = "PLAYLIST")]
     playlist: String,
 
-    /// Write a file for each video into this folder; what is there already is not fetched again
+    /// Write one file per video and format into this folder; existing files are not fetched again
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// What to write, one or several separated by commas
+    /// Output formats, separated by commas
     #[arg(
         long,
         value_enum,
@@ -45,23 +45,23 @@ pub(crate) struct TranscriptsArgs {
     )]
     format: Vec<Format>,
 
-    /// The languages that will do, most wanted first, separated by commas [default: what is spoken]
+    /// Preferred languages, best first, separated by commas [default: the spoken language]
     #[arg(long, value_name = "CODES")]
     lang: Option<String>,
 
-    /// How many to fetch at a time
+    /// Number of concurrent fetches
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
     concurrency: u32,
 
-    /// The first place of the playlist, counted from 1
-    #[arg(long, value_name = "PLACE", value_parser = clap::value_parser!(u64).range(1..))]
+    /// First position in the playlist, from 1
+    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
     from: Option<u64>,
 
-    /// The last place
-    #[arg(long, value_name = "PLACE", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Last position in the playlist
+    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
     to: Option<u64>,
 
-    /// Try again what failed for good too: videos without captions, private ones
+    /// Also retry permanent failures, such as private videos and videos without captions
     #[arg(long, requires = "out")]
     retry_failed: bool,
 
@@ -69,10 +69,10 @@ pub(crate) struct TranscriptsArgs {
     common: Common,
 }
 
-/// The most videos that the service leaves out of a batch.
+/// The most videos that the service accepts as an exclusion list.
 const MOST_SKIPPED: usize = 4_000;
 
-/// A line of the service's stream.
+/// An event of the service's stream.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Event {
@@ -84,11 +84,11 @@ enum Event {
     Error {
         error: Value,
     },
-    /// Of a service that is newer than this command.
+    /// An event of a newer service.
     Other(IgnoredAny),
 }
 
-/// A stretch of the playlist, and what is known of it.
+/// A range of the playlist, and the videos in it that need no fetch.
 #[derive(Debug, PartialEq)]
 struct Part {
     from: Option<u64>,
@@ -102,40 +102,44 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     if args.from.zip(args.to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is greater than --to"));
     }
-    let mut desk = args.common.open()?;
+    let mut context = args.common.open()?;
     let Some(out) = &args.out else {
-        let done = print(args, &playlist, &mut desk).await;
-        return desk.end(done).await;
+        let done = print(args, &playlist, &mut context).await;
+        return context.end(done).await;
     };
     let formats: BTreeSet<Format> = args.format.iter().copied().collect();
     let mut folder = Folder::open(out, &playlist, args.lang.as_deref(), formats)?;
     let signals = Signals::listen()?;
-    let done = fill(args, &playlist, &desk.service, &mut folder, &signals).await;
+    let done = fill(args, &playlist, &context.service, &mut folder, &signals).await;
     let written = folder.write_manifest();
     let done = done.and_then(|asked| written.map(|()| asked));
-    report(&mut desk, &folder, done.as_ref().copied().ok())?;
+    report(&mut context, &folder, done.as_ref().copied().ok())?;
     tokio::select! {
         biased;
-        () = desk.service.settle() => {}
+        () = context.service.settle() => {}
         () = signals.first() => {}
     }
     done?;
-    if folder.failed_now().is_empty() { Ok(()) } else { Err(Failure::Told(Exit::Missing)) }
+    if folder.failed_now().is_empty() { Ok(()) } else { Err(Failure::Reported(Exit::Missing)) }
 }
 
-/// Writes results to standard output.
-async fn print(args: &TranscriptsArgs, id: &PlaylistId, desk: &mut Desk) -> Result<(), Failure> {
+/// Prints results to standard output.
+async fn print(
+    args: &TranscriptsArgs,
+    id: &PlaylistId,
+    context: &mut CommandContext,
+) -> Result<(), Failure> {
     let whole = Part { from: args.from, to: args.to, skip: vec![] };
-    let mut events = desk.service.stream(&args.question(id, &whole)).await?;
+    let mut events = context.service.stream(&args.request(id, &whole)).await?;
     let (mut results, mut summary) = (vec![], None);
     while let Some(line) = events.next().await? {
-        if desk.output.form == Form::Ndjson {
-            desk.output.foreign(&format!("{}\n", String::from_utf8_lossy(&line)))?;
+        if context.output.form == Form::Ndjson {
+            context.output.foreign(&format!("{}\n", String::from_utf8_lossy(&line)))?;
         }
-        match event(&desk.service, &line)? {
+        match event(&context.service, &line)? {
             Event::Result(result) => {
                 let place = result.position;
-                match desk.output.form {
+                match context.output.form {
                     Form::People => results.push((place, row(&result), Bytes::new())),
                     Form::Json => results.push((place, vec![], line)),
                     Form::Ndjson => {}
@@ -147,15 +151,15 @@ async fn print(args: &TranscriptsArgs, id: &PlaylistId, desk: &mut Desk) -> Resu
     }
     let (summary, line) = summary.ok_or_else(broken_off)?;
     results.sort_by_key(|(place, ..)| *place);
-    match desk.output.form {
+    match context.output.form {
         Form::People => {
             let rows: Vec<_> = results.into_iter().map(|(_, row, _)| row).collect();
-            let text = listed(&rows, &summary, desk.output.width);
-            desk.output.text(&text)?;
+            let text = listed(&rows, &summary, context.output.width);
+            context.output.text(&text)?;
         }
         Form::Json => {
             let bodies: Vec<&[u8]> = results.iter().map(|(_, _, line)| &line[..]).collect();
-            desk.output.document(&whole_answer(&line, &bodies))?;
+            context.output.document(&whole_answer(&line, &bodies))?;
         }
         Form::Ndjson => {}
     }
@@ -163,18 +167,18 @@ async fn print(args: &TranscriptsArgs, id: &PlaylistId, desk: &mut Desk) -> Resu
         0 => Ok(()),
         failed => {
             let message = format!("{failed} of {} failed", summary.succeeded + failed);
-            Err(Failure::Because(Exit::Missing, message))
+            Err(Failure::Message(Exit::Missing, message))
         }
     }
 }
 
-/// The answer as the service gives it when it is not read line by line: the summary, and the results.
+/// The answer as the service sends it without streaming: the summary with the results.
 fn whole_answer(summary: &[u8], results: &[&[u8]]) -> Vec<u8> {
     let open = summary.trim_ascii_end().strip_suffix(b"}").unwrap_or(summary);
     [open, b",\"results\":[", &results.join(&b","[..]), b"]}"].concat()
 }
 
-/// Writes the files that are missing; gives how many those were.
+/// Writes the missing files and returns how many videos were missing.
 async fn fill(
     args: &TranscriptsArgs,
     id: &PlaylistId,
@@ -182,15 +186,14 @@ async fn fill(
     folder: &mut Folder,
     signals: &Signals,
 ) -> Result<usize, Failure> {
-    let question = Question::about("playlist").of(id.as_str()).of("ids");
-    let PlaylistIds { video_ids, .. } = read(&service.ask(&question).await?)?;
+    let request = RestRequest::get("playlist").segment(id.as_str()).segment("ids");
+    let PlaylistIds { video_ids, .. } = read(&service.fetch(&request).await?)?;
     folder.place(&video_ids);
     let known = folder.known(args.retry_failed);
     let (from, to) = (args.from.unwrap_or(1), args.to.unwrap_or(u64::MAX));
     let wanted = (1_u64..).zip(&video_ids).filter(|(place, _)| (from..=to).contains(place));
     let missing = wanted.filter(|(_, id)| !known.contains(*id)).count();
-    // Entries whose id is not told have a place too, so that where a range begins is for the service to
-    // say.
+    // Entries without an id have a position too, so with a range only the service knows what is missing.
     if missing == 0 && args.from.or(args.to).is_none() {
         return Ok(0);
     }
@@ -198,11 +201,11 @@ async fn fill(
     let progress = Progress::new(missing as u64);
     let mut done = Ok(());
     for part in parts(args.from, args.to, &video_ids, &known, MOST_SKIPPED) {
-        let question = args.question(id, &part);
+        let request = args.request(id, &part);
         done = tokio::select! {
-            // A part that is complete counts, also when the signal comes with it.
+            // The result first: a complete range counts, also if a signal arrives with it.
             biased;
-            done = receive(service, &question, folder, &progress) => done,
+            done = receive(service, &request, folder, &progress) => done,
             () = signals.first() => Err(stopped()),
         };
         if done.is_err() {
@@ -213,7 +216,7 @@ async fn fill(
     done.map(|()| missing)
 }
 
-/// The playlist in stretches of which each has no more to leave out than the service takes.
+/// Splits the playlist into ranges whose exclusion lists the service accepts.
 fn parts(
     from: Option<u64>,
     to: Option<u64>,
@@ -238,14 +241,14 @@ fn parts(
     parts
 }
 
-/// Writes files as results come.
+/// Writes files as results arrive.
 async fn receive(
     service: &Service,
-    question: &Question,
+    request: &RestRequest,
     folder: &mut Folder,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    let mut events = service.stream(question).await?;
+    let mut events = service.stream(request).await?;
     while let Some(line) = events.next().await? {
         match event(service, &line)? {
             Event::Result(result) => {
@@ -263,24 +266,28 @@ async fn receive(
     Err(broken_off())
 }
 
-/// Says what failed, and what there is now.
-fn report(desk: &mut Desk, folder: &Folder, asked: Option<usize>) -> Result<(), Failure> {
+/// Prints the failures and the contents of the folder.
+fn report(
+    context: &mut CommandContext,
+    folder: &Folder,
+    asked: Option<usize>,
+) -> Result<(), Failure> {
     for failed in folder.failed_now() {
-        say(&failed.to_string());
+        print_error(&failed.to_string());
     }
-    match desk.output.form {
-        Form::Json | Form::Ndjson => desk.output.document(&folder.manifest())?,
-        Form::People => desk.output.foreign(&folder.summary(asked))?,
+    match context.output.form {
+        Form::Json | Form::Ndjson => context.output.document(&folder.manifest())?,
+        Form::People => context.output.foreign(&folder.summary(asked))?,
     }
-    desk.output.end()
+    context.output.end()
 }
 
-/// What a line says; that the playlist could not be read to its end is a failure.
+/// Parses an event. The event of an error that ends the stream is a failure.
 fn event(service: &Service, line: &[u8]) -> Result<Event, Failure> {
     match read(line)? {
         Event::Error { error } => {
             let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
-            Err(service.refusal(status.unwrap_or(500), &HeaderMap::new(), line))
+            Err(service.error_response(status.unwrap_or(500), &HeaderMap::new(), line))
         }
         event => Ok(event),
     }
@@ -289,16 +296,16 @@ fn event(service: &Service, line: &[u8]) -> Result<Event, Failure> {
 fn broken_off() -> Failure {
     let message =
         "the service ended before the playlist did; run the same command again for the rest";
-    Failure::Because(Exit::Network, message.to_owned())
+    Failure::Message(Exit::Network, message.to_owned())
 }
 
 fn stopped() -> Failure {
     let message = "stopped; run the same command again for the rest";
-    Failure::Because(Exit::Missing, message.to_owned())
+    Failure::Message(Exit::Missing, message.to_owned())
 }
 
 impl TranscriptsArgs {
-    fn question(&self, id: &PlaylistId, part: &Part) -> Question {
+    fn request(&self, id: &PlaylistId, part: &Part) -> RestRequest {
         let mut body = json!({"concurrency": self.concurrency});
         let skip: Vec<&str> = part.skip.iter().map(VideoId::as_str).collect();
         let fields = [
@@ -312,13 +319,14 @@ impl TranscriptsArgs {
                 body[name] = value;
             }
         }
-        let question = Question::about("playlist").of(id.as_str()).of("transcript").posting(body);
-        // Into a folder, --refresh lists the playlist anew: what is there is not fetched again anyway.
-        if self.out.is_some() { question.known_will_do() } else { question }
+        let request =
+            RestRequest::get("playlist").segment(id.as_str()).segment("transcript").post(body);
+        // With a folder, --refresh only lists the playlist again: existing files are not fetched again.
+        if self.out.is_some() { request.allow_cached() } else { request }
     }
 }
 
-/// What became of a video, for people.
+/// The result of a video, for people.
 fn row(result: &VideoTranscript) -> Vec<String> {
     let lines = result.lines.as_ref().map_or("–".to_owned(), |lines| lines.len().to_string());
     let why = result.error.clone().unwrap_or_default();

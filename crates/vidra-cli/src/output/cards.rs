@@ -1,4 +1,4 @@
-//! What people see of videos, channels, playlists and comments.
+//! Videos, channels, playlists and comments as text for people.
 
 use std::fmt::Write as _;
 
@@ -9,9 +9,9 @@ use vidra::{
 };
 
 use super::table::{Column, table};
-use super::text::{FAINT, LINK, TITLE, clean, one_line, styled, wrapped};
+use crate::terminal::{FAINT, LINK, TITLE, clean, one_line, styled, wrapped};
 
-/// Where cards end: the rest of a description is in the JSON.
+/// The limit of a description; the JSON has all of it.
 const MOST_LINES: usize = 12;
 
 pub(crate) fn video(video: &Video, width: Option<usize>) -> String {

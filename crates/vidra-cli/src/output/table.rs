@@ -1,19 +1,19 @@
-//! Tables of one line a row. Columns of free text give way where the terminal is narrow, and at last the
-//! columns at the end.
+//! Tables with one line per row. On a narrow terminal, columns of free text shrink first, then the last
+//! columns are left out.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{FAINT, one_line, styled};
+use crate::terminal::{FAINT, one_line, styled};
 
-/// A column: what is written above it, and how it stands.
+/// A column: its header and its alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
-    /// Text of few lengths.
+    /// Short text, which is never cut.
     Word(&'static str),
-    /// A number, to the right.
+    /// A number, aligned to the right.
     Number(&'static str),
-    /// Text of any length, cut where there is no room for all of it.
+    /// Text of any length, which may be cut.
     Text(&'static str),
 }
 
@@ -25,13 +25,13 @@ impl Column {
     }
 }
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
 
-/// A column of text is not cut to less.
+/// The minimum width of a column of text.
 const LEAST_TEXT: usize = 12;
 
-/// The rows under their columns. Where a row is as wide as a line may be, no space ends it.
+/// Writes the rows below their headers, without trailing spaces.
 pub(crate) fn table(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
@@ -49,7 +49,7 @@ pub(crate) fn table(columns: &[Column], rows: &[Vec<String>], width: Option<usiz
     text
 }
 
-/// The widths of the columns that are shown.
+/// The widths of the columns that fit.
 fn fitting(columns: &[Column], mut widths: Vec<usize>, width: Option<usize>) -> Vec<usize> {
     let Some(width) = width else { return widths };
     let total =
@@ -83,7 +83,7 @@ fn line(columns: &[Column], cells: &[String], widths: &[usize]) -> String {
     line.trim_end().to_owned()
 }
 
-/// As much of the text as there is room for, never half a character.
+/// The beginning of a text that fits into a width, in whole characters.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -133,7 +133,7 @@ mod tests {
             lines[1].contains("a title that…") && lines[2].contains("二胡二胡二胡…"),
             "{lines:#?}"
         );
-        // Without room for three columns there are two, and then one.
+        // Columns are left out from the end until the rest fits.
         assert_eq!(plain(&rows, Some(16))[0], "id  title");
         assert_eq!(plain(&rows, Some(10))[0], "id");
     }

@@ -12,7 +12,7 @@ look(
           .locator(".trouble strong")
           .innerText()
           .catch(() => ""),
-      "A key is needed.",
+      "This service requires a key.",
     );
     assert.equal(await text(page, "main h1"), "A key is needed");
     await page.getByLabel("Key").fill("vk_schlüssel…");

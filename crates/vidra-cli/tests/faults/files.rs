@@ -140,5 +140,5 @@ fn f28_where_none_is_left_it_waits_quietly_and_goes_on_later() {
     assert_eq!(Caller::of(service.address).get("/healthz").unwrap().status, 200);
     assert!(accepts_none());
     let (_, log) = service.0.stop();
-    assert_eq!(log.matches("no connection can be taken in").count(), 1, "once a minute: {log}");
+    assert_eq!(log.matches("cannot accept connections").count(), 1, "once a minute: {log}");
 }

@@ -1,4 +1,4 @@
-//! What goes wrong around a running `vidra`, by its number in `docs/RELIABILITY.md`: a process, real
+//! What goes wrong around a running `vidra`, by its number in `docs/testing.md`: a process, real
 //! sockets, and the simulator as the platform. What needs a clock that is stopped, or a store or a
 //! platform that is played, is tested in the crates below.
 //!

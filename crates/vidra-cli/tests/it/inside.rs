@@ -54,7 +54,7 @@ fn why_a_request_failed_is_in_its_line() {
         log.lines().filter(|line| line.contains("\"level\":\"WARN\"")).collect();
     let of_request: Vec<_> = failed.iter().filter(|line| line.contains("request failed")).collect();
     assert_eq!(of_request.len(), 1, "what is not found is no failure: {failed:?}");
-    for part in ["\"request_id\":\"", "\"status\":502", "\"why\":\"YouTube blocks requests"] {
+    for part in ["\"request_id\":\"", "\"status\":502", "\"error\":\"YouTube blocks requests"] {
         assert!(of_request[0].contains(part), "{part}: {}", of_request[0]);
     }
 }

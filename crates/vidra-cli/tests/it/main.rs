@@ -2,12 +2,14 @@
 
 mod callers;
 mod commands;
+mod guides;
 mod health;
 mod inside;
 mod mcp;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
 mod process;
+mod rooms;
 mod security;
 mod serve;
 #[cfg(feature = "otel")]

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use vidra::{Channel, ChannelVideo, format};
 
 use super::video::{hidden, video_url, withheld, written};
-use super::{Call, Found, Work};
+use super::{Call, ToolInput, ToolResult};
 use crate::page::one_line;
 use crate::params::{ChannelArg, Whole};
-use crate::reply::Sheet;
+use crate::reply::ToolOutput;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,15 +62,15 @@ impl From<Channel> for ChannelFacts {
     }
 }
 
-impl Work for GetChannel {
+impl ToolInput for GetChannel {
     const NAME: &'static str = "get_channel";
     const TITLE: &'static str = "Get a channel";
-    const ABOUT: &'static str = "Name, handle, country and counts of subscribers, views and videos of a \
+    const DESCRIPTION: &'static str = "Name, handle, country and counts of subscribers, views and videos of a \
         YouTube channel, and the id of the playlist of all its uploads. Costs 1 quota unit, more by a \
         custom name.";
-    type Found = OneChannel;
+    type Output = OneChannel;
 
-    async fn work(self, call: &Call<'_>) -> Found<OneChannel> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<OneChannel> {
         let channel = ChannelFacts::from(call.vidra.channel(&self.channel.0).await?);
         let ChannelFacts { url, subscribers, total_views, video_count, .. } = &channel;
         let (name, username) = (one_line(&channel.name), one_line(&channel.username));
@@ -80,7 +80,7 @@ impl Work for GetChannel {
             withheld(&channel.hidden),
             channel.uploads_playlist_id,
         );
-        Ok(Sheet {
+        Ok(ToolOutput {
             head: "One channel.".to_owned(),
             body,
             next: None,
@@ -152,18 +152,18 @@ impl Upload {
     }
 }
 
-impl Work for GetChannelVideos {
+impl ToolInput for GetChannelVideos {
     const NAME: &'static str = "get_channel_videos";
     const TITLE: &'static str = "Get a channel's newest videos";
-    const ABOUT: &'static str = "The newest uploads of a YouTube channel, at most 50, newest first. For \
+    const DESCRIPTION: &'static str = "The newest uploads of a YouTube channel, at most 50, newest first. For \
         older ones give the channel's uploadsPlaylistId (get_channel) to get_playlist_videos. Costs 2 \
         to 3 quota units.";
-    type Found = Uploads;
+    type Output = Uploads;
 
-    async fn work(self, call: &Call<'_>) -> Found<Uploads> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<Uploads> {
         let videos = call.vidra.channel_videos(&self.channel.0, self.limit.count()).await?;
         let videos: Vec<Upload> = videos.into_iter().map(Upload::from).collect();
-        Ok(Sheet {
+        Ok(ToolOutput {
             head: format!("The newest {} uploads.", videos.len()),
             body: videos.iter().map(Upload::line).collect::<Vec<_>>().join("\n"),
             next: None,

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use vidra::{Comment, CommentOrder, CommentQuery, CommentThread, VideoId};
 
 use super::video::{day, written};
-use super::{Call, Found, Work};
-use crate::page::{Page, clip, one_line, share};
-use crate::params::{Cursor, MaxChars, VideoArg, Whole, Words};
-use crate::reply::Sheet;
+use super::{Call, ToolInput, ToolResult};
+use crate::page::{Page, clip, one_line, text_limit};
+use crate::params::{Cursor, MaxChars, SearchWords, VideoArg, Whole};
+use crate::reply::ToolOutput;
 
 /// Comments of a video; a reply follows the comment that it answers to.
 #[derive(Serialize, JsonSchema)]
@@ -40,20 +40,19 @@ pub(super) struct CommentFacts {
     parent_id: Option<String>,
 }
 
-/// What a comment is in its thread.
-enum Standing {
-    First {
-        replies: u64,
-    },
-    /// To the comment of this id.
+/// The role of a comment in its thread.
+enum Role {
+    /// It began the thread, which has so many replies.
+    TopLevel { replies: u64 },
+    /// It replies to the comment with this id.
     ReplyTo(String),
 }
 
 impl CommentFacts {
-    fn new(video: VideoId, comment: Comment, standing: Standing, most: usize) -> Self {
-        let (reply_count, parent_id) = match standing {
-            Standing::First { replies } => (Some(replies), None),
-            Standing::ReplyTo(parent) => (None, Some(parent).filter(|id| !id.is_empty())),
+    fn new(video: VideoId, comment: Comment, role: Role, most: usize) -> Self {
+        let (reply_count, parent_id) = match role {
+            Role::TopLevel { replies } => (Some(replies), None),
+            Role::ReplyTo(parent) => (None, Some(parent).filter(|id| !id.is_empty())),
         };
         let (text, text_cut) = clip(&comment.text, most);
         Self {
@@ -69,14 +68,18 @@ impl CommentFacts {
         }
     }
 
-    /// A thread: the comment that began it, and what was answered.
-    fn of(video: VideoId, thread: CommentThread, most: usize) -> impl Iterator<Item = Self> {
+    /// The comments of a thread: the top-level comment, then its replies.
+    fn from_thread(
+        video: VideoId,
+        thread: CommentThread,
+        most: usize,
+    ) -> impl Iterator<Item = Self> {
         let CommentThread { id, top_level_comment, total_reply_count, replies, .. } = thread;
-        let first = Standing::First { replies: total_reply_count };
+        let first = Role::TopLevel { replies: total_reply_count };
         let first = Self::new(video, top_level_comment, first, most);
         let replies = replies
             .into_iter()
-            .map(move |reply| Self::new(video, reply, Standing::ReplyTo(id.clone()), most));
+            .map(move |reply| Self::new(video, reply, Role::ReplyTo(id.clone()), most));
         std::iter::once(first).chain(replies)
     }
 
@@ -91,17 +94,18 @@ impl CommentFacts {
     }
 }
 
-/// Asks for threads, and tells as many comments of them as fit.
+/// Fetches threads, and writes as many of their comments as fit.
 async fn threads(
     call: &Call<'_>,
     VideoArg(video): VideoArg,
     query: &CommentQuery,
     max_chars: MaxChars,
     cursor: Option<Cursor>,
-) -> Found<Comments> {
+) -> ToolResult<Comments> {
     let threads = call.vidra.comments(video, query).await?;
-    let (count, most) = (threads.len(), share(max_chars.count()));
-    let threads = threads.into_iter().flat_map(|thread| CommentFacts::of(video, thread, most));
+    let (count, most) = (threads.len(), text_limit(max_chars.count()));
+    let threads =
+        threads.into_iter().flat_map(|thread| CommentFacts::from_thread(video, thread, most));
     let flat: Vec<CommentFacts> = threads.collect();
     let skip = Cursor::skip(cursor, flat.len())?;
     let mut page = Page::new(max_chars.count(), 0);
@@ -109,7 +113,7 @@ async fn threads(
         let line = comment.line();
         (comment, line)
     }));
-    Ok(Sheet {
+    Ok(ToolOutput {
         head: format!(
             "{} comments and replies from {count} threads on {}.",
             page.items.len(),
@@ -158,15 +162,15 @@ pub(super) struct GetComments {
     cursor: Option<Cursor>,
 }
 
-impl Work for GetComments {
+impl ToolInput for GetComments {
     const NAME: &'static str = "get_comments";
     const TITLE: &'static str = "Get comments";
-    const ABOUT: &'static str = "Comments on a YouTube video with their replies, newest first or as \
+    const DESCRIPTION: &'static str = "Comments on a YouTube video with their replies, newest first or as \
         YouTube ranks them. Costs 1 quota unit for each 100 threads, and with all replies 1 more for \
         most threads that have many.";
-    type Found = Comments;
+    type Output = Comments;
 
-    async fn work(self, call: &Call<'_>) -> Found<Comments> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
         let order = match self.order {
             None | Some(Order::Time) => CommentOrder::Time,
             Some(Order::Relevance) => CommentOrder::Relevance,
@@ -193,14 +197,14 @@ pub(super) struct GetTopComments {
     cursor: Option<Cursor>,
 }
 
-impl Work for GetTopComments {
+impl ToolInput for GetTopComments {
     const NAME: &'static str = "get_top_comments";
     const TITLE: &'static str = "Get the top comments";
-    const ABOUT: &'static str = "The comments on a YouTube video that YouTube ranks highest, with some of \
+    const DESCRIPTION: &'static str = "The comments on a YouTube video that YouTube ranks highest, with some of \
         their replies: what people think of it, at a glance. Costs 1 quota unit.";
-    type Found = Comments;
+    type Output = Comments;
 
-    async fn work(self, call: &Call<'_>) -> Found<Comments> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
         let query = CommentQuery::top(self.limit.count());
         threads(call, self.video, &query, self.max_chars, self.cursor).await
     }
@@ -212,7 +216,7 @@ pub(super) struct SearchComments {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
     /// The words that comments have to hold.
-    query: Words,
+    query: SearchWords,
     /// The most threads.
     #[serde(default)]
     limit: Whole<1, 1_000, 20>,
@@ -224,15 +228,15 @@ pub(super) struct SearchComments {
     cursor: Option<Cursor>,
 }
 
-impl Work for SearchComments {
+impl ToolInput for SearchComments {
     const NAME: &'static str = "search_comments";
     const TITLE: &'static str = "Search comments";
-    const ABOUT: &'static str = "Comments on a YouTube video that hold certain words, as YouTube ranks \
+    const DESCRIPTION: &'static str = "Comments on a YouTube video that hold certain words, as YouTube ranks \
         them. Costs 1 quota unit for each 100 threads.";
-    type Found = Comments;
+    type Output = Comments;
 
-    async fn work(self, call: &Call<'_>) -> Found<Comments> {
-        let Words(words) = self.query;
+    async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
+        let SearchWords(words) = self.query;
         let query = CommentQuery { search: Some(words), ..CommentQuery::top(self.limit.count()) };
         threads(call, self.video, &query, self.max_chars, self.cursor).await
     }
@@ -243,7 +247,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// The platform does not always say of a reply what it answers to; its thread does.
+    /// YouTube sometimes omits the parent of a reply; the thread knows it.
     #[test]
     fn replies_name_the_comment_of_their_thread() {
         let moment = "2019-06-23T08:24:24.000Z";
@@ -258,10 +262,11 @@ mod tests {
                 "replies": [comment("Ugthread.reply")]});
             let thread: CommentThread = serde_json::from_value(thread).unwrap();
             let video = VideoId::parse("dQw4w9WgXcQ").unwrap();
-            let told: Vec<Value> =
-                CommentFacts::of(video, thread, 10).map(|comment| json!(comment)).collect();
-            assert_eq!((&told[0]["replyCount"], &told[0]["parentId"]), (&json!(1), &Value::Null));
-            assert_eq!((&told[1]["replyCount"], &told[1]["parentId"]), (&Value::Null, &parent));
+            let facts: Vec<Value> = CommentFacts::from_thread(video, thread, 10)
+                .map(|comment| json!(comment))
+                .collect();
+            assert_eq!((&facts[0]["replyCount"], &facts[0]["parentId"]), (&json!(1), &Value::Null));
+            assert_eq!((&facts[1]["replyCount"], &facts[1]["parentId"]), (&Value::Null, &parent));
         }
     }
 }

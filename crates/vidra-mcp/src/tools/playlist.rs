@@ -8,10 +8,11 @@ use vidra::selection::Places;
 use vidra::{Playlist, PlaylistId, PlaylistVideo, Selection, format};
 
 use super::video::{SHORT, day, hidden, video_url, withheld, written};
-use super::{Call, Found, Work};
-use crate::page::{Page, clip, json_chars, one_line, share};
-use crate::params::{Cursor, MaxChars, Place, PlaylistArg, Whole};
-use crate::reply::{CallError, Sheet};
+use super::{Call, ToolInput, ToolResult};
+use crate::call_error::CallError;
+use crate::page::{Page, clip, json_chars, one_line, text_limit};
+use crate::params::{Cursor, MaxChars, PlaylistArg, Position, Whole};
+use crate::reply::ToolOutput;
 
 pub(super) use query::QueryPlaylist;
 
@@ -106,17 +107,17 @@ pub(super) struct OnePlaylist {
     playlist: PlaylistHead,
 }
 
-impl Work for GetPlaylistInfo {
+impl ToolInput for GetPlaylistInfo {
     const NAME: &'static str = "get_playlist_info";
     const TITLE: &'static str = "Get a playlist's title";
-    const ABOUT: &'static str = "Title and description of a YouTube playlist, without its videos. Costs 1 \
+    const DESCRIPTION: &'static str = "Title and description of a YouTube playlist, without its videos. Costs 1 \
         quota unit, however long the playlist is.";
-    type Found = OnePlaylist;
+    type Output = OnePlaylist;
 
-    async fn work(self, call: &Call<'_>) -> Found<OnePlaylist> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<OnePlaylist> {
         let info = call.vidra.playlist_info(&self.playlist.0).await?;
         let playlist = PlaylistHead::new(&info.id, &info.title, &info.description, usize::MAX);
-        Ok(Sheet {
+        Ok(ToolOutput {
             head: "One playlist.".to_owned(),
             body: playlist.text(),
             next: None,
@@ -155,19 +156,20 @@ pub(in crate::tools) struct PlaylistPage {
     videos: Vec<Entry>,
 }
 
-/// How a page of a playlist is told.
-struct Telling {
+/// How to write a page of a playlist.
+struct PageOptions {
     max_chars: usize,
     cursor: Option<Cursor>,
     is_described: bool,
-    /// What place the first video has.
+    /// The position of the first video.
     first: usize,
     original_count: Option<usize>,
 }
 
-fn told(playlist: Playlist, telling: &Telling) -> Found<PlaylistPage> {
-    let Telling { max_chars, cursor, is_described, first, original_count } = *telling;
-    let description = share(max_chars);
+/// Writes one page of a playlist.
+fn playlist_page(playlist: Playlist, options: &PageOptions) -> ToolResult<PlaylistPage> {
+    let PageOptions { max_chars, cursor, is_described, first, original_count } = *options;
+    let description = text_limit(max_chars);
     let head = PlaylistHead::new(&playlist.id, &playlist.title, &playlist.description, description);
     let mut page = Page::new(max_chars, json_chars(&head));
     let skip = Cursor::skip(cursor, playlist.videos.len())?;
@@ -178,15 +180,15 @@ fn told(playlist: Playlist, telling: &Telling) -> Found<PlaylistPage> {
     });
     let has_more = page.fill(items);
     let (count, length) = (playlist.video_count, &playlist.total_duration_fmt);
-    let mut words = format!("{} of {count} videos, {length} in all.", page.items.len());
+    let mut summary = format!("{} of {count} videos, {length} in all.", page.items.len());
     if let Some(original) = original_count {
-        words += &format!(" Selected from {original}.");
+        summary += &format!(" Selected from {original}.");
     }
     if playlist.unavailable_count > 0 {
-        words += &format!(" {} entries are private or deleted.", playlist.unavailable_count);
+        summary += &format!(" {} entries are private or deleted.", playlist.unavailable_count);
     }
-    Ok(Sheet {
-        head: words,
+    Ok(ToolOutput {
+        head: summary,
         body: format!("{}\n\n{}", head.text(), page.body()),
         next: has_more.then(|| Cursor::at(skip + page.items.len())),
         found: PlaylistPage {
@@ -200,21 +202,21 @@ fn told(playlist: Playlist, telling: &Telling) -> Found<PlaylistPage> {
     })
 }
 
-impl Work for GetPlaylist {
+impl ToolInput for GetPlaylist {
     const NAME: &'static str = "get_playlist";
     const TITLE: &'static str = "Get a playlist";
-    const ABOUT: &'static str = "A YouTube playlist: title, description, number and total length of its \
+    const DESCRIPTION: &'static str = "A YouTube playlist: title, description, number and total length of its \
         videos, and the videos in order with length, date and counts. For a part of it, or one sorted \
         by views, use query_playlist. Costs 1 quota unit and 2 for each 50 videos.";
-    type Found = PlaylistPage;
+    type Output = PlaylistPage;
 
-    async fn work(self, call: &Call<'_>) -> Found<PlaylistPage> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
         let Self { playlist, max_chars, cursor } = self;
         let playlist = call.vidra.playlist(&playlist.0).await?;
         let max_chars = max_chars.count();
-        let telling =
-            Telling { max_chars, cursor, is_described: false, first: 1, original_count: None };
-        told(playlist, &telling)
+        let options =
+            PageOptions { max_chars, cursor, is_described: false, first: 1, original_count: None };
+        playlist_page(playlist, &options)
     }
 }
 
@@ -225,10 +227,10 @@ pub(super) struct GetPlaylistVideos {
     playlist: PlaylistArg,
     /// The first place, counted from 1 among the videos that can be seen.
     #[serde(default)]
-    from: Option<Place>,
+    from: Option<Position>,
     /// The last place, included.
     #[serde(default)]
-    to: Option<Place>,
+    to: Option<Position>,
     /// The most characters of the answer.
     #[serde(default)]
     max_chars: MaxChars,
@@ -237,32 +239,32 @@ pub(super) struct GetPlaylistVideos {
     cursor: Option<Cursor>,
 }
 
-impl Work for GetPlaylistVideos {
+impl ToolInput for GetPlaylistVideos {
     const NAME: &'static str = "get_playlist_videos";
     const TITLE: &'static str = "Get the videos of a playlist";
-    const ABOUT: &'static str = "Some or all videos of a YouTube playlist, by their places, each with the \
+    const DESCRIPTION: &'static str = "Some or all videos of a YouTube playlist, by their places, each with the \
         beginning of its description. Costs 1 quota unit and 2 for each 50 videos of the playlist.";
-    type Found = PlaylistPage;
+    type Output = PlaylistPage;
 
-    async fn work(self, call: &Call<'_>) -> Found<PlaylistPage> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
         let Self { playlist, from, to, max_chars, cursor } = self;
         check_order(from, to)?;
         let range = Places { start: from.map(Whole::get), end: to.map(Whole::get) };
         let selection = Selection { range, ..Selection::default() };
         let selected = call.vidra.query_playlist(&playlist.0, &selection).await?;
-        let telling = Telling {
+        let options = PageOptions {
             max_chars: max_chars.count(),
             cursor,
             is_described: true,
             first: from.map_or(1, Whole::count),
             original_count: Some(selected.original_count),
         };
-        told(selected.playlist, &telling)
+        playlist_page(selected.playlist, &options)
     }
 }
 
-/// Refuses a range that ends before it begins.
-pub(super) fn check_order(from: Option<Place>, to: Option<Place>) -> Result<(), CallError> {
+/// Rejects a range that ends before it begins.
+pub(super) fn check_order(from: Option<Position>, to: Option<Position>) -> Result<(), CallError> {
     match from.zip(to) {
         Some((from, to)) if from.get() > to.get() => {
             Err(CallError::bad("from: is greater than to"))

@@ -1,4 +1,4 @@
-//! `get_caption_tracks`, `transcribe_video`; those of many videos are in [`batch`].
+//! `get_caption_tracks`, `transcribe_video`; the tools for several videos are in [`batch`].
 
 mod batch;
 mod segment;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use vidra::TranscriptQuery;
 
 use super::video::video_url;
-use super::{Call, Found, Work};
+use super::{Call, ToolInput, ToolResult};
 use crate::page::{Page, one_line};
 use crate::params::{Cursor, LanguageArg, LanguagesArg, MaxChars, VideoArg};
-use crate::reply::Sheet;
+use crate::reply::ToolOutput;
 
 pub(super) use batch::{BatchTranscribe, TranscribePlaylist};
 use segment::{Segment, segments};
@@ -43,14 +43,14 @@ struct Track {
     is_translatable: bool,
 }
 
-impl Work for GetCaptionTracks {
+impl ToolInput for GetCaptionTracks {
     const NAME: &'static str = "get_caption_tracks";
     const TITLE: &'static str = "Get caption tracks";
-    const ABOUT: &'static str = "The languages in which a YouTube video has captions, which are made by \
+    const DESCRIPTION: &'static str = "The languages in which a YouTube video has captions, which are made by \
         people and which by machine, and which can be translated. Needs no API key and no quota.";
-    type Found = Tracks;
+    type Output = Tracks;
 
-    async fn work(self, call: &Call<'_>) -> Found<Tracks> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<Tracks> {
         let id = self.video.0;
         let tracks = call.vidra.tracks(id).await?.into_iter().map(|track| Track {
             language_code: track.language_code,
@@ -65,7 +65,7 @@ impl Work for GetCaptionTracks {
             let name = one_line(&track.language_name);
             format!("- {}: {name}, made {made}{translatable}", track.language_code)
         };
-        Ok(Sheet {
+        Ok(ToolOutput {
             head: format!("{} caption tracks of {}.", tracks.len(), video_url(id)),
             body: tracks.iter().map(line).collect::<Vec<_>>().join("\n"),
             next: None,
@@ -104,15 +104,15 @@ pub(super) struct VideoTranscript {
     segments: Vec<Segment>,
 }
 
-impl Work for TranscribeVideo {
+impl ToolInput for TranscribeVideo {
     const NAME: &'static str = "transcribe_video";
     const TITLE: &'static str = "Transcribe a video";
-    const ABOUT: &'static str = "What is said in a YouTube video, from its captions, with the time and a \
+    const DESCRIPTION: &'static str = "What is said in a YouTube video, from its captions, with the time and a \
         link to the moment every half minute. Cite moments by their links. A long video comes in parts: \
         call again with nextCursor as cursor. Needs no API key and no quota.";
-    type Found = VideoTranscript;
+    type Output = VideoTranscript;
 
-    async fn work(self, call: &Call<'_>) -> Found<VideoTranscript> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<VideoTranscript> {
         let id = self.video.0;
         let query = TranscriptQuery {
             languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
@@ -130,7 +130,7 @@ impl Work for TranscribeVideo {
             0 => "which is empty".to_owned(),
             count => format!("parts {first} to {last} of {count}"),
         };
-        Ok(Sheet {
+        Ok(ToolOutput {
             head: format!("Transcript of {}, {which}.", video_url(id)),
             body: page.body(),
             next: has_more.then(|| Cursor::at(last)),

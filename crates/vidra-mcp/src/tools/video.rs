@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::{Video, VideoId, Withheld, format};
 
-use super::{Call, Found, Work};
+use super::{Call, ToolInput, ToolResult};
 use crate::page::{Page, clip, json_chars, one_line};
 use crate::params::{Cursor, MaxChars, VideoArg, VideoArgs};
-use crate::reply::Sheet;
+use crate::reply::ToolOutput;
 
-/// The address of a video, for people and models to follow.
+/// The short URL of a video.
 pub(super) fn video_url(id: impl std::fmt::Display) -> String {
     format!("https://youtu.be/{id}")
 }
 
-/// How much of a description a list shows.
+/// The limit of a description in a list, in characters.
 pub(super) const SHORT: usize = 300;
 
 /// A video.
@@ -77,7 +77,7 @@ impl VideoFacts {
     }
 }
 
-/// A moment as it is written in JSON.
+/// A time as JSON writes it.
 pub(super) fn written(moment: &format::Moment) -> String {
     match serde_json::to_value(moment) {
         Ok(serde_json::Value::String(text)) => text,
@@ -85,17 +85,17 @@ pub(super) fn written(moment: &format::Moment) -> String {
     }
 }
 
-/// The day of a moment.
+/// The date of a time in ISO 8601.
 pub(super) fn day(moment: &str) -> &str {
     moment.split('T').next().unwrap_or_default()
 }
 
-/// The names of counts that are withheld.
+/// The names of withheld counts.
 pub(super) fn hidden(counts: &[Withheld]) -> Vec<&'static str> {
     counts.iter().map(|count| count.name()).collect()
 }
 
-/// A zero that is no number must not look like one.
+/// Lists the withheld counts, so that their zeros are not taken for counts.
 pub(super) fn withheld(hidden: &[&str]) -> String {
     if hidden.is_empty() { String::new() } else { format!(" · not told: {}", hidden.join(", ")) }
 }
@@ -112,17 +112,17 @@ pub(super) struct OneVideo {
     video: VideoFacts,
 }
 
-impl Work for GetVideo {
+impl ToolInput for GetVideo {
     const NAME: &'static str = "get_video";
     const TITLE: &'static str = "Get a video";
-    const ABOUT: &'static str = "Title, channel, full description, length, date and counts of views, \
+    const DESCRIPTION: &'static str = "Title, channel, full description, length, date and counts of views, \
         likes and comments of one YouTube video. For what is said in it use transcribe_video. Costs 1 \
         quota unit.";
-    type Found = OneVideo;
+    type Output = OneVideo;
 
-    async fn work(self, call: &Call<'_>) -> Found<OneVideo> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<OneVideo> {
         let video = VideoFacts::new(call.vidra.video(self.video.0).await?, usize::MAX);
-        Ok(Sheet {
+        Ok(ToolOutput {
             head: "One video.".to_owned(),
             body: format!("{}\n\n{}", video.line(), video.description),
             next: None,
@@ -152,20 +152,20 @@ pub(super) struct SeveralVideos {
     not_found: Vec<String>,
 }
 
-impl Work for GetVideos {
+impl ToolInput for GetVideos {
     const NAME: &'static str = "get_videos";
     const TITLE: &'static str = "Get several videos";
-    const ABOUT: &'static str = "The same as get_video for 1 to 50 YouTube videos in one call, in the \
+    const DESCRIPTION: &'static str = "The same as get_video for 1 to 50 YouTube videos in one call, in the \
         order asked, with the beginning of each description. Videos that do not exist are named in \
         notFound. Costs 1 quota unit in all.";
-    type Found = SeveralVideos;
+    type Output = SeveralVideos;
 
-    async fn work(self, call: &Call<'_>) -> Found<SeveralVideos> {
-        let asked = &self.videos.0;
-        let found = call.vidra.videos(asked).await?;
+    async fn run(self, call: &Call<'_>) -> ToolResult<SeveralVideos> {
+        let requested = &self.videos.0;
+        let found = call.vidra.videos(requested).await?;
         let known: HashSet<VideoId> = found.iter().map(|video| video.id).collect();
         let mut not_found: Vec<String> = vec![];
-        for id in asked.iter().filter(|id| !known.contains(*id)).map(VideoId::to_string) {
+        for id in requested.iter().filter(|id| !known.contains(*id)).map(VideoId::to_string) {
             if !not_found.contains(&id) {
                 not_found.push(id);
             }
@@ -179,12 +179,12 @@ impl Work for GetVideos {
             (video, line)
         });
         let has_more = page.fill(items);
-        let asked = count + not_found.len();
-        let mut head = format!("{} of {asked} videos.", page.items.len());
+        let total = count + not_found.len();
+        let mut head = format!("{} of {total} videos.", page.items.len());
         if !not_found.is_empty() {
             head += &format!(" Not found: {}.", not_found.join(", "));
         }
-        Ok(Sheet {
+        Ok(ToolOutput {
             head,
             body: page.body(),
             next: has_more.then(|| Cursor::at(skip + page.items.len())),

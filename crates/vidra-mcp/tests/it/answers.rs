@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use vidra::{Pace, Pacing};
-use vidra_mcp::{Call, CallError, Step};
+use vidra_mcp::{Call, CallError, Progress};
 use vidra_sim::{Action, Endpoint, Fault};
 
 use crate::World;
@@ -100,14 +100,14 @@ async fn a_batch_fails_one_by_one_and_tells_how_far_it_is() {
     let world = World::new();
     let (steps, mut told) = mpsc::unbounded_channel();
     let arguments = json!({"videos": ["txManualAsr", "plBotWall__", "txManualAsr"]});
-    let call = Call::new(&world.vidra).telling(&steps);
+    let call = Call::new(&world.vidra).with_progress(&steps);
     let reply = vidra_mcp::call("batch_transcribe", arguments, &call).await.unwrap();
     let found = &reply.structured;
     assert_eq!((&found["succeeded"], &found["failed"]), (&json!(2), &json!(1)), "{found}");
     let error = found["results"][1]["error"].as_str().unwrap();
     assert!(error.contains("What to do: "), "{error}");
     let mut steps = vec![];
-    while let Ok(Step { done, total, .. }) = told.try_recv() {
+    while let Ok(Progress { done, total, .. }) = told.try_recv() {
         steps.push((done, total));
     }
     assert_eq!(steps, [(1, Some(3)), (2, Some(3)), (3, Some(3))]);
@@ -121,7 +121,7 @@ async fn in_a_playlist_too_what_failed_says_what_to_do() {
     let errors: Vec<&str> = results.iter().filter_map(|result| result["error"].as_str()).collect();
     assert!(!errors.is_empty(), "{}", reply.text);
     for error in errors {
-        assert!(error.contains("). What to do: "), "{error}");
+        assert!(error.contains(". What to do: "), "{error}");
         assert!(reply.text.contains(error), "{error}");
     }
 }
@@ -167,7 +167,7 @@ async fn of_a_call_that_waits_something_is_heard() {
         (slow, "batch_transcribe", json!({"videos": ["txManualAsr", "txOneHour__"]})),
     ] {
         let (steps, mut told) = mpsc::unbounded_channel();
-        let call = Call::new(&world.vidra).telling(&steps);
+        let call = Call::new(&world.vidra).with_progress(&steps);
         let began = Instant::now();
         let mut work = std::pin::pin!(vidra_mcp::call(name, arguments, &call));
         let (mut last, mut heard) = (began, vec![]);

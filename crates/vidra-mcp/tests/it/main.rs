@@ -4,6 +4,7 @@ mod answers;
 mod arguments;
 mod list;
 mod pages;
+mod rooms;
 mod sessions;
 
 use serde_json::Value;
@@ -30,7 +31,7 @@ impl World {
             .web_url("http://sim.invalid")
             .transport(InProcess(sim.clone()))
             .retry(RetryPolicy { retries: 0, ..RetryPolicy::default() });
-        Self { sim, vidra: change(builder).build() }
+        Self { sim, vidra: change(builder).build().unwrap() }
     }
 
     async fn call(&self, name: &str, arguments: Value) -> Result<Reply, CallError> {

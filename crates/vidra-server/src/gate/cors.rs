@@ -1,4 +1,4 @@
-//! Which web pages may read answers: those of the origins that were listed, to the letter.
+//! CORS: pages of the listed origins may read responses. Origins are compared exactly.
 
 use std::str::FromStr;
 
@@ -8,22 +8,22 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 
-/// What a page may send, beyond what every page may.
-const ALLOWED: &str = "accept, authorization, cache-control, content-type, if-none-match, \
+/// Request headers that pages may send.
+const ALLOWED_HEADERS: &str = "accept, authorization, cache-control, content-type, if-none-match, \
                        last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, \
                        x-api-key, x-request-id, x-request-timeout";
 
-/// What a page may read of an answer's head, beyond what every page may.
-const EXPOSED: &str = "age, allow, cache-status, etag, mcp-session-id, ratelimit-limit, ratelimit-remaining, \
+/// Response headers that pages may read.
+const EXPOSED_HEADERS: &str = "age, allow, cache-status, etag, mcp-session-id, ratelimit-limit, ratelimit-remaining, \
                        ratelimit-reset, retry-after, www-authenticate, x-cache, x-quota-cost, x-request-id";
 
-/// Only sessions of MCP are ever deleted.
+/// DELETE is for MCP sessions only.
 const METHODS: &str = "GET, HEAD, POST, DELETE";
 
-/// How long a browser need not ask again, in seconds. None remembers it for longer.
-const REMEMBERED: &str = "7200";
+/// How long a browser caches a preflight, in seconds. Browsers allow no more.
+const MAX_AGE: &str = "7200";
 
-/// An origin whose pages may read answers, as browsers write it.
+/// An origin whose pages may read responses, in the form that browsers send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin(HeaderValue);
 
@@ -53,7 +53,7 @@ impl FromStr for Origin {
         let has_bad_port = uri.authority().is_some_and(|it| {
             it.port().is_some() != it.as_str().rsplit(']').next().unwrap_or_default().contains(':')
         });
-        // The parser adds the path that every URL has.
+        // The parser adds the path `/` to a URL without one.
         let is_bare = host.is_some_and(|it| text.ends_with(it.as_str())) && uri.path() == "/";
         if !is_bare || has_bad_port || host.is_some_and(|it| it.host().contains('*')) {
             return Err(WRONG);
@@ -63,45 +63,45 @@ impl FromStr for Origin {
     }
 }
 
-/// Whether an origin is one of them.
+/// Whether `origin` is listed.
 pub(super) fn lists(origins: &[Origin], origin: &[u8]) -> bool {
     origins.iter().any(|listed| listed.0.as_bytes() == origin)
 }
 
-/// The origin of a request, where it is one of them.
+/// The origin of a request, if it is listed.
 pub(super) fn origin_of(headers: &HeaderMap, origins: &[Origin]) -> Option<HeaderValue> {
     let mut lines = headers.get_all(ORIGIN).iter();
     let (origin, None) = (lines.next()?, lines.next()) else { return None };
     origins.iter().find(|listed| listed.0 == origin).map(|listed| listed.0.clone())
 }
 
-/// Whether a browser asks what it may send, before it sends it.
+/// Whether a request is a CORS preflight.
 pub(super) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::OPTIONS
         && headers.contains_key(ORIGIN)
         && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Lets a page of `origin` read an answer. Never with credentials: a browser would send them for pages
-/// that do not hold the key.
+/// Allows a page of `origin` to read a response. Credentials are never allowed: browsers would send them for
+/// pages that do not have the key.
 pub(super) fn allow(headers: &mut HeaderMap, origin: &HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
 }
 
-/// Tells a browser what a page of `origin` may send.
+/// Answers a preflight of a page of `origin`.
 pub(super) fn allow_sending(headers: &mut HeaderMap, origin: &HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOWED));
-    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(REMEMBERED));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOWED_HEADERS));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Anything less passes the gate like every other request, with its key and its rate.
+    /// Any other request is checked like all others, with its key and its rate limit.
     #[test]
     fn a_preflight_has_all_three_marks() {
         let marks = [ORIGIN, ACCESS_CONTROL_REQUEST_METHOD];

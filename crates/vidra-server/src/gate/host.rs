@@ -1,8 +1,8 @@
-//! Hosts: whether a request means this machine by the name that it uses.
+//! Host and origin checks against DNS rebinding.
 //!
-//! A web page anywhere can have its own name point to 127.0.0.1, and its visitor's browser then takes
-//! a service on loopback for a part of that page (DNS rebinding). What gives it away is the name, in
-//! `Host` and `Origin`. Both are parsed: `127.0.0.1.evil.example` begins like an address and is none.
+//! Any web page can point its own name to 127.0.0.1. A browser then treats a service on loopback as a part
+//! of that page. The name in `Host` and `Origin` reveals it. Both are parsed, because
+//! `127.0.0.1.evil.example` begins like an address and is a name.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use axum::http::{HeaderName, Uri, Version, header};
 
-use crate::asked::{Asked, Lines, SEC_FETCH_SITE};
+use crate::hot::{HeaderLines, RequestHead, SEC_FETCH_SITE};
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
@@ -44,20 +44,20 @@ impl<'a> Host<'a> {
         if let Ok(address) = text.parse() {
             return Some(Self::Address(IpAddr::V4(address)));
         }
-        // A name may be written with the dot of the root.
+        // A name may end with the dot of the DNS root.
         let name = text.strip_suffix('.').unwrap_or(text);
         let is_known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_known);
         name.split('.').all(is_label).then_some(Self::Name(name))
     }
 
-    /// The host of an origin, where it is one of the web.
+    /// The host of an `http` or `https` origin.
     fn of_origin(origin: &'a str) -> Option<Self> {
         let web = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         Self::parse(web?)
     }
 
-    /// Whether it can only ever be this machine. Nobody can own a name below `localhost`.
+    /// Whether the host is always this machine. Nobody can register a name below `localhost`.
     fn is_loopback(self) -> bool {
         match self {
             Self::Address(address) => address.to_canonical().is_loopback(),
@@ -76,7 +76,7 @@ impl<'a> Host<'a> {
     }
 }
 
-/// A host under which the service may be asked for.
+/// A host name or address that requests may use for the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedHost(Box<str>);
 
@@ -94,79 +94,81 @@ impl FromStr for AllowedHost {
     }
 }
 
-/// What is wrong with the hosts of a request.
+/// Why the host or origin of a request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stranger {
-    /// There is no `Host`, or more than one, or it is none.
-    NoHost,
-    /// It is meant for another host.
-    Host,
-    /// It was sent by a page of somebody else.
-    Origin,
+pub(super) enum HostError {
+    /// `Host` is missing, repeated or not a host.
+    Malformed,
+    /// The request is for another host.
+    Unknown,
+    /// A page of another origin sent the request.
+    ForeignOrigin,
 }
 
-/// The first host that was found to be one of ours, as it was written. Nearly all callers write the
-/// same, and what is equal need not be parsed.
+/// The first accepted `Host`, as it was written. Nearly all callers send the same, which then needs no
+/// parsing.
 #[derive(Default)]
 pub(super) struct UsualHost(OnceLock<Box<str>>);
 
-/// Looks at the host that a request was meant for.
+/// Checks the host that a request is for.
 pub(super) fn check_host(
     version: Version,
     uri: &Uri,
-    asked: &Asked<'_>,
+    head: &RequestHead<'_>,
     allowed: &[AllowedHost],
     UsualHost(usual): &UsualHost,
-) -> Result<(), Stranger> {
+) -> Result<(), HostError> {
     let check = |authority: &str| match Host::parse(authority) {
         Some(host) if host.is_loopback() || allowed.iter().any(|it| host.is(it)) => {
             usual.get_or_init(|| authority.into());
             Ok(())
         }
-        Some(_) => Err(Stranger::Host),
-        None => Err(Stranger::NoHost),
+        Some(_) => Err(HostError::Unknown),
+        None => Err(HostError::Malformed),
     };
-    // What is asked for as a whole URL, as HTTP/2 does, names its host there; HTTP/1.1 in both places.
+    // HTTP/2 and absolute targets name the host in the target. HTTP/1.1 has `Host` as well.
     let in_target = uri.authority().map(|authority| check(authority.as_str()));
     in_target.unwrap_or(Ok(()))?;
-    match asked.host {
-        Lines::One(line) if usual.get().is_some_and(|it| it.as_bytes() == line.as_bytes()) => {
+    match head.host {
+        HeaderLines::One(line)
+            if usual.get().is_some_and(|it| it.as_bytes() == line.as_bytes()) =>
+        {
             Ok(())
         }
-        Lines::One(line) => check(line.to_str().map_err(|_| Stranger::NoHost)?),
-        Lines::Several => Err(Stranger::NoHost),
-        // No browser speaks HTTP/1.0.
-        Lines::None if in_target.is_some() || version < Version::HTTP_11 => Ok(()),
-        Lines::None => Err(Stranger::NoHost),
+        HeaderLines::One(line) => check(line.to_str().map_err(|_| HostError::Malformed)?),
+        HeaderLines::Several => Err(HostError::Malformed),
+        // No browser uses HTTP/1.0, so DNS rebinding is impossible there.
+        HeaderLines::None if in_target.is_some() || version < Version::HTTP_11 => Ok(()),
+        HeaderLines::None => Err(HostError::Malformed),
     }
 }
 
-/// Looks at the page that a request was sent by; `is_listed` knows those that may.
+/// Checks the page that sent a request. `is_listed` knows the allowed origins.
 pub(super) fn check_origin(
-    asked: &Asked<'_>,
+    head: &RequestHead<'_>,
     allowed: &[AllowedHost],
     is_listed: impl Fn(&[u8]) -> bool,
-) -> Result<(), Stranger> {
-    let may_ask = |origin: &[u8]| {
-        // A page of the service itself, behind a proxy, has the name of the proxy.
+) -> Result<(), HostError> {
+    let is_allowed = |origin: &[u8]| {
+        // Behind a proxy, the origin of our own pages is the name of the proxy.
         let host = std::str::from_utf8(origin).ok().and_then(Host::of_origin);
         let is_own = |host: Host<'_>| host.is_loopback() || allowed.iter().any(|it| host.is(it));
         host.is_some_and(is_own) || is_listed(origin)
     };
-    let may_ask = if asked.has_origin {
-        let mut origins = asked.headers.get_all(header::ORIGIN).iter();
-        origins.all(|origin| may_ask(origin.as_bytes()))
+    let is_allowed = if head.has_origin {
+        let mut origins = head.headers.get_all(header::ORIGIN).iter();
+        origins.all(|origin| is_allowed(origin.as_bytes()))
     } else {
-        !is_drawn_in(asked)
+        !is_embedded(head)
     };
-    if may_ask { Ok(()) } else { Err(Stranger::Origin) }
+    if is_allowed { Ok(()) } else { Err(HostError::ForeignOrigin) }
 }
 
-/// Whether a page of somebody else draws it in, as a picture for example. Browsers name no origin then,
-/// but say so; a link that somebody follows is another matter.
-fn is_drawn_in(asked: &Asked<'_>) -> bool {
-    let is = |name: HeaderName, value: &str| asked.headers.get(name).is_some_and(|it| it == value);
-    asked.has_fetch_site && is(SEC_FETCH_SITE, "cross-site") && !is(SEC_FETCH_DEST, "document")
+/// Whether a page of another site embeds the response, as an image for example. Browsers send no `Origin`
+/// then, but `Sec-Fetch-Site`. Following a link is allowed.
+fn is_embedded(head: &RequestHead<'_>) -> bool {
+    let is = |name: HeaderName, value: &str| head.headers.get(name).is_some_and(|it| it == value);
+    head.has_fetch_site && is(SEC_FETCH_SITE, "cross-site") && !is(SEC_FETCH_DEST, "document")
 }
 
 #[cfg(test)]
@@ -174,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_parsed_and_never_taken_by_their_beginning() {
+    fn hosts_are_parsed_and_never_matched_by_prefix() {
         let loopback = [
             "localhost",
             "localhost:3000",

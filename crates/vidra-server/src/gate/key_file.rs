@@ -1,6 +1,6 @@
-//! The file of caller keys: who has one and what it allows, and of the key itself only a hash.
+//! The file of caller keys. It contains a hash of each key and the limits of its holder.
 //!
-//! Keys are 256 random bits, so that a plain SHA-256 can be neither guessed nor looked up.
+//! Keys are 256 random bits, so a plain SHA-256 can be neither guessed nor looked up.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -16,43 +16,43 @@ use sha2::{Digest, Sha256};
 
 use super::rate::Rate;
 
-/// All that is in the file.
+/// The content of the file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyFile {
     keys: Vec<KeyEntry>,
 }
 
-/// One caller's key.
+/// The key of one caller.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyEntry {
-    /// Whose it is.
+    /// The name of the key.
     pub name: KeyName,
-    pub(super) sha256: Fingerprint,
-    /// How fast it may ask; where there is none, as the service has it for everybody.
+    pub(super) sha256: KeyHash,
+    /// The rate limit; `None` for the default of the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Upstream units a day; without, as many as there are.
+    /// Upstream units per day; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<u32>,
-    /// Upstream searches a day; without, as many as there are.
+    /// Upstream searches per day; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub searches: Option<u32>,
-    /// The day on which it was made, in UTC.
+    /// The date of creation, in UTC.
     pub created: String,
 }
 
-/// What a key allows, each as in [`KeyEntry`].
+/// The limits of a key, as in [`KeyEntry`].
 #[derive(Debug, Clone, Copy, Default)]
-#[expect(missing_docs, reason = "the entry tells what they are")]
+#[expect(missing_docs, reason = "`KeyEntry` documents them")]
 pub struct KeyLimits {
     pub rate: Option<Rate>,
     pub units: Option<u32>,
     pub searches: Option<u32>,
 }
 
-/// The name of a key: letters, digits, `.`, `_` and `-`, so that it can stand in a table and a log.
+/// The name of a key: letters, digits, `.`, `_` and `-`, so that it is safe in tables and logs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct KeyName(String);
@@ -92,19 +92,19 @@ impl fmt::Display for KeyName {
 /// The SHA-256 of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub(super) struct Fingerprint(pub(super) [u8; 32]);
+pub(super) struct KeyHash(pub(super) [u8; 32]);
 
-impl Fingerprint {
+impl KeyHash {
     pub(super) fn of(key: &[u8]) -> Self {
         Self(Sha256::digest(key).into())
     }
 }
 
-impl TryFrom<String> for Fingerprint {
+impl TryFrom<String> for KeyHash {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        // Not quoted: somebody may have put the key there.
+        // The message does not quote the text, which may be the key itself.
         let wrong = "sha256 has to be 64 hexadecimal digits";
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(wrong);
@@ -117,24 +117,24 @@ impl TryFrom<String> for Fingerprint {
     }
 }
 
-impl From<Fingerprint> for String {
-    fn from(fingerprint: Fingerprint) -> Self {
+impl From<KeyHash> for String {
+    fn from(hash: KeyHash) -> Self {
         use fmt::Write;
-        fingerprint.0.iter().fold(String::with_capacity(64), |mut text, byte| {
+        hash.0.iter().fold(String::with_capacity(64), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");
             text
         })
     }
 }
 
-impl fmt::Debug for Fingerprint {
+impl fmt::Debug for KeyHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
     }
 }
 
 impl KeyFile {
-    /// Reads a file; `None` where there is none. Errors tell the line, and never what stands in it.
+    /// Reads a file; `None` if it does not exist. Errors name the line and never quote its content.
     pub fn read(path: &Path) -> Result<Option<Self>, String> {
         let shown = path.display();
         match fs::read_to_string(path) {
@@ -146,10 +146,10 @@ impl KeyFile {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: Self = serde_json::from_str(text).map_err(|error| {
-            // Without the texts that it quotes: one may be a key that was put in the wrong place.
+            // Quoted texts are removed: one may be a key in the wrong place.
             let error = error.to_string();
-            let told: Vec<&str> = error.split('"').step_by(2).collect();
-            format!("this is no file of caller keys: {}", told.join("…"))
+            let safe: Vec<&str> = error.split('"').step_by(2).collect();
+            format!("this is no file of caller keys: {}", safe.join("…"))
         })?;
         for (index, entry) in file.keys.iter().enumerate() {
             let (before, name) = (&file.keys[..index], &entry.name);
@@ -163,17 +163,17 @@ impl KeyFile {
         Ok(file)
     }
 
-    /// Writes it in place of the old one, to be read by its owner alone.
+    /// Replaces the file atomically. A new file is readable by its owner only.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         replace_file(path, self)
     }
 
-    /// All keys, in the order in which they were made.
+    /// All keys, in the order of creation.
     pub fn keys(&self) -> &[KeyEntry] {
         &self.keys
     }
 
-    /// Adds a key, made at `now`.
+    /// Adds a key, created at `now`. Fails if the name is taken.
     pub fn add(
         &mut self,
         name: KeyName,
@@ -186,13 +186,13 @@ impl KeyFile {
         }
         let now = Timestamp::try_from(now).map_err(|error| error.to_string())?;
         let created = now.to_zoned(TimeZone::UTC).date().to_string();
-        let sha256 = Fingerprint::of(key.as_bytes());
+        let sha256 = KeyHash::of(key.as_bytes());
         let KeyLimits { rate, units, searches } = limits;
         self.keys.push(KeyEntry { name, sha256, rate, units, searches, created });
         Ok(())
     }
 
-    /// Takes a key out.
+    /// Removes a key. Fails if there is none of that name.
     pub fn revoke(&mut self, name: &KeyName) -> Result<(), String> {
         let at = self.keys.iter().position(|entry| entry.name == *name);
         let at = at.ok_or_else(|| format!("there is no key named {name}"))?;
@@ -201,21 +201,20 @@ impl KeyFile {
     }
 }
 
-/// Writes JSON in place of a file, all or nothing; to be read by whom the old one was, a new one by its
-/// owner alone.
+/// Replaces a file with JSON, atomically. It keeps the owner and the permissions of the old file; a new file
+/// is readable by its owner only.
 pub(super) fn replace_file(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    // What a link leads to is replaced, and not the link.
+    // Replaces the target of a symbolic link, not the link.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = path.with_file_name(name);
-    // Left by a process that was killed, or planted by someone who guessed the name: a link that stood there
-    // would be followed.
+    // A killed process may have left it, or an attacker may have planted a link under that name.
     let _ = fs::remove_file(&new);
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
     let mut write = || {
         if let Ok(old) = fs::metadata(path) {
-            // So that the service can still read what an administrator changes.
+            // The service must still be able to read a file that an administrator changed.
             let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
             let _ = file.set_permissions(old.permissions());
         }
@@ -340,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_key_does_not_show_when_it_is_printed_for_debugging() {
-        let text = format!("{:?}", Fingerprint::of(b"test"));
+        let text = format!("{:?}", KeyHash::of(b"test"));
         assert!(!text.contains("9f86") && !text.contains("159"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The keys in use, and who each belongs to.
+//! The valid keys and their callers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -10,28 +10,27 @@ use jiff::Timestamp;
 use subtle::ConstantTimeEq;
 use vidra::{Allowance, Spending};
 
-use super::key_file::{Fingerprint, KeyFile, KeyName};
+use super::key_file::{KeyFile, KeyHash, KeyName};
 use super::rate::{Meter, Rate};
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// No key of ours comes near it; what is longer is not worth hashing.
-const LONGEST: usize = 512;
+/// Longer keys cannot be valid, so they are not hashed.
+const MAX_LENGTH: usize = 512;
 
-/// Everybody who has a key. Shared by the gate, which asks it, and by whoever reads the file anew.
+/// The valid keys. The gate shares them with the task that reloads the file.
 pub struct Keys {
-    /// By the first bytes of the key's hash.
+    /// By the first bytes of the hash of the key.
     callers: ArcSwap<HashMap<u64, Arc<Caller>>>,
-    /// By name, also of keys that are not valid any more: who is given a new key under the same name
-    /// goes on from where it stood.
+    /// By name, also of revoked keys: a new key under the same name continues with the same usage.
     accounts: Mutex<BTreeMap<KeyName, Account>>,
 }
 
-/// What a caller has used so far.
+/// The usage of a caller.
 #[derive(Clone)]
 struct Account {
     meter: Arc<Meter>,
-    /// Of the day. Every key has one, also without a limit: it may be given one in the middle of a day.
+    /// Every key has an allowance, also without a limit, because a reload may set one during the day.
     allowance: Allowance,
 }
 
@@ -41,10 +40,10 @@ impl Account {
     }
 }
 
-/// Whoever holds a key.
+/// The holder of a key.
 pub(crate) struct Caller {
     name: KeyName,
-    sha256: Fingerprint,
+    sha256: KeyHash,
     pub(super) rate: Option<Rate>,
     account: Account,
 }
@@ -71,19 +70,19 @@ impl Keys {
                 rate: entry.rate,
                 account: account.clone(),
             };
-            (start(entry.sha256), Arc::new(caller))
+            (prefix(entry.sha256), Arc::new(caller))
         });
         self.callers.store(Arc::new(callers.collect()));
     }
 
-    /// What each has spent of the day, where it has spent anything.
+    /// What each caller has spent today; callers that spent nothing are left out.
     pub(super) fn spending(&self, now: Timestamp) -> BTreeMap<KeyName, Spending> {
         let accounts = self.accounts();
         let spent = accounts.iter().map(|(name, it)| (name.clone(), it.allowance.spending(now)));
         spent.filter(|(_, spent)| spent.default > 0 || spent.search > 0).collect()
     }
 
-    /// Adds what was spent before a restart, also by those who have no key at the moment.
+    /// Adds what callers spent before a restart, also those without a key at the moment.
     pub(super) fn restore(&self, spent: &BTreeMap<KeyName, Spending>, now: Timestamp) {
         let mut accounts = self.accounts();
         for (name, spent) in spent {
@@ -96,15 +95,15 @@ impl Keys {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whose key it is. Found by a part of its hash, compared as a whole: the time that takes tells
-    /// nothing about any key but its own.
+    /// The holder of a key. A part of the hash finds the entry, and a comparison in constant time confirms
+    /// it, so the time reveals nothing about other keys.
     pub(super) fn caller(&self, key: &[u8]) -> Option<Arc<Caller>> {
-        if key.is_empty() || key.len() > LONGEST {
+        if key.is_empty() || key.len() > MAX_LENGTH {
             return None;
         }
-        let hash = Fingerprint::of(key);
+        let hash = KeyHash::of(key);
         let callers = self.callers.load();
-        let caller = callers.get(&start(hash))?;
+        let caller = callers.get(&prefix(hash))?;
         bool::from(caller.sha256.0.ct_eq(&hash.0)).then(|| Arc::clone(caller))
     }
 }
@@ -121,7 +120,7 @@ impl Caller {
         self.name.as_str()
     }
 
-    /// What it may spend of the day.
+    /// What the caller may spend today.
     pub(crate) fn allowance(&self) -> &Allowance {
         &self.account.allowance
     }
@@ -131,33 +130,32 @@ impl Caller {
     }
 }
 
-fn start(hash: Fingerprint) -> u64 {
+fn prefix(hash: KeyHash) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = hash.0;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// What a request says about its key.
+/// The key that a request presents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown<'a> {
-    Nothing,
+pub(super) enum PresentedKey<'a> {
+    None,
     Key(&'a [u8]),
-    /// More than one, and not the same.
-    Several,
+    /// Several different keys.
+    Conflicting,
 }
 
-/// The key that a request shows, as `Authorization: Bearer` or `X-API-Key`. Another scheme than
-/// `Bearer` is not meant for us.
-pub(super) fn shown(headers: &HeaderMap) -> Shown<'_> {
+/// Reads `Authorization: Bearer` and `X-API-Key`. Other schemes than `Bearer` are ignored.
+pub(super) fn presented_key(headers: &HeaderMap) -> PresentedKey<'_> {
     let bearers = headers.get_all(header::AUTHORIZATION).iter().filter_map(|line| {
         let (scheme, key) = line.as_bytes().split_at_checked(6)?;
         let is_bearer = scheme.eq_ignore_ascii_case(b"bearer");
         (is_bearer && key.first().is_none_or(|byte| *byte == b' ')).then(|| key.trim_ascii())
     });
     let plain = headers.get_all(X_API_KEY).iter().map(|line| line.as_bytes().trim_ascii());
-    bearers.chain(plain).fold(Shown::Nothing, |shown, key| match shown {
-        Shown::Nothing => Shown::Key(key),
-        Shown::Key(first) if bool::from(first.ct_eq(key)) => shown,
-        Shown::Key(_) | Shown::Several => Shown::Several,
+    bearers.chain(plain).fold(PresentedKey::None, |found, key| match found {
+        PresentedKey::None => PresentedKey::Key(key),
+        PresentedKey::Key(first) if bool::from(first.ct_eq(key)) => found,
+        PresentedKey::Key(_) | PresentedKey::Conflicting => PresentedKey::Conflicting,
     })
 }
 
@@ -166,30 +164,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_shown_in_one_of_two_ways() {
+    fn a_key_is_presented_in_one_of_two_ways() {
         let (bearer, plain) = ("authorization", "x-api-key");
-        let table: [(&[(&str, &str)], Shown<'_>); 14] = [
-            (&[], Shown::Nothing),
-            (&[(bearer, "Bearer vk_1")], Shown::Key(b"vk_1")),
-            (&[(bearer, "bEARER   vk_1 ")], Shown::Key(b"vk_1")),
-            (&[(plain, "vk_1")], Shown::Key(b"vk_1")),
-            (&[(plain, "vk_1"), (bearer, "Bearer vk_1")], Shown::Key(b"vk_1")),
-            (&[(plain, "vk_1"), (bearer, "Bearer vk_2")], Shown::Several),
-            (&[(plain, "vk_1"), (plain, "vk_2")], Shown::Several),
-            (&[(bearer, "Bearer vk_1"), (bearer, "Bearer vk_2")], Shown::Several),
-            (&[(bearer, "Basic dXNlcjpwYXNz")], Shown::Nothing),
-            (&[(bearer, "Basic dXNlcjpwYXNz"), (plain, "vk_1")], Shown::Key(b"vk_1")),
-            (&[(bearer, "Bearer")], Shown::Key(b"")),
-            (&[(bearer, "Bearervk_1")], Shown::Nothing),
-            (&[(bearer, "vk_1")], Shown::Nothing),
-            (&[(plain, "")], Shown::Key(b"")),
+        let table: [(&[(&str, &str)], PresentedKey<'_>); 14] = [
+            (&[], PresentedKey::None),
+            (&[(bearer, "Bearer vk_1")], PresentedKey::Key(b"vk_1")),
+            (&[(bearer, "bEARER   vk_1 ")], PresentedKey::Key(b"vk_1")),
+            (&[(plain, "vk_1")], PresentedKey::Key(b"vk_1")),
+            (&[(plain, "vk_1"), (bearer, "Bearer vk_1")], PresentedKey::Key(b"vk_1")),
+            (&[(plain, "vk_1"), (bearer, "Bearer vk_2")], PresentedKey::Conflicting),
+            (&[(plain, "vk_1"), (plain, "vk_2")], PresentedKey::Conflicting),
+            (&[(bearer, "Bearer vk_1"), (bearer, "Bearer vk_2")], PresentedKey::Conflicting),
+            (&[(bearer, "Basic dXNlcjpwYXNz")], PresentedKey::None),
+            (&[(bearer, "Basic dXNlcjpwYXNz"), (plain, "vk_1")], PresentedKey::Key(b"vk_1")),
+            (&[(bearer, "Bearer")], PresentedKey::Key(b"")),
+            (&[(bearer, "Bearervk_1")], PresentedKey::None),
+            (&[(bearer, "vk_1")], PresentedKey::None),
+            (&[(plain, "")], PresentedKey::Key(b"")),
         ];
         for (lines, expected) in table {
             let mut headers = HeaderMap::new();
             for (name, value) in lines {
                 headers.append(*name, value.parse().unwrap());
             }
-            assert_eq!(shown(&headers), expected, "{headers:?}");
+            assert_eq!(presented_key(&headers), expected, "{headers:?}");
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Whose address it is when a request comes through a proxy: that of the proxy's word, where the proxy
-//! is one that was named, and else that of the connection.
+//! The address of a caller behind trusted proxies.
 //!
-//! Only `X-Forwarded-For` is read. A proxy that writes one header lets the other through as its caller
-//! sent it, so to believe `Forwarded` too would be to believe anybody.
+//! Only `X-Forwarded-For` is read. A proxy that sets one header passes the other through as its caller
+//! sent it, so trusting `Forwarded` too would mean trusting anybody.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -12,7 +11,7 @@ use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// A proxy, or a network of them, whose word about its callers is believed.
+/// A proxy, or a network of proxies, whose `X-Forwarded-For` is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrustedProxy(IpNet);
 
@@ -26,24 +25,24 @@ impl FromStr for TrustedProxy {
 }
 
 impl TrustedProxy {
-    pub(crate) fn is(&self, address: IpAddr) -> bool {
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address)
     }
 }
 
-/// Where a request really comes from: of the chain of proxies, from the nearest on, the first that is
-/// not trusted. What cannot be read ends the chain, because nobody can be trusted for what is before it.
+/// The first address that is not a trusted proxy, from the connection outwards. An unreadable entry ends the
+/// chain, because nobody vouches for the entries before it.
 pub(super) fn caller_address(
     peer: IpAddr,
     headers: &HeaderMap,
     trusted: &[TrustedProxy],
 ) -> IpAddr {
-    let is_trusted = |address: &IpAddr| trusted.iter().any(|proxy| proxy.is(*address));
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|proxy| proxy.contains(*address));
     let mut nearest = peer.to_canonical();
     if !is_trusted(&nearest) {
         return nearest;
     }
-    // Lines of the same name are one list; the last entry is that of the nearest proxy.
+    // Lines of the same name form one list. The nearest proxy adds the last entry.
     let lines = headers.get_all(X_FORWARDED_FOR).iter().rev();
     let entries = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
     for entry in entries {
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_proxies_that_are_named_are_believed() {
+    fn only_named_proxies_are_trusted() {
         let trusted = ["10.0.0.0/8", "2001:db8::/32", "127.0.0.1"].map(|it| it.parse().unwrap());
         let (near, far) = ("10.0.0.1", "192.0.2.9");
         let table: [(&str, &[&str], &str); 22] = [
@@ -84,22 +83,22 @@ mod tests {
             ("127.0.0.1", &["192.0.2.1"], "192.0.2.1"),
             ("127.0.0.2", &["192.0.2.1"], "127.0.0.2"),
             ("2001:db8::1", &["192.0.2.1"], "192.0.2.1"),
-            // Who is not trusted says what it likes.
+            // The header of an untrusted peer is ignored.
             (far, &["192.0.2.1"], far),
             (far, &["127.0.0.1"], far),
-            // What a caller writes itself stands to the left of what the proxy adds.
+            // Entries of the caller itself are to the left of those that the proxy adds.
             (near, &["203.0.113.7, 192.0.2.1"], "192.0.2.1"),
             (near, &["203.0.113.7", "192.0.2.1"], "192.0.2.1"),
             (near, &["203.0.113.7, 192.0.2.1, 10.9.9.9"], "192.0.2.1"),
             (near, &["203.0.113.7, 192.0.2.1", "10.9.9.9"], "192.0.2.1"),
             (near, &["10.1.1.1, 10.2.2.2"], "10.1.1.1"),
-            // Ports, brackets, forms of one address.
+            // Ports, brackets, several forms of one address.
             (near, &["192.0.2.1:4711"], "192.0.2.1"),
             (near, &["[2001:470::1]:4711"], "2001:470::1"),
             (near, &["[2001:470::1]"], "2001:470::1"),
             (near, &["2001:470::1"], "2001:470::1"),
             (near, &["::ffff:192.0.2.1"], "192.0.2.1"),
-            // What is no address ends the chain.
+            // An invalid entry ends the chain.
             (near, &["unknown"], near),
             (near, &[""], near),
             (near, &["192.0.2.1, [192.0.2.1], 10.3.3.3"], "10.3.3.3"),

@@ -1,7 +1,7 @@
-//! So many requests in so much time: the generic cell rate algorithm, one number a caller.
+//! Rate limits by the generic cell rate algorithm (GCRA), with one number per caller.
 //!
-//! A meter holds the time at which the caller's allowance will be whole again. A request moves it on
-//! by its share; one that would move it further ahead than the whole allowance lasts is over the limit.
+//! A meter holds the time at which the full burst is available again. Each request moves it forward by one
+//! interval. A request is over the limit if that would move it further ahead than the whole burst.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 
-/// Of so many addresses the meters are kept. The least used go first; who is forgotten so begins anew.
-const MOST_ADDRESSES: usize = 65_536;
+/// The most meters of addresses. The least used are evicted, and begin anew with the next request.
+const MAX_ADDRESSES: usize = 65_536;
 
-/// No more than this a second, minute or hour can be told apart from "off".
-const MOST: u32 = 1_000_000;
+/// The highest count. A higher one would be no limit in practice.
+const MAX_COUNT: u32 = 1_000_000;
 
-/// A limit: so many at once, and again as many in the course of each second, minute or hour.
+/// A rate limit: a burst of `count` requests, and as many again per second, minute or hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rate {
@@ -58,7 +58,7 @@ impl FromStr for Rate {
         };
         let is_number = count.bytes().all(|byte| byte.is_ascii_digit());
         match count.parse() {
-            Ok(count @ 1..=MOST) if is_number => Ok(Self { count, per }),
+            Ok(count @ 1..=MAX_COUNT) if is_number => Ok(Self { count, per }),
             _ => Err(wrong),
         }
     }
@@ -89,32 +89,32 @@ impl fmt::Display for Rate {
     }
 }
 
-/// Where a caller stands after a request. Times are whole seconds, rounded up.
+/// The state of a limit after a request. Times are whole seconds, rounded up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct RateStatus {
     pub(super) limit: u32,
     pub(super) remaining: u32,
-    /// Until the whole allowance is there again.
+    /// Until the full burst is available again.
     pub(super) reset: u64,
-    /// Until one more request is allowed; `None` where this one was.
+    /// Until the next request is allowed; `None` if this one was.
     pub(super) wait: Option<u64>,
 }
 
 impl Rate {
-    /// What becomes of a meter that shows `full_at` when a request comes at `now`, both in nanoseconds.
-    fn decide(self, full_at: u64, now: u64) -> (u64, Standing) {
-        let share = self.per.nanos() / u64::from(self.count);
-        let whole = share * u64::from(self.count);
-        // Further ahead it can only be by a limit that was stricter before, or a clock that was set.
-        let ahead = full_at.saturating_sub(now).min(whole);
-        let after = ahead + share;
+    /// The new value of a meter at `full_at`, for a request at `now`, both in nanoseconds.
+    fn decide(self, full_at: u64, now: u64) -> (u64, RateStatus) {
+        let interval = self.per.nanos() / u64::from(self.count);
+        let burst = interval * u64::from(self.count);
+        // A meter is further ahead only after a stricter limit or a change of the clock.
+        let ahead = full_at.saturating_sub(now).min(burst);
+        let after = ahead + interval;
         let (limit, seconds) = (self.count, |nanos: u64| nanos.div_ceil(1_000_000_000));
-        if after > whole {
-            let wait = Some(seconds(after - whole));
-            return (now + ahead, Standing { limit, remaining: 0, reset: seconds(ahead), wait });
+        if after > burst {
+            let wait = Some(seconds(after - burst));
+            return (now + ahead, RateStatus { limit, remaining: 0, reset: seconds(ahead), wait });
         }
-        let remaining = u32::try_from((whole - after) / share).unwrap_or(limit);
-        (now + after, Standing { limit, remaining, reset: seconds(after), wait: None })
+        let remaining = u32::try_from((burst - after) / interval).unwrap_or(limit);
+        (now + after, RateStatus { limit, remaining, reset: seconds(after), wait: None })
     }
 }
 
@@ -123,31 +123,31 @@ impl Rate {
 pub(super) struct Meter(AtomicU64);
 
 impl Meter {
-    /// Counts a request that comes at `now`, in nanoseconds.
-    pub(super) fn count(&self, rate: Rate, now: u64) -> Standing {
+    /// Counts a request at `now`, in nanoseconds.
+    pub(super) fn count(&self, rate: Rate, now: u64) -> RateStatus {
         let mut full_at = self.0.load(Ordering::Relaxed);
         loop {
-            let (next, standing) = rate.decide(full_at, now);
+            let (next, status) = rate.decide(full_at, now);
             match self.0.compare_exchange_weak(full_at, next, Ordering::Relaxed, Ordering::Relaxed)
             {
-                Ok(_) => return standing,
+                Ok(_) => return status,
                 Err(moved) => full_at = moved,
             }
         }
     }
 }
 
-/// The meters of those who are known by their address alone.
-pub(super) struct Addresses(Cache<Neighbourhood, Arc<Meter>>);
+/// The meters of callers without a key.
+pub(super) struct AddressMeters(Cache<ClientNetwork, Arc<Meter>>);
 
-/// Who is counted as one: an IPv4 address, or a network of IPv6 as a customer gets it.
+/// The unit of limits by address: an IPv4 address, or an IPv6 /64, which is what one customer gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Neighbourhood {
+pub(crate) enum ClientNetwork {
     V4(u32),
     V6(u64),
 }
 
-impl Neighbourhood {
+impl ClientNetwork {
     pub(crate) fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(address) => Self::V4(address.to_bits()),
@@ -156,14 +156,14 @@ impl Neighbourhood {
     }
 }
 
-impl Addresses {
+impl AddressMeters {
     pub(super) fn new() -> Self {
-        Self(Cache::new(MOST_ADDRESSES))
+        Self(Cache::new(MAX_ADDRESSES))
     }
 
-    pub(super) fn count(&self, address: IpAddr, rate: Rate, now: u64) -> Standing {
+    pub(super) fn count(&self, address: IpAddr, rate: Rate, now: u64) -> RateStatus {
         let meter =
-            self.0.get_or_insert_with(&Neighbourhood::of(address), || Ok::<_, ()>(Arc::default()));
+            self.0.get_or_insert_with(&ClientNetwork::of(address), || Ok::<_, ()>(Arc::default()));
         meter.unwrap_or_default().count(rate, now)
     }
 }
@@ -198,10 +198,10 @@ mod tests {
     }
 
     #[test]
-    fn so_many_at_once_and_then_in_the_course_of_the_time() {
+    fn a_burst_is_allowed_and_then_the_rate() {
         let rate: Rate = "3/m".parse().unwrap();
         let meter = Meter::default();
-        // When it comes, in seconds; what is left; until all is there; how long to wait.
+        // Time of the request in seconds, remaining, reset, wait.
         let table = [
             (1000, 2, 20, None),
             (1000, 1, 40, None),
@@ -214,13 +214,13 @@ mod tests {
             (9000, 2, 20, None),
         ];
         for (at, remaining, reset, wait) in table {
-            let standing = meter.count(rate, at * SECOND);
-            assert_eq!(standing, Standing { limit: 3, remaining, reset, wait }, "at {at}");
+            let status = meter.count(rate, at * SECOND);
+            assert_eq!(status, RateStatus { limit: 3, remaining, reset, wait }, "at {at}");
         }
     }
 
     #[test]
-    fn neither_a_clock_that_goes_back_nor_another_limit_locks_anybody_out() {
+    fn neither_a_clock_that_goes_back_nor_another_limit_blocks_a_caller() {
         let (meter, strict, lax) =
             (Meter::default(), "1/h".parse().unwrap(), "1/s".parse().unwrap());
         assert_eq!(meter.count(strict, 10 * SECOND).wait, None);
@@ -231,18 +231,18 @@ mod tests {
     }
 
     #[test]
-    fn from_many_threads_no_more_are_let_in_than_the_limit() {
+    fn threads_together_are_allowed_no_more_than_the_limit() {
         let (meter, rate) = (Meter::default(), "1000/h".parse().unwrap());
-        let let_in = || (0..1000).filter(|_| meter.count(rate, SECOND).wait.is_none()).count();
+        let allowed = || (0..1000).filter(|_| meter.count(rate, SECOND).wait.is_none()).count();
         let all: usize = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(let_in)).collect();
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(allowed)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
         assert_eq!(all, 1000);
     }
 
     #[test]
-    fn who_is_counted_as_one() {
+    fn addresses_of_one_customer_are_one_network() {
         let table = [
             ("192.0.2.1", "192.0.2.1", true),
             ("192.0.2.1", "::ffff:192.0.2.1", true),
@@ -252,21 +252,21 @@ mod tests {
             ("::192.0.2.1", "192.0.2.1", false),
         ];
         for (one, other, alike) in table {
-            let [a, b] = [one, other].map(|text| Neighbourhood::of(text.parse().unwrap()));
+            let [a, b] = [one, other].map(|text| ClientNetwork::of(text.parse().unwrap()));
             assert_eq!(a == b, alike, "{one} and {other}");
         }
     }
 
     #[test]
-    fn addresses_are_counted_apart_and_not_kept_without_end() {
-        let (addresses, rate) = (Addresses::new(), "1/h".parse().unwrap());
+    fn addresses_have_meters_of_their_own_and_their_number_is_bounded() {
+        let (addresses, rate) = (AddressMeters::new(), "1/h".parse().unwrap());
         let count = |text: &str| addresses.count(text.parse().unwrap(), rate, SECOND).wait;
         assert_eq!(count("192.0.2.1"), None);
         assert_eq!(count("192.0.2.2"), None);
         assert!(count("192.0.2.1").is_some());
-        for number in 0..2 * MOST_ADDRESSES as u32 {
+        for number in 0..2 * MAX_ADDRESSES as u32 {
             addresses.count(IpAddr::V4(number.into()), rate, SECOND);
         }
-        assert!(addresses.0.len() <= MOST_ADDRESSES);
+        assert!(addresses.0.len() <= MAX_ADDRESSES);
     }
 }

@@ -1,7 +1,7 @@
-//! What callers have spent of the day, kept in a file so that a restart does not give it back.
+//! What callers have spent today, in a file that survives a restart.
 //!
-//! It is written every few seconds and at the end, and not at each call as the ledger is: it decides
-//! how callers share what the ledger guards, and a kill may let one have a few units twice.
+//! The file is written every few seconds and at shutdown, not on each call as the quota ledger is. It only
+//! divides what the ledger guards, so after a kill a caller may spend a few units twice.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -16,49 +16,47 @@ use vidra::Spending;
 use super::key_file::{KeyName, replace_file};
 use super::keys::Keys;
 
-/// The file, and what it holds.
+/// The file, and what was last written to it.
 #[derive(Debug)]
 pub struct SpentFile {
     path: PathBuf,
-    kept: Mutex<BTreeMap<KeyName, Spending>>,
+    written: Mutex<BTreeMap<KeyName, Spending>>,
 }
 
 impl SpentFile {
-    /// Opens the file and adds what it holds of the day of `now` to what `keys` have spent. A file that
-    /// cannot be read is reported in the log and begun anew: a damaged file must not keep the service from
-    /// starting.
+    /// Opens the file and adds the spending on the day of `now` to `keys`. An unreadable file is logged and
+    /// replaced: a damaged file must not prevent the service from starting.
     pub fn open(path: PathBuf, keys: &Keys, now: Timestamp) -> Self {
-        let kept = match fs::read(&path) {
+        let read = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
             Err(error) => Err(error),
         };
-        let kept = kept.unwrap_or_else(|error| {
-            tracing::warn!(%error, "what callers have spent today cannot be read");
+        let written = read.unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot read the spending of callers, starting at zero");
             BTreeMap::new()
         });
-        keys.restore(&kept, now);
-        Self { path, kept: Mutex::new(kept) }
+        keys.restore(&written, now);
+        Self { path, written: Mutex::new(written) }
     }
 
-    /// Writes what `keys` have spent on the day of `now`, unless the file holds just that. Blocks on file
-    /// I/O.
+    /// Writes what `keys` have spent on the day of `now`, if that has changed. Blocks on file I/O.
     pub fn save(&self, keys: &Keys, now: Timestamp) -> io::Result<()> {
         self.write(|| keys.spending(now))
     }
 
     fn write(&self, read: impl FnOnce() -> BTreeMap<KeyName, Spending>) -> io::Result<()> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         // Read under the lock: a writer that waits for it must not write an older count over a newer one.
         let spent = read();
-        if *kept == spent {
+        if *written == spent {
             return Ok(());
         }
         if let Some(folder) = self.path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         replace_file(&self.path, &spent)?;
-        *kept = spent;
+        *written = spent;
         Ok(())
     }
 }
@@ -87,7 +85,7 @@ mod tests {
                 *counted.lock().unwrap() += 1;
                 let second = scope.spawn(|| file.write(|| spent(*counted.lock().unwrap())));
                 // Without the lock, the second overtakes the first here.
-                while file.kept.try_lock().is_ok() && !second.is_finished() {
+                while file.written.try_lock().is_ok() && !second.is_finished() {
                     std::thread::yield_now();
                 }
                 spent(units)

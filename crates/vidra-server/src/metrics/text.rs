@@ -1,59 +1,35 @@
-//! The text that Prometheus reads, version 0.0.4.
+//! The text format of Prometheus, version 0.0.4.
 
 use std::fmt::{Display, Write};
 
-use super::histogram::Cumulated;
+use super::table::Metric;
+use vidra::CumulativeHistogram;
 
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What a family of samples is.
-#[derive(Clone, Copy)]
-pub(crate) enum Kind {
-    /// It only grows.
-    Counter,
-    /// It is what it is now.
-    Gauge,
-    /// Times by bucket.
-    Histogram,
-}
-
-/// A page of metrics, family by family.
+/// The text of all metric families.
 #[derive(Default)]
 pub(crate) struct Page(String);
 
-/// The samples of one name.
+/// The samples of one metric.
 pub(crate) struct Family<'a> {
     page: &'a mut String,
-    name: &'static str,
+    metric: &'static Metric,
 }
 
 type Label<'a> = (&'a str, &'a str);
 
 impl Page {
-    pub(crate) fn family(
-        &mut self,
-        name: &'static str,
-        kind: Kind,
-        help: &'static str,
-    ) -> Family<'_> {
-        let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-        };
+    pub(crate) fn family(&mut self, metric: &'static Metric) -> Family<'_> {
+        let Metric { name, kind, help, .. } = metric;
+        let kind = kind.name();
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        Family { page: &mut self.0, name }
+        Family { page: &mut self.0, metric }
     }
 
-    /// A family of one sample without labels.
-    pub(crate) fn one(
-        &mut self,
-        name: &'static str,
-        kind: Kind,
-        help: &'static str,
-        value: impl Display,
-    ) {
-        self.family(name, kind, help).sample(&[], value);
+    /// Writes a family of one sample without labels.
+    pub(crate) fn one(&mut self, metric: &'static Metric, value: impl Display) {
+        self.family(metric).sample(&[], value);
     }
 
     pub(crate) fn into_text(self) -> String {
@@ -63,11 +39,13 @@ impl Page {
 
 impl Family<'_> {
     pub(crate) fn sample(&mut self, labels: &[Label<'_>], value: impl Display) {
+        self.check(labels);
         self.line("", labels, value);
     }
 
-    pub(crate) fn histogram(&mut self, labels: &[Label<'_>], times: &Cumulated) {
-        for (bound, count) in &times.up_to {
+    pub(crate) fn histogram(&mut self, labels: &[Label<'_>], times: &CumulativeHistogram) {
+        self.check(labels);
+        for (bound, count) in &times.buckets {
             let bound = if bound.is_finite() { bound.to_string() } else { "+Inf".to_owned() };
             self.line("_bucket", &[labels, &[("le", &bound)]].concat(), count);
         }
@@ -75,8 +53,17 @@ impl Family<'_> {
         self.line("_count", labels, times.count());
     }
 
+    /// A sample has the labels of the table, which is what the documentation lists.
+    fn check(&self, labels: &[Label<'_>]) {
+        debug_assert!(
+            labels.iter().map(|(name, _)| *name).eq(self.metric.labels.iter().copied()),
+            "{} has other labels",
+            self.metric.name
+        );
+    }
+
     fn line(&mut self, suffix: &str, labels: &[Label<'_>], value: impl Display) {
-        let _ = write!(self.page, "{}{suffix}", self.name);
+        let _ = write!(self.page, "{}{suffix}", self.metric.name);
         for (at, (name, value)) in labels.iter().enumerate() {
             let _ = write!(self.page, "{}{name}=\"", if at == 0 { '{' } else { ',' });
             for c in value.chars() {
@@ -97,16 +84,25 @@ impl Family<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::table::Kind;
+
+    static UP: Metric =
+        Metric { name: "up", kind: Kind::Gauge, labels: &[], help: "Whether it runs." };
+    static CALLS: Metric = Metric {
+        name: "calls_total",
+        kind: Kind::Counter,
+        labels: &["a", "b"],
+        help: "Number of calls.",
+    };
 
     #[test]
     fn names_labels_and_values_are_written_as_prometheus_reads_them() {
         let mut page = Page::default();
-        page.one("up", Kind::Gauge, "Whether.", 1);
-        let mut family = page.family("asked_total", Kind::Counter, "How often.");
-        family.sample(&[("a", "x"), ("b", "\"\\\n")], 2.5);
-        let expected = "# HELP up Whether.\n# TYPE up gauge\nup 1\n\
-            # HELP asked_total How often.\n# TYPE asked_total counter\n\
-            asked_total{a=\"x\",b=\"\\\"\\\\\\n\"} 2.5\n";
+        page.one(&UP, 1);
+        page.family(&CALLS).sample(&[("a", "x"), ("b", "\"\\\n")], 2.5);
+        let expected = "# HELP up Whether it runs.\n# TYPE up gauge\nup 1\n\
+            # HELP calls_total Number of calls.\n# TYPE calls_total counter\n\
+            calls_total{a=\"x\",b=\"\\\"\\\\\\n\"} 2.5\n";
         assert_eq!(page.into_text(), expected);
     }
 }

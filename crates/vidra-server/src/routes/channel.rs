@@ -1,12 +1,12 @@
 //! `/api/channel/…`.
 
 use axum::Extension;
+use axum::response::Response;
 use vidra::{Ask, Channel, ChannelRef, ChannelVideo, Resource, Vidra};
 
+use crate::error_body::{ApiError, AskErrors};
 use crate::extract::{Id, Query};
-use crate::problem::AskErrors;
-use crate::ready::Kept;
-use crate::reply::{KeptAnswer, kept};
+use crate::hot::{Answer, Responder};
 
 /// One channel.
 #[utoipa::path(
@@ -16,9 +16,10 @@ use crate::reply::{KeptAnswer, kept};
 )]
 pub(super) async fn get_channel(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(channel): Id<ChannelRef>,
-) -> KeptAnswer {
-    kept(&vidra, Ask::Channel(channel)).await
+) -> Result<Response, ApiError> {
+    responder.fetch(&vidra, Ask::Channel(channel)).await
 }
 
 /// The newest uploads of a channel.
@@ -32,15 +33,16 @@ pub(super) async fn get_channel(
 )]
 pub(super) async fn get_channel_videos(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(channel): Id<ChannelRef>,
     mut query: Query,
-) -> KeptAnswer {
+) -> Result<Response, ApiError> {
     let limit = query.whole("limit", 1..=50, 5);
     query.check()?;
     let uploads = vidra.ask(&Ask::Uploads(channel)).await?;
     let now = vidra.clock().now();
     let (newest, changes) = ChannelVideo::newest(&uploads, limit, now)?;
-    let mut kept = Kept::new(Resource::Uploads, uploads).with(&newest)?;
-    kept.true_for = changes.map(|changes| changes.duration_since(now).unsigned_abs());
-    Ok(kept)
+    let mut answer = Answer::new(Resource::Uploads, uploads).with_json(&newest)?;
+    answer.valid_for = changes.map(|changes| changes.duration_since(now).unsigned_abs());
+    Ok(responder.send(&answer))
 }

@@ -1,14 +1,15 @@
 //! `/api/comments/…` and `/api/comment-replies/…`.
 
 use axum::Extension;
+use axum::response::Response;
 use vidra::{Ask, Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId, Vidra};
 
+use crate::error_body::{ApiError, AskErrors};
 use crate::extract::{Id, Query};
-use crate::problem::AskErrors;
-use crate::reply::{KeptAnswer, kept};
+use crate::hot::Responder;
 
-/// The longest search text that is passed on.
-const LONGEST_SEARCH: usize = 200;
+/// The longest search text, in characters.
+const MAX_SEARCH_CHARS: usize = 200;
 
 /// Comment threads of a video.
 #[utoipa::path(
@@ -24,22 +25,23 @@ const LONGEST_SEARCH: usize = 200;
 )]
 pub(super) async fn get_comments(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> KeptAnswer {
+) -> Result<Response, ApiError> {
     let order = [("time", CommentOrder::Time), ("relevance", CommentOrder::Relevance)];
-    let wanted = CommentQuery {
+    let comments = CommentQuery {
         order: query.choice("order", &order),
         limit: query.whole("maxResults", 1..=2000, 100),
         search: query.text("search").map(str::to_owned),
         all_replies: query.choice("replies", &[("preview", false), ("all", true)]),
     };
-    let words = wanted.search.as_deref().unwrap_or_default();
-    if words.chars().count() > LONGEST_SEARCH || words.contains(char::is_control) {
-        query.fault("search", format!("must be plain text of up to {LONGEST_SEARCH} characters"));
+    let words = comments.search.as_deref().unwrap_or_default();
+    if words.chars().count() > MAX_SEARCH_CHARS || words.contains(char::is_control) {
+        query.fault("search", format!("must be plain text of up to {MAX_SEARCH_CHARS} characters"));
     }
     query.check()?;
-    kept(&vidra, Ask::Comments(video, wanted)).await
+    responder.fetch(&vidra, Ask::Comments(video, comments)).await
 }
 
 /// The comment threads that the platform ranks highest.
@@ -53,12 +55,13 @@ pub(super) async fn get_comments(
 )]
 pub(super) async fn get_top_comments(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> KeptAnswer {
+) -> Result<Response, ApiError> {
     let limit = query.whole("limit", 1..=1000, 10);
     query.check()?;
-    kept(&vidra, Ask::Comments(video, CommentQuery::top(limit))).await
+    responder.fetch(&vidra, Ask::Comments(video, CommentQuery::top(limit))).await
 }
 
 /// All replies to a comment.
@@ -69,7 +72,8 @@ pub(super) async fn get_top_comments(
 )]
 pub(super) async fn get_comment_replies(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(id): Id<CommentId>,
-) -> KeptAnswer {
-    kept(&vidra, Ask::Replies(id)).await
+) -> Result<Response, ApiError> {
+    responder.fetch(&vidra, Ask::Replies(id)).await
 }

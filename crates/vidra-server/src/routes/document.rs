@@ -1,5 +1,5 @@
-//! What the handlers' annotations cannot say: headers of every answer, the answers that HTTP itself
-//! gives, default values, and real examples.
+//! Completes the OpenAPI document with what annotations cannot express: headers of every response, the
+//! responses of HTTP itself, default values, and real examples.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use utoipa::openapi::{
 };
 
 use super::patterns;
-use crate::gate::Open;
+use crate::gate::Access;
 
-/// Answers that the service really gave over the simulator, by operation. A test makes them.
+/// Responses of the service over the simulator, by operation. A test generates them.
 const EXAMPLES: &str = include_str!("examples.json");
 
-/// Completes the document that is made from the handlers.
+/// Completes the document that the annotations give.
 pub(super) fn completed(mut document: OpenApi) -> OpenApi {
     let mut examples: BTreeMap<String, Value> =
         serde_json::from_str(EXAMPLES).expect("a test reads the examples");
@@ -27,7 +27,7 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
         for (method, operation) in [("GET", &mut item.get), ("POST", &mut item.post)] {
             let Some(operation) = operation else { continue };
             let example = examples.remove(&format!("{method} {path}"));
-            guard(operation, Open::of(path));
+            add_gate(operation, Access::of(path));
             complete(operation, path, method, example);
         }
     }
@@ -39,32 +39,32 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
     document
 }
 
-/// The two ways to show a key.
+/// The two ways to send a key.
 const BEARER: &str = "bearer";
 const PLAIN: &str = "apiKey";
 
-/// What the gate adds: keys, where the operator asks for them, and limits.
-fn guard(operation: &mut Operation, open: Open) {
+/// Adds the responses of the gate: missing keys and rate limits.
+fn add_gate(operation: &mut Operation, access: Access) {
     let responses = &mut operation.responses.responses;
     let seconds = || header("Seconds to wait", Type::Integer);
-    if open != Open::Always && !responses.contains_key("429") {
-        let what = "The caller asks faster than it may; see `Retry-After`.";
-        let error = json!({"code": 429, "message": "Too many requests to this service", "details": ["the next is allowed in 3 s"]});
-        let mut response = refusal(what, &error);
+    if access != Access::Always && !responses.contains_key("429") {
+        let what = "The caller sends more requests than its rate limit allows; see `Retry-After`.";
+        let error = json!({"code": 429, "reason": "caller_rate_limited", "message": "Too many requests to this service", "details": ["the next is allowed in 3 s"]});
+        let mut response = error_response(what, &error);
         response.headers.insert("Retry-After".to_owned(), seconds());
         responses.insert("429".to_owned(), response.into());
     }
-    if open != Open::No {
+    if access != Access::WithKey {
         return;
     }
-    let what = "The caller's key is missing or wrong, where the service asks for keys.";
-    let error = json!({"code": 401, "message": "A key is needed", "details": ["send it as Authorization: Bearer KEY or as X-API-Key: KEY"]});
-    let mut response = refusal(what, &error);
+    let what = "The service requires a caller key, and the key is missing or not valid.";
+    let error = json!({"code": 401, "reason": "caller_key_missing", "message": "This service requires a key", "details": ["send it as Authorization: Bearer KEY or as X-API-Key: KEY"]});
+    let mut response = error_response(what, &error);
     let challenge = header("How to show one", Type::String);
     response.headers.insert("WWW-Authenticate".to_owned(), challenge);
     responses.insert("401".to_owned(), response.into());
     let none: [&str; 0] = [];
-    // Also none at all: not every service asks for one.
+    // The first alternative is no key, because not every service requires one.
     let either = [BEARER, PLAIN].map(|name| SecurityRequirement::new(name, none));
     operation.security = Some([SecurityRequirement::default()].into_iter().chain(either).collect());
 }
@@ -73,24 +73,24 @@ fn complete(operation: &mut Operation, path: &str, method: &str, example: Option
     let name = operation.operation_id.clone().unwrap_or_default();
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter {
-            with_pattern(parameter, path);
-            with_default(parameter, &name);
+            add_pattern(parameter, path);
+            add_default(parameter, &name);
         }
     }
     let is_service = operation.tags.iter().flatten().any(|tag| tag == "Service");
-    let is_kept = method == "GET" && !is_service;
+    let is_cached = method == "GET" && !is_service;
     let responses = &mut operation.responses.responses;
-    // Metrics are no JSON, and are never the same twice.
+    // Metrics are not JSON and have no tag.
     let mut is_tagged = false;
     if let Some(RefOr::T(success)) = responses.get_mut("200") {
         is_tagged = success.content.contains_key("application/json");
-        let but = but_streams(success);
+        let note = stream_note(success);
         if is_tagged {
-            let etag = header(&format!("Changes only when the answer does{but}"), Type::String);
+            let etag = header(&format!("Changes only when the answer does{note}"), Type::String);
             success.headers.insert("ETag".to_owned(), etag);
         }
-        if is_kept {
-            success.headers.extend(headers_of_kept());
+        if is_cached {
+            success.headers.extend(cache_headers());
         }
         if let Some(RefOr::T(content)) = success.content.get_mut("application/json") {
             content.example = example;
@@ -103,16 +103,16 @@ fn complete(operation: &mut Operation, path: &str, method: &str, example: Option
     responses.insert("405".to_owned(), wrong_method().into());
     for response in responses.values_mut() {
         let RefOr::T(response) = response else { continue };
-        let but = but_streams(response);
-        let cost = header(&format!("Upstream units that this answer cost{but}"), Type::Integer);
+        let note = stream_note(response);
+        let cost = header(&format!("Upstream units that this answer cost{note}"), Type::Integer);
         response.headers.insert("X-Quota-Cost".to_owned(), cost);
         let id = header("The request's id: the caller's own, or a new one", Type::String);
         response.headers.insert("X-Request-Id".to_owned(), id);
     }
 }
 
-/// What tells where an answer comes from that is kept.
-fn headers_of_kept() -> impl Iterator<Item = (String, RefOr<Header>)> {
+/// The headers of a response from the cache.
+fn cache_headers() -> impl Iterator<Item = (String, RefOr<Header>)> {
     let headers = [
         ("X-Cache", "`hit`, `stale`, `miss` or `coalesced`", Type::String),
         ("Cache-Status", "The same in the words of RFC 9211", Type::String),
@@ -123,28 +123,28 @@ fn headers_of_kept() -> impl Iterator<Item = (String, RefOr<Header>)> {
     headers.into_iter().map(|(name, what, kind)| (name.to_owned(), header(what, kind)))
 }
 
-/// What is to be said of headers that streams do not have.
-fn but_streams(response: &Response) -> &'static str {
+/// A note for headers that streams do not have.
+fn stream_note(response: &Response) -> &'static str {
     match response.content.contains_key("text/event-stream") {
         true => "; not sent with streams, at whose beginning it is not known",
         false => "",
     }
 }
 
-/// What a parameter has to look like, where that is more than a type can say.
-fn with_pattern(parameter: &mut Parameter, path: &str) {
+/// Adds the pattern of a parameter.
+fn add_pattern(parameter: &mut Parameter, path: &str) {
     let Some(RefOr::T(Schema::Object(schema))) = &mut parameter.schema else { return };
     match parameter.parameter_in {
         ParameterIn::Path => {
             schema.pattern = patterns::of_path(path);
-            schema.max_length = Some(patterns::LONGEST_ID);
+            schema.max_length = Some(patterns::MAX_ID_CHARS);
         }
         _ => schema.pattern = patterns::of_query(path, &parameter.name),
     }
 }
 
-/// The value that a parameter has when it is not given, and the words that it may be.
-fn with_default(parameter: &mut Parameter, operation: &str) {
+/// Adds the default of a parameter and the words that it accepts.
+fn add_default(parameter: &mut Parameter, operation: &str) {
     let (default, words): (Value, &[&str]) = match parameter.name.as_str() {
         "limit" => (json!(if operation == "get_top_comments" { 10 } else { 5 }), &[]),
         "maxResults" => (json!(100), &[]),
@@ -162,14 +162,13 @@ fn with_default(parameter: &mut Parameter, operation: &str) {
 }
 
 fn wrong_method() -> Response {
-    let error =
-        json!({"code": 405, "message": "DELETE is not possible on /api/quota", "details": []});
-    let mut response = refusal("Another method than those of this path.", &error);
+    let error = json!({"code": 405, "reason": "method_not_allowed", "message": "DELETE is not possible on /api/quota", "details": []});
+    let mut response = error_response("Another method than those of this path.", &error);
     response.headers.insert("Allow".to_owned(), header("The methods there are", Type::String));
     response
 }
 
-fn refusal(description: &str, error: &Value) -> Response {
+fn error_response(description: &str, error: &Value) -> Response {
     let content = ContentBuilder::new()
         .schema(Some(Ref::from_schema_name("ErrorBody")))
         .example(Some(json!({"error": error})))

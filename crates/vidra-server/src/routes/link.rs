@@ -1,16 +1,18 @@
-//! `POST /api/url/parse`: what a link names. Asks nobody.
+//! `POST /api/url/parse`: the identifiers in a link. Makes no upstream call.
+
+use std::fmt::Display;
 
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use vidra::{ChannelRef, Error, Link};
 
+use crate::error_body::{ApiError, BodyErrors};
 use crate::extract::JsonBody;
-use crate::problem::BodyErrors;
-use crate::reply::{Answer, Reply};
+use crate::respond::Tagged;
 
 /// A link to be read.
-// Only documentation: `url_of` reads the body, to name all that is wrong with it.
+// For the document only: `url_of` reads the body, so that its error names every fault.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LinkBody {
@@ -62,12 +64,12 @@ enum LinkType {
     request_body(content = LinkBody, example = json!({"url": "https://youtu.be/fda4eREcaTQ?t=43"})),
     responses((status = 200, description = "What it names, also when that is nothing", body = ParsedLink), BodyErrors)
 )]
-pub(super) async fn parse_link(JsonBody(body): JsonBody) -> Answer<ParsedLink> {
+pub(super) async fn parse_link(JsonBody(body): JsonBody) -> Result<Tagged<ParsedLink>, ApiError> {
     let url = url_of(body.as_ref().unwrap_or(&Value::Null))?;
-    Ok(Reply(Link::parse(url).map_or_else(ParsedLink::invalid, ParsedLink::from)))
+    Ok(Tagged(Link::parse(url).map_or_else(ParsedLink::invalid, ParsedLink::from)))
 }
 
-/// The one field of the body.
+/// Reads the one field of the body.
 fn url_of(body: &Value) -> vidra::Result<&str> {
     let unknown = body.as_object().into_iter().flatten().filter(|(name, _)| *name != "url");
     let mut faults: Vec<String> =
@@ -81,7 +83,7 @@ fn url_of(body: &Value) -> vidra::Result<&str> {
 }
 
 impl ParsedLink {
-    fn invalid(why: &str) -> Self {
+    fn invalid(why: impl Display) -> Self {
         Self { error: Some(format!("Not a YouTube link: {why}")), ..Self::default() }
     }
 }

@@ -1,11 +1,11 @@
-//! What callers may write, as patterns of the OpenAPI document.
+//! Patterns of identifiers and parameters in the OpenAPI document.
 //!
-//! They are for tools that make or check requests. Of URLs they hold the forms that the platform itself
-//! writes; the service also reads odder ones (`HTTP://YOUTUBE.COM:80/…`). All that a pattern allows is
-//! accepted.
+//! They are for tools that generate or check requests. They allow the URL forms that the platform writes;
+//! the service also accepts others (`HTTP://YOUTUBE.COM:80/…`). It accepts everything that a pattern
+//! allows.
 
-/// The most characters of an identifier, URL around it included.
-pub(super) const LONGEST_ID: usize = 2048;
+/// The most characters of an identifier, including the URL around it.
+pub(super) const MAX_ID_CHARS: usize = 2048;
 
 const VIDEO: &str = "[A-Za-z0-9_-]{11}";
 const PLAYLIST: &str = "[A-Za-z0-9_-]{2,64}";
@@ -46,11 +46,11 @@ pub(super) fn of_path(path: &str) -> Option<String> {
     Some(format!("^({forms})$"))
 }
 
-/// The pattern of a parameter of the query. Spaces around it do not count, and one that is empty is as if it were not given, but for
-/// numbers and words of which there is a choice.
+/// The pattern of a query parameter. Spaces around a value are ignored. An empty value counts as absent,
+/// except for numbers and choices.
 pub(super) fn of_query(path: &str, name: &str) -> Option<String> {
     Some(match (path, name) {
-        // Not how many: written out five hundred times it is more than some readers take.
+        // The number of ids is not in the pattern: 500 repetitions are too long for some tools.
         ("/api/videos", "ids") => format!("^ *({0})( *, *({0}))* *$", video()),
         ("/api/video-categories", "ids") => "^ *([0-9]{1,9}( *, *[0-9]{1,9}){0,49})? *$".to_owned(),
         (_, "lang") => languages(),
@@ -68,7 +68,7 @@ pub(super) fn languages() -> String {
     format!("^ *({LANGUAGE}( *, *{LANGUAGE}){{0,9}})? *$")
 }
 
-/// A video id, and nothing around it.
+/// A bare video id.
 pub(super) fn video_id() -> String {
     format!("^{VIDEO}$")
 }

@@ -1,14 +1,15 @@
 //! `/api/playlist/…`.
 
 use axum::Extension;
+use axum::response::Response;
 use vidra::{
     Ask, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected, Selection, Vidra,
 };
 
+use crate::error_body::{ApiError, AskErrors, BodyErrors};
 use crate::extract::{Id, JsonBody};
-use crate::problem::{AskErrors, BodyErrors};
-use crate::ready::Kept;
-use crate::reply::{Answer, KeptAnswer, Reply, kept};
+use crate::hot::{Answer, Responder};
+use crate::respond::Tagged;
 
 /// A playlist with all its videos, their numbers and total length.
 #[utoipa::path(
@@ -18,9 +19,10 @@ use crate::reply::{Answer, KeptAnswer, Reply, kept};
 )]
 pub(super) async fn get_playlist(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(id): Id<PlaylistId>,
-) -> KeptAnswer {
-    kept(&vidra, Ask::Playlist(id)).await
+) -> Result<Response, ApiError> {
+    responder.fetch(&vidra, Ask::Playlist(id)).await
 }
 
 /// A playlist without its videos.
@@ -31,9 +33,10 @@ pub(super) async fn get_playlist(
 )]
 pub(super) async fn get_playlist_info(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(id): Id<PlaylistId>,
-) -> KeptAnswer {
-    kept(&vidra, Ask::PlaylistInfo(id)).await
+) -> Result<Response, ApiError> {
+    responder.fetch(&vidra, Ask::PlaylistInfo(id)).await
 }
 
 /// The ids of all entries of a playlist.
@@ -44,11 +47,13 @@ pub(super) async fn get_playlist_info(
 )]
 pub(super) async fn get_playlist_ids(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(id): Id<PlaylistId>,
-) -> KeptAnswer {
+) -> Result<Response, ApiError> {
     let entries = vidra.ask(&Ask::PlaylistEntries(id.clone())).await?;
     let ids = PlaylistIds::from_entries(id, &entries)?;
-    Kept::new(Resource::Playlist, entries).with(&ids)
+    let answer = Answer::new(Resource::Playlist, entries).with_json(&ids)?;
+    Ok(responder.send(&answer))
 }
 
 /// A playlist, filtered, then sorted, then sliced. No body keeps everything.
@@ -65,7 +70,7 @@ pub(super) async fn query_playlist(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<PlaylistId>,
     JsonBody(body): JsonBody,
-) -> Answer<Selected> {
+) -> Result<Tagged<Selected>, ApiError> {
     let selection = body.as_ref().map(Selection::from_json).transpose()?.unwrap_or_default();
-    Ok(Reply(vidra.query_playlist(&id, &selection).await?))
+    Ok(Tagged(vidra.query_playlist(&id, &selection).await?))
 }

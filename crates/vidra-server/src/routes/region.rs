@@ -1,14 +1,15 @@
 //! `/api/i18n/…` and `/api/video-categories`.
 
 use axum::Extension;
+use axum::response::Response;
 use vidra::{Ask, CategoryQuery, Language, LanguageCode, Region, VideoCategory, Vidra};
 
+use crate::error_body::{ApiError, AskErrors};
 use crate::extract::Query;
-use crate::problem::{AskErrors, Problem};
-use crate::reply::{KeptAnswer, kept};
+use crate::hot::Responder;
 
-/// The most category ids, as the platform takes them.
-const MOST_CATEGORIES: usize = 50;
+/// The most category ids of one request, which is the limit of the platform.
+const MAX_CATEGORIES: usize = 50;
 
 /// The regions that the platform serves.
 #[utoipa::path(
@@ -16,8 +17,12 @@ const MOST_CATEGORIES: usize = 50;
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The regions", body = Vec<Region>), AskErrors)
 )]
-pub(super) async fn get_regions(Extension(vidra): Extension<Vidra>, query: Query) -> KeptAnswer {
-    kept(&vidra, Ask::Regions(language(query)?)).await
+pub(super) async fn get_regions(
+    Extension(vidra): Extension<Vidra>,
+    responder: Responder,
+    query: Query,
+) -> Result<Response, ApiError> {
+    responder.fetch(&vidra, Ask::Regions(language(query)?)).await
 }
 
 /// The languages of the platform's interface.
@@ -26,8 +31,12 @@ pub(super) async fn get_regions(Extension(vidra): Extension<Vidra>, query: Query
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The languages", body = Vec<Language>), AskErrors)
 )]
-pub(super) async fn get_languages(Extension(vidra): Extension<Vidra>, query: Query) -> KeptAnswer {
-    kept(&vidra, Ask::Languages(language(query)?)).await
+pub(super) async fn get_languages(
+    Extension(vidra): Extension<Vidra>,
+    responder: Responder,
+    query: Query,
+) -> Result<Response, ApiError> {
+    responder.fetch(&vidra, Ask::Languages(language(query)?)).await
 }
 
 /// Video categories, of a region or by id.
@@ -42,11 +51,12 @@ pub(super) async fn get_languages(Extension(vidra): Extension<Vidra>, query: Que
 )]
 pub(super) async fn get_video_categories(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     mut query: Query,
-) -> KeptAnswer {
+) -> Result<Response, ApiError> {
     let ids: Vec<String> = query.list("ids").into_iter().map(str::to_owned).collect();
     let region = query.text("region").map(str::to_ascii_uppercase);
-    let wanted = match region {
+    let categories = match region {
         Some(_) if !ids.is_empty() => {
             query.fault("ids", "cannot be combined with region");
             CategoryQuery::Ids(ids)
@@ -61,12 +71,12 @@ pub(super) async fn get_video_categories(
         }
     };
     let hl = language(query)?;
-    kept(&vidra, Ask::Categories(wanted, hl)).await
+    responder.fetch(&vidra, Ask::Categories(categories, hl)).await
 }
 
 fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
-    if ids.len() > MOST_CATEGORIES {
-        query.fault("ids", format!("expected 1 to {MOST_CATEGORIES} entries, got {}", ids.len()));
+    if ids.len() > MAX_CATEGORIES {
+        query.fault("ids", format!("expected 1 to {MAX_CATEGORIES} entries, got {}", ids.len()));
     }
     let is_number = |id: &String| id.len() <= 9 && id.bytes().all(|byte| byte.is_ascii_digit());
     if !ids.iter().all(is_number) {
@@ -75,8 +85,8 @@ fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
     CategoryQuery::Ids(ids)
 }
 
-/// `hl`, read last: whatever was wrong with the query ends the request here.
-fn language(mut query: Query) -> Result<Option<String>, Problem> {
+/// Reads `hl`, and fails with all faults of the query.
+fn language(mut query: Query) -> Result<Option<String>, ApiError> {
     let hl: Option<LanguageCode> = query.parsed("hl");
     query.check()?;
     Ok(hl.map(|code| code.to_string()))

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::http::StatusCode;
+use axum::extract::State;
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
-use vidra::cache::store::Usage;
-use vidra::upstream::quota::BucketUse;
+use vidra::BucketUse;
+use vidra::store::Usage;
 use vidra::{Addresses, Bucket, Counts, Quota, Resource, Standing, Vidra};
 
-use crate::drain::STOPPING;
+use crate::error_body::{ApiError, ErrorBody};
 use crate::gate::Caller;
-use crate::metrics::page::{Inside, PATIENCE};
-use crate::problem::{ErrorBody, Problem};
-use crate::reply::{Answer, Reply};
+use crate::metrics::{self, REPORT_TIMEOUT};
+use crate::respond::Tagged;
+use crate::state::AppState;
 
 /// The day's quota, and the caller's part in it.
 #[derive(Serialize, ToSchema)]
@@ -52,14 +52,14 @@ pub(super) struct Share {
 pub(super) async fn get_quota(
     Extension(vidra): Extension<Vidra>,
     caller: Option<Extension<Arc<Caller>>>,
-) -> Answer<QuotaState> {
+) -> Result<Tagged<QuotaState>, ApiError> {
     let Quota { resets_at, buckets } = vidra.quota().await?;
-    let yours = caller.and_then(|Extension(caller)| share_of(&caller, vidra.clock().now()));
-    Ok(Reply(QuotaState { resets_at, buckets, yours }))
+    let yours = caller.and_then(|Extension(caller)| budget_of(&caller, vidra.clock().now()));
+    Ok(Tagged(QuotaState { resets_at, buckets, yours }))
 }
 
-/// What a caller may spend and has spent; `None` where nothing limits it.
-fn share_of(caller: &Caller, now: Timestamp) -> Option<Share> {
+/// The budget of a caller; `None` if it has no limit.
+fn budget_of(caller: &Caller, now: Timestamp) -> Option<Share> {
     let allowance = caller.allowance();
     let limited = |bucket: Bucket| {
         let (limit, used) = (allowance.limit(bucket)?, allowance.used(bucket, now));
@@ -139,7 +139,7 @@ impl From<(Resource, Counts, Usage)> for ResourceState {
     }
 }
 
-/// To three digits, which is more than anybody needs.
+/// Rounds to three digits.
 fn rounded(ratio: f64) -> f64 {
     (ratio * 1000.0).round() / 1000.0
 }
@@ -149,7 +149,7 @@ fn rounded(ratio: f64) -> f64 {
     get, path = "/api/cache", tag = "Service",
     responses((status = 200, description = "Counts, bytes and hit ratios since the service began", body = CacheState))
 )]
-pub(super) async fn get_cache(Extension(vidra): Extension<Vidra>) -> Reply<CacheState> {
+pub(super) async fn get_cache(Extension(vidra): Extension<Vidra>) -> Tagged<CacheState> {
     let report = vidra.cache_report().await;
     let all = report.resources.iter().fold(Counts::default(), |all, (_, counts, _)| Counts {
         hits: all.hits + counts.hits,
@@ -158,7 +158,7 @@ pub(super) async fn get_cache(Extension(vidra): Extension<Vidra>) -> Reply<Cache
         coalesced: all.coalesced + counts.coalesced,
     });
     let held = |Usage { entries, bytes }, limit| Held { entries, bytes, limit };
-    Reply(CacheState {
+    Tagged(CacheState {
         hit_ratio: rounded(all.hit_ratio()),
         memory: held(report.memory, Some(report.memory_limit)),
         store: report.far.map(|far| held(far, None)),
@@ -183,8 +183,8 @@ pub(super) struct Health {
     get, path = "/healthz", tag = "Service",
     responses((status = 200, description = "It answers", body = Health))
 )]
-pub(super) async fn get_health() -> Reply<Health> {
-    Reply(Health { status: "ok", degraded: vec![] })
+pub(super) async fn get_health() -> Tagged<Health> {
+    Tagged(Health { status: "ok", degraded: vec![] })
 }
 
 /// The service takes requests.
@@ -192,18 +192,18 @@ pub(super) async fn get_health() -> Reply<Health> {
     get, path = "/readyz", tag = "Service",
     responses(
         (status = 200, description = "It takes requests; `degraded` names what does not work", body = Health),
-        (status = 503, description = "It is stopping", body = ErrorBody, example = json!({"error": {"code": 503, "message": "The service is stopping; ask again in a moment", "details": []}}))
+        (status = 503, description = "The service is shutting down", body = ErrorBody, example = json!({"error": {"code": 503, "reason": "shutting_down", "message": "The service is shutting down", "details": []}}))
     )
 )]
 pub(super) async fn get_readiness(
     Extension(vidra): Extension<Vidra>,
-    Extension(inside): Extension<Arc<Inside>>,
-) -> Answer<Health> {
-    if inside.drain.has_begun() {
-        return Err(Problem::Http(StatusCode::SERVICE_UNAVAILABLE, STOPPING.to_owned()));
+    State(state): State<AppState>,
+) -> Result<Tagged<Health>, ApiError> {
+    if state.drain.has_begun() {
+        return Err(ApiError::shutting_down());
     }
-    // A disk that hangs must not make a service that answers look dead.
-    let quota = timeout(PATIENCE, vidra.quota()).await;
+    // A disk that hangs must not make the service look dead.
+    let quota = timeout(REPORT_TIMEOUT, vidra.quota()).await;
     let is_spent = |name: &str| {
         let is_empty = |bucket: &BucketUse| bucket.name == name && bucket.remaining == 0;
         matches!(&quota, Ok(Ok(quota)) if quota.buckets.iter().any(is_empty))
@@ -216,13 +216,16 @@ pub(super) async fn get_readiness(
         (vidra.is_store_failing(), "cache: the store behind memory does not answer"),
     ];
     let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so);
-    let degraded = degraded.map(|(_, what)| what.to_owned()).chain(lost(vidra.addresses()));
-    let degraded = degraded.chain(left_alone(vidra.upstream_report().breakers));
-    Ok(Reply(Health { status: "ready", degraded: degraded.collect() }))
+    let degraded =
+        degraded.map(|(_, what)| what.to_owned()).chain(unusable_addresses(vidra.addresses()));
+    let degraded = degraded.chain(open_breakers(vidra.upstream_report().breakers));
+    Ok(Tagged(Health { status: "ready", degraded: degraded.collect() }))
 }
 
-/// The addresses that transcripts cannot be asked for from.
-fn lost(Addresses { all, blocked, unreachable }: Addresses) -> impl Iterator<Item = String> {
+/// The egress addresses that cannot fetch transcripts.
+fn unusable_addresses(
+    Addresses { all, blocked, unreachable }: Addresses,
+) -> impl Iterator<Item = String> {
     let troubles = [(blocked, "blocked by YouTube"), (unreachable, "out of reach")];
     let troubles = troubles.into_iter().filter(|(count, _)| *count > 0);
     troubles.map(move |(count, what)| {
@@ -234,8 +237,8 @@ fn lost(Addresses { all, blocked, unreachable }: Addresses) -> impl Iterator<Ite
     })
 }
 
-/// What fails again and again, so that it is not asked for a while.
-fn left_alone(breakers: Vec<(String, Standing)>) -> impl Iterator<Item = String> {
+/// The circuit breakers that are not closed.
+fn open_breakers(breakers: Vec<(String, Standing)>) -> impl Iterator<Item = String> {
     let open = breakers.into_iter().filter(|(_, standing)| *standing != Standing::Closed);
     open.map(|(domain, standing)| match standing {
         Standing::HalfOpen => format!("{domain}: failed; whether it still does is being found out"),
@@ -254,7 +257,7 @@ fn left_alone(breakers: Vec<(String, Standing)>) -> impl Iterator<Item = String>
 )]
 pub(super) async fn get_metrics(
     Extension(vidra): Extension<Vidra>,
-    Extension(inside): Extension<Arc<Inside>>,
+    State(state): State<AppState>,
 ) -> Response {
-    inside.page(&vidra).await
+    metrics::page(&state, &vidra).await
 }

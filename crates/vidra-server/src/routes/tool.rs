@@ -1,21 +1,18 @@
-//! `POST /api/tools/{name}`: a tool for models, called by somebody's own function-calling loop.
+//! `POST /api/tools/{name}`: the tools for AI models, for function-calling loops without MCP.
 
-use std::sync::Arc;
-
-use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
+use axum::Extension;
+use axum::extract::State;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use vidra::{Error, Vidra};
+use vidra::{Error, Reason, Vidra};
 use vidra_mcp::{Call, CallError, Tool, call, tool};
 
+use crate::error_body::{ApiError, AskErrors, BodyErrors};
 use crate::extract::{Id, Identifier, JsonBody};
-use crate::gate::Who;
-use crate::mcp::places_of;
-use crate::metrics::page::Inside;
-use crate::problem::{AskErrors, BodyErrors, ErrorBody, Problem};
-use crate::reply::Reply;
+use crate::gate::CallerId;
+use crate::respond::Tagged;
+use crate::state::AppState;
 
 /// The tool that the path names.
 pub(super) struct Named(&'static Tool);
@@ -23,7 +20,7 @@ pub(super) struct Named(&'static Tool);
 impl Identifier for Named {
     fn parse(text: &str) -> vidra::Result<Self> {
         let shown: String = text.chars().take(64).collect();
-        tool(text).map(Self).ok_or_else(|| Error::not_found("Tool", shown))
+        tool(text).map(Self).ok_or_else(|| no_such_tool(&shown))
     }
 }
 
@@ -51,35 +48,30 @@ pub(super) struct ToolAnswer {
 )]
 pub(super) async fn run_tool(
     Extension(vidra): Extension<Vidra>,
-    Extension(inside): Extension<Arc<Inside>>,
-    who: Option<Extension<Who>>,
+    State(state): State<AppState>,
+    caller: Option<Extension<CallerId>>,
     Id(Named(tool)): Id<Named>,
     JsonBody(arguments): JsonBody,
-) -> Result<Reply<ToolAnswer>, Failed> {
+) -> Result<Tagged<ToolAnswer>, ApiError> {
     let arguments = arguments.unwrap_or_default();
-    let places = who.map(|Extension(who)| places_of(&inside, who));
-    let asked = Call::new(&vidra);
-    let asked = places.as_ref().map_or(asked, |places| asked.within(places));
-    let reply = call(tool.name, arguments, &asked).await.map_err(Failed)?;
-    Ok(Reply(ToolAnswer { text: reply.text, structured_content: reply.structured }))
+    let slots = caller.map(|Extension(caller)| state.batch_slots(caller));
+    let context = Call::new(&vidra);
+    let context = slots.as_ref().map_or(context, |slots| context.within(slots));
+    let reply = call(tool.name, arguments, &context).await.map_err(failure)?;
+    Ok(Tagged(ToolAnswer { text: reply.text, structured_content: reply.structured }))
 }
 
-/// A call that gave nothing. A model is to read why, so that the details end with what it can do.
-pub(super) struct Failed(CallError);
+/// The error of a call. Its details end with advice, because a model reads them.
+fn failure(error: CallError) -> ApiError {
+    let advice = error.advice().map(|advice| format!("what to do: {advice}"));
+    let error = match error {
+        CallError::Failed(error) => error,
+        CallError::BadArguments(faults) => Error::invalid("The arguments are not valid", faults),
+        CallError::UnknownTool(name) => no_such_tool(&name),
+    };
+    ApiError::from(error).with_details(advice)
+}
 
-impl IntoResponse for Failed {
-    fn into_response(self) -> Response {
-        let advice = self.0.advice();
-        let error = match self.0 {
-            CallError::Failed(error) => error,
-            CallError::BadArguments(faults) => {
-                Error::invalid("The arguments are not valid", faults)
-            }
-            CallError::UnknownTool(name) => Error::not_found("Tool", name),
-        };
-        let mut body = ErrorBody::of(&error);
-        body.error.details.extend(advice.map(|advice| format!("what to do: {advice}")));
-        let (head, _) = Problem::from(error).into_response().into_parts();
-        (head, Json(body)).into_response()
-    }
+fn no_such_tool(name: &str) -> Error {
+    Error::new(Reason::ToolNotFound, format!("Tool not found: {name}"))
 }

@@ -1,9 +1,8 @@
 //! `/api/transcript/…` and `POST /api/playlist/{id}/transcript`.
 
-use std::sync::Arc;
-
 use axum::Extension;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use serde::Serialize;
@@ -11,18 +10,18 @@ use serde_json::json;
 use utoipa::ToSchema;
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
 use vidra::{
-    Ask, BatchQuery, BatchSummary, CaptionTrack, Languages, PlaylistId, Transcript, TranscriptLine,
-    TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
+    Ask, BatchQuery, BatchSummary, CaptionTrack, Languages, PlaylistId, Reason, Transcript,
+    TranscriptLine, TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
 };
 
 use super::patterns;
-use crate::extract::{Id, JsonBody, Query, accepted};
-use crate::gate::Who;
-use crate::metrics::page::Inside;
-use crate::problem::{AskErrors, BatchErrors, BodyErrors, Problem, TranscriptErrors};
-use crate::progress::{self, BatchEventText, BatchLine, Form};
-use crate::ready::Kept;
-use crate::reply::{KeptAnswer, Reply, kept};
+use crate::error_body::{ApiError, AskErrors, BatchErrors, BodyErrors, TranscriptErrors};
+use crate::extract::{Id, JsonBody, Query, preferred_type};
+use crate::gate::CallerId;
+use crate::hot::{Answer, Responder};
+use crate::respond::Tagged;
+use crate::state::AppState;
+use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
 
 /// The transcript of a video, as JSON, SRT, VTT or plain text.
 #[utoipa::path(
@@ -46,13 +45,14 @@ use crate::reply::{KeptAnswer, Reply, kept};
 )]
 pub(super) async fn get_transcript(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(id): Id<VideoId>,
     mut query: Query,
     headers: HeaderMap,
-) -> KeptAnswer {
+) -> Result<Response, ApiError> {
     let wanted =
         TranscriptQuery { languages: languages(&mut query), translate: query.parsed("translate") };
-    let by_accept = Format::accepted(&headers);
+    let by_accept = Format::preferred(&headers);
     let words =
         [("json", Format::Json), ("srt", Format::Srt), ("vtt", Format::Vtt), ("txt", Format::Txt)];
     let is_named = query.text("format").is_some();
@@ -60,9 +60,9 @@ pub(super) async fn get_transcript(
     let download =
         query.text("download").is_some() && query.choice("download", &[("0", false), ("1", true)]);
     query.check()?;
-    let mut transcript = kept(&vidra, Ask::Transcript(id, wanted)).await?;
-    transcript.varies = !is_named;
-    format.written(id, transcript, download)
+    let mut answer = Answer::fetch(&vidra, Ask::Transcript(id, wanted)).await?;
+    answer.varies_by_accept = !is_named;
+    Ok(responder.send(&format.convert(id, answer, download)?))
 }
 
 /// The caption tracks that a video has.
@@ -73,13 +73,14 @@ pub(super) async fn get_transcript(
 )]
 pub(super) async fn get_tracks(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(id): Id<VideoId>,
-) -> KeptAnswer {
-    kept(&vidra, Ask::Tracks(id)).await
+) -> Result<Response, ApiError> {
+    responder.fetch(&vidra, Ask::Tracks(id)).await
 }
 
 /// What is asked of the transcripts of a playlist. Numbers may come as strings.
-// Only documentation: `BatchQuery::from_json` reads the body, to name all that is wrong with it.
+// For the document only: `BatchQuery::from_json` reads the body, so that its error names every fault.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BatchBody {
@@ -164,29 +165,28 @@ pub(super) struct PlaylistTranscripts {
 )]
 pub(super) async fn get_playlist_transcripts(
     Extension(vidra): Extension<Vidra>,
-    Extension(inside): Extension<Arc<Inside>>,
-    who: Option<Extension<Who>>,
+    State(state): State<AppState>,
+    caller: Option<Extension<CallerId>>,
     Id(id): Id<PlaylistId>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let query = body.as_ref().map(BatchQuery::from_json).transpose()?.unwrap_or_default();
-    let held = who.map(|Extension(who)| inside.batches.hold(who).ok_or_else(too_many));
-    let held = held.transpose()?;
-    // Held to the end of the stream, however it ends.
-    let events = vidra.playlist_transcripts(&id, &query).inspect(move |_| _ = &held);
-    match Form::accepted(&headers) {
-        Form::Whole => {
-            let (summary, results) = progress::whole(events).await?;
-            Ok(Reply(PlaylistTranscripts { summary, results }).into_response())
+    let slot = caller.map(|Extension(caller)| state.batches.take(caller).ok_or_else(too_many));
+    let slot = slot.transpose()?;
+    // The stream owns the slot, however it ends.
+    let events = vidra.playlist_transcripts(&id, &query).inspect(move |_| _ = &slot);
+    match BatchFormat::preferred(&headers) {
+        BatchFormat::Whole => {
+            let (summary, results) = stream::collect(events).await?;
+            Ok(Tagged(PlaylistTranscripts { summary, results }).into_response())
         }
-        form => progress::streamed(events, form, inside.drain.clone()).await,
+        format => stream::respond(events, format, state.drain).await,
     }
 }
 
-fn too_many() -> Problem {
-    let message = "Too many playlists are being transcribed for you already".to_owned();
-    Problem::Http(StatusCode::TOO_MANY_REQUESTS, message)
+fn too_many() -> ApiError {
+    ApiError::new(Reason::TooManyBatches, "You have too many batches under way")
 }
 
 fn languages(query: &mut Query) -> Languages {
@@ -200,7 +200,7 @@ fn languages(query: &mut Query) -> Languages {
     }
 }
 
-/// How a transcript is written.
+/// The format of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Json,
@@ -210,8 +210,8 @@ enum Format {
 }
 
 impl Format {
-    /// What the caller likes best.
-    fn accepted(headers: &HeaderMap) -> Self {
+    /// The format that `Accept` prefers.
+    fn preferred(headers: &HeaderMap) -> Self {
         let types = [
             ("application/json", Self::Json),
             ("application/x-subrip", Self::Srt),
@@ -220,36 +220,35 @@ impl Format {
             ("text/plain", Self::Txt),
             ("text/*", Self::Txt),
         ];
-        accepted(headers, &types).unwrap_or(Self::Json)
+        preferred_type(headers, &types).unwrap_or(Self::Json)
     }
 
-    fn written(self, id: VideoId, mut kept: Kept, download: bool) -> KeptAnswer {
+    fn convert(self, id: VideoId, mut answer: Answer, download: bool) -> Result<Answer, ApiError> {
         if self == Self::Json && !download {
-            return Ok(kept);
+            return Ok(answer);
         }
-        let lines: Transcript = kept.decode()?;
+        let lines: Transcript = answer.decode()?;
         let (content_type, extension, text) = match self {
             Self::Json => ("application/json", "json", None),
             Self::Srt => ("application/x-subrip; charset=utf-8", "srt", Some(to_srt(&lines))),
             Self::Vtt => ("text/vtt; charset=utf-8", "vtt", Some(to_vtt(&lines))),
             Self::Txt => ("text/plain; charset=utf-8", "txt", Some(to_text(&lines))),
         };
-        kept.content_type = content_type;
+        answer.content_type = content_type;
         if let Some(text) = text {
-            kept.body = text.into();
+            answer.body = text.into();
         }
         if download {
             let lang = lines.first().map_or("", |line| &line.lang);
-            kept.disposition = attachment(id, lang, extension);
+            answer.disposition = attachment(id, lang, extension);
         }
-        Ok(kept)
+        Ok(answer)
     }
 }
 
-/// Has it saved under a name made of an id, a language code and an extension: nothing in it needs
-/// quoting.
+/// `Content-Disposition` with a file name of video id, language and extension, which needs no quoting.
 fn attachment(id: VideoId, lang: &str, extension: &str) -> Option<HeaderValue> {
-    // The platform's word, on its way into a header.
+    // The platform chose this text, so only safe characters go into the header.
     let lang: String = lang.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
     let name = [id.as_str(), &lang, extension];
     let name = name.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".");

@@ -1,15 +1,15 @@
 //! `/api/video/…` and `/api/videos`.
 
 use axum::Extension;
+use axum::response::Response;
 use vidra::{Ask, Error, Resource, Video, VideoId, VideoTitle, Vidra};
 
+use crate::error_body::{ApiError, AskErrors};
 use crate::extract::{Id, Query};
-use crate::problem::AskErrors;
-use crate::ready::Kept;
-use crate::reply::{KeptAnswer, kept};
+use crate::hot::{Answer, Responder};
 
 /// The most entries of `ids`.
-const MOST_VIDEOS: usize = 500;
+const MAX_VIDEOS: usize = 500;
 
 /// One video.
 #[utoipa::path(
@@ -19,9 +19,10 @@ const MOST_VIDEOS: usize = 500;
 )]
 pub(super) async fn get_video(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(id): Id<VideoId>,
-) -> KeptAnswer {
-    kept(&vidra, Ask::Video(id)).await
+) -> Result<Response, ApiError> {
+    responder.fetch(&vidra, Ask::Video(id)).await
 }
 
 /// A video's title alone.
@@ -32,10 +33,12 @@ pub(super) async fn get_video(
 )]
 pub(super) async fn get_video_title(
     Extension(vidra): Extension<Vidra>,
+    responder: Responder,
     Id(id): Id<VideoId>,
-) -> KeptAnswer {
-    let video = kept(&vidra, Ask::Video(id)).await?;
-    video.map(|Video { id, title, .. }| VideoTitle { id, title })
+) -> Result<Response, ApiError> {
+    let answer = Answer::fetch(&vidra, Ask::Video(id)).await?;
+    let Video { id, title, .. } = answer.decode()?;
+    Ok(responder.send(&answer.with_json(&VideoTitle { id, title })?))
 }
 
 /// Several videos, in the order asked; those that the platform does not know are left out.
@@ -44,15 +47,20 @@ pub(super) async fn get_video_title(
     params(("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike")),
     responses((status = 200, description = "The videos", body = Vec<Video>), AskErrors)
 )]
-pub(super) async fn get_videos(Extension(vidra): Extension<Vidra>, query: Query) -> KeptAnswer {
+pub(super) async fn get_videos(
+    Extension(vidra): Extension<Vidra>,
+    responder: Responder,
+    query: Query,
+) -> Result<Response, ApiError> {
     let ids = video_ids(&query.list("ids"))?;
-    Ok(Kept::new(Resource::Video, vidra.videos_json(&ids).await?))
+    let answer = Answer::new(Resource::Video, vidra.videos_json(&ids).await?);
+    Ok(responder.send(&answer))
 }
 
-/// Reads the list, naming every malformed entry.
+/// Parses the list. The error names every malformed entry.
 fn video_ids(entries: &[&str]) -> vidra::Result<Vec<VideoId>> {
-    if !(1..=MOST_VIDEOS).contains(&entries.len()) {
-        let fault = format!("ids: expected 1 to {MOST_VIDEOS} entries, got {}", entries.len());
+    if !(1..=MAX_VIDEOS).contains(&entries.len()) {
+        let fault = format!("ids: expected 1 to {MAX_VIDEOS} entries, got {}", entries.len());
         return Err(Error::invalid("The list of videos is not valid", vec![fault]));
     }
     let mut faults = vec![];

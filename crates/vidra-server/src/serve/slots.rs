@@ -1,62 +1,64 @@
-//! How many connections there may be, together and from one address.
+//! Limits on connections, in total and per address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::{Limits, refusal};
-use crate::gate::{Neighbourhood, TrustedProxy};
+use super::Limits;
+use crate::error_body::ApiError;
+use crate::gate::{ClientNetwork, TrustedProxy};
+use crate::hot::new_request_id;
+use vidra::Reason;
 
-/// From one address that is not this machine, where nothing else was said.
-const USUAL_PER_ADDRESS: usize = 256;
+/// The default limit of an address other than loopback.
+const DEFAULT_PER_ADDRESS: usize = 256;
 
-/// How many are told together that there is no place; others are told nothing.
-const MOST_FAREWELLS: usize = 64;
+/// How many refused connections get a response at the same time. Others are just closed.
+const MAX_REFUSALS: usize = 64;
 
-/// How long such a one may take to read it.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long a refused caller may take to read the response.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The places that there are.
+/// The slots for connections.
 pub(super) struct Slots {
-    most: usize,
-    most_per_address: Option<usize>,
+    max: usize,
+    max_per_address: Option<usize>,
     trusted_proxies: Vec<TrustedProxy>,
     taken: Mutex<Taken>,
-    farewells: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
 }
 
 #[derive(Default)]
 struct Taken {
-    all: usize,
-    by_address: HashMap<Neighbourhood, usize>,
+    total: usize,
+    by_address: HashMap<ClientNetwork, usize>,
 }
 
-/// A place, until it is dropped.
+/// The slot of one connection. Dropping it returns the slot.
 pub(super) struct Slot {
     slots: Arc<Slots>,
-    from: Neighbourhood,
+    network: ClientNetwork,
 }
 
-/// Why there is no place.
+/// Which limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Full {
-    Altogether,
-    ForAddress,
+pub(super) enum LimitReached {
+    Total,
+    PerAddress,
 }
 
-impl Full {
-    /// What metrics call it.
+impl LimitReached {
+    /// The label of the metric.
     pub(super) fn reason(self) -> &'static str {
         match self {
-            Self::Altogether => "all_taken",
-            Self::ForAddress => "address",
+            Self::Total => "all_taken",
+            Self::PerAddress => "address",
         }
     }
 }
@@ -64,54 +66,54 @@ impl Full {
 impl Slots {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            most: limits.connections,
-            most_per_address: limits.connections_per_address,
+            max: limits.connections,
+            max_per_address: limits.connections_per_address,
             trusted_proxies: limits.trusted_proxies.clone(),
             taken: Mutex::default(),
-            farewells: Arc::new(Semaphore::new(MOST_FAREWELLS)),
+            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
         }
     }
 
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Slot, Full> {
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Slot, LimitReached> {
         let mut taken = self.lock();
-        if taken.all >= self.most {
-            return Err(Full::Altogether);
+        if taken.total >= self.max {
+            return Err(LimitReached::Total);
         }
-        let most = match self.most_per_address {
-            _ if self.trusted_proxies.iter().any(|proxy| proxy.is(address)) => usize::MAX,
-            Some(most) => most,
+        let max = match self.max_per_address {
+            _ if self.trusted_proxies.iter().any(|proxy| proxy.contains(address)) => usize::MAX,
+            Some(max) => max,
             None if address.is_loopback() => usize::MAX,
-            None => USUAL_PER_ADDRESS,
+            None => DEFAULT_PER_ADDRESS,
         };
-        let from = Neighbourhood::of(address);
-        if taken.by_address.get(&from).is_some_and(|from_there| *from_there >= most) {
-            return Err(Full::ForAddress);
+        let network = ClientNetwork::of(address);
+        if taken.by_address.get(&network).is_some_and(|count| *count >= max) {
+            return Err(LimitReached::PerAddress);
         }
-        *taken.by_address.entry(from).or_default() += 1;
-        taken.all += 1;
-        Ok(Slot { slots: Arc::clone(self), from })
+        *taken.by_address.entry(network).or_default() += 1;
+        taken.total += 1;
+        Ok(Slot { slots: Arc::clone(self), network })
     }
 
-    /// Tells one who is turned away why, as far as that takes nothing from others.
-    pub(super) fn turn_away(&self, mut stream: TcpStream, full: Full) {
-        let Ok(place) = Arc::clone(&self.farewells).try_acquire_owned() else { return };
-        let (status, message) = match full {
-            Full::Altogether => (StatusCode::SERVICE_UNAVAILABLE, "The service is busy"),
-            Full::ForAddress => {
-                (StatusCode::TOO_MANY_REQUESTS, "Too many connections from your address")
+    /// Sends a refusal in a task of its own, if not too many are being sent.
+    pub(super) fn refuse(&self, mut stream: TcpStream, limit: LimitReached) {
+        let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
+        let (reason, message) = match limit {
+            LimitReached::Total => (Reason::Overloaded, "The service is at its limit"),
+            LimitReached::PerAddress => {
+                (Reason::CallerRateLimited, "Too many connections from your address")
             }
         };
         tokio::spawn(async move {
-            let telling = async {
-                stream.write_all(&refusal::written(status, message)).await?;
+            let refusal = async {
+                stream.write_all(&raw_response(reason, message)).await?;
                 stream.shutdown().await?;
-                // To close before everything has been read would take back what was said.
+                // Closing with unread data resets the connection, and the response would be lost.
                 let mut unread = [0; 1024];
                 while stream.read(&mut unread).await? > 0 {}
                 std::io::Result::Ok(())
             };
-            let _ = timeout(FAREWELL, telling).await;
-            drop(place);
+            let _ = timeout(REFUSAL_TIMEOUT, refusal).await;
+            drop(permit);
         });
     }
 
@@ -123,14 +125,29 @@ impl Slots {
 impl Drop for Slot {
     fn drop(&mut self) {
         let mut taken = self.slots.lock();
-        taken.all -= 1;
-        if let Some(from_there) = taken.by_address.get_mut(&self.from) {
-            *from_there -= 1;
-            if *from_there == 0 {
-                taken.by_address.remove(&self.from);
+        taken.total -= 1;
+        if let Some(count) = taken.by_address.get_mut(&self.network) {
+            *count -= 1;
+            if *count == 0 {
+                taken.by_address.remove(&self.network);
             }
         }
     }
+}
+
+/// A whole response that closes the connection. No request has been read, so no route can answer.
+fn raw_response(reason: Reason, message: &str) -> Vec<u8> {
+    let error = ApiError::new(reason, message);
+    let (status, body) = (error.status(), error.into_body());
+    let body = serde_json::to_string(&body).expect("texts and a number");
+    let id = new_request_id();
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         cache-control: no-store\r\nx-request-id: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n",
+        body.len(),
+        id.to_str().unwrap_or_default(),
+    );
+    (head + &body).into_bytes()
 }
 
 #[cfg(test)]
@@ -138,42 +155,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_that_is_given_back_is_there_for_the_next() {
+    fn a_returned_slot_is_free_again() {
         let limits =
             Limits { connections: 3, connections_per_address: Some(2), ..Limits::default() };
         let slots = Arc::new(Slots::new(&limits));
         let [here, there] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().unwrap());
         let first = slots.take(here).ok().unwrap();
         let _second = slots.take(here).ok().unwrap();
-        assert_eq!(slots.take(here).err(), Some(Full::ForAddress));
+        assert_eq!(slots.take(here).err(), Some(LimitReached::PerAddress));
         let third = slots.take(there).ok().unwrap();
-        assert_eq!(slots.take(there).err(), Some(Full::Altogether));
+        assert_eq!(slots.take(there).err(), Some(LimitReached::Total));
         drop(first);
         assert!(slots.take(here).is_ok());
         drop(third);
-        assert_eq!(slots.lock().by_address.len(), 1, "nothing is kept of those who left");
+        assert_eq!(slots.lock().by_address.len(), 1, "addresses without connections are forgotten");
     }
 
     #[test]
-    fn what_a_customer_gets_of_ipv6_is_one() {
+    fn an_ipv6_network_of_one_customer_counts_as_one() {
         let limits = Limits { connections_per_address: Some(2), ..Limits::default() };
         let slots = Arc::new(Slots::new(&limits));
         let take = |address: &str| slots.take(address.parse().unwrap());
         let _taken = (take("2001:db8::1").ok().unwrap(), take("2001:db8::2").ok().unwrap());
-        assert_eq!(take("2001:db8::3").err(), Some(Full::ForAddress));
+        assert_eq!(take("2001:db8::3").err(), Some(LimitReached::PerAddress));
         assert!(take("2001:db8:0:1::1").is_ok());
     }
 
     #[test]
-    fn a_proxy_stands_for_many() {
+    fn a_proxy_has_no_limit_of_its_own() {
         let trusted_proxies = vec!["10.1.0.0/16".parse().unwrap()];
         let slots = Arc::new(Slots::new(&Limits { trusted_proxies, ..Limits::default() }));
         let table =
             [("127.0.0.1", 10_000), ("::1", 10_000), ("10.1.0.1", 10_000), ("10.0.0.1", 256)];
-        for (address, places) in table {
+        for (address, slots_for_it) in table {
             let address = address.parse().unwrap();
             let taken: Vec<_> = std::iter::from_fn(|| slots.take(address).ok()).collect();
-            assert_eq!(taken.len(), places, "{address}");
+            assert_eq!(taken.len(), slots_for_it, "{address}");
         }
     }
 }

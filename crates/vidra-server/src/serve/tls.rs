@@ -1,4 +1,4 @@
-//! Encryption of what callers and the service say to each other.
+//! TLS.
 
 use std::fmt;
 use std::io;
@@ -13,21 +13,20 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// What HTTP/2 is called when callers and the service agree on what they speak.
+/// The ALPN name of HTTP/2.
 pub(super) const HTTP2: &[u8] = b"h2";
 
-/// A certificate and its key. Clones share them, so that they can be renewed while connections come.
+/// A certificate and its key. Clones share them, so they can be renewed while the service runs.
 #[derive(Clone)]
 pub struct Tls(Arc<RwLock<Arc<ServerConfig>>>);
 
 impl Tls {
-    /// Reads a chain of certificates and its private key, both as PEM. With `http2` it is offered to
-    /// callers.
+    /// Reads a certificate chain and its private key, both as PEM. `http2` offers HTTP/2 by ALPN.
     pub fn from_files(certificates: &Path, key: &Path, http2: bool) -> Result<Self, String> {
         Ok(Self(Arc::new(RwLock::new(config(certificates, key, http2)?))))
     }
 
-    /// Reads them again. Connections that are there stay as they are; on an error so does everything.
+    /// Reads the files again, for new connections. On an error nothing changes.
     pub fn renew(&self, certificates: &Path, key: &Path, http2: bool) -> Result<(), String> {
         let renewed = config(certificates, key, http2)?;
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = renewed;

@@ -78,7 +78,8 @@ fn an_entry_takes_little_beyond_its_key_and_its_bodies() {
         .key(ApiKey::new("demo-key"))
         .data_api_url("http://sim.invalid/youtube/v3")
         .transport(InProcess(sim.clone()))
-        .build();
+        .build()
+        .unwrap();
     let app = TestApp { sim, app: App::new(vidra.clone(), Config::default()) };
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let ids = runtime.block_on(app.get("/api/playlist/PLsize5000/ids")).json();

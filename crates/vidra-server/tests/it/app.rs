@@ -63,7 +63,7 @@ impl TestApp {
             .web_url("http://sim.invalid")
             .transport(InProcess(sim.clone()))
             .retry(RetryPolicy { retries: 0, ..RetryPolicy::default() });
-        Self { sim, app: App::new(change(builder).build(), config) }
+        Self { sim, app: App::new(change(builder).build().unwrap(), config) }
     }
 
     /// Behind a listener, for as long as the test.
@@ -129,12 +129,19 @@ impl Got {
         let body = self.json();
         let error = &body["error"];
         assert_eq!(body.as_object().unwrap().len(), 1, "{body}");
-        assert_eq!(error.as_object().unwrap().len(), 3, "{body}");
+        assert_eq!(error.as_object().unwrap().len(), 4, "{body}");
         assert_eq!(error["code"], status, "{body}");
+        let reason = error["reason"].as_str().and_then(vidra::Reason::from_code);
+        assert!(reason.is_some(), "{body}");
         assert_eq!(self.header("content-type"), Some("application/json"));
         let details = error["details"].as_array().unwrap().iter();
         let details = details.map(|line| line.as_str().unwrap().to_owned()).collect();
         (error["message"].as_str().unwrap().to_owned(), details)
+    }
+
+    /// The reason of an error.
+    pub(crate) fn reason(&self) -> String {
+        self.json()["error"]["reason"].as_str().unwrap().to_owned()
     }
 
     /// The names of an object's fields, in the order they were written.

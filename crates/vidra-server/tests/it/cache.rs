@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::time::{advance, sleep};
-use vidra::upstream::transport::{Answer, BoxFuture, Failure};
+use vidra::transport::{Answer, BoxFuture, Failure};
 use vidra::{InProcess, Transport};
 use vidra_server::Config;
 use vidra_sim::{Action, Fault, Simulator};

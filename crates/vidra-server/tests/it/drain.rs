@@ -21,7 +21,7 @@ async fn readiness_ends_at_once_and_answers_go_on() {
     app.sim.set_latency(Duration::from_secs(8));
     app.app.drain();
     let got = app.get("/readyz").await;
-    assert_eq!(got.problem(503).0, "The service is stopping; ask again in a moment");
+    assert_eq!(got.problem(503).0, "The service is shutting down");
     assert_eq!(got.header("retry-after"), Some("1"));
     assert_eq!(app.get("/healthz").await.status, 200);
     assert_eq!(app.get("/api/video/quirkNoLike").await.status, 200, "it takes 8 seconds");
@@ -63,7 +63,7 @@ async fn a_stream_ends_with_a_last_event() {
         let lasted = begun.elapsed();
         assert!(lasted < Duration::from_secs(20), "{lasted:?}");
         let tail = &got.text[got.text.rfind(last).expect(&got.text)..];
-        assert!(tail.contains("The service is stopping"), "{tail}");
+        assert!(tail.contains("The service is shutting down"), "{tail}");
         assert!(!got.text.contains("\"totalVideos\""), "there is no summary: {}", got.text);
     }
 }

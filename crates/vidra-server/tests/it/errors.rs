@@ -227,7 +227,7 @@ async fn a_body_that_never_comes_is_not_waited_for_forever() {
     let body = Body::from_stream(futures_util::stream::pending::<Result<String, std::io::Error>>());
     let request = Request::post("/api/url/parse").header("content-type", "application/json");
     let got = TestApp::new().send(request.body(body).unwrap()).await;
-    assert_eq!(got.problem(408).0, "The body did not come in time");
+    assert_eq!(got.problem(408).0, "The body did not arrive in time");
 }
 
 #[tokio::test]
@@ -277,11 +277,13 @@ async fn a_spent_day_says_when_it_ends() {
 }
 
 #[tokio::test]
-async fn without_a_key_keyed_endpoints_say_how_to_set_one() {
+async fn without_a_key_keyed_endpoints_say_so() {
     let app = TestApp::with(|builder| builder.key(None));
-    let (message, details) = app.get("/api/video/quirkNoLike").await.problem(503);
-    assert_eq!(message, "No YouTube API key is configured");
-    assert!(details[0].contains("YOUTUBE_API_KEY"));
+    let got = app.get("/api/video/quirkNoLike").await;
+    let (message, details) = got.problem(503);
+    assert_eq!(message, "The service has no key for the YouTube Data API");
+    // Advice with flags is for the operator, not for callers.
+    assert_eq!((&*got.reason(), details.len()), ("upstream_key_missing", 0));
     assert_eq!(app.get("/api/quota").await.status, 200);
     assert_eq!(app.post("/api/url/parse", json!({"url": "@a"})).await.status, 200);
 }

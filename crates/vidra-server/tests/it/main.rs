@@ -17,6 +17,7 @@ mod midnight;
 mod openapi;
 mod pages;
 mod preface;
+mod rooms;
 mod security;
 mod streams;
 mod transcripts;

@@ -1,5 +1,5 @@
 //! Attacks by their number in the table of security, those that the service answers for. The whole
-//! table, with what the library and the command answer for, is in docs/RELIABILITY.md.
+//! table, with what the library and the command answer for, is in docs/testing.md.
 
 mod abuse;
 mod answers;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use axum::http::{HeaderMap, Request};
 use bytes::Bytes;
 use serde_json::Value;
-use vidra::upstream::transport::{Answer, BoxFuture, Failure};
+use vidra::transport::{Answer, BoxFuture, Failure};
 use vidra::{InProcess, Transport};
 use vidra_sim::Simulator;
 

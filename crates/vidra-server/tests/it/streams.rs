@@ -132,8 +132,9 @@ async fn a_stream_that_ends_in_an_error_ends_in_good_order() {
 #[tokio::test]
 async fn a_caller_who_hangs_up_ends_the_work() {
     for (accept, results) in [(JSON, 0), (JSON, 2), (NDJSON, 0), (NDJSON, 2), (SSE, 0), (SSE, 2)] {
-        let app = TestApp::new();
-        // After that many the player never answers, so calls end only when they are let go of.
+        let app = impatient();
+        // After that many the player never answers. A request that was sent is shared, so it goes on until its
+        // timeout.
         app.sim.inject(Fault::on(Endpoint::Player, Action::Hang).from_call(results + 1));
         let mut caller = call(app.listening().await, accept, "PLsize50").await;
         let hanging = app.sim.until(|record| {
@@ -154,7 +155,7 @@ async fn a_caller_who_hangs_up_ends_the_work() {
 #[tokio::test]
 async fn a_caller_who_hangs_up_while_the_playlist_is_read_ends_that() {
     for accept in [JSON, NDJSON, SSE] {
-        let app = TestApp::new();
+        let app = impatient();
         app.sim.inject(Fault::on(Endpoint::PlaylistItems, Action::Hang));
         let caller = call(app.listening().await, accept, "PLsize50").await;
         timeout(SOON, app.sim.until(|record| record.in_flight == 1)).await.unwrap();
@@ -164,8 +165,13 @@ async fn a_caller_who_hangs_up_while_the_playlist_is_read_ends_that() {
     }
 }
 
-/// Far more than it takes, and less than the platform is given to answer.
-const SOON: Duration = Duration::from_secs(5);
+/// Far more than it takes.
+const SOON: Duration = Duration::from_secs(10);
+
+/// A service that gives a request to the platform two seconds.
+fn impatient() -> TestApp {
+    TestApp::with(|builder| builder.attempt_timeout(Duration::from_secs(2)))
+}
 
 /// A caller who asks for the transcripts of a playlist.
 async fn call(service: SocketAddr, accept: &str, playlist: &str) -> TcpStream {

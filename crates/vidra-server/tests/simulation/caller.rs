@@ -155,9 +155,7 @@ impl Answer {
 
     fn error(&mut self, error: &serde_json::Value) {
         self.message = error["message"].as_str().unwrap_or_default().to_owned();
-        let details = error["details"].as_array().into_iter().flatten();
-        let mut details = details.filter_map(serde_json::Value::as_str);
-        self.reason = details.find_map(|it| it.strip_prefix("reason: ")).map(str::to_owned);
+        self.reason = error["reason"].as_str().map(str::to_owned);
     }
 
     /// The results in any of the three forms.
@@ -205,12 +203,12 @@ impl Answer {
                 ErrorKind::Forbidden => 403,
                 ErrorKind::QuotaExhausted | ErrorKind::RateLimited => 429,
                 ErrorKind::UpstreamKey | ErrorKind::Unavailable => 503,
-                ErrorKind::Upstream | ErrorKind::Blocked => 502,
+                ErrorKind::Upstream | ErrorKind::Unreachable | ErrorKind::Blocked => 502,
                 ErrorKind::Timeout => 504,
                 ErrorKind::Internal => 500,
             },
             message: error.message().to_owned(),
-            reason: error.reason().map(|reason| reason.code().to_owned()),
+            reason: Some(error.reason().code().to_owned()),
             // As HTTP says it: in whole seconds.
             retry_after: error
                 .retry_after()

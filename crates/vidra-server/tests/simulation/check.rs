@@ -58,7 +58,9 @@ impl Op {
     /// something else; it ends with the service's deadline.
     fn may_be_at_work(&self, at: Instant, deadline: Duration) -> bool {
         let outlives = self.has_left || self.has_failed || self.is_stale;
-        let longer = if outlives { deadline + BOUND } else { Duration::ZERO };
+        // The renewal of a batch's list has the time of the batch.
+        let time = deadline.max(self.deadline.saturating_duration_since(self.start));
+        let longer = if outlives { time + BOUND } else { Duration::ZERO };
         self.start <= at && self.end.is_none_or(|end| end + longer >= at)
     }
 
@@ -207,13 +209,9 @@ impl Judge {
         let op = {
             let mut state = self.state();
             let op = &mut state.ops[id];
-            // An answer that does not tell how it came about may have been stale, and so may parts of a list.
-            let is_list = matches!(op.operation(), Operation::Videos(_));
-            let has_old_parts = is_list && answer.age.is_some_and(|age| !age.is_zero());
-            let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None) || has_old_parts;
             op.end = Some(now);
             op.has_failed = answer.status != 200;
-            op.is_stale = is_stale && !op.has_failed;
+            op.is_stale = may_be_stale(op.operation(), answer) && !op.has_failed;
             op.clone()
         };
         self.events.tell(format_args!(
@@ -286,13 +284,13 @@ impl Judge {
             Some("hit") if answer.body == "[]" => Duration::from_secs(330),
             Some("hit") => ttl,
             Some("stale") | None => whole,
-            // A list is as old as the oldest of its parts, which may have been stale.
-            _ if matches!(op.operation(), Operation::Videos(_)) => whole,
+            // Its parts are records of their own: some may have been stale, and others missing.
+            _ if has_parts(op.operation()) => whole,
             // It was fetched while this caller waited.
             _ => now - op.start,
         };
         let is_old = answer.cache.as_deref() != Some("stale")
-            || matches!(op.operation(), Operation::Videos(_))
+            || has_parts(op.operation())
             // If the platform fails, the service sends the cached answer.
             || op.caller.no_cache
             || age + BOUND >= life.ttl * 9 / 10;
@@ -300,16 +298,16 @@ impl Judge {
         self.events.check("no answer is older than it may be", age <= limit + BOUND, || {
             it(format!("{age:?} where {limit:?} is allowed"))
         });
-        let made_of_others = is_made_of_others(op.operation());
-        let inner = match op.operation() {
-            // The uploads of a handle are made of those of its channel, and those of videos.
-            Operation::Uploads(_) => {
-                world_life(Resource::Video, over) + world_life(Resource::Uploads, over)
-            }
-            _ if made_of_others => {
-                world_life(Resource::Video, over).max(world_life(Resource::Playlist, over))
-            }
-            _ => Duration::ZERO,
+        // `Age` is that of the list. All parts of a hit are fresh.
+        let part_life = |resource| {
+            let life = crate::world::life(resource, over);
+            let fresh = life.ttl * 11 / 10;
+            let is_hit = answer.cache.as_deref() == Some("hit");
+            if is_hit { fresh } else { fresh + life.grace + life.stale_if_error }
+        };
+        let inner = match is_composite(op.operation()) {
+            true => part_life(Resource::Video).max(part_life(Resource::Playlist)),
+            false => Duration::ZERO,
         };
         // A service that has just started knows the age of what is stored by the wall clock alone, and
         // takes what is up to an hour ahead of it for new.
@@ -327,9 +325,7 @@ impl Judge {
         };
         let earliest = age + BOUND + fetching + inner + ahead;
         let from = now.checked_sub(earliest).unwrap_or(self.began).max(self.began);
-        let is_of_one_time = answer.cache.is_some()
-            && !made_of_others
-            && !matches!(op.operation(), Operation::Videos(_));
+        let is_of_one_time = answer.cache.is_some() && !has_parts(op.operation());
         let to = match is_of_one_time && !is_set && !is_suspended {
             true => now.checked_sub(age).unwrap_or(self.began) + BOUND,
             false => now,
@@ -344,8 +340,7 @@ impl Judge {
 
     /// `Age` counts from the last fetch at the latest, and counts the time that the machine was suspended.
     fn check_age(&self, op: &Op, answer: &Answer, now: Instant) {
-        let is_of_one_fetch =
-            !is_made_of_others(op.operation()) && !matches!(op.operation(), Operation::Videos(_));
+        let is_of_one_fetch = !has_parts(op.operation());
         let is_cached = matches!(answer.cache.as_deref(), Some("hit" | "stale"));
         let (Some(age), true) = (answer.age, is_of_one_fetch && is_cached) else { return };
         let fetched = self.platform.log(|log| {
@@ -382,9 +377,7 @@ impl Judge {
                 during.count()
             })
         };
-        // A record made of other records may be made without a fetch.
-        let is_fetched = matches!(answer.cache.as_deref(), Some("miss" | "coalesced"));
-        if is_fetched && !is_made_of_others(op.operation()) {
+        if matches!(answer.cache.as_deref(), Some("miss" | "coalesced")) {
             let asked = sent(&|exchange| {
                 let mut subjects = exchange.subjects.iter();
                 subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
@@ -399,7 +392,7 @@ impl Judge {
             });
             let is_free = answer.cache.as_deref() != Some("hit") || cost == 0;
             // The renewal behind a stale answer may be charged and not sent yet.
-            let is_stale = matches!(answer.cache.as_deref(), Some("stale") | None);
+            let is_stale = may_be_stale(op.operation(), answer);
             let is_real = is_stale || u64::from(cost) <= billed as u64;
             self.events.check("X-Quota-Cost is true", is_free && is_real, || {
                 it(&format!("{cost} where {billed} calls were made"))
@@ -421,13 +414,13 @@ impl Judge {
             format!("caller {}, {}: {}", op.number, result["videoId"], checked.unwrap_err())
         });
         let Some(error) = result["error"].as_str() else { return };
-        let reason = error.rsplit_once('(').map(|(_, rest)| rest.trim_end_matches(')').to_owned());
+        let reason = result["reason"].as_str().map(str::to_owned);
         let status = match reason.as_deref() {
             Some("timed_out") => 504,
-            Some("paced" | "rate_limited" | "translation_rate_limited") => 429,
+            Some("paced" | "upstream_rate_limited" | "translation_rate_limited") => 429,
             Some("upstream_failing") => 503,
             Some(
-                "video_private" | "video_unavailable" | "captions_disabled" | "region_blocked"
+                "video_private" | "video_not_found" | "captions_disabled" | "region_blocked"
                 | "age_restricted" | "members_only" | "not_started" | "unplayable"
                 | "po_token_required",
             ) => {
@@ -479,14 +472,24 @@ fn target(caller: &Caller) -> Option<String> {
     (!is_tool && request.method() == "GET").then(|| request.uri().to_string())
 }
 
-/// Whether its record is made of others, which may be as old as a fresh one can be.
-fn is_made_of_others(operation: &Operation) -> bool {
-    matches!(operation, Operation::Playlist(_) | Operation::Query(_) | Operation::Uploads(_))
+/// Whether an answer, or a part of it, may have been stale. An answer that does not tell how it came about may be.
+fn may_be_stale(operation: &Operation, answer: &Answer) -> bool {
+    match answer.cache.as_deref() {
+        Some("stale") | None => true,
+        Some("hit") => false,
+        // Some parts may have been stale, and others missing.
+        Some(_) => has_parts(operation),
+    }
 }
 
-/// From the first moment of an entry to its last.
-fn world_life(resource: Resource, over: u32) -> Duration {
-    life(resource, over).ttl * 11 / 10
+/// Whether it is assembled from several records.
+fn has_parts(operation: &Operation) -> bool {
+    is_composite(operation) || matches!(operation, Operation::Videos(_))
+}
+
+/// Whether it is a list with videos that are records of their own.
+fn is_composite(operation: &Operation) -> bool {
+    matches!(operation, Operation::Playlist(_) | Operation::Query(_) | Operation::Uploads(_))
 }
 
 /// The kind of record that answers an operation.

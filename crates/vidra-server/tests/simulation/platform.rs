@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, Request, StatusCode, header};
 use bytes::Bytes;
 use futures_util::future::poll_fn;
 use tokio::time::Instant;
-use vidra::upstream::transport::{Answer, BoxFuture, Failure, Transport};
+use vidra::transport::{Answer, BoxFuture, Failure, Transport};
 use vidra::{Bucket, InProcess};
 use vidra_sim::{Action, Fault, Simulator};
 

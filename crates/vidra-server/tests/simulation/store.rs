@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::sleep;
-use vidra::cache::store::{BoxFuture, Record, Store, StoreError, Usage};
+use vidra::store::{BoxFuture, Record, Store, StoreError, Usage};
 
 use crate::events::Events;
 

@@ -203,7 +203,7 @@ impl World {
         if it.ledger_delay.is_some() {
             builder = builder.ledger_double(self.ledger.clone());
         }
-        let vidra = builder.build();
+        let vidra = builder.build().unwrap();
         let config = Config {
             ready_bytes: it.ready_bytes,
             batches_per_caller: it.batches_per_caller,

@@ -45,7 +45,7 @@ pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {
     Ok(envelope(world, &parts, &ids, found, per_page))
 }
 
-/// Unknown channels are told in two ways: an empty list, or no list at all.
+/// The answer for unknown channels: an empty list, or no list at all.
 fn envelope(
     world: &World,
     parts: &Parts<'_>,

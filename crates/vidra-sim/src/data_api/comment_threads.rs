@@ -13,10 +13,10 @@ use crate::world::comment::{About, Thread};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 
-/// How many replies are sent along with a thread, whatever their number.
+/// The most replies that are sent with a thread.
 const ALONG: u32 = 5;
 
-/// What a request wants, apart from which threads.
+/// The options of a request.
 struct Want<'a> {
     world: &'a World,
     parts: Parts<'a>,
@@ -94,7 +94,7 @@ fn under(want: &Want<'_>, query: &Query, about: &About) -> Result<Answer, ApiErr
         About::Channel(_) => None,
     };
     let by_time = query.get("order") != Some("relevance");
-    // Asked for a hundred, the platform may send about twenty.
+    // The platform may send about twenty threads for a request of a hundred.
     let size = match quirk {
         Some(Q::ShortCommentPages) if by_time => want.size.min(20),
         _ => want.size,
@@ -113,7 +113,7 @@ fn under(want: &Want<'_>, query: &Query, about: &About) -> Result<Answer, ApiErr
     Ok(Answer::new(body))
 }
 
-/// A token is good for the same threads in the same order.
+/// A token is valid for the same threads in the same order.
 fn list_name(query: &Query) -> String {
     ["videoId", "channelId", "allThreadsRelatedToChannelId", "order", "searchTerms"]
         .map(|name| query.get(name).unwrap_or_default())

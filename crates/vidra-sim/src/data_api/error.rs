@@ -6,20 +6,20 @@ use std::ops::RangeInclusive;
 
 mod catalogue;
 
-/// An error the platform would answer with.
+/// An error of the platform.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub(crate) status: u16,
     reason: Box<str>,
     domain: Box<str>,
     message: Box<str>,
-    /// Where the fault lies: the kind of place and its name. May be empty, may be absent.
+    /// The kind and the name of the faulty location. May be empty or absent.
     location: Option<Box<(&'static str, String)>>,
-    /// Where to read on, which the platform says for one reason only.
+    /// A link to documentation, which the platform sends for one reason only.
     extended_help: Option<&'static str>,
     rpc_status: Option<&'static str>,
     details: Option<Box<Value>>,
-    /// Instead of everything above: a body and its type.
+    /// A content type and a body, instead of everything above.
     raw: Option<&'static (&'static str, &'static str)>,
     style: Style,
 }
@@ -103,7 +103,7 @@ impl ApiError {
         Self::new(400, "youtube.parameter", "missingRequiredParameter", &message).at(name)
     }
 
-    /// No filter at all: the location is there and empty.
+    /// The error of a missing filter, whose location is empty.
     pub(crate) fn missing_filter(expected: &str) -> Self {
         let message = format!("No filter selected. Expected one of: {expected}");
         Self::new(400, "youtube.parameter", "missingRequiredParameter", &message).at("").of_2019()
@@ -114,7 +114,7 @@ impl ApiError {
         Self::new(400, "youtube.parameter", "incompatibleParameters", &message).at("")
     }
 
-    /// The platform forgot to fill in its template, so the message is the template.
+    /// The platform does not fill in the template of this message.
     pub(crate) fn unknown_part() -> Self {
         Self::new(400, "youtube.part", "unknownPart", "'{0}'").at("part")
     }
@@ -140,7 +140,7 @@ impl ApiError {
         catalogue::find(reason).unwrap_or_else(|| Self::new(400, "global", reason, reason))
     }
 
-    /// The same with another status.
+    /// Replaces the status.
     pub(crate) fn with_status(mut self, status: u16) -> Self {
         self.status = status;
         self

@@ -17,7 +17,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// The page a query asks for, of a list of `total` entries.
+    /// The page that a query requests, of a list of `total` entries.
     pub(crate) fn read(
         query: &Query,
         pager: Pager,
@@ -42,7 +42,7 @@ impl Page {
         self.start..(self.start + self.size).min(self.total)
     }
 
-    /// Puts the tokens into a body. A page of no results leads nowhere.
+    /// Writes the page tokens into a body. A page of size 0 has no next page.
     pub(crate) fn link(&self, body: &mut Value) {
         let end = self.start + self.size;
         if end < self.total && self.size > 0 {
@@ -54,7 +54,7 @@ impl Page {
         }
     }
 
-    /// A token that leads to where one already is.
+    /// The token of this page.
     pub(crate) fn token_of_itself(&self) -> Value {
         self.pager.token(self.start, Way::Next).into()
     }

@@ -1,9 +1,12 @@
-//! Which parameters a method has. The platform refuses names it does not know, and so a typing
-//! error in a client does not pass for a request without that parameter.
+//! Which parameters a method has, and which values they take.
+//!
+//! The platform rejects unknown names, and so does the simulator: a typing error in a client must not pass
+//! for a request without that parameter.
 
 use super::error::ApiError;
 use crate::query::Query;
 use crate::route::Endpoint;
+use std::ops::RangeInclusive;
 
 /// Parameters of every method.
 const STANDARD: &[&str] = &[
@@ -126,7 +129,7 @@ pub(crate) const fn of(endpoint: Endpoint) -> &'static [&'static str] {
     }
 }
 
-/// Refuses a parameter the method does not have.
+/// Rejects a parameter that the method does not have.
 pub(crate) fn check(endpoint: Endpoint, query: &Query) -> Result<(), ApiError> {
     if endpoint == Endpoint::Unknown {
         return Ok(());
@@ -135,5 +138,27 @@ pub(crate) fn check(endpoint: Endpoint, query: &Query) -> Result<(), ApiError> {
     match query.pairs().iter().find(|(name, _)| !known(name)) {
         Some((name, _)) => Err(ApiError::unknown_parameter(name)),
         None => Ok(()),
+    }
+}
+
+impl Query {
+    /// A whole number within the platform's bounds.
+    pub(crate) fn number(
+        &self,
+        name: &str,
+        default: u32,
+        bounds: RangeInclusive<u32>,
+    ) -> Result<u32, ApiError> {
+        let Some(text) = self.get(name) else { return Ok(default) };
+        let value = text.parse().ok().filter(|n| bounds.contains(n));
+        value.ok_or_else(|| ApiError::out_of_range(name, text, &bounds))
+    }
+
+    /// Rejects a value that the parameter cannot have.
+    pub(crate) fn one_of(&self, name: &str, values: &[&str]) -> Result<(), ApiError> {
+        match self.get(name).filter(|value| !values.contains(value)) {
+            Some(value) => Err(ApiError::invalid_value(name, value)),
+            None => Ok(()),
+        }
     }
 }

@@ -5,11 +5,11 @@ use crate::query::Query;
 use crate::world::World;
 use serde_json::{Map, Value};
 
-/// Parts only the owner of a resource may ask for.
+/// Parts that only the owner of a resource may request.
 const OWNERS_ONLY: &[&str] =
     &["auditDetails", "contentOwnerDetails", "fileDetails", "processingDetails", "suggestions"];
 
-/// The parts asked for.
+/// The requested parts.
 #[derive(Debug)]
 pub(crate) struct Parts<'a>(Vec<&'a str>);
 
@@ -35,7 +35,7 @@ impl<'a> Parts<'a> {
         self.0.contains(&part)
     }
 
-    /// An item with the parts asked for. A part that is empty for the resource is left out.
+    /// An item with the requested parts. A part that is empty for the resource is left out.
     pub(crate) fn item(
         &self,
         world: &World,

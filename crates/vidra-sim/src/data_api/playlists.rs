@@ -36,7 +36,7 @@ fn by_id(world: &World, parts: &Parts<'_>, ids: &[&str], size: u32) -> Result<An
             Some(Playlist { quirk: Some(Q::Forbidden("playlistForbidden")), .. }) => {
                 return Err(ApiError::by_reason("playlistForbidden"));
             }
-            // A private playlist looks like none.
+            // A private playlist looks like one that does not exist.
             Some(Playlist { quirk: Some(Q::Private | Q::Forbidden(_)), .. }) | None => {}
             Some(list) => items.push(item(world, parts, &list)),
         }

@@ -1,4 +1,4 @@
-//! `search.list`: channels and videos whose titles hold the words asked for.
+//! `search.list`: channels and videos whose titles contain the requested words.
 
 use super::error::ApiError;
 use super::page::{Page, counted};
@@ -12,9 +12,9 @@ use crate::world::clock;
 use crate::world::video::Video;
 use serde_json::{Value, json};
 
-/// Of each channel only so many videos are looked at: a search is no index.
+/// How many videos of each channel a search considers.
 const RECENT: u32 = 40;
-/// No search gives more.
+/// The most results of a search.
 const MOST: usize = 500;
 
 pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {

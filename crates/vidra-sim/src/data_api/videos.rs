@@ -30,9 +30,9 @@ const PARTS: &[&str] = &[
     "suggestions",
     "topicDetails",
 ];
-/// As many as one call takes.
+/// The most identifiers of one call.
 const MOST: usize = 50;
-/// The chart ends somewhere.
+/// The length of the chart.
 const CHART: u32 = 120;
 
 pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {
@@ -52,7 +52,7 @@ fn by_id(world: &World, parts: &Parts<'_>, ids: &[&str]) -> Result<Answer, ApiEr
     }
     refuse(ids)?;
     let mut videos: Vec<Video> = ids.iter().filter_map(|id| world.video_by_id(id)).collect();
-    // No order is promised; this one is nobody's, and it is the same each time.
+    // The platform promises no order. This one differs from the request and is stable.
     videos.sort_by_key(|video| hash(0, &video.id, &[]));
     videos.dedup_by_key(|video| video.key);
     let old = videos.iter().any(|video| video.quirk == Some(Q::OldEra));
@@ -62,7 +62,7 @@ fn by_id(world: &World, parts: &Parts<'_>, ids: &[&str]) -> Result<Answer, ApiEr
     Ok(Answer::styled(body, if old { Style::Of2019 } else { Style::Today }))
 }
 
-/// Fails if one of the identifiers is documented to.
+/// Fails if one of the identifiers has a documented error.
 pub(super) fn refuse(ids: &[&str]) -> Result<(), ApiError> {
     for id in ids {
         if let Some((_, quirk::Quirk { case: Case::Error(reason), .. })) = quirk::find(id) {
@@ -159,7 +159,7 @@ fn content_details(world: &World, video: &Video) -> Value {
         "duration": duration,
         "dimension": "2d",
         "definition": if video.thumbnails == 3 { "sd" } else { "hd" },
-        // The one truth value that is a string; what was generated does not count.
+        // The only boolean that is a string. Generated captions do not count.
         "caption": if by_hand { "true" } else { "false" },
         "licensedContent": video.channel.subscribers > 10_000,
         "contentRating": {},
@@ -176,7 +176,7 @@ fn content_details(world: &World, video: &Video) -> Value {
     details
 }
 
-/// Counts are strings; which of them are there depends.
+/// The counts, as strings. Some videos lack some of them.
 fn statistics(world: &World, video: &Video) -> Value {
     let count = |n: u64| Value::from(n.to_string());
     let mut all = json!({"favoriteCount": "0"});

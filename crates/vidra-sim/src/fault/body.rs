@@ -1,22 +1,22 @@
-//! Bodies that arrive badly.
+//! Broken bodies.
 
 use super::Junk;
-use crate::simulator::Dropped;
+use crate::response::Dropped;
 use axum::body::Body;
 use bytes::Bytes;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use futures_util::stream;
 use std::time::Duration;
 
-/// Half of the bytes, then the connection breaks.
+/// Half of the bytes, then a broken connection.
 pub(crate) fn cut(mut whole: Bytes) -> Body {
     whole.truncate(whole.len() / 2);
     let steps = stream::unfold(Some(whole), |state| async {
         match state {
             Some(half) if !half.is_empty() => Some((Ok(half), Some(Bytes::new()))),
             Some(_) => {
-                // The server writes out what it holds when the body pauses; without this pause the
-                // half would be lost together with the connection.
+                // The server flushes when the body pauses. Without this pause the half would be lost with
+                // the connection.
                 tokio::task::yield_now().await;
                 Some((Err(Dropped), None))
             }
@@ -54,13 +54,13 @@ pub(crate) fn huge(bytes: u64) -> Body {
     Body::from_stream(steps)
 }
 
-/// White space in gzip: one packed mebibyte, repeated, so that nobody has to pack the whole.
+/// White space in gzip: one compressed mebibyte, repeated, which is cheap to produce.
 pub(crate) fn gzip_bomb(mebibytes: u32) -> Body {
     const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     const LAST_BLOCK: &[u8] = &[3, 0];
     let plain = vec![b' '; 1 << 20];
     let mut packed = Vec::with_capacity(1 << 16);
-    // Packed on its own and flushed to a whole byte, it refers to nothing before it.
+    // Compressed on its own and flushed to a whole byte, it refers to nothing before it.
     let result = Compress::new(Compression::fast(), false).compress_vec(
         &plain,
         &mut packed,
@@ -78,7 +78,7 @@ pub(crate) fn gzip_bomb(mebibytes: u32) -> Body {
     Body::from_stream(stream::iter(all.map(Ok::<_, Dropped>)))
 }
 
-/// The content type and bytes of a body that is not what it should be.
+/// The content type and the bytes of a wrong body.
 pub(crate) fn junk(kind: Junk, right: &Bytes) -> (&'static str, Bytes) {
     const JSON: &str = "application/json; charset=UTF-8";
     match kind {

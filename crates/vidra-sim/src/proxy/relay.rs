@@ -1,4 +1,4 @@
-//! One HTTP request through the proxy, then the connection ends: nothing to keep in step.
+//! One HTTP request through the proxy. The connection ends after it, which keeps the proxy simple.
 
 use super::{Mood, State};
 use std::io;
@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional};
 use tokio::net::TcpStream;
 
-/// A head longer than this is nobody's.
+/// The most bytes of a request head.
 const LONGEST_HEAD: usize = 1 << 16;
 
 /// Serves one request. Inside a SOCKS5 tunnel the target is known and the path has no host.
@@ -43,11 +43,11 @@ pub(super) async fn serve(
     let body = length(&head).saturating_sub(rest.len() as u64);
     server.write_all(&rest).await?;
     copy(&mut (&mut *client).take(body), &mut server).await?;
-    // Both ways, so that a client who goes away is missed on the other side at once.
+    // In both directions, so that a client that disconnects is noticed at once.
     copy_bidirectional(client, &mut server).await.map(|_| ())
 }
 
-/// Bytes both ways, unread: nobody can add a header to them.
+/// Copies bytes in both directions, without a header: a tunnel may be encrypted.
 async fn tunnel(state: &State, client: &mut TcpStream, to: &str) -> io::Result<()> {
     let (host, port) = to.rsplit_once(':').unwrap_or((to, "443"));
     let Ok(mut server) = state.connect(host, port.parse().unwrap_or(443)).await else {
@@ -65,7 +65,7 @@ async fn refuse(client: &mut TcpStream, status: u16) -> io::Result<()> {
     client.shutdown().await
 }
 
-/// The head of a request, and what of the body came with it.
+/// The head of a request, and the part of the body that arrived with it.
 async fn read_head(client: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
     let mut seen = Vec::new();
     loop {
@@ -95,7 +95,7 @@ fn length(head: &str) -> u64 {
     head.lines().find_map(value).unwrap_or(0)
 }
 
-/// The head for the server: the path alone, who forwards it, and no word about keeping anything.
+/// The head for the server: the path only, the name of the proxy, and no keep-alive.
 fn rewritten(head: &str, method: &str, path: &str, egress: &str) -> String {
     let mut text = format!("{method} {path} HTTP/1.1\r\n");
     for line in head.lines().skip(1).filter(|line| !line.is_empty()) {

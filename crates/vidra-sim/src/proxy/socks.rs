@@ -1,4 +1,4 @@
-//! SOCKS5 as far as clients use it: no password or any, and `CONNECT`.
+//! The part of SOCKS5 that clients use: `CONNECT`, with any password or none.
 
 use super::{Mood, State, relay};
 use std::io;
@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::TcpStream;
 
-/// A request on its way through begins with a capital letter, a TLS session does not.
+/// An HTTP request begins with a capital letter, a TLS session does not.
 const TLS: u8 = 0x16;
 
-/// Greets, connects, and relays: plain HTTP with the header added, anything else as it comes.
+/// Performs the handshake, connects, and relays: plain HTTP with the header added, anything else unchanged.
 pub(super) async fn serve(state: &State, client: &mut TcpStream) -> io::Result<()> {
     greet(client).await?;
     let (host, port) = read_target(client).await?;
@@ -28,7 +28,7 @@ pub(super) async fn serve(state: &State, client: &mut TcpStream) -> io::Result<(
     copy_bidirectional(client, &mut server).await.map(|_| ())
 }
 
-/// Takes any user and password where a client insists on naming some.
+/// Accepts any user and password.
 async fn greet(client: &mut TcpStream) -> io::Result<()> {
     let methods = read_text(client, true).await?;
     if methods.contains(&0) {
@@ -40,7 +40,7 @@ async fn greet(client: &mut TcpStream) -> io::Result<()> {
     client.write_all(&[1, 0]).await
 }
 
-/// Bytes after their length, and after a version where there is one.
+/// Reads bytes that follow their length.
 async fn read_text(client: &mut TcpStream, versioned: bool) -> io::Result<Vec<u8>> {
     if versioned {
         client.read_u8().await?;

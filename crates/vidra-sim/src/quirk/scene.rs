@@ -1,21 +1,21 @@
-//! What the documented videos of the keyless path do: watch page, player, timed text.
+//! The behaviour of documented videos on the keyless interface: watch page, player, timed text.
 
-/// One documented behaviour. Whatever it does not name is as for any other video.
+/// One documented behaviour. Everything else is as for any other video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scene {
-    /// Which tracks there are and how the player tells of them.
+    /// Which tracks the player lists, and how.
     Tracks(Tracks),
-    /// What the tracks say.
+    /// The text of the tracks.
     Text(Text),
-    /// A `baseUrl` nobody should follow.
+    /// A `baseUrl` that no client should follow.
     Url(BadUrl),
-    /// The player answers something else than a list of tracks.
+    /// The player rejects the video or answers something else.
     Refusal(Refusal),
-    /// The player's answer does not come as it should.
+    /// The player's answer is broken.
     Player(Trouble),
-    /// The watch page; the player of these asks for what is on it.
+    /// The watch page is odd, and the player requires its contents.
     Watch(Page),
-    /// The timed text does not come as it should.
+    /// The timed text is broken.
     TimedText(Trouble),
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum Text {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadUrl {
-    /// Instead of the right one.
+    /// Replaces the right one.
     Fixed(&'static str),
     /// Before the path and query of the right one.
     At(&'static str),
@@ -102,9 +102,9 @@ pub(crate) enum Refusal {
     BotForMobile,
     /// Unplayable but for WEB_EMBEDDED_PLAYER and WEB.
     OnlyWeb,
-    /// Too old a player, every one of them.
+    /// Every client is too old.
     OutdatedApp,
-    /// Too old an ANDROID only.
+    /// Only ANDROID is too old.
     OutdatedAndroid,
 }
 
@@ -116,7 +116,7 @@ pub(crate) enum Trouble {
     Precondition,
     /// 302 to the captcha page of google.com.
     Sorry,
-    /// Without what the watch page holds.
+    /// An error unless the call carries data of the watch page.
     NeedsPage,
     NotJson,
     Truncated,
@@ -130,12 +130,12 @@ pub(crate) enum Trouble {
     Doctype,
     EntityBomb,
     OtherShape,
-    /// 429 where a translation is asked for.
+    /// 429 for translations.
     NoTranslations,
-    /// The first URL handed out is past its time; the next is not.
+    /// The first URL has expired; later ones have not.
     ExpiredOnce,
     Expired,
-    /// Whatever format is asked for.
+    /// srv3, whatever format is requested.
     AlwaysSrv3,
 }
 
@@ -154,7 +154,7 @@ pub(crate) enum Page {
 }
 
 impl Scene {
-    /// Whether the player wants the visitor or the key of the watch page.
+    /// Whether the player requires the visitor or the key of the watch page.
     pub(crate) fn needs_page(self) -> bool {
         matches!(self, Self::Watch(_) | Self::Player(Trouble::NeedsPage))
     }

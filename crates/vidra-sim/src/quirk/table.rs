@@ -7,6 +7,7 @@ use super::CommentQuirk as T;
 use super::PlaylistQuirk as P;
 use super::VideoQuirk as V;
 use super::{Case, Quirk};
+use transcripts::TRANSCRIPTS;
 
 const fn video(id: &'static str, quirk: V, what: &'static str) -> Quirk {
     Quirk { id, what, case: Case::Video(quirk) }
@@ -31,18 +32,25 @@ const fn error(id: &'static str, reason: &'static str, what: &'static str) -> Qu
 /// Every documented identifier. They are the same whatever the seed.
 pub const QUIRKS: &[Quirk] = &JOINED;
 
-const JOINED: [Quirk; DATA.len() + transcripts::TRANSCRIPTS.len()] = {
-    let mut all = [DATA[0]; DATA.len() + transcripts::TRANSCRIPTS.len()];
+const JOINED: [Quirk; DATA.len() + TRANSCRIPTS.len() + LATER.len()] = {
+    let mut all = [DATA[0]; DATA.len() + TRANSCRIPTS.len() + LATER.len()];
     let mut row = 1;
     while row < all.len() {
-        all[row] = match row < DATA.len() {
-            true => DATA[row],
-            false => transcripts::TRANSCRIPTS[row - DATA.len()],
+        all[row] = if row < DATA.len() {
+            DATA[row]
+        } else if row < DATA.len() + TRANSCRIPTS.len() {
+            TRANSCRIPTS[row - DATA.len()]
+        } else {
+            LATER[row - DATA.len() - TRANSCRIPTS.len()]
         };
         row += 1;
     }
     all
 };
+
+/// New rows. The number of a row decides its content, so a new row comes last.
+const LATER: &[Quirk] =
+    &[playlist("PLsize120", P::Sized(120), "120 entries: two full pages and a short one")];
 
 /// What the Data API does.
 const DATA: &[Quirk] = &[

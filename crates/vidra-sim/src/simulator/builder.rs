@@ -1,13 +1,13 @@
-//! How a simulator is made.
+//! The builder of a simulator.
 
-use super::{Changing, Inner, Simulator};
+use super::{Inner, SharedState, Simulator};
+use crate::platform::Platform;
 use crate::record::Units;
-use crate::world::World;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// What a [`Simulator`] is made from.
+/// The configuration of a [`Simulator`].
 #[derive(Clone, Debug)]
 pub struct Builder {
     pub(super) seed: u64,
@@ -15,60 +15,58 @@ pub struct Builder {
     pub(super) latency: Duration,
     pub(super) limits: Units,
     pub(super) web_origin: Option<String>,
-    pub(super) kept: usize,
+    pub(super) max_requests: usize,
 }
 
 impl Builder {
-    /// The number the world is computed from; 1 unless set.
+    /// The seed of the world; 1 by default.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The key that is accepted; `demo-key` unless set.
+    /// The accepted API key; `demo-key` by default.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = key.into();
         self
     }
 
-    /// How long every call takes; nothing unless set.
+    /// The latency of every call; none by default.
     pub fn latency(mut self, latency: Duration) -> Self {
         self.latency = latency;
         self
     }
 
-    /// Units a day in the default bucket and in that of searches; 10,000 and 100 unless set.
+    /// The daily units of the default bucket and of the search bucket; 10,000 and 100 by default.
     pub fn limits(mut self, default: u64, search: u64) -> Self {
         self.limits = Units { default, search };
         self
     }
 
-    /// Where the URLs of captions point to, for instance `http://127.0.0.1:3900`. Unless set it is
-    /// where the request came to, if that is this machine, else `https://www.youtube.com`.
+    /// The origin of caption URLs, such as `http://127.0.0.1:3900`. By default it is the host of the request
+    /// if that is this machine, and `https://www.youtube.com` otherwise.
     pub fn web_origin(mut self, origin: impl Into<String>) -> Self {
         self.web_origin = Some(origin.into());
         self
     }
 
-    /// How many requests the record keeps whole; 10,000 unless set. They are counted all the same.
+    /// How many requests the record stores in full; 10,000 by default. It counts all of them.
     pub fn keep_requests(mut self, most: usize) -> Self {
-        self.kept = most;
+        self.max_requests = most;
         self
     }
 
-    /// The simulator.
+    /// Builds the simulator.
     pub fn build(self) -> Simulator {
-        let changing = Mutex::new(Changing { latency: self.latency, ..Changing::default() });
+        let shared = Mutex::new(SharedState { latency: self.latency, ..SharedState::default() });
         Simulator(Arc::new(Inner {
-            world: World::new(self.seed),
-            seed: self.seed,
+            platform: Platform::new(self.seed),
             web_origin: self.web_origin,
-            born: tokio::time::Instant::now(),
             key: self.key,
             limits: self.limits,
-            kept: self.kept,
-            changing,
-            stirred: Notify::default(),
+            max_requests: self.max_requests,
+            shared,
+            changed: Notify::default(),
         }))
     }
 }

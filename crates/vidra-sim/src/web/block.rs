@@ -1,12 +1,12 @@
-//! Blocks: an address that asked too often gets the bot wall, until somebody lifts it.
+//! Blocks: an egress with too many player calls gets the bot wall until a test lifts it.
 
 use crate::route::Endpoint;
 use std::collections::BTreeMap;
 
-/// How often each egress may call the player, and how often it did.
+/// The limit of player calls and their count, per egress.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    /// For every egress that has no number of its own.
+    /// The limit of every egress without its own.
     after: Option<u64>,
     after_by_egress: BTreeMap<String, u64>,
     player_calls: BTreeMap<String, u64>,
@@ -32,8 +32,8 @@ impl Blocks {
         self.after_by_egress.remove(egress);
     }
 
-    /// Counts a call; whether it meets the wall.
-    pub(crate) fn meet(&mut self, endpoint: Endpoint, egress: &str) -> bool {
+    /// Counts a call. Returns whether it is blocked.
+    pub(crate) fn count(&mut self, endpoint: Endpoint, egress: &str) -> bool {
         let Some(after) = self.after_by_egress.get(egress).copied().or(self.after) else {
             return false;
         };
@@ -43,7 +43,7 @@ impl Blocks {
                 *calls += 1;
                 *calls > after
             }
-            // The text of the last good player answer is still served.
+            // The captions of the last allowed player call are still served.
             Endpoint::TimedText | Endpoint::Watch => *calls > after,
             _ => false,
         }
@@ -57,16 +57,16 @@ mod tests {
     #[test]
     fn each_egress_is_counted_by_itself() {
         let mut blocks = Blocks::default();
-        assert!(!blocks.meet(Endpoint::Player, "a"));
+        assert!(!blocks.count(Endpoint::Player, "a"));
         blocks.all_after(2);
         blocks.one_after("b", 0);
-        let calls: Vec<_> = (0..4).map(|_| blocks.meet(Endpoint::Player, "a")).collect();
+        let calls: Vec<_> = (0..4).map(|_| blocks.count(Endpoint::Player, "a")).collect();
         assert_eq!(calls, [false, false, true, true]);
-        assert!(blocks.meet(Endpoint::TimedText, "a") && !blocks.meet(Endpoint::TimedText, "c"));
-        assert!(blocks.meet(Endpoint::Player, "b"));
+        assert!(blocks.count(Endpoint::TimedText, "a") && !blocks.count(Endpoint::TimedText, "c"));
+        assert!(blocks.count(Endpoint::Player, "b"));
         blocks.lift_one("b");
-        assert!(!blocks.meet(Endpoint::Player, "b"));
+        assert!(!blocks.count(Endpoint::Player, "b"));
         blocks.lift();
-        assert!(!blocks.meet(Endpoint::Player, "a"));
+        assert!(!blocks.count(Endpoint::Player, "a"));
     }
 }

@@ -1,10 +1,10 @@
-//! What a careful client never gets wrong. Nothing is refused for it; the record tells.
+//! Checks of keyless calls. A violation is recorded and does not fail the call.
 
 use super::{client, secret};
+use crate::call::Call;
 use crate::route::Endpoint;
-use crate::simulator::call::Call;
 
-/// What a call does that it should not.
+/// What a careful client would not do.
 pub(crate) fn violations(call: &Call, seed: u64, data_key: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut say = |text: String| found.push(format!("{:?}: {text}", call.endpoint));

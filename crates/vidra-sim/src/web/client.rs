@@ -1,19 +1,19 @@
-//! The clients innertube knows.
+//! The clients of innertube.
 
 use serde_json::{Value, json};
 
-/// How a client is spoken to.
+/// A client and its headers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Client {
     pub(crate) name: &'static str,
-    /// What `X-YouTube-Client-Name` may say.
+    /// The valid values of `X-YouTube-Client-Name`.
     pub(crate) numbers: &'static [&'static str],
     pub(crate) family: Family,
-    /// What the `User-Agent` begins with.
+    /// The prefix of the `User-Agent`.
     pub(crate) agent: &'static str,
 }
 
-/// Clients that get the same shapes.
+/// Clients whose answers have the same shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     /// Names as `runs`, `&fmt=srv3` in URLs, few languages.
@@ -64,7 +64,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Client> {
 }
 
 impl Client {
-    /// A text in the shape this client gets it.
+    /// A text in the shape for this client.
     pub(crate) fn text(&self, text: &str) -> Value {
         match self.family {
             Family::Web | Family::Tv => json!({"simpleText": text}),
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// Whether it lists all languages captions can be translated into.
+    /// Whether its answers list all languages of translation.
     pub(crate) const fn lists_all_languages(&self) -> bool {
         matches!(self.family, Family::Web | Family::Vision)
     }

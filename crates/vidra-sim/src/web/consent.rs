@@ -1,17 +1,17 @@
 //! The consent step of the European Union: a page or a redirect, and the way back.
 
 use super::{HTML, redirect};
+use crate::call::Call;
+use crate::response::{reply, set};
 use crate::route::Endpoint;
-use crate::simulator::call::Call;
-use crate::simulator::{reply, set};
 use axum::body::Body;
 use http::{Method, Response, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The hidden `v` of the form, which `CONSENT=YES+` wants back.
+/// The hidden field `v` of the form, which the cookie `CONSENT=YES+` has to contain.
 pub(super) const VERSION: &str = "cb.20260601-17-p0.en+FX+119";
 
-/// Whether a cookie says that consent was given.
+/// Whether a cookie contains the consent.
 pub(super) fn given(call: &Call) -> bool {
     let cookies = call.header("cookie").unwrap_or_default();
     cookies
@@ -20,8 +20,8 @@ pub(super) fn given(call: &Call) -> bool {
         .any(|cookie| cookie.starts_with("SOCS=CAI") || cookie == format!("CONSENT=YES+{VERSION}"))
 }
 
-/// 302 to the page that asks.
-pub(super) fn ask_elsewhere(call: &Call) -> Response<Body> {
+/// A redirect to the consent page.
+pub(super) fn redirect_to_consent(call: &Call) -> Response<Body> {
     let url = call.url();
     let back = utf8_percent_encode(&url, NON_ALPHANUMERIC);
     redirect(
@@ -30,7 +30,7 @@ pub(super) fn ask_elsewhere(call: &Call) -> Response<Body> {
     )
 }
 
-/// `consent.youtube.com`: `/m` asks, `/s` takes the answer.
+/// `consent.youtube.com`: `/m` is the page, `/s` receives its form.
 pub(super) fn answer(call: &Call) -> Response<Body> {
     debug_assert_eq!(call.endpoint, Endpoint::Consent);
     let back = call.query.get("continue").unwrap_or("https://www.youtube.com/").to_owned();
@@ -47,7 +47,7 @@ pub(super) fn answer(call: &Call) -> Response<Body> {
     response
 }
 
-/// The page that asks, in the language of the place.
+/// The consent page, in the language of the region.
 pub(super) fn page(back: &str) -> Response<Body> {
     let back = back.replace('&', "&amp;");
     let inputs = [

@@ -6,60 +6,61 @@ mod tracklist;
 
 use super::client::{self, Client};
 use super::{bad_request, error, json_reply, scene, secret, trouble};
+use crate::call::Call;
+use crate::platform::Platform;
 use crate::quirk::{self, Case, Refusal, Scene, Trouble, VideoQuirk};
-use crate::simulator::call::Call;
-use crate::simulator::{Dropped, Simulator};
+use crate::response::Dropped;
 use crate::world::video::Video;
 use axum::body::Body;
 use http::{Method, Response};
 use serde_json::{Value, json};
 
-/// Who asks, in which language, and what the answer is made with.
-pub(super) struct Asker<'a> {
+/// What an answer of the player depends on besides the video: client, language, origin, expiry and seed.
+pub(super) struct PlayerContext<'a> {
     pub(super) client: &'static Client,
     pub(super) hl: &'a str,
     pub(super) origin: &'a str,
-    /// Until when the URLs in the answer are good, in seconds since 1970.
+    /// The expiry of URLs in the answer, in seconds since 1970.
     pub(super) expire: i64,
     pub(super) seed: u64,
 }
 
-/// Seven hours.
+/// The lifetime of a URL: seven hours.
 const LIFE: i64 = 25_200;
 
-pub(super) async fn answer(sim: &Simulator, call: &Call) -> Result<Response<Body>, Dropped> {
+pub(super) async fn answer(platform: &Platform, call: &Call) -> Result<Response<Body>, Dropped> {
     let id = call.query.get("videoId").unwrap_or_default();
     let trouble = match scene(id) {
         Some(Scene::Player(trouble)) => trouble,
-        _ => return Ok(plain(sim, call, id)),
+        _ => return Ok(plain(platform, call, id)),
     };
-    trouble::befall(trouble, sim, call, plain(sim, call, id)).await
+    trouble::apply(trouble, platform, call, plain(platform, call, id)).await
 }
 
-fn plain(sim: &Simulator, call: &Call, id: &str) -> Response<Body> {
+fn plain(platform: &Platform, call: &Call, id: &str) -> Response<Body> {
     if call.head.method != Method::POST {
         return error(405);
     }
-    let Some(asker) = asker(sim, call) else {
+    let Some(player) = player_context(platform, call) else {
         return bad_request("Request contains an invalid argument.");
     };
     if id.is_empty() {
         return bad_request("Request contains an invalid argument.");
     }
-    if scene(id).is_some_and(Scene::needs_page) && !knows_the_page(sim, call) {
+    if scene(id).is_some_and(Scene::needs_page) && !knows_the_page(platform, call) {
         return error(400);
     }
-    json_reply(200, &body(sim, &asker, id), call.query.get("prettyPrint") == Some("false"))
+    json_reply(200, &body(platform, &player, id), call.query.get("prettyPrint") == Some("false"))
 }
 
-/// The wall an address meets that asked too often.
-pub(super) fn bot_wall(sim: &Simulator, call: &Call) -> Response<Body> {
-    let Some(asker) = asker(sim, call) else { return error(400) };
-    let status = refusal::status(Refusal::Bot, &asker, "");
-    json_reply(200, &with_context(&asker, json!({"playabilityStatus": status})), true)
+/// The bot wall for a blocked address.
+pub(super) fn bot_wall(platform: &Platform, call: &Call) -> Response<Body> {
+    let Some(player) = player_context(platform, call) else { return error(400) };
+    let status = refusal::status(Refusal::Bot, &player, "");
+    json_reply(200, &with_context(&player, json!({"playabilityStatus": status})), true)
 }
 
-fn asker<'a>(sim: &Simulator, call: &'a Call) -> Option<Asker<'a>> {
+fn player_context<'a>(platform: &Platform, call: &'a Call) -> Option<PlayerContext<'a>> {
     let context = &call.json["context"]["client"];
     let client = client::find(context["clientName"].as_str()?)?;
     context["clientVersion"].as_str()?;
@@ -67,59 +68,65 @@ fn asker<'a>(sim: &Simulator, call: &'a Call) -> Option<Asker<'a>> {
     let id = call.query.get("videoId").unwrap_or_default();
     let expired = match scene(id) {
         Some(Scene::TimedText(Trouble::Expired)) => true,
-        Some(Scene::TimedText(Trouble::ExpiredOnce)) => sim.visit(call) == 1,
+        Some(Scene::TimedText(Trouble::ExpiredOnce)) => platform.visit(call) == 1,
         _ => false,
     };
-    let expire = sim.now() + if expired { -3600 } else { LIFE };
-    Some(Asker { client, hl: sent.unwrap_or("en"), origin: &call.origin, expire, seed: sim.seed() })
+    let expire = platform.now() + if expired { -3600 } else { LIFE };
+    Some(PlayerContext {
+        client,
+        hl: sent.unwrap_or("en"),
+        origin: &call.origin,
+        expire,
+        seed: platform.seed(),
+    })
 }
 
-/// Whether the call carries what only the watch page tells.
-fn knows_the_page(sim: &Simulator, call: &Call) -> bool {
-    let visitor = secret::visitor(sim.seed());
+/// Whether the call carries the visitor or the key of the watch page.
+fn knows_the_page(platform: &Platform, call: &Call) -> bool {
+    let visitor = secret::visitor(platform.seed());
     let sent = call.header("x-goog-visitor-id");
     let in_context = call.json["context"]["client"]["visitorData"].as_str();
     sent == Some(&visitor)
         || in_context == Some(&visitor)
-        || call.query.get("key") == Some(&secret::innertube_key(sim.seed()))
+        || call.query.get("key") == Some(&secret::innertube_key(platform.seed()))
 }
 
 /// The answer about a video, as the watch page embeds it for WEB.
-pub(super) fn embedded(sim: &Simulator, call: &Call, id: &str) -> Value {
-    let asker = Asker {
+pub(super) fn embedded(platform: &Platform, call: &Call, id: &str) -> Value {
+    let player = PlayerContext {
         client: client::WEB,
         hl: call.header("accept-language").unwrap_or("en"),
         origin: &call.origin,
-        expire: sim.now() + LIFE,
-        seed: sim.seed(),
+        expire: platform.now() + LIFE,
+        seed: platform.seed(),
     };
-    body(sim, &asker, id)
+    body(platform, &player, id)
 }
 
-fn body(sim: &Simulator, asker: &Asker<'_>, id: &str) -> Value {
-    let video = sim.world().video_by_id(id);
-    match (refused(asker, id, video.as_ref()), &video) {
+fn body(platform: &Platform, player: &PlayerContext<'_>, id: &str) -> Value {
+    let video = platform.world().video_by_id(id);
+    match (refused(player, id, video.as_ref()), &video) {
         (Some(Refusal::EmptyObject), _) => json!({}),
         (Some(Refusal::WrongVideo), Some(video)) => {
-            let mut body = playable(sim, asker, video);
+            let mut body = playable(platform, player, video);
             body["videoDetails"]["videoId"] = "aQvGIIdgFDM".into();
             body
         }
         (Some(Refusal::NoStatus), Some(video)) => {
-            let mut body = playable(sim, asker, video);
+            let mut body = playable(platform, player, video);
             body.as_object_mut().and_then(|members| members.remove("playabilityStatus"));
             body
         }
         (Some(refusal), video) => {
-            with_context(asker, refused_body(asker, refusal, id, video.as_ref()))
+            with_context(player, refused_body(player, refusal, id, video.as_ref()))
         }
-        (None, Some(video)) => playable(sim, asker, video),
-        (None, None) => with_context(asker, refused_body(asker, Refusal::Unavailable, id, None)),
+        (None, Some(video)) => playable(platform, player, video),
+        (None, None) => with_context(player, refused_body(player, Refusal::Unavailable, id, None)),
     }
 }
 
-/// Why this client does not get to see the video; `None` where it does.
-fn refused(asker: &Asker<'_>, id: &str, video: Option<&Video>) -> Option<Refusal> {
+/// Why this client may not play the video; `None` if it may.
+fn refused(player: &PlayerContext<'_>, id: &str, video: Option<&Video>) -> Option<Refusal> {
     let refusal = match quirk::find(id).map(|(_, entry)| entry.case) {
         Some(Case::Transcript(Scene::Refusal(refusal))) => refusal,
         Some(Case::Video(VideoQuirk::Private)) => Refusal::Private,
@@ -128,43 +135,48 @@ fn refused(asker: &Asker<'_>, id: &str, video: Option<&Video>) -> Option<Refusal
         Some(Case::Video(VideoQuirk::Processing)) => Refusal::Processing,
         _ => return video.is_none().then_some(Refusal::Unavailable),
     };
-    refusal::for_client(refusal, asker.client.name)
+    refusal::for_client(refusal, player.client.name)
 }
 
-fn refused_body(asker: &Asker<'_>, refusal: Refusal, id: &str, video: Option<&Video>) -> Value {
-    let mut body = json!({"playabilityStatus": refusal::status(refusal, asker, id)});
+fn refused_body(
+    player: &PlayerContext<'_>,
+    refusal: Refusal,
+    id: &str,
+    video: Option<&Video>,
+) -> Value {
+    let mut body = json!({"playabilityStatus": refusal::status(refusal, player, id)});
     if let Some(video) = video.filter(|_| refusal::shows_details(refusal)) {
         body["videoDetails"] = details::of(video, Some(refusal));
     }
     if refusal == Refusal::LiveCaptions {
         body["captions"] = json!({"playerCaptionsRenderer": {
-            "baseUrl": format!("{}/api/timedtext?v={id}&caps=asr&hl=en", asker.origin),
+            "baseUrl": format!("{}/api/timedtext?v={id}&caps=asr&hl=en", player.origin),
             "visibility": "CAPTIONS_VISIBILITY_UNKNOWN",
         }});
     }
     body
 }
 
-fn playable(sim: &Simulator, asker: &Asker<'_>, video: &Video) -> Value {
+fn playable(platform: &Platform, player: &PlayerContext<'_>, video: &Video) -> Value {
     let mut body = json!({
-        "playabilityStatus": details::playable(asker.client),
+        "playabilityStatus": details::playable(player.client),
         "streamingData": {"expiresInSeconds": "21540"},
         "videoDetails": details::of(video, None),
     });
-    if let Some(captions) = tracklist::captions(sim.world(), asker, video) {
+    if let Some(captions) = tracklist::captions(platform.world(), player, video) {
         body["captions"] = captions;
     }
-    with_context(asker, body)
+    with_context(player, body)
 }
 
-/// What every answer has, and what only the web has.
-fn with_context(asker: &Asker<'_>, mut body: Value) -> Value {
+/// Adds the members of every answer, and those of web clients.
+fn with_context(player: &PlayerContext<'_>, mut body: Value) -> Value {
     body["responseContext"] = json!({
-        "visitorData": secret::visitor(asker.seed),
+        "visitorData": secret::visitor(player.seed),
         "serviceTrackingParams": [{"service": "GFEEDBACK", "params": [{"key": "logged_in", "value": "0"}]}],
     });
     body["trackingParams"] = "CAAQu2kiEwjAgICAgICAgAAVAAAAAB0AAAAA".into();
-    if asker.client.family == client::Family::Web && body.get("videoDetails").is_some() {
+    if player.client.family == client::Family::Web && body.get("videoDetails").is_some() {
         body["microformat"] = json!({"playerMicroformatRenderer": {"isUnlisted": false}});
     }
     body

@@ -1,14 +1,14 @@
-//! A provider of PO tokens, as people run one next to their service.
+//! A provider of PO tokens, as operators run one beside their service.
 
 use super::{json_reply, secret};
-use crate::simulator::Simulator;
-use crate::simulator::call::Call;
+use crate::call::Call;
+use crate::platform::Platform;
 use axum::body::Body;
 use http::{Method, Response};
 use serde_json::json;
 
 /// `GET /ping` and `POST /get_pot {"content_binding": "<videoId>"}`.
-pub(super) fn answer(sim: &Simulator, call: &Call) -> Response<Body> {
+pub(super) fn answer(platform: &Platform, call: &Call) -> Response<Body> {
     if call.head.uri.path() == "/ping" {
         return json_reply(200, &json!({"server_uptime": 1.5, "version": "1.2.2"}), true);
     }
@@ -17,7 +17,7 @@ pub(super) fn answer(sim: &Simulator, call: &Call) -> Response<Body> {
     }
     match call.json["content_binding"].as_str().filter(|binding| !binding.is_empty()) {
         Some(binding) => {
-            let token = secret::po_token(sim.seed(), binding);
+            let token = secret::po_token(platform.seed(), binding);
             let expires = "2026-06-01T12:00:00.000Z";
             json_reply(
                 200,

@@ -1,4 +1,4 @@
-//! What only the platform can make: keys, visitors, signatures and tokens, all from the seed.
+//! The platform's secrets, computed from the seed: keys, visitors, signatures and tokens.
 
 use crate::hash::hash;
 use crate::ident::base64url;
@@ -16,22 +16,22 @@ pub(crate) fn innertube_key(seed: u64) -> String {
     format!("AIzaSy{}", letters(seed, "innertube-key", 33))
 }
 
-/// A key that looks like it and is for something else.
+/// A key of the same shape for something else.
 pub(crate) fn decoy(seed: u64, n: u64) -> String {
     format!("AIzaSy{}", letters(hash(seed, "decoy", &[n]), "decoy", 33))
 }
 
-/// Who the watch page thinks is visiting.
+/// The visitor data of the watch page.
 pub(crate) fn visitor(seed: u64) -> String {
     format!("Cgt{}%3D%3D", letters(seed, "visitor", 90))
 }
 
-/// A PO token, good for one video.
+/// A PO token, valid for one video.
 pub(crate) fn po_token(seed: u64, video: &str) -> String {
     format!("Mn{}", letters(hash(seed, video, &[1]), "po-token", 158))
 }
 
-/// `ei`: the mark of one player call. The same for a video within an hour.
+/// `ei`: the id of a player call, which is the same for a video within an hour.
 pub(crate) fn event(seed: u64, video: &str, expire: i64) -> String {
     letters(hash(seed, video, &[expire.unsigned_abs()]), "event", 22)
 }

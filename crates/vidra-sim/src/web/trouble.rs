@@ -1,11 +1,12 @@
-//! Right answers that do not arrive right, for the documented videos.
+//! Broken answers of the documented videos.
 
 use super::{HTML, JSON, error, redirect};
+use crate::call::Call;
 use crate::fault::{Junk, body};
+use crate::platform::Platform;
 use crate::quirk::Trouble;
+use crate::response::{Dropped, reply};
 use crate::route::Endpoint;
-use crate::simulator::call::Call;
-use crate::simulator::{Dropped, Simulator, reply};
 use axum::body::Body;
 use futures_util::stream;
 use http::{Response, header};
@@ -16,10 +17,10 @@ const SORRY: &str =
     "https://www.google.com/sorry/index?continue=https://www.youtube.com/youtubei/v1/player";
 const HUGE: u64 = 200_000_000;
 
-/// What comes instead of the right answer.
-pub(super) async fn befall(
+/// The broken answer in place of the `right` one.
+pub(super) async fn apply(
     trouble: Trouble,
-    sim: &Simulator,
+    platform: &Platform,
     call: &Call,
     right: Response<Body>,
 ) -> Result<Response<Body>, Dropped> {
@@ -27,7 +28,7 @@ pub(super) async fn befall(
     Ok(match trouble {
         Trouble::Reset => return Err(Dropped),
         Trouble::Status(status) => status_of(status, is_player),
-        Trouble::StatusOnce(status) if sim.visit(call) == 1 => status_of(status, is_player),
+        Trouble::StatusOnce(status) if platform.visit(call) == 1 => status_of(status, is_player),
         Trouble::Precondition => error(400),
         Trouble::Sorry => redirect(302, SORRY),
         Trouble::NotJson => reply(200, JSON, ")]}'\nnot json".into()),
@@ -44,12 +45,12 @@ pub(super) async fn befall(
             tokio::time::sleep(Duration::from_secs(5)).await;
             right
         }
-        Trouble::Truncated | Trouble::Cut | Trouble::NotUtf8 => spoilt(trouble, right).await,
+        Trouble::Truncated | Trouble::Cut | Trouble::NotUtf8 => damaged(trouble, right).await,
         _ => right,
     })
 }
 
-/// Innertube explains itself in JSON, timed text in a page or not at all.
+/// An error status. Innertube sends JSON with it, timed text a page or an empty body.
 fn status_of(status: u16, is_player: bool) -> Response<Body> {
     match status {
         _ if is_player => error(status),
@@ -71,8 +72,8 @@ fn other_shape(call: &Call) -> Response<Body> {
     }
 }
 
-/// The right body, ended or damaged in its middle.
-async fn spoilt(trouble: Trouble, right: Response<Body>) -> Response<Body> {
+/// The right body, cut or damaged in its middle.
+async fn damaged(trouble: Trouble, right: Response<Body>) -> Response<Body> {
     let (mut head, whole) = right.into_parts();
     let whole = axum::body::to_bytes(whole, usize::MAX).await.unwrap_or_default();
     let middle = whole.len() / 2;

@@ -1,14 +1,15 @@
 //! `GET /watch?v=ID`
 
 use super::{HTML, consent, player, scene, secret};
+use crate::call::Call;
+use crate::platform::Platform;
 use crate::quirk::{Page, Scene};
-use crate::simulator::call::Call;
-use crate::simulator::{Simulator, reply};
+use crate::response::reply;
 use axum::body::Body;
 use http::Response;
 use std::sync::OnceLock;
 
-pub(super) fn answer(sim: &Simulator, call: &Call) -> Response<Body> {
+pub(super) fn answer(platform: &Platform, call: &Call) -> Response<Body> {
     let id = call.query.get("videoId").unwrap_or_default();
     let page = match scene(id) {
         Some(Scene::Watch(page)) => page,
@@ -18,21 +19,21 @@ pub(super) fn answer(sim: &Simulator, call: &Call) -> Response<Body> {
         Page::Captcha => reply(200, HTML, captcha(id).into()),
         Page::Status(429) => reply(429, HTML, captcha(id).into()),
         Page::Status(status) => reply(status, HTML, Body::empty()),
-        Page::StatusOnce(_) if sim.visit(call) > 1 => good(sim, call, id, Page::Good),
+        Page::StatusOnce(_) if platform.visit(call) > 1 => good(platform, call, id, Page::Good),
         Page::StatusOnce(status) => reply(status, HTML, Body::empty()),
         Page::ConsentAlways => consent::page(&call.url()),
         Page::ConsentOnce if !consent::given(call) => consent::page(&call.url()),
-        Page::ConsentRedirect if !consent::given(call) => consent::ask_elsewhere(call),
-        page => good(sim, call, id, page),
+        Page::ConsentRedirect if !consent::given(call) => consent::redirect_to_consent(call),
+        page => good(platform, call, id, page),
     }
 }
 
-/// About a megabyte, in the order the platform writes it: a decoy, the configuration, padding, the
+/// The page of about a megabyte, in the order of the platform: a decoy, the configuration, padding, the
 /// player's answer, more decoys.
-fn good(sim: &Simulator, call: &Call, id: &str, page: Page) -> Response<Body> {
-    let seed = sim.seed();
+fn good(platform: &Platform, call: &Call, id: &str, page: Page) -> Response<Body> {
+    let seed = platform.seed();
     let decoy = |n| secret::decoy(seed, n);
-    let mut embedded = player::embedded(sim, call, id);
+    let mut embedded = player::embedded(platform, call, id);
     if matches!(page, Page::NoKey | Page::NoVisitor) {
         embedded["responseContext"]["visitorData"] = "".into();
     }
@@ -80,7 +81,7 @@ fn visitor(seed: u64, page: Page) -> String {
     }
 }
 
-/// What most of the page is: settings nobody reads. Made once.
+/// The bulk of the page: settings that no client reads. Computed once.
 fn padding() -> &'static str {
     static PADDING: OnceLock<String> = OnceLock::new();
     PADDING

@@ -10,7 +10,7 @@ use crate::hash::Dice;
 use crate::quirk::{Scene, Tracks, VideoQuirk};
 use cue::Cue;
 
-/// Who made a track.
+/// How a track was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Maker {
     Person,
@@ -118,7 +118,7 @@ impl World {
         dice.chance(60)
     }
 
-    /// What a track says.
+    /// The cues of a track.
     pub(crate) fn cues(&self, video: &Video, track: &Track) -> Vec<Cue> {
         match video.scene {
             Some(Scene::Text(text)) => odd::cues(text, track),

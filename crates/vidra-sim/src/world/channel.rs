@@ -13,7 +13,7 @@ const VIEWERS: u32 = 0x8_0000;
 /// How many viewers there are.
 pub(crate) const VIEWER_COUNT: u32 = 4000;
 
-/// A channel as the world knows it; what an answer shows of it is the API's business.
+/// A channel, with more than any answer shows of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Channel {
     pub(crate) no: u32,
@@ -42,7 +42,7 @@ impl Channel {
 }
 
 impl World {
-    /// All channels that a search goes through: the cast and the quirky ones.
+    /// All channels that a search considers: the cast and those of the quirk table.
     pub(crate) fn channels(&self) -> impl Iterator<Item = Channel> + '_ {
         let quirky = (0..QUIRKS.len() as u32).map(|row| QUIRKY + row);
         (0..CAST.len() as u32).chain(quirky).filter_map(|no| self.channel(no))
@@ -79,7 +79,7 @@ impl World {
         let wanted = handle.strip_prefix('@').unwrap_or(handle).to_lowercase();
         let is_it =
             |channel: &Channel| channel.handle.as_ref().is_some_and(|h| h.to_lowercase() == wanted);
-        // A viewer's handle ends in the viewer's number, so that nobody has to look at all of them.
+        // A viewer's handle ends in the viewer's number, so that no search is needed.
         let number = wanted.rsplit_once('-').and_then(|(_, digits)| digits.parse().ok());
         let viewer = number.filter(|n| *n < VIEWER_COUNT).map(|n| self.viewer(n));
         self.channels().chain(viewer).find(is_it)
@@ -105,8 +105,8 @@ impl World {
         channel
     }
 
-    /// The channel of that row of the quirk table; `None` where the row is of something else or
-    /// the quirk is that there is no such channel.
+    /// The channel of a row of the quirk table; `None` if the row is of another kind or documents a channel
+    /// that does not exist.
     fn quirky_channel(&self, row: u32) -> Option<Channel> {
         let entry = QUIRKS.get(row as usize)?;
         let Case::Channel(quirk) = entry.case else { return None };
@@ -137,7 +137,7 @@ impl World {
         Some(channel)
     }
 
-    /// A channel with numbers and no face yet.
+    /// A channel with counts, without name and description.
     fn blank_channel(&self, no: u32, id: String, title: &str, theme: Theme) -> Channel {
         let mut dice = self.dice("channel", &[u64::from(no)]);
         // Public counts are rounded to three digits.

@@ -13,7 +13,7 @@ const CHANNEL_THREADS: u32 = 24;
 /// Threads before 2018 have the older identifiers.
 const RENAMED: Seconds = 1_514_764_800;
 
-/// What a thread is about.
+/// The subject of a thread.
 #[derive(Clone, Debug)]
 pub(crate) enum About {
     Video(Box<Video>),
@@ -25,7 +25,7 @@ pub(crate) enum About {
 pub(crate) struct Comment {
     pub(crate) id: String,
     pub(crate) author: Channel,
-    /// The account is gone: no channel to link to.
+    /// The account was deleted: there is no channel to link to.
     pub(crate) anonymous: bool,
     pub(crate) text: &'static str,
     pub(crate) likes: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Comment {
     pub(crate) liked_by_viewer: bool,
 }
 
-/// A top-level comment and what hangs from it.
+/// A top-level comment and its replies.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
     pub(crate) top: Comment,
@@ -117,7 +117,7 @@ impl World {
         Thread { top, replies: self.reply_count(about, index) }
     }
 
-    /// Apart from the rest of a thread, so that counting all comments of a video stays cheap.
+    /// Separate from the rest of a thread, so that counting all comments of a video is cheap.
     fn reply_count(&self, about: &About, index: u32) -> u32 {
         let key = about.key();
         let mut dice =
@@ -136,7 +136,7 @@ impl World {
         if dice.chance(60) { 0 } else { dice.skewed(1, 10) }
     }
 
-    /// Comments of all kinds under a video: what `statistics.commentCount` says.
+    /// The number of comments and replies under a video: `statistics.commentCount`.
     pub(crate) fn comment_count(&self, video: &Video) -> u64 {
         let about = About::Video(Box::new(video.clone()));
         let threads = 0..self.thread_count(&about);
@@ -208,7 +208,7 @@ fn documented(quirk: Option<VideoQuirk>, index: u32) -> Option<&'static str> {
     quirk::row_of(Case::Comment(case)).map(|(_, entry)| entry.id)
 }
 
-/// Where a documented thread hangs.
+/// The subject of a documented thread.
 fn coordinates(case: Case) -> Option<((u32, u32), u32)> {
     let under = |quirk| {
         let row = QUIRKS.iter().position(|entry| entry.case == Case::Video(quirk))?;

@@ -9,7 +9,7 @@ use crate::quirk::{self, Case, ChannelQuirk, PlaylistQuirk, QUIRKS, VideoQuirk};
 /// Albums of a channel are numbered from here among its playlists.
 const ALBUM: u32 = 0x8_0000;
 
-/// A playlist as the world knows it.
+/// A playlist.
 #[derive(Clone, Debug)]
 pub(crate) struct Playlist {
     pub(crate) id: String,
@@ -24,7 +24,7 @@ pub(crate) struct Playlist {
     start: Option<u32>,
 }
 
-/// What a viewer may see of an entry.
+/// The visibility of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Public,
@@ -145,7 +145,7 @@ impl World {
         entry
     }
 
-    /// What time does to an ordinary playlist: a few entries go, a few are guests.
+    /// Ages an ordinary playlist: a few entries are gone, a few belong to other channels.
     fn wear(&self, list: &Playlist, i: u32, entry: &mut Entry) {
         let mut dice = self.dice(&list.id, &[u64::from(i)]);
         match dice.below(60) {
@@ -186,7 +186,7 @@ fn transcripts() -> impl Iterator<Item = u32> {
         .filter_map(|(row, entry)| matches!(entry.case, Case::Transcript(_)).then_some(row))
 }
 
-/// Every other entry of the mixed playlist: none of them is slow, and none blames the caller.
+/// The documented half of the mixed playlist: no entry is slow, and none blocks the caller.
 const MIXED: [&str; 6] =
     ["txNoCaption", "plPrivate__", "plAgeGate__", "plGeoText__", "ttEmpty____", "plUpcoming_"];
 

@@ -1,4 +1,4 @@
-//! Words: titles, descriptions and comments that read as if somebody had written them.
+//! Texts: titles, descriptions and comments that look natural.
 
 pub(crate) mod speech;
 mod words;

@@ -14,7 +14,7 @@ const SCRIPTS_TITLE: &str = "🎙\u{a0}星空の下で – ليلة تحت ال�
 const SCRIPTS_DESCRIPTION: &str =
     "First line\r\nSecond line\r\n\r\n한국어 설명 · 日本語の説明\r\nשלום עולם\u{202f}!\u{feff}";
 
-/// A video as the world knows it.
+/// A video.
 #[derive(Clone, Debug)]
 pub(crate) struct Video {
     pub(crate) key: VideoKey,
@@ -30,7 +30,7 @@ pub(crate) struct Video {
     /// How many of default, medium, high, standard, maxres there are.
     pub(crate) thumbnails: usize,
     pub(crate) quirk: Option<VideoQuirk>,
-    /// What is odd on its keyless path.
+    /// Its documented behaviour on the keyless interface.
     pub(crate) scene: Option<Scene>,
 }
 
@@ -61,7 +61,7 @@ impl World {
         let (odd, owner) = match key.0 {
             QUIRK_OWNER => match QUIRKS.get(key.1 as usize)?.case {
                 Case::Video(quirk) => ((Some(quirk), None), 0),
-                // Somebody who speaks: the first channel mostly sings.
+                // A channel with speech: the first one mostly sings.
                 Case::Transcript(scene) => ((None, Some(scene)), 5),
                 _ => return None,
             },
@@ -115,7 +115,7 @@ impl World {
     }
 }
 
-/// What the quirk of a video does to its texts and pictures, wherever they are shown.
+/// Applies the quirk of a video to its texts and pictures.
 fn bend(video: &mut Video) {
     let Some(entry) = QUIRKS.get(video.key.1 as usize).filter(|_| video.key.0 == QUIRK_OWNER)
     else {
@@ -149,7 +149,7 @@ pub(crate) const fn is_served(quirk: VideoQuirk) -> bool {
     !matches!(quirk, VideoQuirk::Private | VideoQuirk::Deleted | VideoQuirk::Absent)
 }
 
-/// Shorts, ordinary videos, and now and then a stream of hours.
+/// The length of a video: shorts, ordinary videos, and a few streams of hours.
 fn length(dice: &mut crate::hash::Dice) -> u64 {
     match dice.below(20) {
         0..=3 => 12 + dice.below(48),

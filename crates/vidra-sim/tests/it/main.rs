@@ -19,6 +19,7 @@ mod record;
 mod recorded;
 mod recorded_keyless;
 mod refusals;
+mod rooms;
 mod texts;
 mod timed_text;
 mod tracks;

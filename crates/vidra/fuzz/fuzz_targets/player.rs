@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::{Builder, Runtime};
-use vidra::upstream::transport::{Answer, BoxFuture, Failure};
+use vidra::transport::{Answer, BoxFuture, Failure};
 use vidra::{RetryPolicy, TranscriptQuery, Transport, VideoId, Vidra};
 
 /// Answers every player call with the same bytes.
@@ -36,7 +36,7 @@ static WORLD: LazyLock<(Runtime, Player, Vidra)> = LazyLock::new(|| {
         .transport(player.clone())
         .retry(RetryPolicy { retries: 0, delay: Duration::ZERO })
         .block_pause(Duration::ZERO)
-        .build();
+        .build().unwrap();
     let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
     (runtime, player, vidra)
 });

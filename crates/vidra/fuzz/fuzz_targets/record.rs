@@ -2,7 +2,7 @@
 //! What a store kept. Whatever is read as a record is written as the same bytes.
 
 use libfuzzer_sys::fuzz_target;
-use vidra::cache::store::Record;
+use vidra::store::Record;
 
 fuzz_target!(|bytes: &[u8]| {
     check(bytes.to_vec());

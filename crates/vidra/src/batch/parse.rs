@@ -76,7 +76,7 @@ fn videos(value: &Value) -> Result<HashSet<VideoId>, String> {
 fn languages(value: &Value) -> Result<Languages, String> {
     match value {
         Value::String(text) if text.trim().is_empty() => Ok(Languages::default()),
-        Value::String(text) => Languages::parse(text).map_err(str::to_owned),
+        Value::String(text) => Languages::parse(text).map_err(|error| error.message().to_owned()),
         _ => Err("must be a language code, or several separated by commas".to_owned()),
     }
 }

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use super::freshness::{Life, Resource};
-use super::store::{Failures, Usage};
 use crate::error::{Error, Result};
+use crate::store::{Failures, Usage};
 
 /// An answer as JSON, and how it came about.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Cached {
 
     /// Reads the JSON.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_slice(&self.body).map_err(Error::bug)
+        serde_json::from_slice(&self.body).map_err(Error::internal)
     }
 }
 
@@ -50,6 +50,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The outcome that took more effort.
+    pub(crate) fn worst(self, other: Self) -> Self {
+        let effort = |outcome| match outcome {
+            Self::Hit => 0,
+            Self::Stale => 1,
+            Self::Coalesced => 2,
+            Self::Miss => 3,
+        };
+        if effort(other) > effort(self) { other } else { self }
+    }
+
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {

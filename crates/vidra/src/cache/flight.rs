@@ -10,19 +10,18 @@ use futures_util::future::{self, Either};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::audience::{Seat, Seats, Urgency};
-use super::store::Record;
+use crate::context::waiters::{Urgency, WaiterCount, WaiterGuard};
 use crate::error::{Error, ErrorKind, Result};
 
 /// All that is being asked for, by key.
-pub(crate) struct Flights {
-    by_key: Mutex<HashMap<String, Flight>>,
+pub(crate) struct Flights<T> {
+    by_key: Mutex<HashMap<String, Flight<T>>>,
     /// How long a failure is told without asking again.
     failures_last: Duration,
 }
 
-enum Flight {
-    UnderWay(UnderWay),
+enum Flight<T> {
+    UnderWay(UnderWay<T>),
     /// It failed. For a moment everybody who asks is told so: a platform in trouble is not helped by
     /// a thousand who ask at once whether it still is.
     Failed {
@@ -31,40 +30,42 @@ enum Flight {
     },
 }
 
-#[derive(Clone)]
-struct UnderWay {
-    shared: Arc<Shared>,
+struct UnderWay<T> {
+    shared: Arc<Shared<T>>,
     /// When those who wait for it stop waiting.
     overdue: Instant,
-    seats: Seats,
+    waiters: WaiterCount,
 }
 
 /// The state that leader and followers of one flight share. A `watch` channel would wake its receivers in
 /// random order, and a simulation could not replay.
-#[derive(Default)]
-struct Shared {
+struct Shared<T> {
     /// `None` until it has ended.
-    end: Mutex<Option<End>>,
+    end: Mutex<Option<End<T>>>,
     ended: Notify,
 }
 
 #[derive(Clone)]
-enum End {
-    Landed(Result<Record>),
+enum End<T> {
+    Landed(Result<T>),
     /// The leader went away.
     Left,
     /// The leader panicked.
     Panicked,
 }
 
-impl Shared {
+impl<T: Clone> Shared<T> {
+    fn new() -> Self {
+        Self { end: Mutex::new(None), ended: Notify::new() }
+    }
+
     /// Ends the flight. The first end counts.
-    fn end(&self, end: End) {
+    fn end(&self, end: End<T>) {
         self.lock().get_or_insert(end);
         self.ended.notify_waiters();
     }
 
-    async fn ended(&self) -> End {
+    async fn ended(&self) -> End<T> {
         loop {
             let mut ended = pin!(self.ended.notified());
             // Enabled before the check, so that no wake-up is lost between the two.
@@ -76,40 +77,40 @@ impl Shared {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<End>> {
+    fn lock(&self) -> MutexGuard<'_, Option<End<T>>> {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What one who comes to ask has to do.
-pub(crate) enum Boarding {
+pub(crate) enum Boarding<T: Clone> {
     /// Ask, and say what came of it; or have it asked, and wait like everybody else.
-    Lead(Lead, Joined),
+    Lead(Lead<T>, Joined<T>),
     /// Wait for the one who asks.
-    Join(Joined),
+    Join(Joined<T>),
     /// It has just failed.
     Failed(Error),
 }
 
 /// The duty to ask, and to tell. Dropped without a word, the next in line asks.
-pub(crate) struct Lead {
-    flights: Arc<Flights>,
+pub(crate) struct Lead<T: Clone> {
+    flights: Arc<Flights<T>>,
     key: String,
-    shared: Arc<Shared>,
+    shared: Arc<Shared<T>>,
     /// Of those who wait to be told.
-    pub(crate) seats: Seats,
+    pub(crate) waiters: WaiterCount,
 }
 
 /// A wait for an answer.
-pub(crate) struct Joined {
-    flight: UnderWay,
+pub(crate) struct Joined<T> {
+    flight: UnderWay<T>,
     /// Whether it is asked for in the name of the one who waits.
     is_own: bool,
-    _seat: Seat,
+    _guard: WaiterGuard,
 }
 
 /// Why a wait ended without an answer.
-pub(crate) enum Deserted {
+pub(crate) enum LeaderGone<T> {
     /// The one who asked panicked.
     Panicked,
     /// The one who asked went away before the end.
@@ -117,10 +118,17 @@ pub(crate) enum Deserted {
     /// The one who asked failed for reasons of its own, which are none of ours.
     ForItself,
     /// The one who asked takes too long, and may be waited for further.
-    Overdue(Joined),
+    Overdue(Joined<T>),
 }
 
-impl Flights {
+impl<T> Clone for UnderWay<T> {
+    fn clone(&self) -> Self {
+        let Self { shared, overdue, waiters } = self;
+        Self { shared: Arc::clone(shared), overdue: *overdue, waiters: waiters.clone() }
+    }
+}
+
+impl<T: Clone> Flights<T> {
     pub(crate) fn new(failures_last: Duration) -> Self {
         Self { by_key: Mutex::default(), failures_last }
     }
@@ -133,7 +141,7 @@ impl Flights {
         patience: Duration,
         urgency: Urgency,
         known: impl FnOnce() -> Option<F>,
-    ) -> Result<Boarding, F> {
+    ) -> Result<Boarding<T>, F> {
         let now = Instant::now();
         let mut flights = self.lock();
         if let Some(flight) = flights.get(key) {
@@ -150,8 +158,8 @@ impl Flights {
         if let Some(found) = known() {
             return Err(found);
         }
-        let (shared, seats) = (Arc::default(), Seats::default());
-        let flight = UnderWay { shared, overdue: now + patience, seats };
+        let (shared, waiters) = (Arc::new(Shared::new()), WaiterCount::default());
+        let flight = UnderWay { shared, overdue: now + patience, waiters };
         flights.insert(key.to_owned(), Flight::UnderWay(flight.clone()));
         // Failures that nobody asked about again.
         if flights.len().is_multiple_of(64) {
@@ -159,8 +167,8 @@ impl Flights {
                 |_, flight| !matches!(flight, Flight::Failed { until, .. } if *until <= now),
             );
         }
-        let (shared, seats) = (Arc::clone(&flight.shared), flight.seats.clone());
-        let lead = Lead { flights: Arc::clone(self), key: key.to_owned(), shared, seats };
+        let (shared, waiters) = (Arc::clone(&flight.shared), flight.waiters.clone());
+        let lead = Lead { flights: Arc::clone(self), key: key.to_owned(), shared, waiters };
         Ok(Boarding::Lead(lead, Joined::at(&flight, true, urgency)))
     }
 
@@ -168,26 +176,26 @@ impl Flights {
     pub(crate) fn held(&self) -> (usize, usize) {
         let flights = self.lock();
         let under_way = flights.values().filter_map(|flight| match flight {
-            Flight::UnderWay(flight) => Some(flight.seats.taken()),
+            Flight::UnderWay(flight) => Some(flight.waiters.taken()),
             Flight::Failed { .. } => None,
         });
-        under_way.fold((0, 0), |(flights, waiters), seats| (flights + 1, waiters + seats))
+        under_way.fold((0, 0), |(flights, all), waiters| (flights + 1, all + waiters))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Flight<T>>> {
         self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Lead {
+impl<T: Clone> Lead<T> {
     /// Tells everybody who waits. What failed is told for a moment longer, unless it was our bug, is
     /// nobody else's matter, or costs nothing to find out again.
-    pub(crate) fn land(self, outcome: Result<Record>) {
+    pub(crate) fn land(self, outcome: Result<T>) {
         if let Err(error) = &outcome
             && let Entry::Occupied(mut flight) = self.flights.lock().entry(self.key.clone())
             && self.is(flight.get())
         {
-            if error.is_of_the_asker() {
+            if error.is_of_one_caller() {
                 // Before they are told: the others begin anew.
                 flight.remove();
             } else if !matches!(error.kind(), ErrorKind::Internal | ErrorKind::Unavailable) {
@@ -199,12 +207,12 @@ impl Lead {
     }
 
     /// Whether it is this flight, and not one that replaced it.
-    fn is(&self, flight: &Flight) -> bool {
+    fn is(&self, flight: &Flight<T>) -> bool {
         matches!(flight, Flight::UnderWay(flight) if Arc::ptr_eq(&flight.shared, &self.shared))
     }
 }
 
-impl Drop for Lead {
+impl<T: Clone> Drop for Lead<T> {
     fn drop(&mut self) {
         let mut flights = self.flights.lock();
         if flights.get(&self.key).is_some_and(|flight| self.is(flight)) {
@@ -216,37 +224,40 @@ impl Drop for Lead {
     }
 }
 
-impl Joined {
-    fn at(flight: &UnderWay, is_own: bool, urgency: Urgency) -> Self {
-        Self { flight: flight.clone(), is_own, _seat: flight.seats.take(urgency) }
+impl<T: Clone> Joined<T> {
+    fn at(flight: &UnderWay<T>, is_own: bool, urgency: Urgency) -> Self {
+        Self { flight: flight.clone(), is_own, _guard: flight.waiters.take(urgency) }
     }
 
     /// The answer of the one who asks, however long it takes.
-    pub(crate) async fn landed(self) -> Result<Result<Record>, Deserted> {
-        let Self { flight: UnderWay { shared, .. }, is_own, _seat } = self;
+    pub(crate) async fn landed(self) -> Result<Result<T>, LeaderGone<T>> {
+        let Self { flight: UnderWay { shared, .. }, is_own, _guard } = self;
         match shared.ended().await {
-            End::Left => Err(Deserted::Left),
-            End::Panicked => Err(Deserted::Panicked),
-            End::Landed(Err(error)) if error.is_of_the_asker() && !is_own => {
-                Err(Deserted::ForItself)
+            End::Left => Err(LeaderGone::Left),
+            End::Panicked => Err(LeaderGone::Panicked),
+            End::Landed(Err(error)) if error.is_of_one_caller() && !is_own => {
+                Err(LeaderGone::ForItself)
             }
             End::Landed(outcome) => Ok(outcome),
         }
     }
 
     /// The same until it is overdue.
-    pub(crate) async fn landed_in_time(self) -> Result<Result<Record>, Deserted> {
-        let seat = self._seat.clone();
-        let again = Self { flight: self.flight.clone(), is_own: self.is_own, _seat: seat };
+    pub(crate) async fn landed_in_time(self) -> Result<Result<T>, LeaderGone<T>> {
+        let guard = self._guard.clone();
+        let again = Self { flight: self.flight.clone(), is_own: self.is_own, _guard: guard };
         match timeout_at(again.flight.overdue, self.landed()).await {
             Ok(ended) => ended,
-            Err(_) => Err(Deserted::Overdue(again)),
+            Err(_) => Err(LeaderGone::Overdue(again)),
         }
     }
 }
 
 /// The answer of whichever of two is there first.
-pub(crate) async fn first(one: Joined, other: Joined) -> Result<Result<Record>, Deserted> {
+pub(crate) async fn first<T: Clone>(
+    one: Joined<T>,
+    other: Joined<T>,
+) -> Result<Result<T>, LeaderGone<T>> {
     match future::select(pin!(one.landed()), pin!(other.landed())).await {
         Either::Left((Err(_), other)) => other.await,
         Either::Right((Err(_), one)) => one.await,

@@ -44,6 +44,9 @@ pub(crate) enum State {
     Gone,
 }
 
+/// Longer than any process runs, and still a time that can be added.
+pub(crate) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -96,6 +99,20 @@ impl Resource {
             Self::Tracks => life(DAY, 6 * HOUR, 30 * DAY),
             Self::Transcript => life(7 * DAY, DAY, 30 * DAY),
         }
+    }
+
+    /// After how long a follower fetches beside a leader, where one exchange is enough. A fetch of many
+    /// exchanges is left to its deadline.
+    pub(crate) fn replace_after(self) -> Duration {
+        match self {
+            Self::Video | Self::Channel | Self::Regions => Duration::from_secs(10),
+            _ => FOREVER,
+        }
+    }
+
+    /// Whether one call fetches up to fifty of them.
+    pub(crate) fn is_cheap(self) -> bool {
+        matches!(self, Self::Video | Self::Channel)
     }
 
     pub(crate) fn is_from_data_api(self) -> bool {

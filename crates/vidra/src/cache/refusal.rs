@@ -1,42 +1,36 @@
-//! "There is no such thing" as it is kept: an error that says something lasting about what was asked
-//! for.
+//! Stored refusals: errors that say something lasting about what was requested, such as "not found".
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind};
-use crate::transcript::Reason;
+use crate::error::{Error, ErrorKind, Reason};
 
 #[derive(Serialize, Deserialize)]
 struct Refusal {
-    is_forbidden: bool,
+    reason: String,
     message: String,
     details: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
 }
 
-/// `None` for what does not last, or says something about us rather than about what was asked for.
+/// `None` for an error that does not last, or concerns the service and not what was requested.
 pub(super) fn encode(error: &Error) -> Option<Bytes> {
-    let is_forbidden = match error.kind() {
-        ErrorKind::NotFound => false,
-        ErrorKind::Forbidden => true,
-        _ => return None,
-    };
+    if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden) {
+        return None;
+    }
     let refusal = Refusal {
-        is_forbidden,
+        reason: error.reason().code().to_owned(),
         message: error.message().to_owned(),
         details: error.details().to_vec(),
-        reason: error.reason().map(|reason| reason.code().to_owned()),
     };
     serde_json::to_vec(&refusal).ok().map(Bytes::from)
 }
 
 pub(super) fn decode(body: &[u8]) -> Error {
-    let Ok(refusal) = serde_json::from_slice::<Refusal>(body) else {
-        return Error::bug("a refusal that cannot be read");
+    let Ok(Refusal { reason, message, details }) = serde_json::from_slice(body) else {
+        return Error::internal("a stored refusal cannot be read");
     };
-    let kind = if refusal.is_forbidden { ErrorKind::Forbidden } else { ErrorKind::NotFound };
-    let reason = refusal.reason.as_deref().and_then(Reason::from_code);
-    Error::retold(kind, refusal.message, refusal.details, reason)
+    match Reason::from_code(&reason) {
+        Some(reason) => Error::from_stored(reason, message, details),
+        None => Error::internal(format!("a stored refusal has the unknown reason {reason}")),
+    }
 }

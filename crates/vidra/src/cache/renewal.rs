@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::is_trouble;
 use crate::error::{Error, ErrorKind, Result};
-use crate::upstream::breaker::{Breaker, Pass, Pauses};
+use crate::resilience::breaker::{Breaker, Pass, Pauses};
 
 /// The most that are under way together: one full call of single videos.
 const MOST: usize = 50;
@@ -69,7 +69,7 @@ impl Renewal {
     pub(crate) fn end<T>(self, outcome: &Result<T>) {
         let error = outcome.as_ref().err().filter(|error| is_trouble(error));
         match error {
-            Some(error) if error.is_of_the_asker() => {}
+            Some(error) if error.is_of_one_caller() => {}
             Some(_) => drop(self.failures.fetch_add(1, Ordering::Relaxed)),
             None => self.failures.store(0, Ordering::Relaxed),
         }
@@ -80,7 +80,7 @@ impl Renewal {
 /// Whether the platform refuses us, whatever we ask; `None` where the error does not tell.
 fn is_refusal_to_us(error: &Error) -> Option<bool> {
     match error.kind() {
-        _ if error.is_of_the_asker() => None,
+        _ if error.is_of_one_caller() => None,
         ErrorKind::QuotaExhausted
         | ErrorKind::RateLimited
         | ErrorKind::UpstreamKey
@@ -94,6 +94,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::error::Reason;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -102,8 +103,8 @@ mod tests {
         let pauses = Pauses { first: SECOND, longest: 5 * SECOND };
         let renewals = Renewals::new("videos", pauses, Instant::now());
         let begin = || renewals.begin(Instant::now());
-        let refused = Err::<(), _>(Error::new(ErrorKind::UpstreamKey, "no"));
-        let failed = Err::<(), _>(Error::new(ErrorKind::Upstream, "no"));
+        let refused = Err::<(), _>(Error::new(Reason::UpstreamKeyMissing, "no"));
+        let failed = Err::<(), _>(Error::new(Reason::UpstreamFailed, "no"));
         for outcome in [&refused, &refused, &failed, &refused, &refused, &failed, &refused] {
             begin().unwrap().end(outcome);
         }

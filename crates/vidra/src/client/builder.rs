@@ -10,30 +10,35 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::{FOREVER, Vidra};
+use super::Vidra;
 use crate::batch::Batches;
-use crate::cache::freshness::Lifetimes;
-use crate::cache::store::{Memory, Store, Tiers};
-use crate::cache::{Cache, Limits, Want};
+use crate::cache::freshness::{FOREVER, Lifetimes};
+use crate::cache::{Cache, Limits};
 use crate::clock::{Clock, SystemClock};
-use crate::fetch::transcript::clients::Clients;
-use crate::upstream::breaker::{Breaker, Pauses};
-use crate::upstream::egress::{Care, Egress, Egresses};
-use crate::upstream::pace::Pace;
-use crate::upstream::quota::{Backing, Ledger, LedgerDouble, QuotaLimits};
-use crate::upstream::resolver::{DATA_API_HOST, WEB_HOST};
-use crate::upstream::retry::{RetryBudget, RetryPolicy};
-use crate::upstream::traffic::Traffic;
-use crate::upstream::transport::{Network, Transport};
-use crate::upstream::web::{PotProvider, Web};
-use crate::upstream::{ApiKey, Bill, Holds, Upstream};
+use crate::context::{Bill, CacheMode};
+use crate::data_api::call::Endpoint;
+use crate::data_api::{ApiKey, DataApi, Holds};
+use crate::error::{Error, Result};
+use crate::quota::{Backing, Ledger, LedgerDouble, QuotaLimits};
+use crate::resilience::breaker::{Breaker, Pauses};
+use crate::resilience::pace::Pace;
+use crate::resilience::retry::{RetryBudget, RetryPolicy};
+use crate::resilience::traffic::Traffic;
+use crate::resource::Services;
+use crate::resource::ask::{Ask, SCHEMA};
+use crate::store::{Memory, Store, Tiers};
+use crate::transport::resolver::{DATA_API_HOST, WEB_HOST};
+use crate::transport::{Network, Transport};
+use crate::web::clients::Clients;
+use crate::web::egress::{Care, Egress, Egresses};
+use crate::web::{Load, PotProvider, Web};
 
 /// Settings of a [`Vidra`]; each has a default that suits the real platform.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use std::time::Duration;
-/// use vidra::cache::store::Fs;
+/// use vidra::store::Fs;
 /// use vidra::{Lifetimes, Network, Pace, Pacing, Resource, RetryPolicy, Vidra};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -50,7 +55,7 @@ use crate::upstream::{ApiKey, Bill, Holds, Upstream};
 ///     // Transcripts come through a proxy, and no faster than this.
 ///     .proxies(vec![Network::through("socks5://127.0.0.1:1080")?])
 ///     .pacing(Pacing::At(Pace { burst: 100, per_hour: 500 }))
-///     .build();
+///     .build()?;
 /// assert!(!vidra.has_key());
 /// # Ok(()) }
 /// ```
@@ -81,8 +86,8 @@ pub struct Builder {
     most_batches: usize,
 }
 
-/// What is kept in memory unless something else is asked for: some five thousand videos.
-const CACHE_BYTES: u64 = 12 << 20;
+/// The default limit of the records in memory: 20,000 videos of 4 KB, the longest list that YouTube shows.
+const CACHE_BYTES: u64 = 96 << 20;
 
 /// A platform in trouble is not helped by being asked again at once.
 const FAILURES_LAST: Duration = Duration::from_secs(1);
@@ -331,13 +336,25 @@ impl Builder {
         Pauses { first: first.min(FOREVER), longest: longest.min(FOREVER) }
     }
 
-    /// The client.
-    pub fn build(self) -> Vidra {
+    /// Builds the client. It sends nothing.
+    ///
+    /// # Errors
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput) if a URL is not an `http` or `https` URL.
+    ///
+    /// ```
+    /// use vidra::{Reason, Vidra};
+    /// let error = Vidra::builder().data_api_url("not a url").build().err().unwrap();
+    /// assert_eq!(error.reason(), Reason::InvalidInput);
+    /// ```
+    pub fn build(self) -> Result<Vidra> {
+        self.check_urls()?;
         let care = self.care();
         let pauses = self.pauses(&self.data_api_url);
         let transport = self.transport.unwrap_or_else(|| Arc::new(Network::new()));
         let now = Instant::now();
-        let traffic = Arc::new(Traffic::default());
+        let endpoints = Endpoint::ALL.map(Endpoint::path).into_iter();
+        let endpoints = endpoints.chain(Load::ALL.map(Load::endpoint));
+        let traffic = Arc::new(Traffic::new(endpoints));
         let count = self.proxies.len();
         let proxies = self.proxies.into_iter().zip(1..).map(|(proxy, number)| {
             let name = format!("proxy {number} of {count}");
@@ -369,7 +386,7 @@ impl Builder {
             (None, None) => Backing::None,
         };
         let ledger = Ledger::new(self.limits, backing, self.clock.now());
-        let upstream = Upstream {
+        let data_api = DataApi {
             base: self.data_api_url,
             key: self.key,
             transport,
@@ -387,20 +404,40 @@ impl Builder {
         let keeps = self.cache_bytes > 0 || self.store.is_some();
         let failures_last = if keeps { FAILURES_LAST } else { Duration::ZERO };
         let most_misses = self.most_misses.min(Semaphore::MAX_PERMITS);
-        let limits = Limits { failures_last, refusals_last: pauses, most_misses };
+        let fetch_time = self.deadline.min(FOREVER);
+        let limits = Limits { failures_last, refusals_last: pauses, most_misses, fetch_time };
         let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store);
-        Vidra {
-            upstream: Arc::new(upstream),
-            web: Arc::new(web),
-            cache: Arc::new(Cache::new(tiers, self.lifetimes, limits, self.clock)),
-            gathers: Arc::default(),
+        let cache = Cache::new(tiers, self.lifetimes, limits, Ask::resource_of, SCHEMA, self.clock);
+        Ok(Vidra {
+            services: Arc::new(Services::new(cache, data_api, web, self.search)),
             batches: Arc::new(Batches::new(self.most_batches)),
-            want: Want::Usual,
+            mode: CacheMode::Normal,
             deadline: self.deadline,
             patience: FOREVER,
             batch_deadline: self.batch_deadline,
-            search: self.search,
             bill: Bill::default(),
+        })
+    }
+
+    fn check_urls(&self) -> Result<()> {
+        let urls = [
+            ("data_api_url", Some(&self.data_api_url)),
+            ("web_url", Some(&self.web_url)),
+            ("pot_provider", self.pot_provider.as_ref()),
+        ];
+        let is_url = |url: &str| {
+            let url: Option<Uri> = url.parse().ok();
+            let has_scheme = |url: &Uri| {
+                matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
+            };
+            url.is_some_and(|url| has_scheme(&url) && url.query().is_none())
+        };
+        let wrong = urls.into_iter().filter(|(_, url)| url.is_some_and(|url| !is_url(url)));
+        let faults: Vec<String> =
+            wrong.map(|(name, _)| format!("{name}: must be an http or https URL")).collect();
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(Error::invalid("The settings are not valid", faults)),
         }
     }
 }

@@ -5,20 +5,22 @@ use std::sync::Arc;
 use futures_util::{Stream, StreamExt, future, stream};
 use tokio::time::Instant;
 
-use super::{FOREVER, Vidra};
-use crate::ask::Ask;
+use super::Vidra;
 use crate::batch::{self, Batch, BatchEvent, BatchQuery};
 use crate::cache::Cached;
+use crate::cache::freshness::FOREVER;
 use crate::channel::{Channel, ChannelVideo};
 use crate::comment::{Comment, CommentQuery, CommentThread};
+use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::fetch::video;
 use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
+use crate::quota::Quota;
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
+use crate::resource::ask::Ask;
+use crate::resource::video;
 use crate::selection::{Selected, Selection};
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
-use crate::upstream::quota::Quota;
 use crate::video::{Video, VideoTitle};
 
 impl Vidra {
@@ -65,7 +67,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn videos_json(&self, ids: &[VideoId]) -> Result<Cached> {
-        video::list_json(&self.scope(), ids).await
+        video::list_json(&self.services, &self.context(), ids).await
     }
 
     /// A video's title. Costs what the video costs.
@@ -322,14 +324,13 @@ impl Vidra {
         query: &BatchQuery,
     ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
         let Some(place) = self.batches.place() else {
-            return stream::once(future::ready(Err(Error::busy()))).left_stream();
+            return stream::once(future::ready(Err(Error::overloaded()))).left_stream();
         };
-        let mut scope = self.scope();
         let deadline = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
-        (scope.deadline, scope.patience) = (deadline, deadline);
-        let (id, query) = (id.clone(), query.clone());
+        let ctx = Context { deadline, ..self.context() };
+        let (services, id, query) = (Arc::clone(&self.services), id.clone(), query.clone());
         let tally = Arc::clone(&self.batches);
-        batch::run(Batch { scope, deadline, id, query, _place: place, tally }).right_stream()
+        batch::run(Batch { services, ctx, id, query, _place: place, tally }).right_stream()
     }
 
     /// What is left of the day. Costs nothing.
@@ -342,6 +343,6 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn quota(&self) -> Result<Quota> {
-        self.scope().quota().await
+        self.services.data_api.quota(&self.context()).await
     }
 }

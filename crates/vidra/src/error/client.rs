@@ -1,51 +1,48 @@
-//! Errors as a client makes them: what was asked for, of whom, and when to come again.
+//! Errors as a client makes them.
 
-use std::fmt;
+use std::error::Error as StdError;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Error, ErrorKind};
-use crate::transcript::Reason;
+use super::{Error, Reason};
 
 impl Error {
-    /// There is too much to do already.
-    pub(crate) fn busy() -> Self {
+    /// The service is at its limit.
+    pub(crate) fn overloaded() -> Self {
         let soon = Duration::from_secs(1);
-        Self::new(ErrorKind::Unavailable, "The service is busy").retry_in(Some(soon))
+        Self::new(Reason::Overloaded, "The service is at its limit").with_retry_after(Some(soon))
     }
 
-    /// A mistake of ours: what it was is for the log alone.
-    pub(crate) fn bug(cause: impl fmt::Display) -> Self {
-        let message = "Something went wrong inside the service";
-        Self::new(ErrorKind::Internal, message).because(cause.to_string())
+    /// A bug. Only the log names the cause.
+    pub(crate) fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::new(Reason::Internal, "Something went wrong inside the service").with_source(cause)
     }
 
-    /// An error that was kept, told again.
-    pub(crate) fn retold(
-        kind: ErrorKind,
-        message: String,
-        details: Vec<String>,
-        reason: Option<Reason>,
-    ) -> Self {
-        Self::new(kind, message).with(|inner| {
-            inner.details = details;
-            inner.reason = reason;
-        })
+    /// An operation that ran out of time. Others that share its fetch may have more time.
+    pub(crate) fn past_deadline() -> Self {
+        Self::new(Reason::TimedOut, "YouTube did not answer in time").of_one_caller()
     }
 
-    pub(crate) fn retry_in(self, wait: Option<Duration>) -> Self {
+    /// A stored error.
+    pub(crate) fn from_stored(reason: Reason, message: String, details: Vec<String>) -> Self {
+        Self::new(reason, message).with(|inner| inner.details = details)
+    }
+
+    pub(crate) fn with_retry_after(self, wait: Option<Duration>) -> Self {
         self.with(|inner| inner.retry_after = wait)
     }
 
-    /// Marks it as about whoever asked: it is told to nobody else and not remembered.
-    pub(crate) fn of_the_asker(self) -> Self {
-        self.with(|inner| inner.is_of_the_asker = true)
+    /// Marks an error that concerns one caller alone: others that share the fetch do not get it, and it is not
+    /// remembered.
+    pub(crate) fn of_one_caller(self) -> Self {
+        self.with(|inner| inner.is_of_one_caller = true)
     }
 
-    pub(crate) fn is_of_the_asker(&self) -> bool {
-        self.inner.is_of_the_asker
+    pub(crate) fn is_of_one_caller(&self) -> bool {
+        self.inner.is_of_one_caller
     }
 
-    pub(crate) fn because(self, cause: impl Into<String>) -> Self {
-        self.with(|inner| inner.cause = Some(cause.into()))
+    pub(crate) fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.with(|inner| inner.source = Some(Arc::from(source.into())))
     }
 }

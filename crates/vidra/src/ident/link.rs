@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 use super::{ChannelId, ChannelRef, CommentId, Handle, MAX_INPUT, PlaylistId, VideoId, is_name};
+use crate::error::{Error, Reason, Result};
 
 /// What a URL names. A watch URL inside a playlist names both, a link to a comment also its video.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,14 +32,15 @@ impl Link {
     /// assert_eq!(link.video.unwrap().as_str(), "dQw4w9WgXcQ");
     /// assert_eq!(link.playlist.unwrap().as_str(), "PL123");
     /// ```
-    pub fn parse(input: &str) -> Result<Self, &'static str> {
+    pub fn parse(input: &str) -> Result<Self> {
         let text = input.trim();
-        match Form::of(text) {
+        let link = match Form::of(text) {
             _ if text.is_empty() => Err("it is empty"),
             _ if text.len() > MAX_INPUT => Err("it is too long"),
             Form::Url => Self::parse_url(text),
             Form::Bare => Self::guess(text).ok_or("it is neither a YouTube URL nor an identifier"),
-        }
+        };
+        link.map_err(|why| Error::new(Reason::InvalidInput, why))
     }
 
     /// A bare identifier by its shape. Words that could be a handle need their `@` here: without a

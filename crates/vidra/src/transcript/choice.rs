@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::player::{Player, Track};
+use crate::error::{Error, Reason, Result};
 use crate::language::LanguageCode;
 
 /// The languages that a caller wants, most wanted first; none for the language that is spoken.
@@ -24,13 +25,14 @@ impl Languages {
     /// assert_eq!(Languages::parse("PT_br, en").unwrap().to_string(), "pt-BR,en");
     /// assert!(Languages::parse("en;de").is_err());
     /// ```
-    pub fn parse(text: &str) -> Result<Self, &'static str> {
+    pub fn parse(text: &str) -> Result<Self> {
         let codes = text.split(',').map(str::trim).filter(|code| !code.is_empty());
-        let codes: Vec<LanguageCode> = codes.map(str::parse).collect::<Result<_, _>>()?;
+        let codes: Vec<LanguageCode> = codes.map(str::parse).collect::<Result<_>>()?;
+        let invalid = |message: &str| Err(Error::new(Reason::InvalidInput, message));
         match codes.len() {
-            0 => Err("must name a language"),
+            0 => invalid("must name a language"),
             1..=10 => Ok(Self(codes)),
-            _ => Err("must not name more than 10 languages"),
+            _ => invalid("must not name more than 10 languages"),
         }
     }
 }
@@ -144,8 +146,8 @@ mod tests {
         let ten = "aa,bb,cc,dd,ee,ff,gg,hh,ii,jj";
         assert_eq!(Languages::parse(ten).unwrap().to_string(), ten);
         let eleven = Languages::parse(&format!("{ten},kk"));
-        assert_eq!(eleven, Err("must not name more than 10 languages"));
-        assert_eq!(Languages::parse(" , "), Err("must name a language"));
+        assert_eq!(eleven.unwrap_err().message(), "must not name more than 10 languages");
+        assert_eq!(Languages::parse(" , ").unwrap_err().message(), "must name a language");
     }
 
     #[test]

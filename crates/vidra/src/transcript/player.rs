@@ -4,8 +4,7 @@ mod wire;
 
 use serde::{Deserialize, Serialize};
 
-use super::reason::Reason;
-use crate::error::Result;
+use crate::error::{Reason, Result};
 use crate::ident::VideoId;
 
 /// A caption track, as it is listed.
@@ -198,14 +197,14 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
         return Verdict::Final(Reason::Blocked);
     }
     if says(&["isn't available, try again later"]) {
-        return Verdict::Final(Reason::RateLimited);
+        return Verdict::Final(Reason::UpstreamRateLimited);
     }
     if says(&["on this app", "on this device", "latest version of youtube"]) {
         // Said to outdated players, and not about the video.
         return Verdict::AskAnother(Reason::PlatformChanged);
     }
     if says(&["private"]) {
-        return Verdict::Final(Reason::Private);
+        return Verdict::Final(Reason::VideoPrivate);
     }
     if age_gate
         || status.starts_with("AGE_")
@@ -229,9 +228,9 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
         return Verdict::Final(Reason::NotStarted);
     }
     match status {
-        "ERROR" => Verdict::Final(Reason::VideoUnavailable),
+        "ERROR" => Verdict::Final(Reason::VideoNotFound),
         "UNPLAYABLE" if words.is_empty() || says(&["unavailable", "not available", "removed"]) => {
-            Verdict::AskAnother(Reason::VideoUnavailable)
+            Verdict::AskAnother(Reason::VideoNotFound)
         }
         "UNPLAYABLE" | "LOGIN_REQUIRED" => Verdict::AskAnother(Reason::Unplayable),
         _ => Verdict::AskAnother(Reason::PlatformChanged),

@@ -41,13 +41,13 @@ async fn fill(vidra: &Vidra, sim: &Simulator, places: usize) {
 #[track_caller]
 fn is_busy(error: &Error) {
     let told = (error.kind(), error.message(), error.retry_after());
-    assert_eq!(told, (ErrorKind::Unavailable, "The service is busy", Some(SECOND)));
+    assert_eq!(told, (ErrorKind::Unavailable, "The service is at its limit", Some(SECOND)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_asks_beyond_the_limit_is_told_at_once_and_may_come_again() {
     let sim = Simulator::new();
-    let vidra = builder(&sim).most_misses(3).build();
+    let vidra = builder(&sim).most_misses(3).build().unwrap();
     let known = Ask::Playlist(playlist("PLsize1"));
     vidra.ask(&known).await.unwrap();
     fill(&vidra, &sim, 3).await;
@@ -78,7 +78,7 @@ async fn who_asks_beyond_the_limit_is_told_at_once_and_may_come_again() {
 /// On several threads, because who joins has to come between two steps of the one who leads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn who_joins_one_that_finds_no_place_is_told_the_same() {
-    let vidra = builder(&Simulator::new()).most_misses(0).build();
+    let vidra = builder(&Simulator::new()).most_misses(0).build().unwrap();
     let asks = (0..8).map(|number| {
         let vidra = vidra.clone();
         tokio::spawn(async move {
@@ -98,7 +98,7 @@ async fn who_joins_one_that_finds_no_place_is_told_the_same() {
 #[tokio::test(start_paused = true)]
 async fn what_is_stale_is_better_than_a_refusal() {
     let sim = Simulator::new();
-    let vidra = builder(&sim).most_misses(2).build();
+    let vidra = builder(&sim).most_misses(2).build().unwrap();
     let id = VideoId::parse("quirkNoLike").unwrap();
     vidra.video(id).await.unwrap();
     advance(Duration::from_secs(2 * 3600)).await;
@@ -113,7 +113,7 @@ async fn what_is_stale_is_better_than_a_refusal() {
 async fn who_has_waited_ten_seconds_waits_on_where_nobody_else_may_ask() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::delay(15 * SECOND)));
-    let vidra = builder(&sim).most_misses(1).attempt_timeout(60 * SECOND).build();
+    let vidra = builder(&sim).most_misses(1).attempt_timeout(60 * SECOND).build().unwrap();
     let id = VideoId::parse("quirkNoLike").unwrap();
     let (one, other) = tokio::join!(vidra.video(id), vidra.video(id));
     assert!(one.is_ok() && other.is_ok(), "{other:?}");
@@ -123,7 +123,7 @@ async fn who_has_waited_ten_seconds_waits_on_where_nobody_else_may_ask() {
 #[tokio::test(start_paused = true)]
 async fn batches_have_places_of_their_own() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
-    let vidra = builder(&sim).most_batches(2).build();
+    let vidra = builder(&sim).most_batches(2).build().unwrap();
     let begin =
         || Box::pin(vidra.playlist_transcripts(&playlist("PLsize50"), &BatchQuery::default()));
     let (mut one, mut two) = (begin(), begin());

@@ -34,14 +34,14 @@ fn used(allowance: &Allowance) -> u32 {
 #[track_caller]
 fn is_about_the_share(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::QuotaExhausted, "{error:?}");
-    assert!(error.message().starts_with("Your share of the day's YouTube "), "{error}");
+    assert!(error.message().starts_with("The daily budget of "), "{error}");
     assert!(error.retry_after().is_some_and(|wait| wait <= Duration::from_secs(25 * 3600)));
 }
 
 #[tokio::test]
 async fn it_pays_for_each_attempt_and_ends_before_anything_is_sent() {
     let sim = Simulator::new();
-    let (vidra, allowance) = (builder(&sim).build(), units(3));
+    let (vidra, allowance) = (builder(&sim).build().unwrap(), units(3));
     let caller = vidra.on_allowance(allowance.clone()).metered();
     sim.inject(Fault::any(Action::status(503)).once());
     caller.video(video("quirkNoLike")).await.unwrap();
@@ -62,10 +62,10 @@ async fn what_was_not_charged_is_given_back() {
     let allowance = units(5);
     // The service's day ends before the caller's share does.
     let limits = QuotaLimits { default: 1, ..QuotaLimits::default() };
-    let caller = builder(&sim).quota(limits).build().on_allowance(allowance.clone());
+    let caller = builder(&sim).quota(limits).build().unwrap().on_allowance(allowance.clone());
     caller.video(video("quirkNoLike")).await.unwrap();
     let error = caller.video(video("quirkNoComm")).await.unwrap_err();
-    assert!(error.message().starts_with("The day's YouTube quota"), "{error}");
+    assert!(error.message().starts_with("The daily YouTube quota"), "{error}");
     assert_eq!(used(&allowance), 1);
     // A port that is taken and not listened on: every connection is refused, as long as it is held.
     let closed = tokio::net::TcpSocket::new_v4().unwrap();
@@ -75,6 +75,7 @@ async fn what_was_not_charged_is_given_back() {
         .data_api_url(&format!("http://{}/youtube/v3", closed.local_addr().unwrap()))
         .retry(RetryPolicy { retries: 0, delay: Duration::ZERO })
         .build()
+        .unwrap()
         .on_allowance(allowance.clone());
     nobody.video(video("quirkNoLike")).await.unwrap_err();
     assert_eq!((used(&allowance), nobody.cost().units()), (1, 0));
@@ -85,7 +86,7 @@ async fn what_was_not_charged_is_given_back() {
 async fn searches_have_a_share_of_their_own() {
     let sim = Simulator::new();
     let allowance = Allowance::new(None, Some(0));
-    let caller = builder(&sim).build().on_allowance(allowance.clone());
+    let caller = builder(&sim).build().unwrap().on_allowance(allowance.clone());
     let name = ChannelRef::parse("youtube.com/c/NobodyHasThisName").unwrap();
     is_about_the_share(&caller.channel(&name).await.unwrap_err());
     assert_eq!(sim.record().calls_to(Endpoint::Search), 0);
@@ -101,7 +102,7 @@ async fn who_has_something_left_asks_in_the_place_of_who_has_not() {
     ];
     for ask in asks {
         let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
-        let vidra = builder(&sim).build();
+        let vidra = builder(&sim).build().unwrap();
         let poor = [(); 5].map(|()| vidra.on_allowance(units(0)));
         let rich = [(); 5].map(|()| vidra.on_allowance(units(100)));
         let (refused, served) = tokio::join!(
@@ -123,7 +124,7 @@ async fn who_has_something_left_asks_in_the_place_of_who_has_not() {
 #[tokio::test(start_paused = true)]
 async fn one_who_cannot_pay_does_not_fail_those_it_was_gathered_with() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
-    let vidra = builder(&sim).build();
+    let vidra = builder(&sim).build().unwrap();
     let share = units(1);
     let (poor, rich) = (vidra.on_allowance(units(0)), vidra.on_allowance(share.clone()));
     let ids = ["quirkNoLike", "quirkNoComm", "quirkDurDay", "quirkHtmlCm"].map(video);
@@ -147,7 +148,7 @@ async fn one_who_cannot_pay_does_not_fail_those_it_was_gathered_with() {
 #[tokio::test(start_paused = true)]
 async fn a_list_that_another_could_not_pay_for_is_asked_for_anew() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
-    let vidra = builder(&sim).build();
+    let vidra = builder(&sim).build().unwrap();
     let (poor, rich) = (vidra.on_allowance(units(0)), vidra.on_allowance(units(1)));
     let ids = ["quirkNoLike", "quirkNoComm", "quirkDurDay"].map(video);
     let (refused, served) = tokio::join!(poor.videos(&ids), rich.videos(&ids));
@@ -159,7 +160,7 @@ async fn a_list_that_another_could_not_pay_for_is_asked_for_anew() {
 #[tokio::test(start_paused = true)]
 async fn that_it_is_used_up_is_remembered_for_nobody() {
     let sim = Simulator::new();
-    let vidra = builder(&sim).build();
+    let vidra = builder(&sim).build().unwrap();
     let poor = vidra.on_allowance(units(0));
     is_about_the_share(&poor.video(video("quirkNoLike")).await.unwrap_err());
     vidra.video(video("quirkNoLike")).await.unwrap();
@@ -169,7 +170,7 @@ async fn that_it_is_used_up_is_remembered_for_nobody() {
 #[tokio::test(start_paused = true)]
 async fn what_is_known_is_given_to_who_cannot_pay() {
     let sim = Simulator::new();
-    let vidra = builder(&sim).build();
+    let vidra = builder(&sim).build().unwrap();
     let (poor, ask) = (vidra.on_allowance(units(0)), Ask::Video(video("quirkNoLike")));
     vidra.ask(&ask).await.unwrap();
     // Past its grace: it would have to be asked for.

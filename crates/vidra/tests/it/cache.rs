@@ -14,7 +14,7 @@ use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
 use tokio::time::sleep;
-use vidra::upstream::transport::{Answer, BoxFuture, Failure};
+use vidra::transport::{Answer, BoxFuture, Failure};
 use vidra::{
     Ask, Builder, Cached, ChannelRef, Counts, InProcess, PlaylistId, Resource, RetryPolicy,
     Transport, VideoId, Vidra,
@@ -43,7 +43,7 @@ fn builder(sim: &Simulator) -> Builder {
 }
 
 fn client(sim: &Simulator) -> Vidra {
-    builder(sim).build()
+    builder(sim).build().unwrap()
 }
 
 fn video(id: &str) -> VideoId {

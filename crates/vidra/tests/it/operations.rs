@@ -213,7 +213,7 @@ async fn search_is_the_last_resort_of_a_custom_name_and_can_be_switched_off() {
     let quota = vidra.quota().await.unwrap();
     assert_eq!((quota.buckets[0].used, quota.buckets[1].used), (3, 1));
 
-    let vidra = builder(&sim).search(false).build();
+    let vidra = builder(&sim).search(false).build().unwrap();
     let error = vidra.channel(&name).await.unwrap_err();
     assert_eq!((error.kind(), vidra.cost().units()), (ErrorKind::NotFound, 2));
 }

@@ -22,7 +22,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use serde_json::{Value, json};
 use vidra::format::Moment;
-use vidra::upstream::transport::{Answer, BoxFuture, Failure};
+use vidra::transport::{Answer, BoxFuture, Failure};
 use vidra::{ApiKey, RetryPolicy, Transport, Vidra};
 
 /// Every recording that a test below reads, by folder.
@@ -202,6 +202,7 @@ impl Recorded {
             .transport(self.clone())
             .retry(RetryPolicy { retries: 0, delay: Duration::ZERO })
             .build()
+            .unwrap()
     }
 
     /// The endpoints asked so far, in order.

@@ -9,7 +9,7 @@ use crate::midnight;
 
 /// A client of `sim` with everything as by default.
 pub(crate) fn client(sim: &Simulator) -> Vidra {
-    builder(sim).build()
+    builder(sim).build().unwrap()
 }
 
 /// The same, to be changed.

@@ -18,14 +18,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use vidra::cache::store::{BoxFuture, Memory, Record, Store, StoreError, Usage};
+use vidra::store::{BoxFuture, Memory, Record, Store, StoreError, Usage};
 
 /// Far off, so that no store finds a record to be past its time by the real clock.
 const NOW: u64 = 4_000_000_000_000;
 
 fn record(body: &str) -> Record {
     let body = body.to_owned().into();
-    Record { stored_at: NOW, keep_until: NOW + 60_000, is_refusal: false, body }
+    Record {
+        stored_at: NOW,
+        keep_until: NOW + 60_000,
+        is_refusal: false,
+        is_cheap: false,
+        schema: 1,
+        body,
+    }
 }
 
 /// This program again, running the same test, which finds that it was [`told`] a value and plays the

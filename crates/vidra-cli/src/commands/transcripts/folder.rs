@@ -1,5 +1,5 @@
-//! A folder of transcripts: a file for each video and format, and a manifest that says what is there and
-//! what is not. The files are the truth; the manifest is written anew at the beginning, on the way and at the end.
+//! A folder of transcripts: one file per video and format, and a manifest of results and failures. The files
+//! are authoritative; the manifest is rewritten at the start, during the run and at the end.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -8,21 +8,20 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use vidra::{PlaylistId, Reason, VideoId, VideoTranscript};
+use vidra::{ErrorKind, PlaylistId, Reason, VideoId, VideoTranscript};
 
 use super::super::transcript::Format;
 use super::name::{file_stem, is_id, language_of, video_of};
 use crate::failure::{Exit, Failure};
 
-/// What the folder holds.
+/// The name of the manifest.
 const MANIFEST: &str = "manifest.json";
 
-/// What is being written has a name between these until it is whole.
+/// The prefix and the suffix of files that are not complete yet.
 const OURS: &str = ".vidra-";
 const PART: &str = ".part";
 
-/// After so many videos the manifest is written on the way, so that failures are known also to whoever
-/// comes after a run that was killed.
+/// The manifest is rewritten after so many videos, so that failures are known also after a run was killed.
 const BETWEEN_MANIFESTS: usize = 50;
 
 /// An open folder.
@@ -30,20 +29,20 @@ pub(super) struct Folder {
     path: PathBuf,
     formats: BTreeSet<Format>,
     manifest: Manifest,
-    /// The ids of videos that failed in this run; of entries without one, their places.
+    /// The ids of videos that failed in this run, or the positions of entries without an id.
     failed_now: HashSet<(String, u64)>,
-    /// How many came since the manifest was written.
+    /// How many results arrived since the manifest was written.
     unwritten: usize,
-    /// The folder itself, locked as long as this run fills it.
+    /// The folder itself, locked during the run.
     _lock: fs::File,
 }
 
-/// What is there, and what is not.
+/// The manifest of a folder.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Manifest {
     playlist_id: String,
-    /// The languages that were asked for; empty for what is spoken.
+    /// The requested languages; empty for the spoken one.
     lang: String,
     /// How many entries the playlist has.
     total_videos: u64,
@@ -65,6 +64,9 @@ pub(super) struct Saved {
     files: BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
+    /// The code of the error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 impl fmt::Display for Saved {
@@ -76,7 +78,7 @@ impl fmt::Display for Saved {
 }
 
 impl Folder {
-    /// Opens the folder, or makes it. It is for one playlist and one choice of languages.
+    /// Opens or creates the folder. It belongs to one playlist and one choice of languages.
     pub(super) fn open(
         path: &Path,
         playlist: &PlaylistId,
@@ -121,9 +123,9 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Brings the manifest in line with what is there, and takes away what was left half written.
+    /// Updates the manifest from the files, and deletes incomplete files.
     fn look(&mut self) -> Result<(), Failure> {
-        // Sorted: what is new goes into the manifest in this order.
+        // Sorted, because new files enter the manifest in this order.
         let mut there: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let entries = fs::read_dir(&self.path).map_err(|error| self.trouble("read", &error))?;
         for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
@@ -136,32 +138,33 @@ impl Folder {
         for saved in &mut self.manifest.videos {
             saved.files = there.remove(&saved.video_id).unwrap_or_default();
         }
-        // What a run that was killed has written.
+        // Files of a run that was killed before it wrote the manifest.
         for (video_id, files) in there {
             let title = files.first().and_then(|name| name.split(" [").next());
             let title = title.unwrap_or_default().to_owned();
             let lang = files.first().and_then(|name| language_of(name)).map(str::to_owned);
-            let saved = Saved { position: 0, video_id, title, lang, files, error: None };
+            let saved =
+                Saved { position: 0, video_id, title, lang, files, error: None, reason: None };
             self.manifest.videos.push(saved);
         }
         Ok(())
     }
 
-    /// Videos that are not asked for: all their files are there, or there will be none.
+    /// Videos that need no fetch: they have all their files, or failed permanently.
     pub(super) fn known(&self, retry_failed: bool) -> HashSet<VideoId> {
         let is_known = |saved: &&Saved| {
             let has = |format: &Format| {
                 let ending = format!(".{}", format.extension());
                 saved.files.iter().any(|name| name.ends_with(&ending))
             };
-            let is_hopeless = || saved.error.as_deref().is_some_and(is_for_good);
+            let is_hopeless = || saved.reason.as_deref().is_some_and(is_lasting);
             self.formats.iter().all(has) || (!retry_failed && is_hopeless())
         };
         let known = self.manifest.videos.iter().filter(is_known);
         known.filter_map(|saved| VideoId::parse(&saved.video_id).ok()).collect()
     }
 
-    /// Notes where videos stand in the playlist now.
+    /// Records the current positions of videos in the playlist.
     pub(super) fn place(&mut self, ids: &[VideoId]) {
         self.manifest.total_videos = self.manifest.total_videos.max(ids.len() as u64);
         let mut places: HashMap<&str, u64> = HashMap::new();
@@ -173,15 +176,15 @@ impl Folder {
         }
     }
 
-    /// Writes what came of a video.
+    /// Writes the files of a result, or records its failure.
     pub(super) fn save(&mut self, result: VideoTranscript) -> Result<(), Failure> {
-        let VideoTranscript { video_id, title, position, lines, error, .. } = result;
+        let VideoTranscript { video_id, title, position, lines, error, reason, .. } = result;
         let mut lang =
             lines.as_deref().and_then(|lines| lines.first()).map(|line| line.lang.to_string());
-        // It becomes part of a name: no service may lead out of the folder by it.
+        // The id becomes part of a file name, and an untrusted service must not escape the folder.
         if !video_id.is_empty() && !is_id(&video_id) {
             let message = format!("the service tells of a video that cannot be: {video_id}");
-            return Err(Failure::Because(Exit::Upstream, message));
+            return Err(Failure::Message(Exit::Upstream, message));
         }
         let mut files = BTreeSet::new();
         if let Some(lines) = &lines {
@@ -198,7 +201,7 @@ impl Folder {
         };
         let videos = &mut self.manifest.videos;
         let before = videos.iter().position(is_same).map(|index| videos.swap_remove(index));
-        // In formats that were not asked for this time.
+        // Files in formats of earlier runs.
         if let Some(before) = before {
             files.extend(before.files);
             lang = lang.or(before.lang);
@@ -208,17 +211,18 @@ impl Folder {
             Some(_) => self.failed_now.insert(key),
             None => self.failed_now.remove(&key),
         };
-        videos.push(Saved { position, video_id, title, lang, files, error });
+        let reason = reason.map(|reason| reason.code().to_owned());
+        videos.push(Saved { position, video_id, title, lang, files, error, reason });
         self.unwritten += 1;
         if self.unwritten >= BETWEEN_MANIFESTS { self.write_manifest() } else { Ok(()) }
     }
 
-    /// Notes how many entries the playlist has.
+    /// Records how many entries the playlist has.
     pub(super) fn total(&mut self, total: u64) {
         self.manifest.total_videos = total;
     }
 
-    /// What failed in this run.
+    /// The failures of this run.
     pub(super) fn failed_now(&self) -> Vec<&Saved> {
         let is_now = |saved: &&Saved| {
             let place = if saved.video_id.is_empty() { saved.position } else { 0 };
@@ -242,7 +246,8 @@ impl Folder {
         serde_json::to_vec(&self.manifest).unwrap_or_default()
     }
 
-    /// What is there in the end; of it so many were missing, unless it did not come to an end.
+    /// The summary for people. `asked` is the number of videos that were missing; `None` for a run that did not
+    /// finish.
     pub(super) fn summary(&self, missing: Option<usize>) -> String {
         let Manifest { succeeded, failed, .. } = self.manifest;
         let what = match missing {
@@ -259,7 +264,7 @@ impl Folder {
         format!("{what}{succeeded} transcripts in {folder}, {failed} failed{hint}\n")
     }
 
-    /// Whole or not at all: a file has its name only once it is written.
+    /// Writes a file atomically: it gets its name once it is complete.
     fn write(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
         let written = part_name().and_then(|part| {
             let part = self.path.join(part);
@@ -270,31 +275,31 @@ impl Folder {
     }
 
     fn trouble(&self, what: &str, error: &std::io::Error) -> Failure {
-        Failure::Because(Exit::Missing, format!("cannot {what} {}: {error}", self.path.display()))
+        Failure::Message(Exit::Missing, format!("cannot {what} {}: {error}", self.path.display()))
     }
 }
 
-/// A name that nobody can guess: other users may be able to write to the folder. It is short enough whatever
-/// the name of the transcript is.
+/// An unpredictable name for an incomplete file, because other users may be able to write to the folder. Its
+/// length does not depend on the transcript.
 fn part_name() -> io::Result<String> {
     let mut random = [0; 8];
     getrandom::fill(&mut random)?;
     Ok(format!("{OURS}{:016x}{PART}", u64::from_ne_bytes(random)))
 }
 
-/// Writes a file that must not exist yet, not even as a symbolic link, which would be followed.
+/// Creates and writes a file. Fails if it exists, also as a symbolic link.
 fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = fs::File::create_new(path)?;
-    // On the disk before it gets its name: a name without content would pass for a transcript.
+    // Synced before the rename: after a crash, an empty file would pass for a transcript.
     let written = file.write_all(content).and_then(|()| file.sync_all());
     written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// The machine's word stands in brackets at the end.
-fn is_for_good(error: &str) -> bool {
-    let word = error.rsplit_once('(').and_then(|(_, word)| word.strip_suffix(')'));
-    let reason = word.and_then(Reason::from_code);
-    reason.is_some_and(|reason| reason.is_lasting() && reason != Reason::NotStarted)
+/// Whether a failure is permanent, so that a retry would not help.
+fn is_lasting(reason: &str) -> bool {
+    let concerns_video =
+        |reason: Reason| matches!(reason.kind(), ErrorKind::NotFound | ErrorKind::Forbidden);
+    Reason::from_code(reason).is_some_and(|reason| concerns_video(reason) && !reason.is_retryable())
 }
 
 #[cfg(test)]
@@ -302,11 +307,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_for_good_are_told_by_their_word() {
-        assert!(is_for_good("Video has no captions: dQw4w9WgXcQ (captions_disabled)"));
-        assert!(!is_for_good("YouTube blocks requests from this address (blocked)"));
-        assert!(!is_for_good("captions_disabled"));
-        assert!(!is_for_good("Broadcast has not started yet: plUpcoming_ (not_started)"));
+    fn only_lasting_failures_of_the_video_last() {
+        assert!(is_lasting("captions_disabled") && is_lasting("video_private"));
+        for passing in ["blocked", "not_started", "upstream_key_missing", "a_later_word"] {
+            assert!(!is_lasting(passing), "{passing}");
+        }
     }
 
     #[test]

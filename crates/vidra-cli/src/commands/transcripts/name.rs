@@ -1,4 +1,4 @@
-//! Names of files: from a title to one that is readable and safe, and back to the video.
+//! Names of transcript files: readable and safe, with the id of the video.
 
 use clap::ValueEnum;
 use unicode_segmentation::UnicodeSegmentation;
@@ -6,22 +6,22 @@ use vidra::VideoId;
 
 use super::super::transcript::Format;
 
-/// The most bytes of a title in a name: with id, language and ending it stays below the 255 that file
-/// systems allow.
+/// The most bytes of a title in a name. With id, language and extension the name stays below 255 bytes, the
+/// limit of file systems.
 const MOST_OF_TITLE: usize = 180;
 
-/// The language that a file's name tells.
+/// The language in a file name.
 pub(super) fn language_of(name: &str) -> Option<&str> {
     let (_, rest) = name.rsplit_once("].")?;
     rest.rsplit_once('.').map(|(lang, _)| lang)
 }
 
-/// Whether it is the id of a video, and nothing more.
+/// Whether a text is exactly the id of a video.
 pub(super) fn is_id(text: &str) -> bool {
     VideoId::parse(text).is_ok_and(|id| id.as_str() == text)
 }
 
-/// The video that a file's name tells.
+/// The id of the video in a file name.
 pub(super) fn video_of(name: &str) -> Option<&str> {
     let (stem, ending) = name.rsplit_once('.')?;
     let is_ours = |format: &Format| format.extension() == ending;
@@ -40,7 +40,7 @@ pub(super) fn file_stem(title: &str, id: &str, lang: Option<&str>) -> String {
     let safe: String = title.chars().map(|c| if is_risky(c) { ' ' } else { c }).collect();
     let words = safe.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut name = String::new();
-    // Dots and hyphens at the beginning would hide a file, or make a flag of it.
+    // A leading dot would hide the file, and a leading hyphen would make its name a flag.
     for grapheme in words.trim_start_matches(['.', '-', ' ']).graphemes(true) {
         if name.len() + grapheme.len() > MOST_OF_TITLE {
             break;

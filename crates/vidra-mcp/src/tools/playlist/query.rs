@@ -5,10 +5,10 @@ use serde::Deserialize;
 use vidra::Selection;
 use vidra::selection::{Bounds, Filter, Places, Sort, SortField, SortOrder};
 
-use super::{PlaylistPage, Telling, check_order, told};
-use crate::params::{Cursor, MaxChars, Place, PlaylistArg, Whole};
-use crate::reply::CallError;
-use crate::tools::{Call, Found, Work};
+use super::{PageOptions, PlaylistPage, check_order, playlist_page};
+use crate::call_error::CallError;
+use crate::params::{Cursor, MaxChars, PlaylistArg, Position, Whole};
+use crate::tools::{Call, ToolInput, ToolResult};
 
 /// Inclusive bounds, either of which may be left out.
 #[derive(Deserialize, JsonSchema, Clone, Copy, Default)]
@@ -74,10 +74,10 @@ pub(in crate::tools) struct QueryPlaylist {
     order: Option<Order>,
     /// After filtering and sorting, keep from this place on, counted from 1.
     #[serde(default)]
-    from: Option<Place>,
+    from: Option<Position>,
     /// After filtering and sorting, keep up to this place, included.
     #[serde(default)]
-    to: Option<Place>,
+    to: Option<Position>,
     /// The most characters of the answer.
     #[serde(default)]
     max_chars: MaxChars,
@@ -109,24 +109,24 @@ impl QueryPlaylist {
     }
 }
 
-impl Work for QueryPlaylist {
+impl ToolInput for QueryPlaylist {
     const NAME: &'static str = "query_playlist";
     const TITLE: &'static str = "Filter and sort a playlist";
-    const ABOUT: &'static str = "The videos of a YouTube playlist, filtered by length, views and likes, \
+    const DESCRIPTION: &'static str = "The videos of a YouTube playlist, filtered by length, views and likes, \
         then sorted, then cut to a range: for example the ten most watched videos under five minutes. \
         Costs 1 quota unit and 2 for each 50 videos of the playlist.";
-    type Found = PlaylistPage;
+    type Output = PlaylistPage;
 
-    async fn work(self, call: &Call<'_>) -> Found<PlaylistPage> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
         let selection = self.selection()?;
         let selected = call.vidra.query_playlist(&self.playlist.0, &selection).await?;
-        let telling = Telling {
+        let options = PageOptions {
             max_chars: self.max_chars.count(),
             cursor: self.cursor,
             is_described: false,
             first: self.from.map_or(1, Whole::count),
             original_count: Some(selected.original_count),
         };
-        told(selected.playlist, &telling)
+        playlist_page(selected.playlist, &options)
     }
 }

@@ -1,5 +1,5 @@
-//! `batch_transcribe`, `transcribe_playlist`: videos one after the other until the page is full; a few
-//! are under way together, and what is not shown any more is not asked for.
+//! `batch_transcribe`, `transcribe_playlist`: transcripts in order until the page is full. A few videos are
+//! fetched at once, and none after the page is full.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,20 @@ use vidra::{
 
 use super::segment::{Segment, segments};
 use super::video_url;
+use crate::call_error::{CallError, batch_failure_line, failure_line, log};
 use crate::page::{Page, clip, json_chars, one_line};
 use crate::params::{
-    Cursor, LanguagesArg, MOST_VIDEOS, MaxChars, Place, PlaylistArg, VideoArgs, Whole,
+    Cursor, LanguagesArg, MOST_VIDEOS, MaxChars, PlaylistArg, Position, VideoArgs, Whole,
 };
-use crate::reply::{CallError, Sheet, failure_line, log, told_failure_line};
+use crate::reply::ToolOutput;
 use crate::tools::playlist::check_order;
-use crate::tools::{Call, Found, Work};
+use crate::tools::{Call, ToolInput, ToolResult};
 
-/// How many are under way together.
-type AtOnce = Whole<1, 5, 3>;
+/// How many videos are fetched at once.
+type Concurrency = Whole<1, 5, 3>;
 
-/// The most that is said about why the rest is missing, which has to fit the frame of a page.
-const WHY: usize = 400;
+/// The limit of an error that ends a page early, in characters. It has to fit into the reserve of a page.
+const MAX_ERROR_CHARS: usize = 400;
 
 /// What became of one video.
 #[derive(Serialize, JsonSchema)]
@@ -62,7 +63,7 @@ enum Status {
 }
 
 impl VideoResult {
-    fn of(id: &str, done: Result<&Transcript, String>) -> Self {
+    fn new(id: &str, done: Result<&Transcript, String>) -> Self {
         let url = if id.is_empty() { String::new() } else { video_url(id) };
         let (lines, error) = match done {
             Ok(lines) => (Some(lines), None),
@@ -92,21 +93,21 @@ impl VideoResult {
     }
 }
 
-/// The results that fit.
-struct Sheaf {
+/// The results that fit into one answer.
+struct BatchPage {
     page: Page<Segment>,
     results: Vec<VideoResult>,
     next: Option<Cursor>,
     broken_off: Option<String>,
 }
 
-impl Sheaf {
+impl BatchPage {
     fn new(max_chars: MaxChars) -> Self {
         let page = Page::new(max_chars.count(), 0);
         Self { page, results: vec![], next: None, broken_off: None }
     }
 
-    /// Adds a result from its segment `part` on; `false` where the page is full.
+    /// Adds a result, beginning with its segment `part`. Returns `false` when the page is full.
     fn add(&mut self, item: u64, part: u64, mut result: VideoResult) -> Result<bool, CallError> {
         let skip = usize::try_from(part).unwrap_or(usize::MAX);
         if skip > 0 && result.status == Status::Success && skip >= result.segments.len() {
@@ -116,7 +117,7 @@ impl Sheaf {
         let heading = result.heading();
         let head = heading.chars().count().max(json_chars(&result)) + 40;
         let mut rest = all.into_iter().skip(skip).map(Segment::with_line).peekable();
-        // A heading with nothing below it helps nobody.
+        // A heading without a segment is useless.
         let first =
             rest.peek().map_or(0, |(it, line)| line.chars().count().max(json_chars(it)) + 1);
         if !self.page.fits(head + first) {
@@ -135,30 +136,31 @@ impl Sheaf {
         Ok(!is_cut)
     }
 
-    /// Where to go on where it was not the page that was full.
+    /// Ends the page before `item`, unless it ended earlier because it was full.
     fn stop_before(&mut self, item: u64) {
         self.next.get_or_insert(Cursor { item, part: 0 });
     }
 
-    /// Ends it before `item` because of an error. What there is was paid for, and is given.
-    fn break_off(mut self, item: u64, error: Error) -> Found<Transcripts> {
+    /// Ends the page before `item` because of an error. Returns the results so far, because they were paid
+    /// for, or the error if there are none.
+    fn break_off(mut self, item: u64, error: Error) -> ToolResult<Transcripts> {
         if self.results.is_empty() {
             return Err(error.into());
         }
         log(&error);
         self.stop_before(item);
-        self.broken_off = Some(clip(&failure_line(&error), WHY).0);
-        Ok(self.sheet())
+        self.broken_off = Some(clip(&failure_line(&error), MAX_ERROR_CHARS).0);
+        Ok(self.into_output())
     }
 
-    fn sheet(self) -> Sheet<Transcripts> {
+    fn into_output(self) -> ToolOutput<Transcripts> {
         let count = |status| self.results.iter().filter(|it| it.status == status).count();
         let (succeeded, failed) = (count(Status::Success), count(Status::Failed));
         let mut head = format!("Transcripts of {succeeded} videos; {failed} failed.");
         if let Some(why) = &self.broken_off {
             head += &format!("\nThe rest is missing: {why}");
         }
-        Sheet {
+        ToolOutput {
             head,
             body: self.page.body(),
             next: self.next,
@@ -197,7 +199,7 @@ pub(in crate::tools) struct BatchTranscribe {
     lang: Option<LanguagesArg>,
     /// How many videos are read at the same time.
     #[serde(default)]
-    concurrency: AtOnce,
+    concurrency: Concurrency,
     /// The most characters of the answer.
     #[serde(default)]
     max_chars: MaxChars,
@@ -206,15 +208,15 @@ pub(in crate::tools) struct BatchTranscribe {
     cursor: Option<Cursor>,
 }
 
-impl Work for BatchTranscribe {
+impl ToolInput for BatchTranscribe {
     const NAME: &'static str = "batch_transcribe";
     const TITLE: &'static str = "Transcribe several videos";
-    const ABOUT: &'static str = "What is said in 1 to 50 YouTube videos, with links to the moments, at most \
+    const DESCRIPTION: &'static str = "What is said in 1 to 50 YouTube videos, with links to the moments, at most \
         5 read at the same time. A video without captions fails alone. Long answers come in parts: call \
         again with nextCursor as cursor. Needs no API key and no quota.";
-    type Found = Transcripts;
+    type Output = Transcripts;
 
-    async fn work(self, call: &Call<'_>) -> Found<Transcripts> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
         let languages = self.lang.map(|LanguagesArg(it)| it).unwrap_or_default();
         let query = TranscriptQuery { languages, translate: None };
         let Cursor { item, part } = self.cursor.unwrap_or_default();
@@ -228,23 +230,23 @@ impl Work for BatchTranscribe {
             async move { (index, id, call.vidra.transcript(id, query).await) }
         });
         let mut read = stream::iter(read).buffered(self.concurrency.count());
-        let mut sheaf = Sheaf::new(self.max_chars);
+        let mut page = BatchPage::new(self.max_chars);
         let mut shown = item;
         while let Some((index, id, done)) = call.next(&mut read, shown, Some(total)).await {
             let done = done.as_ref().map_err(failure_line);
             shown = index + 1;
-            call.tell(shown, Some(total), format!("{id}: {}", word(done.is_ok())));
+            call.report(shown, Some(total), format!("{id}: {}", outcome(done.is_ok())));
             let part = if index == item { part } else { 0 };
-            if !sheaf.add(index, part, VideoResult::of(id.as_str(), done))? {
-                // Also where this one was shown to its end, and nothing of the next fits.
+            if !page.add(index, part, VideoResult::new(id.as_str(), done))? {
+                // The page may be full although it holds this transcript to its end.
                 break;
             }
         }
-        Ok(sheaf.sheet())
+        Ok(page.into_output())
     }
 }
 
-fn word(is_done: bool) -> &'static str {
+fn outcome(is_done: bool) -> &'static str {
     if is_done { "transcribed" } else { "failed" }
 }
 
@@ -255,16 +257,16 @@ pub(in crate::tools) struct TranscribePlaylist {
     playlist: PlaylistArg,
     /// The first place of the playlist, counted from 1.
     #[serde(default)]
-    from: Option<Place>,
+    from: Option<Position>,
     /// The last place, included.
     #[serde(default)]
-    to: Option<Place>,
+    to: Option<Position>,
     /// One language code, or several by preference (de,en); the spoken language if not given.
     #[serde(default)]
     lang: Option<LanguagesArg>,
     /// How many videos are read at the same time.
     #[serde(default)]
-    concurrency: AtOnce,
+    concurrency: Concurrency,
     /// The most characters of the answer.
     #[serde(default)]
     max_chars: MaxChars,
@@ -273,24 +275,24 @@ pub(in crate::tools) struct TranscribePlaylist {
     cursor: Option<Cursor>,
 }
 
-impl Work for TranscribePlaylist {
+impl ToolInput for TranscribePlaylist {
     const NAME: &'static str = "transcribe_playlist";
     const TITLE: &'static str = "Transcribe a playlist";
-    const ABOUT: &'static str = "What is said in the videos of a YouTube playlist, or of some of its \
+    const DESCRIPTION: &'static str = "What is said in the videos of a YouTube playlist, or of some of its \
         places, with links to the moments. A video without captions fails alone. An answer has at most \
         50 videos and max_chars characters; call again with nextCursor as cursor for the rest. Costs 1 \
         quota unit for each 50 entries.";
-    type Found = Transcripts;
+    type Output = Transcripts;
 
-    async fn work(self, call: &Call<'_>) -> Found<Transcripts> {
+    async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
         check_order(self.from, self.to)?;
         let from = self.from.map_or(1, Whole::get);
-        let asked_to = self.to.map(Whole::get);
+        let last_wanted = self.to.map(Whole::get);
         let Cursor { item: first, part } = match self.cursor {
             Some(cursor) if cursor.item < from => {
                 return Err(CallError::bad("cursor: is before from"));
             }
-            Some(cursor) if asked_to.is_some_and(|to| cursor.item > to) => {
+            Some(cursor) if last_wanted.is_some_and(|to| cursor.item > to) => {
                 return Err(Cursor::beyond_the_end());
             }
             cursor => cursor.unwrap_or(Cursor { item: from, part: 0 }),
@@ -299,15 +301,15 @@ impl Work for TranscribePlaylist {
         let query = BatchQuery {
             concurrency: self.concurrency.count(),
             from: Some(first),
-            // One more, to learn whether there is one.
-            to: Some(asked_to.map_or(end, |to| to.min(end))),
+            // One more, to learn whether the playlist goes on.
+            to: Some(last_wanted.map_or(end, |to| to.min(end))),
             languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
             ..BatchQuery::default()
         };
-        let _place = call.place()?;
+        let _permit = call.batch_permit()?;
         let mut events = std::pin::pin!(call.vidra.playlist_transcripts(&self.playlist.0, &query));
-        let mut sheaf = Sheaf::new(self.max_chars);
-        // Results come in whatever order.
+        let mut page = BatchPage::new(self.max_chars);
+        // Results arrive in any order.
         let mut early: BTreeMap<u64, BatchResult> = BTreeMap::new();
         let mut done = 0;
         while let Some(event) = call.next(&mut events, done, None).await {
@@ -316,40 +318,41 @@ impl Work for TranscribePlaylist {
                 Ok(BatchEvent::Waiting(wait)) => {
                     let seconds = wait.as_secs().max(1);
                     let why = "so that YouTube does not block this machine";
-                    call.tell(done, None, format!("waiting for {seconds} s, {why}"));
+                    call.report(done, None, format!("waiting for {seconds} s, {why}"));
                     continue;
                 }
                 Ok(BatchEvent::Started | BatchEvent::Done(_)) => continue,
-                Err(error) => return sheaf.break_off(position, error),
+                Err(error) => return page.break_off(position, error),
             };
             done += 1;
             let is_done = result.status == BatchStatus::Success;
-            call.tell(done, None, format!("entry {}: {}", result.position, word(is_done)));
+            call.report(done, None, format!("entry {}: {}", result.position, outcome(is_done)));
             early.insert(result.position, result);
             while let Some(result) = early.remove(&position) {
                 if position == end {
-                    sheaf.stop_before(end);
-                    return Ok(sheaf.sheet());
+                    page.stop_before(end);
+                    return Ok(page.into_output());
                 }
                 let part = if position == first { part } else { 0 };
-                if !sheaf.add(position, part, told(result))? || asked_to == Some(position) {
-                    // What comes after it is nobody's concern, nor is that it cannot be listed.
-                    return Ok(sheaf.sheet());
+                if !page.add(position, part, video_result(result))? || last_wanted == Some(position)
+                {
+                    // Later entries do not matter, nor does an error in listing them.
+                    return Ok(page.into_output());
                 }
                 position += 1;
             }
         }
-        if self.cursor.is_some() && sheaf.results.is_empty() {
+        if self.cursor.is_some() && page.results.is_empty() {
             return Err(Cursor::beyond_the_end());
         }
-        Ok(sheaf.sheet())
+        Ok(page.into_output())
     }
 }
 
-/// A result of the library's as it is told here.
-fn told(result: BatchResult) -> VideoResult {
-    let BatchResult { video_id, title, position, lines, error, .. } = result;
-    let done = lines.as_ref().ok_or_else(|| told_failure_line(&error.unwrap_or_default()));
+/// Converts a result of the library.
+fn video_result(result: BatchResult) -> VideoResult {
+    let BatchResult { video_id, title, position, lines, error, reason, .. } = result;
+    let done = lines.as_ref().ok_or_else(|| batch_failure_line(&error.unwrap_or_default(), reason));
     let title = Some(title).filter(|title| !title.is_empty());
-    VideoResult { position: Some(position), title, ..VideoResult::of(&video_id, done) }
+    VideoResult { position: Some(position), title, ..VideoResult::new(&video_id, done) }
 }

@@ -1,5 +1,5 @@
-//! Captions are a few words each; a model reads sentences. So lines are put together to half a minute,
-//! each with a link to its moment.
+//! Joins caption lines of a few words into segments of half a minute, which are easier to read for a
+//! model. Each segment has a link to its moment.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,26 +15,26 @@ pub(super) struct Segment {
     text: String,
 }
 
-/// A segment ends when it is so long, in seconds or in characters.
-const LONG: u64 = 30;
-const MUCH: usize = 300;
+/// A segment ends with the line that reaches one of these lengths.
+const FULL_SECONDS: u64 = 30;
+const FULL_CHARS: usize = 300;
 
-/// Some tracks hold everything in one line.
-const MOST: usize = 500;
+/// A segment ends within a line at this length: some tracks have everything in one line.
+const MAX_CHARS: usize = 500;
 
 impl Segment {
     fn new(id: &str, start: u64) -> Self {
         Self { start, url: format!("https://youtu.be/{id}?t={start}"), text: String::new() }
     }
 
-    /// With its text for a model.
+    /// The segment and its line of text.
     pub(super) fn with_line(self) -> (Self, String) {
         let line = format!("[{}]({}) {}", format::clock(self.start), self.url, self.text);
         (self, line)
     }
 }
 
-/// Puts lines together.
+/// Joins caption lines into segments.
 pub(super) fn segments(id: &str, lines: &[TranscriptLine]) -> Vec<Segment> {
     let mut segments: Vec<Segment> = vec![];
     let mut chars = 0;
@@ -42,8 +42,9 @@ pub(super) fn segments(id: &str, lines: &[TranscriptLine]) -> Vec<Segment> {
         let start = line.offset.as_millis() / 1_000;
         for word in line.text.split_whitespace().flat_map(pieces) {
             let is_full = segments.last().is_none_or(|last| {
-                chars >= MOST
-                    || (start > last.start && (chars >= MUCH || start >= last.start + LONG))
+                chars >= MAX_CHARS
+                    || (start > last.start
+                        && (chars >= FULL_CHARS || start >= last.start + FULL_SECONDS))
             });
             if is_full {
                 segments.push(Segment::new(id, start));
@@ -62,11 +63,11 @@ pub(super) fn segments(id: &str, lines: &[TranscriptLine]) -> Vec<Segment> {
     segments
 }
 
-/// A word as it is; what is too long to be one, in pieces.
+/// A word, in pieces of at most [`MAX_CHARS`] characters.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {
-        let end = rest.char_indices().nth(MOST).map_or(rest.len(), |(end, _)| end);
+        let end = rest.char_indices().nth(MAX_CHARS).map_or(rest.len(), |(end, _)| end);
         let (piece, left) = rest.split_at(end);
         rest = left;
         (!piece.is_empty()).then_some(piece)
@@ -102,7 +103,9 @@ mod tests {
     fn no_segment_is_too_long_and_no_word_is_lost() {
         let long = "wörd ".repeat(1_000) + &"x".repeat(2_000);
         let found = segments("dQw4w9WgXcQ", &[line(5, &long)]);
-        assert!(found.iter().all(|it| it.start == 5 && it.text.chars().count() <= 2 * MOST + 1));
+        assert!(
+            found.iter().all(|it| it.start == 5 && it.text.chars().count() <= 2 * MAX_CHARS + 1)
+        );
         let joined: String = found.iter().map(|it| it.text.as_str()).collect();
         assert_eq!(joined.replace(' ', ""), long.replace(' ', ""));
     }

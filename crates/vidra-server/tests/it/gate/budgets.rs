@@ -20,7 +20,10 @@ async fn one_that_spent_its_share_leaves_the_others_theirs() {
     // 1 + 2 for each fifty.
     let over = get_as(&app, "greedy", "/api/playlist/PLsize51").await;
     let (message, _) = over.problem(429);
-    assert!(message.starts_with("Your share of the day's YouTube quota is used up"), "{message}");
+    assert!(
+        message.starts_with("The daily budget of YouTube quota of this caller is used up"),
+        "{message}"
+    );
     let wait: u64 = over.header("retry-after").unwrap().parse().unwrap();
     assert!(wait <= 25 * 3600);
     assert!(over.cost() <= 2 && app.sim.record().units.default <= 2);

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::header::{LOCATION, SERVER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Request};
 use serde_json::json;
-use vidra::upstream::transport::Failure;
+use vidra::transport::Failure;
 
 use super::{Always, ROUTES};
 

@@ -63,7 +63,7 @@ impl Judge {
                 let mut subjects = exchange.subjects.iter();
                 // A renewal continues when its caller leaves, or when another part of its list fails.
                 let is_list = matches!(op.operation(), Operation::Videos(_))
-                    || super::is_made_of_others(op.operation());
+                    || super::is_composite(op.operation());
                 let has_nothing = op.has_left || op.has_failed && is_list;
                 let is_renewed = op.is_stale || has_nothing && is_known(log, exchange, op.start);
                 let is_renewed = is_renewed && op.may_be_at_work(at, self.settings.deadline);
@@ -96,9 +96,10 @@ impl Judge {
             if wanting().any(|op| op.operation().is_batch() || ends_its_parts(op.operation())) {
                 continue;
             }
+            // A follower may have begun the fetch anew, so that its time ends later than that of the first caller.
             let is_over = |op: &Op| {
-                let over = op.start + it.deadline;
-                over <= end + BOUND && over + BOUND >= exchange.start
+                let is_at_work = op.may_be_at_work(exchange.start, it.deadline);
+                op.start + it.deadline <= end + BOUND && is_at_work
             };
             let is_waited_for = wanting().any(|op| {
                 op.start <= exchange.start && op.end.is_none_or(|gone| gone > end + BOUND)
@@ -252,11 +253,14 @@ impl Judge {
         for op in ops {
             let is_meant = op.operation().may_send(kind, subject);
             if is_meant && op.may_be_at_work(at, self.settings.deadline) {
-                // Each batch lists its playlist by itself, and shares the transcripts of its entries.
-                keys.insert(match (op.operation().is_batch(), kind) {
-                    (true, Kind::PlaylistItems) => Some(format!("batch {}", op.number)),
-                    (true, _) => Some(format!("transcript {subject} None")),
-                    (false, _) => op.operation().key(),
+                // Each batch lists its playlist by itself, and shares the transcripts of its entries. An
+                // operation that bypasses the cache walks through a list by itself.
+                let is_listed = kind == Kind::PlaylistItems;
+                keys.insert(match op.operation().is_batch() {
+                    true if is_listed => Some(format!("batch {}", op.number)),
+                    true => Some(format!("transcript {subject} None")),
+                    false if is_listed && op.caller.no_cache => Some(format!("op {}", op.number)),
+                    false => op.operation().key(),
                 });
             }
         }

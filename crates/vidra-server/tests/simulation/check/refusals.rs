@@ -40,27 +40,34 @@ fn breaker(exchange: &Exchange) -> Breaker {
 impl Judge {
     pub(super) fn check_refusal(&self, op: &Op, answer: &Answer, now: Instant) {
         let it = || format!("caller {}, {:?}: {}", op.number, op.operation(), answer.message);
+        let reason = answer.reason.as_deref();
+        let is_key = reason.is_some_and(|reason| reason.starts_with("upstream_key"));
         if matches!(answer.status, 429 | 503) {
-            let is_key = answer.message.contains("API key");
             let says_when = answer.retry_after.is_some() || is_key;
             self.events.check("a refusal says when to come again", says_when, it);
         }
         let is_draining = self.state().restarts.iter().any(|at| now >= *at + DRAIN);
-        if answer.status == 503 && answer.message.contains("stopping") {
+        if reason == Some("shutting_down") {
             self.events.check("only a service that drains says so", is_draining, it);
             return;
         }
-        let is_due = match (answer.status, answer.reason.as_deref()) {
+        let is_keyless = op.operation().is_single_transcript() || op.operation().is_batch();
+        let is_due = match (answer.status, reason) {
             (429, Some("paced")) => return self.check_paced(op, answer, now),
-            (429, Some("rate_limited" | "translation_rate_limited")) | (502, Some("blocked")) => {
+            (429, Some("translation_rate_limited")) | (502, Some("blocked")) => {
                 self.has_blocked(now)
             }
-            (429, _) => self.has_spent(op, answer, now) || self.has_limited(now),
-            (503, _) if answer.message.contains("busy") => {
+            (429, Some("upstream_rate_limited")) => {
+                let is_keyed = !op.operation().is_single_transcript();
+                is_keyless && self.has_blocked(now) || is_keyed && self.has_limited(now)
+            }
+            (429, Some("too_many_batches")) => self.has_batches(op),
+            (429, _) => self.has_spent(op, answer, now),
+            (503, Some("overloaded")) => {
                 // A list takes its slot when it begins, and may wait for its other parts then.
                 self.is_busy(op, op.start) || self.is_busy(op, now)
             }
-            (503, _) if answer.message.contains("API key") => self.has_trouble(op),
+            (503, _) if is_key => self.has_trouble(op),
             (503, _) => self.has_failed_often(op, now),
             (502, Some("unreachable")) if self.settings.egresses > 1 => {
                 self.is_unreachable(now) || self.has_trouble(op)
@@ -123,7 +130,10 @@ impl Judge {
         let others_are_at_work = {
             let state = self.state();
             let mut others = state.ops.iter().filter(|other| other.number != op.number);
-            others.any(|other| other.is_live(now) && other.operation().key().is_some())
+            others.any(|other| {
+                let is_at_work = other.may_be_at_work(now, self.settings.deadline);
+                is_at_work && other.operation().key().is_some()
+            })
         };
         let is_open = |of_it: &[&Exchange]| {
             let is_recent = |it: &&&Exchange| it.end.is_some_and(|(end, _)| end + longest >= now);
@@ -211,11 +221,8 @@ impl Judge {
 
     /// Whether the day's quota, or the caller's share of it, may be spent.
     fn has_spent(&self, op: &Op, answer: &Answer, now: Instant) -> bool {
-        if answer.message.contains("Too many playlists") {
-            return self.has_batches(op);
-        }
-        let is_own = answer.message.starts_with("Your share");
-        let is_search = answer.message.contains("search");
+        let is_own = answer.reason.as_deref() == Some("caller_budget_exhausted");
+        let is_search = answer.reason.as_deref() == Some("search_quota_exhausted") || is_own;
         let ops = self.state().ops.clone();
         let (payer, deadline) = (op.payer(), self.settings.deadline);
         let may_pay = |other: &&Op| !is_own || other.payer() == payer;
@@ -278,6 +285,11 @@ impl Judge {
         let stays = it.cache_bytes > 60_000 && it.lifetimes_over <= 10 && !self.has_faults();
         let (mut keys, mut videos, mut slots) = (BTreeSet::new(), BTreeSet::new(), 0);
         for other in at_work {
+            // The fetch of a caller that has left holds its slot, also if another operation shares it.
+            if !other.is_live(now) {
+                slots += 1;
+                continue;
+            }
             let ids: Vec<&String> = match other.operation() {
                 Operation::Video(id) | Operation::Title(id) if stays => vec![id],
                 Operation::Videos(ids) if stays => ids.iter().collect(),
@@ -288,10 +300,7 @@ impl Judge {
             };
             let leads = ids.iter().any(|id| !videos.contains(*id));
             slots += usize::from(leads || other.caller.no_cache);
-            // The fetch of a caller that has left may be over.
-            if other.is_live(now) {
-                videos.extend(ids.into_iter().cloned());
-            }
+            videos.extend(ids.into_iter().cloned());
         }
         if let Some(own) = op.operation().key() {
             keys.remove(&own);

@@ -1,4 +1,4 @@
-//! `videoDetails`, and a `playabilityStatus` that has nothing to object to.
+//! `videoDetails`, and the `playabilityStatus` of a playable video.
 
 use crate::quirk::Refusal;
 use crate::web::client::{Client, Family};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const TRACKING: &str = "CAUQ6ewBIhMIu_je89CokgMV0kN6BR36vC0t";
 
-/// What the player says of a video. Numbers are strings.
+/// `videoDetails` of a video. Numbers are strings.
 pub(super) fn of(video: &Video, refusal: Option<Refusal>) -> Value {
     let live = matches!(refusal, Some(Refusal::Live | Refusal::LiveCaptions));
     let waiting = refusal == Some(Refusal::Upcoming);
@@ -50,7 +50,7 @@ pub(super) fn of(video: &Video, refusal: Option<Refusal>) -> Value {
     details
 }
 
-/// Nothing to object to.
+/// The `playabilityStatus` of a playable video.
 pub(super) fn playable(client: &Client) -> Value {
     let mut status = json!({
         "status": "OK",

@@ -1,11 +1,11 @@
-//! The many ways of saying no.
+//! `playabilityStatus` of videos that are not playable.
 
-use super::Asker;
+use super::PlayerContext;
 use crate::quirk::Refusal;
 use crate::web::client::Family;
 use serde_json::{Value, json};
 
-/// What a documented refusal means for a client; `None` where that client is let in.
+/// The refusal for one client; `None` if this client may play the video.
 pub(super) fn for_client(refusal: Refusal, client: &str) -> Option<Refusal> {
     let mobile = matches!(client, "ANDROID" | "ANDROID_VR" | "IOS");
     match refusal {
@@ -20,29 +20,29 @@ pub(super) fn for_client(refusal: Refusal, client: &str) -> Option<Refusal> {
     }
 }
 
-/// Whether the answer says what video it is about all the same.
+/// Whether the answer contains `videoDetails` nevertheless.
 pub(super) fn shows_details(refusal: Refusal) -> bool {
     !matches!(refusal, Refusal::Bot | Refusal::Captcha | Refusal::Private | Refusal::Unavailable)
 }
 
 /// `playabilityStatus`
-pub(super) fn status(refusal: Refusal, asker: &Asker<'_>, id: &str) -> Value {
-    let plain = |status: &str, reason: &str| message(asker, status, reason, None);
+pub(super) fn status(refusal: Refusal, player: &PlayerContext<'_>, id: &str) -> Value {
+    let plain = |status: &str, reason: &str| message(player, status, reason, None);
     match refusal {
-        Refusal::Bot | Refusal::BotForMobile => bot(asker),
-        Refusal::Captcha => captcha(asker),
-        Refusal::Age | Refusal::AgeUnlessEmbedded => age(asker),
+        Refusal::Bot | Refusal::BotForMobile => bot(player),
+        Refusal::Captcha => captcha(player),
+        Refusal::Age | Refusal::AgeUnlessEmbedded => age(player),
         Refusal::AgeStatus("CONTENT_CHECK_REQUIRED") => plain(
             "CONTENT_CHECK_REQUIRED",
             "The following content may contain suicide or self-harm topics.",
         ),
         Refusal::AgeStatus(status) => plain(status, "Sign in to confirm your age"),
-        Refusal::Private => private(asker),
-        Refusal::Unavailable if asker.client.family == Family::Web => {
+        Refusal::Private => private(player),
+        Refusal::Unavailable if player.client.family == Family::Web => {
             plain("ERROR", "Video unavailable")
         }
         Refusal::Unavailable => plain("ERROR", "This video is unavailable"),
-        Refusal::GeoText | Refusal::GeoRuns => geo(asker, refusal == Refusal::GeoRuns),
+        Refusal::GeoText | Refusal::GeoRuns => geo(player, refusal == Refusal::GeoRuns),
         Refusal::Members => plain(
             "UNPLAYABLE",
             "Join this channel to get access to members-only content like this video, and other exclusive perks.",
@@ -57,7 +57,7 @@ pub(super) fn status(refusal: Refusal, asker: &Asker<'_>, id: &str) -> Value {
             plain("LIVE_STREAM_OFFLINE", "This live stream recording is not available.")
         }
         Refusal::Ended => plain("LIVE_STREAM_OFFLINE", "This live event has ended."),
-        Refusal::Upcoming => upcoming(asker, id),
+        Refusal::Upcoming => upcoming(player, id),
         Refusal::TryLater => plain("UNPLAYABLE", "This content isn't available, try again later."),
         Refusal::UnknownStatus => plain("RATHER_NOT", "Not today"),
         Refusal::Kids => {
@@ -73,10 +73,10 @@ pub(super) fn status(refusal: Refusal, asker: &Asker<'_>, id: &str) -> Value {
     }
 }
 
-/// The platform speaks the language of the request; a reason read by its words must be asked for
-/// in English.
-fn localised<'a>(asker: &Asker<'_>, english: &'a str) -> &'a str {
-    if asker.hl.starts_with("en") {
+/// The platform answers in the language of the request. A client that parses reasons has to request
+/// English.
+fn localised<'a>(player: &PlayerContext<'_>, english: &'a str) -> &'a str {
+    if player.hl.starts_with("en") {
         return english;
     }
     match english {
@@ -94,10 +94,15 @@ const COUNTRY: &str = "The uploader has not made this video available in your co
 const TRACKING: &str = "CAEQ8FsiEwie0pSoq9KJAxWgRHoFHQ0fLyg=";
 
 /// Status, reason, and the screen that shows it.
-fn message(asker: &Asker<'_>, status: &str, reason: &str, subreason: Option<Value>) -> Value {
-    let reason = localised(asker, reason);
+fn message(
+    player: &PlayerContext<'_>,
+    status: &str,
+    reason: &str,
+    subreason: Option<Value>,
+) -> Value {
+    let reason = localised(player, reason);
     let mut screen = json!({
-        "reason": asker.client.text(reason),
+        "reason": player.client.text(reason),
         "thumbnail": {"thumbnails": [{"url": "//s.ytimg.com/yts/img/meh7-vflGevej7.png", "width": 140, "height": 100}]},
         "icon": {"iconType": "ERROR_OUTLINE"},
     });
@@ -127,36 +132,36 @@ fn sign_in(style: &str) -> Value {
     }})
 }
 
-fn bot(asker: &Asker<'_>) -> Value {
+fn bot(player: &PlayerContext<'_>) -> Value {
     let link = "https://support.google.com/youtube/answer/3037019#zippy=%2Ccheck-that-youre-signed-into-youtube";
     let subreason = json!({"runs": [
         {"text": "This helps protect our community. "},
         {"text": "Learn more", "navigationEndpoint": {"clickTrackingParams": TRACKING, "urlEndpoint": {"url": link}}},
     ]});
-    let mut status = message(asker, "LOGIN_REQUIRED", BOT, Some(subreason));
+    let mut status = message(player, "LOGIN_REQUIRED", BOT, Some(subreason));
     status["errorScreen"]["playerErrorMessageRenderer"]["proceedButton"] = sign_in("STYLE_PRIMARY");
     status["skip"] = json!({"playabilityErrorSkipConfig": {"skipOnPlayabilityError": false}});
     status
 }
 
-fn captcha(asker: &Asker<'_>) -> Value {
+fn captcha(player: &PlayerContext<'_>) -> Value {
     json!({
         "status": "LOGIN_REQUIRED",
-        "reason": localised(asker, "Complete the captcha to continue"),
+        "reason": localised(player, "Complete the captcha to continue"),
         "errorScreen": {"playerCaptchaViewModel": {"captchaParams": "CgtxdWlyaw==", "siteKey": "6Lf39AMTAAAAAExample"}},
         "contextParams": "Q0FFU0FnZ0M=",
     })
 }
 
-/// Each kind of client has its own words for it.
-fn age(asker: &Asker<'_>) -> Value {
+/// The wording differs between kinds of clients.
+fn age(player: &PlayerContext<'_>) -> Value {
     const WORDS: &str = "This video may be inappropriate for some users.";
-    match asker.client.family {
+    match player.client.family {
         Family::Tv => json!({"status": "UNPLAYABLE", "reason": "Please sign in"}),
         Family::Web => {
             let subreason = json!({"runs": [{"text": WORDS}]});
             let mut status =
-                message(asker, "LOGIN_REQUIRED", "Sign in to confirm your age", Some(subreason));
+                message(player, "LOGIN_REQUIRED", "Sign in to confirm your age", Some(subreason));
             status["errorScreen"]["playerErrorMessageRenderer"]["proceedButton"] =
                 sign_in("STYLE_OVERLAY");
             status["desktopLegacyAgeGateReason"] = 1.into();
@@ -183,9 +188,9 @@ fn age(asker: &Asker<'_>) -> Value {
 }
 
 /// No `reason`: the text is among the messages, and on the screen in fewer words.
-fn private(asker: &Asker<'_>) -> Value {
+fn private(player: &PlayerContext<'_>) -> Value {
     let subreason = json!({"simpleText": "Sign in if you've been granted access to this video"});
-    let mut status = message(asker, "LOGIN_REQUIRED", "Private video", Some(subreason));
+    let mut status = message(player, "LOGIN_REQUIRED", "Private video", Some(subreason));
     status.as_object_mut().and_then(|members| members.remove("reason"));
     status["messages"] =
         json!(["This is a private video. Please sign in to verify that you may see it."]);
@@ -193,20 +198,20 @@ fn private(asker: &Asker<'_>) -> Value {
     status
 }
 
-fn geo(asker: &Asker<'_>, runs: bool) -> Value {
-    let country = localised(asker, COUNTRY);
+fn geo(player: &PlayerContext<'_>, runs: bool) -> Value {
+    let country = localised(player, COUNTRY);
     let subreason = match runs {
         true => json!({"runs": [{"text": country}]}),
         false => json!({"simpleText": country}),
     };
-    message(asker, "UNPLAYABLE", "Video unavailable", Some(subreason))
+    message(player, "UNPLAYABLE", "Video unavailable", Some(subreason))
 }
 
 /// A stream that has a time, written with a narrow no-break space.
-fn upcoming(asker: &Asker<'_>, id: &str) -> Value {
+fn upcoming(player: &PlayerContext<'_>, id: &str) -> Value {
     json!({
         "status": "LIVE_STREAM_OFFLINE",
-        "reason": localised(asker, "This live event will begin in 18 hours."),
+        "reason": localised(player, "This live event will begin in 18 hours."),
         "playableInEmbed": true,
         "liveStreamability": {"liveStreamabilityRenderer": {
             "videoId": id,

@@ -1,6 +1,6 @@
 //! `captions.playerCaptionsTracklistRenderer`
 
-use super::Asker;
+use super::PlayerContext;
 use crate::quirk::{BadUrl, Scene, Tracks};
 use crate::web::client::Family;
 use crate::web::timed::signature;
@@ -9,8 +9,8 @@ use crate::world::caption::{FEW, LANGUAGES, Maker, Track, english_name};
 use crate::world::video::Video;
 use serde_json::{Value, json};
 
-/// The `captions` member; `None` where there is none.
-pub(super) fn captions(world: &World, asker: &Asker<'_>, video: &Video) -> Option<Value> {
+/// The `captions` member, if the video has captions.
+pub(super) fn captions(world: &World, player: &PlayerContext<'_>, video: &Video) -> Option<Value> {
     if video.scene == Some(Scene::Tracks(Tracks::NoList)) {
         return Some(json!({"playerCaptionsTracklistRenderer": {}}));
     }
@@ -19,14 +19,14 @@ pub(super) fn captions(world: &World, asker: &Asker<'_>, video: &Video) -> Optio
         return None;
     }
     let staged = staged(video);
-    let listed: Vec<_> = tracks.iter().map(|track| entry(world, asker, video, track)).collect();
+    let listed: Vec<_> = tracks.iter().map(|track| entry(world, player, video, track)).collect();
     let mut list = json!({"captionTracks": listed});
     if staged == Some(Tracks::Minimal) {
         return Some(json!({"playerCaptionsTracklistRenderer": list}));
     }
-    (list["audioTracks"], list["defaultAudioTrackIndex"]) = audio(asker, &tracks, staged);
+    (list["audioTracks"], list["defaultAudioTrackIndex"]) = audio(player, &tracks, staged);
     if staged != Some(Tracks::NoTranslations) {
-        list["translationLanguages"] = translations(asker, staged);
+        list["translationLanguages"] = translations(player, staged);
         list["defaultTranslationSourceTrackIndices"] = json!([0]);
     }
     Some(json!({"playerCaptionsTracklistRenderer": list}))
@@ -39,7 +39,7 @@ fn staged(video: &Video) -> Option<Tracks> {
     }
 }
 
-fn entry(world: &World, asker: &Asker<'_>, video: &Video, track: &Track) -> Value {
+fn entry(world: &World, player: &PlayerContext<'_>, video: &Video, track: &Track) -> Value {
     let mut name = english_name(track.language).to_owned();
     if track.maker == Maker::Machine {
         name.push_str(" (auto-generated)");
@@ -47,10 +47,10 @@ fn entry(world: &World, asker: &Asker<'_>, video: &Video, track: &Track) -> Valu
         name = format!("{name} - {}", track.name);
     }
     let mut entry = json!({
-        "name": asker.client.text(&name),
+        "name": player.client.text(&name),
         "languageCode": track.language,
     });
-    if let Some(url) = base_url(world, asker, video, track) {
+    if let Some(url) = base_url(world, player, video, track) {
         entry["baseUrl"] = url.into();
     }
     if let Some(kind) = track.kind() {
@@ -68,9 +68,14 @@ fn entry(world: &World, asker: &Asker<'_>, video: &Video, track: &Track) -> Valu
     entry
 }
 
-/// Where the text of a track is; `None` where the platform forgot to say.
-fn base_url(world: &World, asker: &Asker<'_>, video: &Video, track: &Track) -> Option<String> {
-    let mut query = signature::signed(asker, &video.id, exp(world, asker, video));
+/// The URL of a track; `None` for a documented video without one.
+fn base_url(
+    world: &World,
+    player: &PlayerContext<'_>,
+    video: &Video,
+    track: &Track,
+) -> Option<String> {
+    let mut query = signature::signed(player, &video.id, exp(world, player, video));
     if let Some(kind) = track.kind() {
         query.push_str(&format!("&kind={kind}"));
     }
@@ -81,10 +86,10 @@ fn base_url(world: &World, asker: &Asker<'_>, video: &Video, track: &Track) -> O
     if let Some(variant) = track.variant {
         query.push_str(&format!("&variant={variant}"));
     }
-    if asker.client.family == Family::Android {
+    if player.client.family == Family::Android {
         query.push_str("&fmt=srv3");
     }
-    let origin = asker.origin;
+    let origin = player.origin;
     Some(match video.scene {
         Some(Scene::Tracks(Tracks::Relative)) => format!("/api/timedtext?{query}"),
         Some(Scene::Url(BadUrl::Fixed(url))) => url.to_owned(),
@@ -95,20 +100,20 @@ fn base_url(world: &World, asker: &Asker<'_>, video: &Video, track: &Track) -> O
     })
 }
 
-/// The experiments a URL takes part in: `xpe` and `xpv` want a token, others want nothing.
-fn exp(world: &World, asker: &Asker<'_>, video: &Video) -> &'static str {
+/// The experiments in a URL: `xpe` and `xpv` require a token, others do not.
+fn exp(world: &World, player: &PlayerContext<'_>, video: &Video) -> &'static str {
     match staged(video) {
         Some(Tracks::NeedsPot) => "xpe",
         Some(Tracks::ExpList) => "foo,xpv",
-        _ if asker.client.name == "WEB" && world.guarded_for_web(video) => "xpe",
-        _ if asker.client.family == Family::Web => "xbt",
+        _ if player.client.name == "WEB" && world.guarded_for_web(video) => "xpe",
+        _ if player.client.family == Family::Web => "xbt",
         _ => "",
     }
 }
 
 /// The audio tracks and which of them is the default.
-fn audio(asker: &Asker<'_>, tracks: &[Track], staged: Option<Tracks>) -> (Value, Value) {
-    // Tracks made by people first; what was generated comes last.
+fn audio(player: &PlayerContext<'_>, tracks: &[Track], staged: Option<Tracks>) -> (Value, Value) {
+    // Manual tracks first, generated ones last.
     let mut order: Vec<usize> = (0..tracks.len()).collect();
     order.sort_by_key(|n| tracks[*n].maker == Maker::Machine);
     let mut track = json!({"captionTrackIndices": order});
@@ -122,7 +127,7 @@ fn audio(asker: &Asker<'_>, tracks: &[Track], staged: Option<Tracks>) -> (Value,
         track["hasDefaultTrack"] = true.into();
         track["captionsInitialState"] = "CAPTIONS_INITIAL_STATE_OFF_RECOMMENDED".into();
     }
-    if matches!(asker.client.family, Family::Web | Family::Tv) {
+    if matches!(player.client.family, Family::Web | Family::Tv) {
         track["visibility"] = "UNKNOWN".into();
     }
     if staged != Some(Tracks::Dubbed) {
@@ -137,17 +142,17 @@ fn audio(asker: &Asker<'_>, tracks: &[Track], staged: Option<Tracks>) -> (Value,
     (json!(dubbed), 2.into())
 }
 
-fn translations(asker: &Asker<'_>, staged: Option<Tracks>) -> Value {
+fn translations(player: &PlayerContext<'_>, staged: Option<Tracks>) -> Value {
     let few = staged == Some(Tracks::Translations18);
     let language = |code: &str| {
         let mut entry =
-            json!({"languageCode": code, "languageName": asker.client.text(english_name(code))});
+            json!({"languageCode": code, "languageName": player.client.text(english_name(code))});
         if few {
             entry["translationSourceTrackIndices"] = json!([0]);
         }
         entry
     };
-    match asker.client.lists_all_languages() && !few {
+    match player.client.lists_all_languages() && !few {
         true => LANGUAGES.iter().map(|(code, _)| language(code)).collect(),
         false => FEW.iter().map(|code| language(code)).collect(),
     }

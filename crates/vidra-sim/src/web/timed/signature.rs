@@ -1,22 +1,22 @@
 //! URLs of timed text: signed, and good for some hours.
 
 use crate::query::Query;
-use crate::web::player::Asker;
+use crate::web::player::PlayerContext;
 use crate::web::secret;
 
 const SIGNED: &str = "ip,ipbits,expire,v,ei,caps,opi,xoaf";
 const SIGNED_WITH_EXP: &str = "ip,ipbits,expire,v,ei,caps,opi,exp,xoaf";
 
 /// The signed part of a query: all but what a caller may choose.
-pub(in crate::web) fn signed(asker: &Asker<'_>, video: &str, exp: &str) -> String {
-    let ei = secret::event(asker.seed, video, asker.expire);
+pub(in crate::web) fn signed(player: &PlayerContext<'_>, video: &str, exp: &str) -> String {
+    let ei = secret::event(player.seed, video, player.expire);
     let list = if exp.is_empty() { SIGNED } else { SIGNED_WITH_EXP };
     let exp = if exp.is_empty() { String::new() } else { format!("&exp={exp}") };
-    let expire = asker.expire;
+    let expire = player.expire;
     let open = format!(
         "v={video}&ei={ei}&caps=asr&opi=112496729{exp}&xoaf=5&xowf=1&hl=en&ip=0.0.0.0&ipbits=0&expire={expire}&sparams={list}"
     );
-    let signature = secret::signature(asker.seed, &text(&Query::parse(&open), list));
+    let signature = secret::signature(player.seed, &text(&Query::parse(&open), list));
     format!("{open}&signature={signature}&key=yt8")
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Piece {
 pub(crate) struct Cue {
     /// Milliseconds from the beginning.
     pub(crate) start: u64,
-    /// Milliseconds; now and then nobody says.
+    /// Milliseconds; unknown for some cues.
     pub(crate) length: Option<u64>,
     pub(crate) pieces: Vec<Piece>,
 }
@@ -35,12 +35,12 @@ impl Cue {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
 
-    /// When it leaves the screen, as far as anybody knows.
+    /// When it leaves the screen, if that is known.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.length.unwrap_or(2000)
     }
 
-    /// The same moment, with other words.
+    /// The cue with another text at the same time.
     pub(crate) fn with_text(&self, text: &str) -> Self {
         Self::plain(self.start, self.length, text)
     }

@@ -9,7 +9,7 @@ async fn retries_stop_when_it_opens() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::status(503)));
     let retry = RetryPolicy { retries: 9, delay: Duration::from_millis(10) };
-    let vidra = builder(&sim).retry(retry).build();
+    let vidra = builder(&sim).retry(retry).build().unwrap();
     let ids: Vec<_> = (0..5).map(|number| format!("PLunknown{number}")).collect();
     let ids: Vec<_> = ids.iter().map(|id| PlaylistId::parse(id).unwrap()).collect();
     for told in join_all(ids.iter().map(|id| vidra.playlist_info(id))).await {
@@ -25,13 +25,13 @@ async fn what_fails_alone_closes_nothing_however_often_it_is_tried() {
     let retry = RetryPolicy { retries: 9, delay: Duration::from_millis(10) };
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::status(503)));
-    let vidra = builder(&sim).retry(retry).build();
+    let vidra = builder(&sim).retry(retry).build().unwrap();
     vidra.video(known()).await.unwrap_err();
     assert_eq!(sim.record().calls, 10, "all its retries");
     assert!(!vidra.is_platform_failing());
     let sim = Simulator::new();
     sim.inject(Fault::on(Endpoint::Player, Action::status(503)));
-    let vidra = builder(&sim).retry(retry).build();
+    let vidra = builder(&sim).retry(retry).build().unwrap();
     vidra.transcript(known(), &TranscriptQuery::default()).await.unwrap_err();
     assert_eq!(sim.record().calls, 10, "and so for transcripts");
     assert!(!vidra.is_platform_failing());
@@ -40,7 +40,7 @@ async fn what_fails_alone_closes_nothing_however_often_it_is_tried() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_of_another_shape_says_nothing_about_the_platform() {
     let sim = Simulator::new();
-    let vidra = builder(&sim).build();
+    let vidra = builder(&sim).build().unwrap();
     sim.inject(Fault::any(Action::Junk { kind: Junk::OtherShape }));
     for id in videos().take(30) {
         assert_eq!(vidra.video(id).await.unwrap_err().kind(), ErrorKind::Upstream);
@@ -73,7 +73,7 @@ async fn no_answer_in_the_time_that_an_attempt_has_counts_however_short_that_is(
     for (attempt, deadline, is_outage) in table {
         let sim = Simulator::new();
         sim.inject(Fault::any(Action::Hang));
-        let vidra = builder(&sim).attempt_timeout(attempt).deadline(deadline).build();
+        let vidra = builder(&sim).attempt_timeout(attempt).deadline(deadline).build().unwrap();
         trip(&vidra).await;
         assert_eq!(vidra.is_platform_failing(), is_outage, "{attempt:?} of {deadline:?}");
         for id in videos().take(5) {
@@ -90,7 +90,7 @@ async fn what_is_refused_here_earns_no_retries() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::status(503)));
     let retry = RetryPolicy { retries: 1, delay: Duration::ZERO };
-    let vidra = builder(&sim).retry(retry).build();
+    let vidra = builder(&sim).retry(retry).build().unwrap();
     let mut ids = videos();
     // Until nothing is saved up, with an answer after each that keeps it closed.
     for number in 0..20 {

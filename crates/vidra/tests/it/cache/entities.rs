@@ -253,7 +253,7 @@ async fn what_is_asked_otherwise_is_another_question() {
 #[tokio::test(start_paused = true)]
 async fn who_wants_the_newest_gets_the_newest_of_everything_in_it() {
     let world = Changing::new();
-    let vidra = world.builder().build();
+    let vidra = world.builder().build().unwrap();
     let (list, id) = (playlist("PLsize51"), video("quirkNoLike"));
     let fermata = channel("@fermata");
     vidra.playlist(&list).await.unwrap();

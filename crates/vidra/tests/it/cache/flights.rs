@@ -114,7 +114,7 @@ async fn a_panic_of_the_one_who_asks_harms_nobody() {
         let calls = sim.record().calls;
         sim.reset_record();
         let transport = Panicking { sim: sim.clone(), left: Arc::new(1.into()) };
-        let vidra = builder(&sim).transport(transport).build();
+        let vidra = builder(&sim).transport(transport).build().unwrap();
         let answers = a_thousand(&vidra, &ask).await;
         let good = answers.iter().filter(|answer| answer.is_ok()).count();
         assert_eq!(good, 1_000, "{ask:?}: {:?}", answers.iter().find_map(|it| it.as_ref().err()));
@@ -128,7 +128,7 @@ async fn who_panics_again_and_again_is_asked_twice_and_the_key_stays_usable() {
     for ask in every_kind() {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
         let transport = Panicking { sim: sim.clone(), left: Arc::new(u64::MAX.into()) };
-        let vidra = builder(&sim).transport(transport.clone()).build();
+        let vidra = builder(&sim).transport(transport.clone()).build().unwrap();
         for answer in a_thousand(&vidra, &ask).await {
             assert_eq!(answer.unwrap_err().kind(), ErrorKind::Internal, "{ask:?}");
         }
@@ -144,7 +144,7 @@ async fn a_panic_over_many_is_asked_once_more_too() {
     for panics in [1, u64::MAX] {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
         let transport = Panicking { sim: sim.clone(), left: Arc::new(panics.into()) };
-        let vidra = builder(&sim).transport(transport).build();
+        let vidra = builder(&sim).transport(transport).build().unwrap();
         let ids = [video("quirkNoLike"), video("quirkNoComm")];
         for answer in join_all((0..100).map(|_| vidra.videos(&ids))).await {
             match panics {
@@ -163,7 +163,7 @@ async fn a_failure_is_shared_and_told_for_a_second() {
     let retry = RetryPolicy { retries: 2, delay: Duration::from_millis(300) };
     // Six failures in a row are meant to be seen.
     let builder = builder(&sim).retry(retry).breaker_pause(Duration::ZERO);
-    let (vidra, ask) = (builder.build(), Ask::Video(video("quirkNoLike")));
+    let (vidra, ask) = (builder.build().unwrap(), Ask::Video(video("quirkNoLike")));
     let errors: Vec<_> =
         a_thousand(&vidra, &ask).await.into_iter().map(Result::unwrap_err).collect();
     let told = |error: &vidra::Error| format!("{error:?}");
@@ -195,7 +195,7 @@ async fn who_takes_longer_than_ten_seconds_is_replaced_once() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::Hang).once());
     let (vidra, ask) =
-        (builder(&sim).attempt_timeout(MINUTE).build(), Ask::Video(video("quirkNoLike")));
+        (builder(&sim).attempt_timeout(MINUTE).build().unwrap(), Ask::Video(video("quirkNoLike")));
     let started = Instant::now();
     let waits = (0..1_000).map(|_| async {
         let answer = vidra.ask(&ask).await;
@@ -206,7 +206,8 @@ async fn who_takes_longer_than_ten_seconds_is_replaced_once() {
         answers.iter().filter(|(answer, _)| answer.is_ok()).map(|(_, elapsed)| *elapsed).collect();
     assert!(released.len() >= 999, "{:?}", answers[0].0);
     for elapsed in released {
-        assert!((9_900..=10_100).contains(&elapsed.as_millis()), "{elapsed:?}");
+        // The replacement waits a second for the call that hangs, as any lookup does.
+        assert!((10_900..=11_100).contains(&elapsed.as_millis()), "{elapsed:?}");
     }
     assert_eq!(sim.record().calls, 2, "one replacement, not a thousand");
 }
@@ -216,7 +217,7 @@ async fn while_all_hang_there_is_one_replacement_in_ten_seconds() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::Hang));
     let (vidra, ask) = (
-        builder(&sim).attempt_timeout(5 * MINUTE).deadline(MINUTE).build(),
+        builder(&sim).attempt_timeout(5 * MINUTE).deadline(MINUTE).build().unwrap(),
         Ask::Video(video("quirkNoLike")),
     );
     let callers: Vec<_> = (0..600)
@@ -265,7 +266,7 @@ async fn different_things_at_once_do_not_meet() {
 #[tokio::test(start_paused = true)]
 async fn who_wants_the_newest_joins_who_asks_already() {
     let world = Changing::new();
-    let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+    let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
     edition(&vidra, id).await.unwrap();
     world.sim.set_latency(Duration::from_millis(500));
     let newest = vidra.refreshing();
@@ -282,7 +283,8 @@ async fn nobody_waits_for_another_longer_than_for_himself() {
     let vidra = builder(&sim)
         .pacing(Pacing::At(Pace { burst: 1, per_hour: 60 }))
         .deadline(10 * SECOND)
-        .build();
+        .build()
+        .unwrap();
     let ids = sim::client(&sim).playlist_ids(&playlist("PLsize50")).await.unwrap().video_ids;
     let query = BatchQuery { concurrency: 10, ..BatchQuery::default() };
     let batch = vidra.playlist_transcripts(&playlist("PLsize50"), &query);
@@ -297,7 +299,7 @@ async fn nobody_waits_for_another_longer_than_for_himself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_batch_left_undone_is_done_by_who_waits_for_it() {
+async fn what_a_batch_began_goes_on_for_others_when_it_is_dropped() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
     let vidra = client(&sim);
     let ids = vidra.playlist_ids(&playlist("PLsize50")).await.unwrap().video_ids;
@@ -314,13 +316,13 @@ async fn what_a_batch_left_undone_is_done_by_who_waits_for_it() {
     };
     let (lines, ()) = tokio::join!(waiting, leaving);
     assert!(!lines.unwrap().is_empty());
-    assert_eq!(sim.record().calls_to(Endpoint::Player), 4, "three by the batch, one again");
+    assert_eq!(sim.record().calls_to(Endpoint::Player), 3, "by the batch, and none again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_a_cache_those_who_ask_together_still_ask_once() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
-    let vidra = builder(&sim).cache_bytes(0).build();
+    let vidra = builder(&sim).cache_bytes(0).build().unwrap();
     let ask = Ask::Video(video("quirkNoLike"));
     let bodies: Vec<Video> = a_thousand(&vidra, &ask)
         .await

@@ -118,7 +118,7 @@ async fn day(steps: Vec<Step>) {
     let lifetimes = Lifetimes::default().with_life(Resource::Video, LIFE);
     // That a platform which fails again and again is left alone is tested elsewhere.
     let builder = world.builder().lifetimes(lifetimes).breaker_pause(Duration::ZERO);
-    let (vidra, id) = (builder.build(), video("quirkNoLike"));
+    let (vidra, id) = (builder.build().unwrap(), video("quirkNoLike"));
     let mut platform = Platform::Well;
     let mut model = Model::default();
     for step in steps {

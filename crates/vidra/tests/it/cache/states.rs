@@ -1,7 +1,7 @@
 //! What an entry is good for at its age, in good times and in bad.
 
 use tokio::time::{Instant, advance};
-use vidra::cache::store::{Memory, Record, Store};
+use vidra::store::{Memory, Record, Store};
 use vidra::{ErrorKind, Life, Lifetimes, Outcome, TranscriptQuery};
 use vidra_sim::{Action, Endpoint, Fault, Junk};
 
@@ -10,7 +10,7 @@ use super::*;
 #[tokio::test(start_paused = true)]
 async fn an_entry_is_given_out_renewed_and_asked_for_by_its_age() {
     let world = Changing::new();
-    let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+    let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
     let ask = async || edition(&vidra, id).await.unwrap();
     let calls = || world.sim.record().calls;
 
@@ -85,7 +85,7 @@ async fn in_good_times_and_in_bad() {
     for (trouble, age, told, after, later) in table {
         let case = format!("{trouble:?}, entry {age:?}");
         let world = Changing::new();
-        let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+        let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
         if let Some(age) = age {
             edition(&vidra, id).await.unwrap();
             advance(age).await;
@@ -119,7 +119,7 @@ async fn in_good_times_and_in_bad() {
 #[tokio::test(start_paused = true)]
 async fn a_late_answer_is_kept_although_nobody_waited_for_it() {
     let world = Changing::new();
-    let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+    let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
     edition(&vidra, id).await.unwrap();
     advance(STALE).await;
     world.sim.set_latency(Duration::from_millis(400));
@@ -160,7 +160,7 @@ async fn trouble_never_takes_the_place_of_something_good() {
     for trouble in troubles {
         let case = format!("{trouble:?}");
         let world = Changing::new();
-        let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+        let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
         edition(&vidra, id).await.unwrap();
         let is_spent = trouble == Action::error("quotaExceeded");
         world.sim.inject(Fault::any(trouble));
@@ -184,7 +184,7 @@ async fn trouble_never_takes_the_place_of_something_good() {
 #[tokio::test(start_paused = true)]
 async fn a_block_never_takes_the_place_of_a_transcript() {
     let sim = Simulator::new();
-    let vidra = builder(&sim).block_pause(MINUTE).build();
+    let vidra = builder(&sim).block_pause(MINUTE).build().unwrap();
     let ask = Ask::Transcript(video("txManualAsr"), TranscriptQuery::default());
     let known = vidra.ask(&ask).await.unwrap();
     sim.block_after(0);
@@ -226,7 +226,7 @@ async fn that_there_is_nothing_is_known_for_minutes() {
 #[tokio::test(start_paused = true)]
 async fn what_is_deleted_is_gone_and_may_come_back() {
     let world = Changing::new();
-    let (vidra, id) = (world.builder().build(), video("quirkNoLike"));
+    let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
     edition(&vidra, id).await.unwrap();
     world.is_empty.store(true, Ordering::Relaxed);
     advance(IN_GRACE).await;
@@ -252,7 +252,7 @@ async fn nothing_from_the_data_api_is_older_than_thirty_days() {
     let lifetimes = Resource::ALL
         .into_iter()
         .fold(Lifetimes::default(), |all, resource| all.with_life(resource, forever));
-    let vidra = builder(&sim).lifetimes(lifetimes).breaker_pause(Duration::ZERO).build();
+    let vidra = builder(&sim).lifetimes(lifetimes).breaker_pause(Duration::ZERO).build().unwrap();
     let asks = [
         Ask::Video(video("quirkNoLike")),
         Ask::Channel(channel("@fermata")),
@@ -288,8 +288,8 @@ async fn nothing_from_the_data_api_is_older_than_thirty_days() {
 async fn what_was_kept_in_the_future_is_new_and_still_grows_old() {
     let sim = Simulator::new();
     let store = Arc::new(Memory::new(1 << 20));
-    let kept_by = |store: &Arc<Memory>| builder(&sim).store(store.clone()).build();
-    let (id, key) = (video("quirkNoLike"), "1/video/quirkNoLike");
+    let kept_by = |store: &Arc<Memory>| builder(&sim).store(store.clone()).build().unwrap();
+    let (id, key) = (video("quirkNoLike"), "video/quirkNoLike");
     let vidra = kept_by(&store);
     vidra.video(id).await.unwrap();
     vidra.settled().await;

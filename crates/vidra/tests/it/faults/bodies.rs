@@ -97,7 +97,7 @@ async fn f16_what_breaks_off_or_is_something_else_is_an_error_and_never_kept() {
 
     // With nothing known it is an error of its kind; with something known that is told.
     let url = serve(bad.clone()).await;
-    let vidra = builder(&url).cache_bytes(0).build();
+    let vidra = builder(&url).cache_bytes(0).build().unwrap();
     for number in 0..bad.len() {
         let error = vidra.video(video()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Upstream, "seed {seed}, {number}: {error:?}");
@@ -107,7 +107,7 @@ async fn f16_what_breaks_off_or_is_something_else_is_an_error_and_never_kept() {
     let newer = answer("content-type: application/json\r\n", newer.len(), newer.as_bytes());
     for (number, bad) in bad.into_iter().enumerate().step_by(7) {
         let url = serve(vec![good.clone(), bad, newer.clone()]).await;
-        let vidra = builder(&url).build();
+        let vidra = builder(&url).build().unwrap();
         let ask = async || vidra.ask(&Ask::Video(video())).await.unwrap();
         let known = ask().await;
         assert_eq!(known.outcome, Outcome::Miss, "seed {seed}, {number}");
@@ -163,7 +163,7 @@ impl tower_service::Service<Request<Bytes>> for Dripping {
 async fn f17_a_body_that_drips_is_given_up() {
     let sim = Simulator::new();
     let retry = RetryPolicy { retries: 2, delay: Duration::ZERO };
-    let vidra = sim::builder(&sim).transport(InProcess(Dripping)).retry(retry).build();
+    let vidra = sim::builder(&sim).transport(InProcess(Dripping)).retry(retry).build().unwrap();
     let started = Instant::now();
     let error = vidra.video(video()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -187,14 +187,14 @@ async fn f26_an_address_where_nobody_is_and_then_somebody() {
         }
     };
     let url = first.data_api_url();
-    let vidra = builder(&url).build();
+    let vidra = builder(&url).build().unwrap();
     let ask = async || vidra.ask(&Ask::Video(video())).await.unwrap();
     ask().await;
     drop(first);
     let units = vidra.cost().units();
     assert_eq!(ask().await.outcome, Outcome::Stale);
     let unknown = vidra.regions(None).await.unwrap_err();
-    assert_eq!(unknown.kind(), ErrorKind::Upstream);
+    assert_eq!(unknown.kind(), ErrorKind::Unreachable);
     assert!(!unknown.message().contains("127.0.0.1"), "{unknown}");
     assert!(vidra.cost().units() <= units + 1, "what was not sent is not charged");
     let _again = sim.listen(address).await.unwrap();

@@ -15,7 +15,7 @@ fn video(id: &str) -> VideoId {
 #[tokio::test(start_paused = true)]
 async fn f12_a_spent_day_closes_its_bucket_and_leaves_what_is_known() {
     let sim = Simulator::new();
-    let vidra = sim::builder(&sim).cache_bytes(1 << 20).build();
+    let vidra = sim::builder(&sim).cache_bytes(1 << 20).build().unwrap();
     let known = Ask::Video(video("quirkNoLike"));
     vidra.ask(&known).await.unwrap();
     sim.inject(Fault::on(Endpoint::Channels, Action::quota_exceeded()));
@@ -49,7 +49,7 @@ async fn f13_whatever_happens_the_ledger_is_not_below_the_bill() {
         let sim = Simulator::new();
         let open = || {
             let retry = RetryPolicy { retries: 2, delay: Duration::ZERO };
-            sim::builder(&sim).retry(retry).state_dir(folder.path()).build()
+            sim::builder(&sim).retry(retry).state_dir(folder.path()).build().unwrap()
         };
         let mut vidra = open();
         let mut has_hung = false;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep};
-use vidra::upstream::transport::{Answer, BoxFuture, Failure};
+use vidra::transport::{Answer, BoxFuture, Failure};
 use vidra::{ErrorKind, InProcess, PlaylistId, QuotaLimits, RetryPolicy, Transport, VideoId};
 use vidra_sim::{Action, Fault, Simulator};
 
@@ -41,8 +41,8 @@ async fn minute(is_left_alone: bool, seed: u64) -> (u64, u64, u64) {
     let flaky = Flaky { sim: sim.clone(), random };
     let builder = sim::builder(&sim).quota(limits).transport(flaky);
     let vidra = match is_left_alone {
-        true => builder.build(),
-        false => builder.breaker_pause(Duration::ZERO).build(),
+        true => builder.build().unwrap(),
+        false => builder.breaker_pause(Duration::ZERO).build().unwrap(),
     };
     let tasks = (0..12_000).map(|number| {
         let vidra = vidra.clone();
@@ -106,7 +106,7 @@ async fn f10_the_client_keeps_the_schedule_to_the_millisecond() {
     for seed in 0..seeds {
         sim.reset_record();
         let policy = RetryPolicy { retries: 3, delay: Duration::from_millis(300) };
-        let vidra = sim::builder(&sim).retry(policy).build();
+        let vidra = sim::builder(&sim).retry(policy).build().unwrap();
         fastrand::seed(seed);
         let started = Instant::now();
         vidra.video(VideoId::parse("quirkNoLike").unwrap()).await.unwrap_err();

@@ -63,7 +63,8 @@ async fn every_recorded_refusal_is_understood() {
         (
             403,
             QuotaExhausted,
-            ["The day's YouTube quota is used up; it is renewed at midnight Pacific time"; 2],
+            ["The daily YouTube quota of this service is used up; it is renewed at midnight Pacific time";
+                2],
         ),
         (403, Upstream, ["YouTube answered with an error"; 2]),
         (

@@ -1,16 +1,18 @@
 use bytes::Bytes;
 use proptest::prelude::*;
-use vidra::cache::store::{Record, StoreError};
+use vidra::store::{Record, StoreError};
 
 use super::record;
 
 fn any_record() -> impl Strategy<Value = Record> {
     let body = prop::collection::vec(any::<u8>(), 0..300);
-    (any::<u64>(), any::<u64>(), any::<bool>(), body).prop_map(
-        |(stored_at, keep_until, is_refusal, body)| Record {
+    (any::<u64>(), any::<u64>(), any::<(bool, bool)>(), any::<u16>(), body).prop_map(
+        |(stored_at, keep_until, (is_refusal, is_cheap), schema, body)| Record {
             stored_at,
             keep_until,
             is_refusal,
+            is_cheap,
+            schema,
             body: body.into(),
         },
     )
@@ -64,7 +66,7 @@ proptest! {
 #[test]
 fn the_layout_stays() {
     let kept = record("{}").encode("k");
-    let mut expected = b"vdra\x01\0\0\0\x01\0\0\0\x02\0\0\0\0\0\0\0".to_vec();
+    let mut expected = b"vdra\x02\0\x01\0\x01\0\0\0\x02\0\0\0\0\0\0\0".to_vec();
     expected.extend(4_000_000_000_000_u64.to_le_bytes());
     expected.extend(4_000_000_060_000_u64.to_le_bytes());
     expected.extend(b"k{}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use vidra::cache::store::{Fs, Guarded, Record, Store, StoreError};
+use vidra::store::{Fs, Guarded, Record, Store, StoreError};
 
 use super::fs::{files, folder};
 use super::record;
@@ -93,14 +93,14 @@ async fn a_file_that_was_not_finished_is_no_record() {
 async fn other_versions_and_records_of_other_keys() {
     let (_folder, store, file) = one_file().await;
     let whole = fs::read(&file).unwrap();
-    for version in [0, 2, 255] {
+    for version in [0, 1, 3, 255] {
         let mut other = whole.clone();
         other[4] = version;
         let content = other.len() - 4;
         let checksum = crc32fast::hash(&other[..content]).to_le_bytes();
         other[content..].copy_from_slice(&checksum);
         fs::write(&file, other).unwrap();
-        assert_eq!(store.get("key").await, Err(StoreError::Corrupt), "version {version}");
+        assert_eq!(store.get("key").await, Ok(None), "version {version}");
     }
     fs::write(&file, record("another video").encode("other")).unwrap();
     assert_eq!(

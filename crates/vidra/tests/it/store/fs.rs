@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
 use tempfile::TempDir;
-use vidra::cache::store::{Failures, Fs, Guarded, Memory, Record, Store, Tiers, conformance};
+use vidra::store::{Failures, Fs, Guarded, Memory, Record, Store, Tiers, conformance};
 
 use super::{NOW, record};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, advance};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
-use vidra::cache::store::{Failures, Guarded, StoreError};
+use vidra::store::{Failures, Guarded, StoreError};
 
 use super::{Faulty, Trouble, record};
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use vidra::cache::store::{Fs, Record, Store};
+use vidra::store::{Fs, Record, Store};
 
 use super::fs::{files, folder};
 use super::{another_process, record, told};

@@ -1,4 +1,4 @@
-use vidra::cache::store::{Memory, Record, conformance};
+use vidra::store::{Memory, Record, conformance};
 
 use super::{another_process, record, told};
 
@@ -36,6 +36,33 @@ fn the_limit_holds_under_a_hundred_thousand_puts() {
             "{bytes} {held:?}"
         );
     }
+}
+
+#[test]
+fn cheap_records_are_evicted_first_and_keep_a_quarter() {
+    let memory = Memory::new(8 * MIB);
+    let body = vec![b'x'; 4096];
+    let made = |is_cheap| Record { is_cheap, body: body.clone().into(), ..record("") };
+    let fill = |kind: &str, is_cheap, count| {
+        for number in 0..count {
+            memory.insert(&format!("{kind}/{number}"), made(is_cheap));
+            assert!(memory.held().bytes <= 8 * MIB, "{:?}", memory.held());
+        }
+    };
+    let left = |kind: &str, count| {
+        (0..count).filter(|number| memory.peek(&format!("{kind}/{number}")).is_some()).count()
+    };
+    fill("video", true, 3_000);
+    let videos = left("video", 3_000);
+    assert!(videos > 1_700, "{videos} videos fill the memory");
+    fill("transcript", false, 1_000);
+    assert_eq!(left("transcript", 1_000), 1_000, "none is evicted while there are videos");
+    fill("more", false, 3_000);
+    let videos = left("video", 3_000);
+    assert!((300..=500).contains(&videos), "{videos} videos keep their quarter");
+    fill("video", true, 3_000);
+    let transcripts = left("transcript", 1_000) + left("more", 3_000);
+    assert!(transcripts > 1_200, "{transcripts} others stay");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, advance};
-use vidra::cache::store::{Memory, Record, Store as _, Tiers, Usage};
+use vidra::store::{Memory, Record, Store as _, Tiers, Usage};
 
 use super::{Faulty, NOW, Trouble, record};
 
@@ -215,6 +215,6 @@ async fn memory_alone_will_do() {
 #[tokio::test(start_paused = true)]
 async fn the_suites_own_faulty_store_conforms() {
     let store = Faulty::new(Trouble::None);
-    vidra::cache::store::conformance::check(&store).await;
+    vidra::store::conformance::check(&store).await;
     assert!(store.usage().await.is_ok());
 }

@@ -1,0 +1,232 @@
+//! The flags of the cache: which store, how large, and for how long.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use clap::Args;
+use vidra::store::{Fs, Redis, Store};
+use vidra::{Builder, Lifetimes, Resource};
+
+use crate::user_folder::user_folder;
+use crate::values::time;
+
+/// The flags of the cache.
+#[derive(Debug, Args)]
+pub(crate) struct CacheArgs {
+    /// Cache store: memory, fs:DIR or redis://… behind the memory, or off [default: memory for serve and
+    /// mcp and in the demo; the user's cache folder for data commands]
+    #[arg(long, env = "VIDRA_CACHE", value_name = "WHERE", hide_env_values = true)]
+    pub(crate) cache: Option<StoreLocation>,
+
+    /// Memory of the cache, with KB, MB or GB: 3/5 for fetched records, 2/5 for rendered responses
+    #[arg(long, env = "VIDRA_CACHE_SIZE", value_name = "BYTES", default_value = "160MB", value_parser = bytes)]
+    pub(crate) cache_size: u64,
+
+    /// Maximum size of the folder of fs:DIR, with KB, MB or GB
+    #[arg(long, env = "VIDRA_CACHE_DISK_SIZE", value_name = "BYTES", default_value = "1GB", value_parser = bytes)]
+    pub(crate) cache_disk_size: u64,
+
+    /// How long answers are fresh: one time for all, or RESOURCE=TIME separated by commas. Resources:
+    /// video, channel, uploads, playlist, comments, regions, tracks, transcript [default: 10m to 7d by
+    /// resource]
+    #[arg(
+        long,
+        env = "VIDRA_CACHE_TTL",
+        value_name = "TIME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) cache_ttl: Ttl,
+}
+
+impl CacheArgs {
+    /// Configures the cache of a client: the store of `--cache`, or else the `default` one. If the default
+    /// store cannot be opened, the cache is in memory only.
+    pub(crate) fn apply(
+        &self,
+        builder: Builder,
+        default: &StoreLocation,
+    ) -> Result<Builder, String> {
+        let builder = builder.lifetimes(self.cache_ttl.0.clone()).cache_bytes(self.fetched_bytes());
+        let store = match &self.cache {
+            Some(location) => location.store(self.cache_disk_size)?,
+            None => default.store(self.cache_disk_size).unwrap_or_else(|why| {
+                tracing::warn!("answers are kept in memory alone: {why}");
+                None
+            }),
+        };
+        match store {
+            Some(store) => Ok(builder.store(store)),
+            None => Ok(builder),
+        }
+    }
+
+    /// The memory for rendered responses, plain and compressed.
+    pub(crate) fn response_bytes(&self) -> u64 {
+        self.memory() - self.fetched_bytes()
+    }
+
+    /// The memory for fetched records.
+    fn fetched_bytes(&self) -> u64 {
+        self.memory() / 5 * 3
+    }
+
+    fn memory(&self) -> u64 {
+        if self.cache == Some(StoreLocation::Off) { 0 } else { self.cache_size }
+    }
+}
+
+/// Which store the cache uses.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum StoreLocation {
+    Off,
+    Memory,
+    Folder(PathBuf),
+    /// The URL, which may contain a password and is never shown. It is validated when the store opens,
+    /// because clap quotes an invalid argument.
+    Redis(String),
+}
+
+impl fmt::Debug for StoreLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Memory => f.write_str("memory"),
+            Self::Folder(folder) => write!(f, "fs:{}", folder.display()),
+            Self::Redis(_) => f.write_str("redis"),
+        }
+    }
+}
+
+impl FromStr for StoreLocation {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            None if text == "off" => Ok(Self::Off),
+            None if text == "memory" => Ok(Self::Memory),
+            Some(("fs", folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
+            Some(("redis" | "rediss" | "valkey" | "valkeys" | "unix", _)) => {
+                Ok(Self::Redis(text.to_owned()))
+            }
+            _ => Err("expected memory, fs:DIR, redis://HOST, or off"),
+        }
+    }
+}
+
+impl StoreLocation {
+    /// The default of data commands: the user's cache folder, so that commands share answers. Demo data
+    /// stays in memory.
+    pub(crate) fn user_default(is_demo: bool) -> Self {
+        let folder = user_folder("XDG_CACHE_HOME", ".cache").filter(|_| !is_demo);
+        folder.map_or(Self::Memory, Self::Folder)
+    }
+
+    /// Opens the store behind the memory, if there is one.
+    pub(crate) fn store(&self, disk_limit: u64) -> Result<Option<Arc<dyn Store>>, String> {
+        match self {
+            Self::Off | Self::Memory => Ok(None),
+            Self::Folder(folder) => match Fs::open(folder, disk_limit) {
+                Ok(store) => Ok(Some(Arc::new(store))),
+                Err(error) => Err(format!("cannot keep answers in {}: {error}", folder.display())),
+            },
+            Self::Redis(url) => match Redis::new(url) {
+                Ok(store) => Ok(Some(Arc::new(store))),
+                Err(why) => Err(format!("--cache: {why}")),
+            },
+        }
+    }
+}
+
+/// The value of `--cache-ttl`: how long answers are fresh.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ttl(Lifetimes);
+
+impl FromStr for Ttl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut lifetimes = Lifetimes::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (names, ttl) = match part.split_once('=') {
+                Some((name, ttl)) => (vec![resource(name.trim())?], ttl.trim()),
+                None => (Resource::ALL.to_vec(), part),
+            };
+            let ttl = time(ttl, "s")?;
+            lifetimes = names.into_iter().fold(lifetimes, |all, name| all.with_ttl(name, ttl));
+        }
+        Ok(Self(lifetimes))
+    }
+}
+
+fn resource(name: &str) -> Result<Resource, String> {
+    let found = Resource::ALL.into_iter().find(|resource| resource.name() == name);
+    found.ok_or_else(|| {
+        let names: Vec<_> = Resource::ALL.iter().map(|resource| resource.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// `64MB`, `1GB`, or a plain number of bytes.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let wrong = || "expected a size such as 64MB or 1GB".to_owned();
+    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
+    let unit: u64 = match text[digits..].trim() {
+        "" => 1,
+        "KB" => 1 << 10,
+        "MB" => 1 << 20,
+        "GB" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(unit).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn locations_are_parsed() {
+        assert_eq!("memory".parse(), Ok(StoreLocation::Memory));
+        assert_eq!("off".parse(), Ok(StoreLocation::Off));
+        assert_eq!("fs:/a:b".parse(), Ok(StoreLocation::Folder("/a:b".into())));
+        let redis = "redis://user:pass@host:1234/2";
+        assert_eq!(redis.parse(), Ok(StoreLocation::Redis(redis.to_owned())));
+        assert!(!format!("{:?}", redis.parse::<StoreLocation>()).contains("pass"));
+        assert!("redis:no url".parse::<StoreLocation>().unwrap().store(0).is_err());
+        for text in ["", "fs:", "fs", "disk:/a", "redis", "http://host"] {
+            assert!(text.parse::<StoreLocation>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(bytes("64MB"), Ok(64 << 20));
+        assert_eq!(bytes("1 GB"), Ok(1 << 30));
+        assert_eq!(bytes("512"), Ok(512));
+        for text in ["", "MB", "1TB", "-1", "1.5GB", "99999999999GB"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_of_freshness_are_for_all_or_for_one() {
+        let hour = Duration::from_secs(3600);
+        let one: Ttl = "video=1h".parse().unwrap();
+        assert_eq!(one.0, Lifetimes::default().with_ttl(Resource::Video, hour));
+        let all: Ttl = "1h, transcript=30d".parse().unwrap();
+        let month = Duration::from_secs(30 * 24 * 3600);
+        let wanted = Resource::ALL
+            .into_iter()
+            .fold(Lifetimes::default(), |all, resource| all.with_ttl(resource, hour));
+        assert_eq!(all.0, wanted.with_ttl(Resource::Transcript, month));
+        for text in ["video", "video=", "films=1h", "1y"] {
+            assert!(text.parse::<Ttl>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Why a tool call failed, as text that a model can act on.
+
+use std::error::Error as _;
+use std::fmt::Write;
+
+use vidra::{Error, ErrorKind, Reason};
+
+/// Why a call failed.
+#[derive(Debug, Clone)]
+pub enum CallError {
+    /// No tool has this name.
+    UnknownTool(String),
+    /// The arguments do not match the tool's input schema: one line per fault. The call cost nothing, except
+    /// for a cursor beyond the end, which only the answer reveals.
+    BadArguments(Vec<String>),
+    /// The arguments are valid, and the call failed.
+    Failed(Error),
+}
+
+impl From<Error> for CallError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl CallError {
+    /// An error for one fault of the arguments.
+    pub(crate) fn bad(fault: impl Into<String>) -> Self {
+        Self::BadArguments(vec![fault.into()])
+    }
+
+    /// What failed and how to fix it, for a model.
+    pub fn for_model(&self) -> String {
+        match self {
+            Self::UnknownTool(name) => format!("There is no tool named {name}."),
+            Self::BadArguments(faults) => {
+                format!("The arguments are not valid: {}", faults.join("; "))
+            }
+            Self::Failed(error) => failure(error),
+        }
+    }
+
+    /// How to fix it, if the call itself failed.
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::UnknownTool(_) | Self::BadArguments(_) => None,
+            Self::Failed(error) => Some(advice(error.reason())),
+        }
+    }
+}
+
+/// What failed, why, and how to fix it, on several lines.
+pub(crate) fn failure(error: &Error) -> String {
+    let mut text = format!("{}.", error.message().trim_end_matches('.'));
+    for line in error.details() {
+        let _ = write!(text, "\n- {line}");
+    }
+    let _ = write!(text, "\n{}", what_to_do(error));
+    text
+}
+
+/// What failed, why, and how to fix it, on one line: for one video of several.
+pub(crate) fn failure_line(error: &Error) -> String {
+    let parts = [&[error.message().trim_end_matches('.').to_owned()], error.details()].concat();
+    format!("{}. {}", parts.join("; "), what_to_do(error))
+}
+
+fn what_to_do(error: &Error) -> String {
+    let advice = advice(error.reason());
+    match error.retry_after() {
+        Some(wait) => {
+            let wait = vidra::format::span(wait.as_secs().max(1));
+            format!("What to do: {advice} Not before {wait} have passed.")
+        }
+        None => format!("What to do: {advice}"),
+    }
+}
+
+/// The failure of one video of a batch, in one line.
+pub(crate) fn batch_failure_line(error: &str, reason: Option<Reason>) -> String {
+    let what = reason.map_or("ask for this video alone (transcribe_video).", advice);
+    format!("{}. What to do: {what}", error.trim_end_matches('.'))
+}
+
+/// Logs a failed call. Videos that do not exist or are private are no reason for a warning.
+pub(crate) fn log(error: &Error) {
+    let (reason, source) = (error.reason().code(), error.source());
+    match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Forbidden => {
+            tracing::debug!(reason, source, "{error}");
+        }
+        _ => tracing::warn!(reason, source, "{error}"),
+    }
+}
+
+/// How a model can fix it. The match on kinds is exhaustive, so that a new kind needs advice to compile.
+fn advice(reason: Reason) -> &'static str {
+    match reason {
+        Reason::LanguageUnavailable => {
+            return "ask for one of the languages that there are, or leave out lang; translate can \
+                    have YouTube translate what there is.";
+        }
+        Reason::CaptionsDisabled => {
+            return "this video has no captions, so that there is no transcript; the description may \
+                    help (get_video).";
+        }
+        Reason::TranslationLimited => return "ask without translate, and translate yourself.",
+        Reason::NotStarted => return "it has not begun; ask again once it has.",
+        // The kind decides for all others.
+        _ => {}
+    }
+    match reason.kind() {
+        ErrorKind::InvalidInput => "correct the arguments.",
+        ErrorKind::NotFound => {
+            "check the id with the user: it may be mistyped, deleted or private. The same call will \
+             fail again."
+        }
+        ErrorKind::Forbidden => {
+            "YouTube does not show this to the public; tell the user. The same call will fail again."
+        }
+        ErrorKind::QuotaExhausted => {
+            "the day's quota is used up; transcripts of single videos need none and still work."
+        }
+        ErrorKind::RateLimited => "wait, and ask for less at a time.",
+        ErrorKind::UpstreamKey => {
+            "whoever runs vidra has to set a YouTube API key; until then only transcribe_video, \
+             batch_transcribe and get_caption_tracks work."
+        }
+        ErrorKind::Upstream => "YouTube answered with an error; once more in a minute may help.",
+        ErrorKind::Unreachable => "YouTube cannot be reached; once more in a minute may help.",
+        ErrorKind::Blocked => {
+            "YouTube takes this machine for a bot, and asking again at once makes it worse. Whoever \
+             runs vidra can set a proxy."
+        }
+        ErrorKind::Timeout => "ask once more, or for less at a time.",
+        ErrorKind::Unavailable => "wait a little, then ask once more.",
+        ErrorKind::Internal => "this is a fault in vidra; the same call will likely fail again.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_says_what_to_do() {
+        let error = Error::new(Reason::VideoNotFound, "Video not found: dQw4w9WgXcQ");
+        let text = CallError::from(error).for_model();
+        assert!(
+            text.starts_with("Video not found: dQw4w9WgXcQ.\nWhat to do: check the id"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_failure_in_a_batch_gets_the_advice_of_its_reason() {
+        let line = batch_failure_line(
+            "Live stream has not started yet: dQw4w9WgXcQ",
+            Some(Reason::NotStarted),
+        );
+        assert_eq!(
+            line,
+            "Live stream has not started yet: dQw4w9WgXcQ. What to do: it has not begun; ask again once it has."
+        );
+        let line = batch_failure_line("It failed.", None);
+        assert_eq!(line, "It failed. What to do: ask for this video alone (transcribe_video).");
+    }
+}

@@ -1,0 +1,199 @@
+//! The whole service as a function from request to response.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::{Request, Response, StatusCode};
+use bytes::Bytes;
+use futures_util::future::{self, Either};
+use http_body_util::Full;
+use tokio::time::Instant;
+use tower::ServiceExt;
+use vidra::Vidra;
+
+use crate::config::Config;
+use crate::counters::{ConnectionCounters, Counters};
+use crate::drain::Drain;
+use crate::gate::{Admission, Gate, Rules};
+use crate::hot::{RequestHead, RequestLog, Target};
+use crate::state::AppState;
+use crate::{layers, mcp, pages, routes, typed_url};
+
+/// The whole service. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+struct Inner {
+    gate: Gate,
+    state: AppState,
+    listener: Listener,
+    routes: Router,
+}
+
+/// Which listener the routes are for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listener {
+    /// For callers.
+    Public,
+    /// For the operator: metrics, health and readiness.
+    Admin,
+}
+
+/// The body of a response: rendered bytes of the cache, or what a handler returns.
+pub type ResponseBody = http_body_util::Either<Full<Bytes>, Body>;
+
+/// A response that needed no waiting, and the time when it was complete.
+pub(crate) struct ImmediateResponse {
+    pub(crate) response: Response<ResponseBody>,
+    pub(crate) at: Instant,
+}
+
+/// A request that the gate has admitted and that has no response yet.
+pub(crate) struct AdmittedRequest {
+    log: RequestLog,
+    admission: Admission,
+}
+
+impl App {
+    /// The service over a client.
+    pub fn new(vidra: Vidra, config: Config) -> Self {
+        let (mut router, document) = routes::routes(!config.metrics_apart);
+        if config.mcp {
+            router = router.merge(mcp::route(&vidra));
+        }
+        let router = router.merge(pages::routes(config.examples.clone()));
+        // The admin listener counts into the same table, so it has the template of every route.
+        let templates = routes::openapi().paths.paths.into_keys();
+        let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);
+        let counters = Counters::new(templates.chain(others));
+        let state = AppState::new(vidra, counters, document, &config);
+        let router = layers::wrap(router, &state, config.callers_may_refresh);
+        let routes = typed_url::before_routing(router);
+        let gate = Gate::new(config.gate);
+        Self(Arc::new(Inner { gate, state, listener: Listener::Public, routes }))
+    }
+
+    /// The operator's interface to this service: metrics, health and readiness, for a listener that only
+    /// the operator can reach. It requires no key. On loopback it rejects requests of web pages.
+    pub fn admin(&self, on_loopback: bool) -> Self {
+        let state = self.0.state.clone();
+        let callers_may_refresh = Config::default().callers_may_refresh;
+        let routes = layers::wrap(routes::admin_routes(), &state, callers_may_refresh);
+        let gate = Gate::new(Rules { on_loopback, ..Rules::default() });
+        Self(Arc::new(Inner { gate, state, listener: Listener::Admin, routes }))
+    }
+
+    /// Begins graceful shutdown: `/readyz` answers 503, streams end with an error event, and requests that
+    /// take too long get 503.
+    pub fn drain(&self) {
+        self.0.state.drain.begin();
+    }
+
+    /// The resources that are held at this moment: requests in flight, and batches counted for a caller.
+    #[doc(hidden)]
+    pub fn held(&self) -> (usize, usize) {
+        let AppState { counters, batches, .. } = &self.0.state;
+        let requests = counters.in_flight.load(Ordering::Relaxed);
+        (usize::try_from(requests).unwrap_or(0), batches.total())
+    }
+
+    pub(crate) fn drain_state(&self) -> Drain {
+        self.0.state.drain.clone()
+    }
+
+    pub(crate) fn connections(&self) -> &ConnectionCounters {
+        &self.0.state.counters.connections
+    }
+
+    /// Answers a request from `peer`. Dropping the future cancels the request.
+    pub fn answer<B>(
+        &self,
+        request: Request<B>,
+        peer: IpAddr,
+    ) -> impl Future<Output = Response<ResponseBody>> + Send + use<B>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        match self.answer_immediately(&request, peer) {
+            Either::Left(ImmediateResponse { response, .. }) => {
+                Either::Left(future::ready(response))
+            }
+            Either::Right(admitted) => Either::Right(self.answer_by_route(request, admitted)),
+        }
+    }
+
+    /// Answers a request that the gate rejects, or whose response is cached. Any other is admitted.
+    pub(crate) fn answer_immediately<B>(
+        &self,
+        request: &Request<B>,
+        peer: IpAddr,
+    ) -> Either<ImmediateResponse, AdmittedRequest> {
+        let Inner { gate, state, listener, .. } = &*self.0;
+        let counters = &*state.counters;
+        let head = RequestHead::new(request.headers());
+        let log = RequestLog::begin(request, &head);
+        let admission = match gate.admit(peer, request, &head) {
+            Ok(admission) => admission,
+            Err(rejection) => {
+                let mut response = rejection.response.map(ResponseBody::Right);
+                if let Some(reason) = rejection.reason {
+                    counters.rejected.add(reason);
+                }
+                let route = counters.route(None);
+                log.add_id(response.headers_mut());
+                let at = log.end(counters, request, route, response.status());
+                return Either::Left(ImmediateResponse { response, at });
+            }
+        };
+        let (method, uri) = (request.method(), request.uri());
+        if *listener == Listener::Public
+            && let Some((response, route)) =
+                state.responses.get(&state.vidra, method, uri, &head, &log)
+        {
+            let mut response = response.map(ResponseBody::Left);
+            admission.add_headers(response.headers_mut());
+            let at = log.end(counters, request, route, response.status());
+            return Either::Left(ImmediateResponse { response, at });
+        }
+        Either::Right(AdmittedRequest { log, admission })
+    }
+
+    /// Answers an admitted request. The future is boxed here, so that cached responses do not carry its
+    /// size.
+    pub(crate) fn answer_by_route<B>(
+        &self,
+        request: Request<B>,
+        AdmittedRequest { log, admission }: AdmittedRequest,
+    ) -> Pin<Box<impl Future<Output = Response<ResponseBody>> + Send + use<B>>>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let Inner { state, routes, .. } = &*self.0;
+        let (routes, counters) = (routes.clone(), Arc::clone(&state.counters));
+        Box::pin(async move {
+            let mut request = request.map(Body::new);
+            admission.identify(&mut request);
+            let pending = log.into_pending(&counters, &mut request);
+            if let Some(target) = request.uri().path_and_query().cloned() {
+                request.extensions_mut().insert(Target(target));
+            }
+            let answered: Result<Response<Body>, Infallible> =
+                pending.trace().around(routes.oneshot(request)).await;
+            let mut response = answered.unwrap_or_else(|never| match never {});
+            if response.status() == StatusCode::NOT_MODIFIED {
+                // The router adds the length of the empty body. A 304 may only have that of the full one.
+                response.headers_mut().remove(CONTENT_LENGTH);
+            }
+            admission.add_headers(response.headers_mut());
+            pending.end(response).map(ResponseBody::Right)
+        })
+    }
+}

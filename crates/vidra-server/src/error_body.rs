@@ -1,0 +1,302 @@
+//! Errors as HTTP: the only mapping of [`Reason`] to status, headers and body.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::{IntoResponses, ToSchema};
+use vidra::{Error, ErrorKind, Reason};
+
+/// The body of every answer that is not a success.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"error": {"code": 404, "reason": "video_not_found", "message": "Video not found: dQw4w9WgXcQ", "details": []}}))]
+pub struct ErrorBody {
+    /// What went wrong.
+    pub error: ErrorInfo,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorInfo {
+    /// The HTTP status.
+    pub code: u16,
+    /// Why it failed, in one word for programs.
+    pub reason: Reason,
+    /// A sentence for people.
+    pub message: String,
+    /// More where there is more; for bad input one line per fault, `field: what is wrong`.
+    pub details: Vec<String>,
+}
+
+/// An error as it is sent to the caller.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    reason: Reason,
+    message: String,
+    details: Vec<String>,
+    /// Seconds to wait, for `Retry-After`.
+    retry_after: Option<u64>,
+    /// The error of the library. The request log reads it from the response: the platform's own words
+    /// are for the operator only.
+    source: Option<Arc<Error>>,
+}
+
+/// The status of a reason: the one of its kind, unless HTTP has a better one.
+pub(crate) fn status(reason: Reason) -> StatusCode {
+    match reason {
+        Reason::CallerKeyMissing | Reason::CallerKeyInvalid => StatusCode::UNAUTHORIZED,
+        Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        Reason::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+        Reason::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Reason::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+        Reason::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Reason::UnknownHost => StatusCode::MISDIRECTED_REQUEST,
+        reason => status_of_kind(reason.kind()),
+    }
+}
+
+/// It is exhaustive, so a new kind does not compile without a status.
+fn status_of_kind(kind: ErrorKind) -> StatusCode {
+    match kind {
+        ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::Forbidden => StatusCode::FORBIDDEN,
+        ErrorKind::QuotaExhausted | ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorKind::UpstreamKey | ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::Upstream | ErrorKind::Unreachable | ErrorKind::Blocked => {
+            StatusCode::BAD_GATEWAY
+        }
+        ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        let round_up = |wait: Duration| wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        Self {
+            reason: error.reason(),
+            message: error.message().to_owned(),
+            details: error.details().to_vec(),
+            retry_after: error.retry_after().map(round_up),
+            source: Some(Arc::new(error)),
+        }
+    }
+}
+
+impl ApiError {
+    /// An error of the service itself. A caller may retry a 429 and a 503 after a second.
+    pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
+        let retry_after = matches!(status(reason).as_u16(), 429 | 503).then_some(1);
+        Self { reason, message: message.into(), details: vec![], retry_after, source: None }
+    }
+
+    /// A bug of the service. Only the log names the cause.
+    pub(crate) fn internal(cause: impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "internal error");
+        Self::new(Reason::Internal, "Something went wrong inside the service")
+    }
+
+    /// The service is shutting down.
+    pub(crate) fn shutting_down() -> Self {
+        Self::new(Reason::ShuttingDown, "The service is shutting down")
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        status(self.reason)
+    }
+
+    /// Adds lines to the details.
+    pub(crate) fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
+        self.details.extend(details);
+        self
+    }
+
+    /// Sets the seconds of `Retry-After`.
+    pub(crate) fn with_retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// The body alone, for a stream that has sent its status already.
+    pub(crate) fn into_body(self) -> ErrorBody {
+        let code = self.status().as_u16();
+        let Self { reason, message, details, .. } = self;
+        ErrorBody { error: ErrorInfo { code, reason, message, details } }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(mut self) -> Response {
+        let (status, retry_after, source) = (self.status(), self.retry_after, self.source.take());
+        let mut response = (status, Json(self.into_body())).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        if let Some(source) = source {
+            response.extensions_mut().insert(source);
+        }
+        response
+    }
+}
+
+/// The response after a panic, whose message the panic hook has logged.
+pub(crate) fn after_panic(_: Box<dyn std::any::Any + Send + 'static>) -> Response {
+    ApiError::internal("a handler panicked").into_response()
+}
+
+/// The errors of an operation that calls the platform, for the OpenAPI document.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "documentation: only its derive is used")]
+pub(crate) enum AskErrors {
+    /// Not a valid identifier, query or body. Nothing was sent upstream.
+    #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
+    BadRequest(ErrorBody),
+    /// The platform does not show it: comments disabled, private playlist.
+    #[response(status = 403, example = json!({"error": {"code": 403, "reason": "comments_disabled", "message": "Comments are disabled: dQw4w9WgXcQ", "details": []}}))]
+    Forbidden(ErrorBody),
+    /// The platform does not know it.
+    #[response(status = 404, example = json!({"error": {"code": 404, "reason": "video_not_found", "message": "Video not found: dQw4w9WgXcQ", "details": []}}))]
+    NotFound(ErrorBody),
+    /// The daily quota or the caller's budget is used up, or YouTube limits the requests of the service; see `Retry-After`.
+    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 429, "reason": "quota_exhausted", "message": "The daily YouTube quota of this service is used up; it is renewed at midnight Pacific time", "details": []}}))]
+    QuotaExhausted(ErrorBody),
+    /// A bug of the service.
+    #[response(status = 500, example = json!({"error": {"code": 500, "reason": "internal", "message": "Something went wrong inside the service", "details": []}}))]
+    Internal(ErrorBody),
+    /// The platform answered with an error or with something unreadable, after retries.
+    #[response(status = 502, example = json!({"error": {"code": 502, "reason": "upstream_failed", "message": "YouTube answered with an error", "details": []}}))]
+    Upstream(ErrorBody),
+    /// The service's key for the YouTube Data API is missing or was rejected. With `Retry-After`: a circuit breaker is open, or the service is at its limit.
+    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 503, "reason": "upstream_key_missing", "message": "The service has no key for the YouTube Data API", "details": []}}))]
+    NoKey(ErrorBody),
+    /// The platform did not answer in time.
+    #[response(status = 504, example = json!({"error": {"code": 504, "reason": "timed_out", "message": "YouTube did not answer in time (videos)", "details": []}}))]
+    Timeout(ErrorBody),
+}
+
+/// The errors of an operation that takes a JSON body, for the OpenAPI document.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "documentation: only its derive is used")]
+pub(crate) enum BodyErrors {
+    /// Not a valid body.
+    #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "The query is not valid", "details": ["range: start is greater than end"]}}))]
+    BadRequest(ErrorBody),
+    /// The body did not come in time.
+    #[response(status = 408, example = json!({"error": {"code": 408, "reason": "body_timeout", "message": "The body did not arrive in time", "details": []}}))]
+    TooSlow(ErrorBody),
+    /// The body is too large.
+    #[response(status = 413, example = json!({"error": {"code": 413, "reason": "body_too_large", "message": "The body is larger than 65536 bytes", "details": []}}))]
+    TooLarge(ErrorBody),
+    /// The body is not `application/json`.
+    #[response(status = 415, example = json!({"error": {"code": 415, "reason": "unsupported_media_type", "message": "The body has to be application/json", "details": []}}))]
+    NotJson(ErrorBody),
+}
+
+/// The errors of an operation that fetches the captions of a video, for the OpenAPI document.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "documentation: only its derive is used")]
+pub(crate) enum TranscriptErrors {
+    /// Not a valid identifier or query. Nothing was sent upstream.
+    #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
+    BadRequest(ErrorBody),
+    /// The platform does not show the video: `video_private`, `age_restricted`, `region_blocked`, `members_only`, `unplayable`.
+    #[response(status = 403, example = json!({"error": {"code": 403, "reason": "video_private", "message": "Video is private: dQw4w9WgXcQ", "details": []}}))]
+    Forbidden(ErrorBody),
+    /// There is none: `video_not_found`, `not_started`, `captions_disabled`, `language_unavailable`.
+    #[response(status = 404, example = json!({"error": {"code": 404, "reason": "language_unavailable", "message": "Video has no captions in that language: dQw4w9WgXcQ", "details": ["available: de, en"]}}))]
+    NotFound(ErrorBody),
+    /// Not now: `upstream_rate_limited`, `translation_rate_limited`, `paced`; see `Retry-After`.
+    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 429, "reason": "translation_rate_limited", "message": "YouTube limits translations for the address of this service", "details": []}}))]
+    RateLimited(ErrorBody),
+    /// A bug of the service.
+    #[response(status = 500, example = json!({"error": {"code": 500, "reason": "internal", "message": "Something went wrong inside the service", "details": []}}))]
+    Internal(ErrorBody),
+    /// The platform does not serve us: `blocked` (with `Retry-After`), `po_token_required`, `no_po_token`, `unreachable`, `upstream_failed`, `platform_changed`.
+    #[response(status = 502, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 502, "reason": "blocked", "message": "YouTube blocks requests from the address of this service", "details": []}}))]
+    Upstream(ErrorBody),
+    /// A circuit breaker is open (`upstream_failing`), or the service is at its limit (`overloaded`).
+    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 503, "reason": "upstream_failing", "message": "YouTube fails; the service retries in a moment", "details": []}}))]
+    Unavailable(ErrorBody),
+    /// The platform did not answer in time: `timed_out`.
+    #[response(status = 504, example = json!({"error": {"code": 504, "reason": "timed_out", "message": "YouTube did not answer in time: dQw4w9WgXcQ", "details": []}}))]
+    Timeout(ErrorBody),
+}
+
+/// The errors of a playlist batch that differ from those of other operations, for the OpenAPI document.
+/// Errors of single videos are in the results.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "documentation: only its derive is used")]
+pub(crate) enum BatchErrors {
+    /// Not a valid identifier or body. Nothing was sent upstream.
+    #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "The request is not valid", "details": ["concurrency: must be a whole number from 1 to 20", "from: is greater than to"]}}))]
+    BadRequest(ErrorBody),
+    /// The playlist is private.
+    #[response(status = 403, example = json!({"error": {"code": 403, "reason": "not_accessible", "message": "Playlist is not accessible: PLquirkPrivate", "details": []}}))]
+    Forbidden(ErrorBody),
+    /// There is no such playlist.
+    #[response(status = 404, example = json!({"error": {"code": 404, "reason": "playlist_not_found", "message": "Playlist not found: PLquirkUnknown", "details": []}}))]
+    NotFound(ErrorBody),
+    /// The playlist could not be read, after retries.
+    #[response(status = 502, example = json!({"error": {"code": 502, "reason": "upstream_failed", "message": "YouTube answered with an error", "details": []}}))]
+    Upstream(ErrorBody),
+    /// The playlist did not come in time.
+    #[response(status = 504, example = json!({"error": {"code": 504, "reason": "timed_out", "message": "YouTube did not answer in time (playlistItems)", "details": []}}))]
+    Timeout(ErrorBody),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/errors.md");
+
+    const INTRODUCTION: &str = "\
+# Errors
+
+Every error has a `reason`: one word of this list. It is in the body of a response, beside the `error` of a failed
+result in a batch, and in `vidra::Error::reason()`. The list grows with releases, so accept unknown words.
+
+```json
+{\"error\": {\"code\": 404, \"reason\": \"video_not_found\", \"message\": \"Video not found: dQw4w9WgXcQ\", \"details\": []}}
+```
+
+`message` is a sentence for people. `details` has one line for each fault of an invalid request, and sometimes more
+facts. `Retry-After` is the number of seconds to wait, if it is known. *retry* says whether the same request can
+succeed later although nobody changes anything.
+
+A test generates this page from `crates/vidra/src/error/reason.rs`:
+`VIDRA_UPDATE_DOCS=1 cargo test -p vidra-server --lib reference`.
+
+| reason | status | meaning | retry | what to do |
+|---|--:|---|---|---|
+";
+
+    /// Run with `VIDRA_UPDATE_DOCS=1` to write the file anew.
+    #[test]
+    fn the_reference_of_errors_is_current() {
+        let row = |reason: &Reason| {
+            let retry = if reason.is_retryable() { "yes" } else { "no" };
+            let (code, status) = (reason.code(), status(*reason).as_u16());
+            format!(
+                "| `{code}` | {status} | {} | {retry} | {} |\n",
+                reason.meaning(),
+                reason.advice()
+            )
+        };
+        let current = INTRODUCTION.to_owned() + &Reason::ALL.iter().map(row).collect::<String>();
+        if std::env::var_os("VIDRA_UPDATE_DOCS").is_some() {
+            std::fs::write(FILE, &current).unwrap();
+        }
+        let written = std::fs::read_to_string(FILE).unwrap();
+        assert!(
+            written == current,
+            "docs/reference/errors.md is out of date: VIDRA_UPDATE_DOCS=1 writes it anew"
+        );
+    }
+}

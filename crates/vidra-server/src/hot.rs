@@ -1,0 +1,20 @@
+//! The path of a cached response. A request for the exact target of a rendered response is answered
+//! before routing, without JSON, and with at most three allocations.
+
+mod answer;
+mod gzip;
+mod rendered;
+mod request_head;
+mod request_id;
+mod request_log;
+mod responder;
+mod response_cache;
+mod trace;
+
+pub(crate) use answer::Answer;
+pub(crate) use gzip::accepts_gzip;
+pub(crate) use request_head::{HeaderLines, RequestHead, SEC_FETCH_SITE};
+pub(crate) use request_id::new_request_id;
+pub(crate) use request_log::{RequestLog, RouteInfo};
+pub(crate) use responder::{Responder, Target};
+pub(crate) use response_cache::ResponseCache;

@@ -1,0 +1,63 @@
+//! What a handler sends from the cache.
+
+use std::time::Duration;
+
+use axum::http::HeaderValue;
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use vidra::{Ask, Cached, Life, Outcome, Resource, Vidra};
+
+use crate::error_body::ApiError;
+
+pub(super) const JSON: &str = "application/json";
+
+/// A body to send, and how it came out of the cache.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Bytes,
+    pub(crate) resource: Resource,
+    pub(crate) outcome: Outcome,
+    pub(crate) age: Duration,
+    pub(crate) life: Life,
+    /// How long the body is correct, if it contains relative times such as "3 weeks ago".
+    pub(crate) valid_for: Option<Duration>,
+    /// Whether the body depends on `Accept`.
+    pub(crate) varies_by_accept: bool,
+    pub(crate) disposition: Option<HeaderValue>,
+}
+
+impl Answer {
+    /// An answer whose body is sent as the cache holds it.
+    pub(crate) fn new(resource: Resource, cached: Cached) -> Self {
+        let Cached { body, outcome, age, life } = cached;
+        Self {
+            content_type: JSON,
+            body,
+            resource,
+            outcome,
+            age,
+            life,
+            valid_for: None,
+            varies_by_accept: false,
+            disposition: None,
+        }
+    }
+
+    /// Reads `ask` through the cache.
+    pub(crate) async fn fetch(vidra: &Vidra, ask: Ask) -> Result<Self, ApiError> {
+        Ok(Self::new(ask.resource(), vidra.ask(&ask).await?))
+    }
+
+    pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        serde_json::from_slice(&self.body).map_err(ApiError::internal)
+    }
+
+    /// Replaces the body.
+    pub(crate) fn with_json(mut self, value: &impl Serialize) -> Result<Self, ApiError> {
+        let body = serde_json::to_vec(value).map_err(ApiError::internal)?;
+        self.body = body.into_boxed_slice().into();
+        Ok(self)
+    }
+}

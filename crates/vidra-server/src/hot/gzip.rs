@@ -1,0 +1,47 @@
+//! The gzip form of a response: compressed once, with its own `ETag`.
+
+use std::io::Write;
+
+use axum::http::header::ACCEPT_ENCODING;
+use axum::http::{HeaderMap, HeaderValue};
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// Smaller bodies fit into one packet either way.
+const MIN_BYTES: usize = 1024;
+
+/// Larger bodies use the fastest level, because compression blocks the thread.
+const LARGE: usize = 256 * 1024;
+
+/// Each encoding of a resource needs its own strong tag.
+pub(super) fn gzip_etag(etag: &HeaderValue) -> HeaderValue {
+    let tag = etag.to_str().unwrap_or_default().trim_end_matches('"');
+    HeaderValue::try_from(format!("{tag}-gzip\"")).expect("a tag and a word")
+}
+
+/// `None` if compression would not make the body smaller.
+pub(super) fn compress(body: &Bytes) -> Option<Bytes> {
+    if body.len() < MIN_BYTES {
+        return None;
+    }
+    let level = if body.len() < LARGE { Compression::new(6) } else { Compression::fast() };
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), level);
+    encoder.write_all(body).ok()?;
+    let packed = encoder.finish().ok().filter(|packed| packed.len() < body.len())?;
+    Some(packed.into_boxed_slice().into())
+}
+
+/// Whether `Accept-Encoding` allows gzip, by name or by `*`, and not with `q=0`.
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let allows = |names: &[&str]| {
+        let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
+        lines.flat_map(|line| line.split(',')).find_map(|coding| {
+            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+            let weight = weight.split_once('=').map(|(_, weight)| weight.trim().parse::<f32>());
+            let is_named = names.iter().any(|known| name.trim().eq_ignore_ascii_case(known));
+            is_named.then_some(!matches!(weight, Some(Ok(weight)) if weight <= 0.0))
+        })
+    };
+    allows(&["gzip", "x-gzip"]).or_else(|| allows(&["*"])).unwrap_or(false)
+}

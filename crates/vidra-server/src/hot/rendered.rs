@@ -1,0 +1,293 @@
+//! A response as it is sent: body, compressed body and headers, rendered once.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use axum::http::header::{
+    ACCEPT, AGE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use bytes::Bytes;
+use http_body_util::Full;
+use tokio::time::Instant;
+use vidra::{Outcome, Resource};
+
+use super::answer::{Answer, JSON};
+use super::gzip::{accepts_gzip, compress, gzip_etag};
+use super::request_head::RequestHead;
+use super::request_id::X_REQUEST_ID;
+use crate::counters::RouteId;
+use crate::respond::{X_QUOTA_COST, etag, names_etag};
+
+const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
+const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+/// The headers of most responses. Cloning a whole map and changing some values takes fewer instructions
+/// than building the map for each response.
+struct Templates {
+    plain: HeaderMap,
+    gzip: HeaderMap,
+    not_modified: HeaderMap,
+}
+
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| {
+    let common = [
+        (ETAG, ""),
+        (CACHE_CONTROL, ""),
+        (AGE, ""),
+        (X_REQUEST_ID, ""),
+        (VARY, "accept-encoding"),
+        (X_CACHE, Outcome::Hit.name()),
+        (CACHE_STATUS, STATUS_OF_HIT),
+        (X_QUOTA_COST, "0"),
+    ];
+    let with = |more: &[(HeaderName, &'static str)]| -> HeaderMap {
+        let all = common.iter().chain(more);
+        all.map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+    };
+    Templates {
+        plain: with(&[(CONTENT_TYPE, JSON)]),
+        gzip: with(&[(CONTENT_TYPE, JSON), (CONTENT_ENCODING, "gzip")]),
+        not_modified: with(&[]),
+    }
+});
+
+/// A response that is sent without touching its body again.
+pub(super) struct RenderedResponse {
+    pub(super) plain: Bytes,
+    etag: HeaderValue,
+    /// The compressed body and its `ETag`, if compression makes it smaller.
+    pub(super) gzip: Option<Arc<(Bytes, HeaderValue)>>,
+    content_type: &'static str,
+    cache_control: HeaderValue,
+    /// Boxed, because few responses have any of these.
+    extras: Option<Box<Extras>>,
+    pub(super) resource: Resource,
+    pub(super) route: RouteId,
+    fetched: Instant,
+    /// How long the machine had been suspended when this was rendered. `Instant` does not count
+    /// suspension.
+    pub(super) suspended: Duration,
+    ttl: Duration,
+    pub(super) fresh_until: Instant,
+}
+
+struct Extras {
+    disposition: Option<HeaderValue>,
+    /// The lines of `Accept` that this response matches; `None` if it matches any.
+    accept: Option<Vec<HeaderValue>>,
+}
+
+impl RenderedResponse {
+    /// Takes the compressed body of `before` if the plain body is the same.
+    pub(super) fn new(
+        answer: &Answer,
+        route: RouteId,
+        headers: &HeaderMap,
+        now: Instant,
+        suspended: Duration,
+        before: Option<&Self>,
+    ) -> Self {
+        let fresh_for = answer.life.ttl.saturating_sub(answer.age);
+        let fresh_for = answer.valid_for.map_or(fresh_for, |valid_for| fresh_for.min(valid_for));
+        let (tag, gzip) = match before.filter(|before| before.plain == answer.body) {
+            Some(before) => (before.etag.clone(), before.gzip.clone()),
+            None => {
+                let tag = etag(&answer.body);
+                let gzip = compress(&answer.body).map(|body| Arc::new((body, gzip_etag(&tag))));
+                (tag, gzip)
+            }
+        };
+        let [etag, cache_control] =
+            header_values([tag.to_str().unwrap_or_default(), &cache_control(answer, fresh_for)]);
+        let accept =
+            answer.varies_by_accept.then(|| headers.get_all(ACCEPT).iter().cloned().collect());
+        let disposition = answer.disposition.clone();
+        let has_extras = accept.is_some() || disposition.is_some();
+        Self {
+            plain: answer.body.clone(),
+            etag,
+            gzip,
+            content_type: answer.content_type,
+            cache_control,
+            extras: has_extras.then(|| Box::new(Extras { disposition, accept })),
+            resource: answer.resource,
+            route,
+            fetched: fetched_at(answer, now),
+            suspended,
+            ttl: answer.life.ttl,
+            fresh_until: now + fresh_for,
+        }
+    }
+
+    /// Whether this response was rendered from the same fetch. The address of the bytes alone does not
+    /// tell: every empty list is the same static `[]`.
+    pub(super) fn is_from(&self, answer: &Answer, now: Instant) -> bool {
+        let fetched = fetched_at(answer, now);
+        let apart = fetched.max(self.fetched) - fetched.min(self.fetched);
+        self.plain.as_ptr() == answer.body.as_ptr() && apart < SAME_FETCH
+    }
+
+    /// Whether a request with these headers gets this response: only `Accept` may make a difference.
+    pub(super) fn matches(&self, headers: &HeaderMap) -> bool {
+        self.accept().is_none_or(|accept| headers.get_all(ACCEPT).iter().eq(accept))
+    }
+
+    fn accept(&self) -> Option<&Vec<HeaderValue>> {
+        self.extras.as_ref()?.accept.as_ref()
+    }
+
+    /// The response to one request. Without an `id`, the sender adds one.
+    pub(super) fn response(
+        &self,
+        head: &RequestHead<'_>,
+        outcome: Outcome,
+        now: Instant,
+        id: Option<&HeaderValue>,
+    ) -> Response<Full<Bytes>> {
+        let accepts_gzip = head.has_accept_encoding && accepts_gzip(head.headers);
+        let gzip = self.gzip.as_deref().filter(|_| accepts_gzip);
+        let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
+        // A caller that accepts gzip may hold the plain form, and its tag is as good. Not the other way
+        // round: a request for the plain form may come from a cache whose clients read no other.
+        let known = [etag, &self.etag].into_iter();
+        let known =
+            known.filter(|_| head.has_if_none_match).find(|etag| names_etag(head.headers, etag));
+        let mut headers = match gzip {
+            _ if known.is_some() => TEMPLATES.not_modified.clone(),
+            Some(_) => TEMPLATES.gzip.clone(),
+            None => TEMPLATES.plain.clone(),
+        };
+        let age = now.saturating_duration_since(self.fetched);
+        // One pass over the first values takes fewer instructions than four lookups.
+        let mut left = 4;
+        for (name, value) in &mut headers {
+            if *name == ETAG {
+                *value = known.unwrap_or(etag).clone();
+            } else if *name == CACHE_CONTROL {
+                *value = self.cache_control.clone();
+            } else if *name == AGE {
+                *value = whole_seconds(age);
+            } else if *name == X_REQUEST_ID {
+                *value = id.map_or(HeaderValue::from_static(""), HeaderValue::clone);
+            } else {
+                continue;
+            }
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+        if self.accept().is_some() {
+            headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
+        }
+        if outcome != Outcome::Hit {
+            headers.insert(X_CACHE, HeaderValue::from_static(outcome.name()));
+            headers.insert(CACHE_STATUS, cache_status(outcome, age.saturating_sub(self.ttl)));
+        }
+        let mut response = Response::default();
+        if known.is_some() {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+        } else {
+            // The connection adds `Content-Length`.
+            *response.body_mut() = Full::new(body.clone());
+            if self.content_type != JSON {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+            }
+            let disposition = self.extras.as_ref().and_then(|extras| extras.disposition.clone());
+            headers.extend(disposition.map(|value| (CONTENT_DISPOSITION, value)));
+        }
+        *response.headers_mut() = headers;
+        response
+    }
+}
+
+/// How far two computed times of one fetch may lie apart. The cache gives ages in whole milliseconds, and
+/// a little time passes until the response is rendered. A wrong "different" only costs a new head.
+const SAME_FETCH: Duration = Duration::from_millis(20);
+
+fn fetched_at(answer: &Answer, now: Instant) -> Instant {
+    now.checked_sub(answer.age).unwrap_or(now)
+}
+
+/// The numbers from 0 to 999 with three digits each. An `Age` of these needs no allocation.
+static DIGITS: &str = {
+    const BYTES: [u8; 3000] = {
+        let mut digits = [0; 3000];
+        let mut at = 0;
+        while at < digits.len() {
+            let number = at / 3;
+            digits[at] = b'0' + (number / 100) as u8;
+            digits[at + 1] = b'0' + (number / 10 % 10) as u8;
+            digits[at + 2] = b'0' + (number % 10) as u8;
+            at += 3;
+        }
+        digits
+    };
+    match str::from_utf8(&BYTES) {
+        Ok(digits) => digits,
+        Err(_) => panic!("digits are ASCII"),
+    }
+};
+
+fn whole_seconds(time: Duration) -> HeaderValue {
+    let seconds = time.as_secs();
+    let leading_zeros = match seconds {
+        0..10 => 2,
+        10..100 => 1,
+        100..1000 => 0,
+        _ => return seconds.into(),
+    };
+    let number = seconds as usize * 3;
+    HeaderValue::from_static(&DIGITS[number + leading_zeros..number + 3])
+}
+
+const STATUS_OF_HIT: &str = "vidra; hit";
+
+/// `Cache-Status` of RFC 9211. `stale_for` is the time since the response stopped being fresh.
+fn cache_status(outcome: Outcome, stale_for: Duration) -> HeaderValue {
+    HeaderValue::from_static(match outcome {
+        Outcome::Hit => STATUS_OF_HIT,
+        Outcome::Stale => {
+            let value = format!("vidra; hit; ttl=-{}", stale_for.as_secs());
+            return HeaderValue::try_from(value).expect("words and a number");
+        }
+        Outcome::Miss => "vidra; fwd=miss",
+        Outcome::Coalesced => "vidra; fwd=miss; collapsed",
+    })
+}
+
+/// How long others may cache the response, counted from the fetch as `Age` is.
+fn cache_control(answer: &Answer, fresh_for: Duration) -> String {
+    match answer.valid_for {
+        // Relative times would be wrong after that, so no stale use is allowed.
+        Some(_) => format!("max-age={}", answer.age.as_secs() + fresh_for.as_secs()),
+        None => format!(
+            "max-age={}, stale-while-revalidate={}, stale-if-error={}",
+            answer.life.ttl.as_secs(),
+            answer.life.grace.as_secs(),
+            answer.life.stale_if_error.as_secs()
+        ),
+    }
+}
+
+/// Header values that share one allocation.
+fn header_values<const N: usize>(texts: [&str; N]) -> [HeaderValue; N] {
+    let mut shared = Bytes::from(texts.concat());
+    texts.map(|text| {
+        HeaderValue::from_maybe_shared(shared.split_to(text.len())).expect("words and numbers")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_written_without_leading_zeros() {
+        for seconds in (0..1100).chain([86_400, u64::MAX]) {
+            let value = whole_seconds(Duration::from_secs(seconds));
+            assert_eq!(value, seconds.to_string());
+        }
+    }
+}

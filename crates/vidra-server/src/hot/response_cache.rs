@@ -1,0 +1,130 @@
+//! Rendered responses by request target.
+
+use std::hash::{BuildHasher, DefaultHasher, Hasher};
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Response, Uri};
+use bytes::Bytes;
+use http_body_util::Full;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{OptionsBuilder, Weighter};
+use tokio::time::Instant;
+use vidra::clock::Clock;
+use vidra::store::Usage;
+use vidra::{Outcome, Vidra};
+
+use super::answer::Answer;
+use super::rendered::RenderedResponse;
+use super::request_head::RequestHead;
+use super::request_log::RequestLog;
+use crate::counters::RouteId;
+
+/// What an entry takes beyond its bodies and its target, in bytes.
+const OVERHEAD: u64 = 600;
+
+/// Each shard has its own lock. A response must fit into one shard, and a playlist of thousands is
+/// megabytes.
+const SHARDS: usize = 4;
+
+/// The rendered responses, bounded by bytes.
+pub(crate) struct ResponseCache {
+    responses: Cache<Box<str>, Arc<RenderedResponse>, ByteWeight, SeededHasher>,
+    clock: Arc<dyn Clock>,
+}
+
+/// A hasher with a secret seed, so that no caller can choose targets that collide. The seed comes from the
+/// generator that a simulation seeds: which shard a response falls into decides what is evicted.
+#[derive(Clone)]
+struct SeededHasher(u64);
+
+impl BuildHasher for SeededHasher {
+    type Hasher = DefaultHasher;
+
+    fn build_hasher(&self) -> DefaultHasher {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(self.0);
+        hasher
+    }
+}
+
+#[derive(Clone)]
+struct ByteWeight;
+
+impl Weighter<Box<str>, Arc<RenderedResponse>> for ByteWeight {
+    fn weight(&self, target: &Box<str>, rendered: &Arc<RenderedResponse>) -> u64 {
+        let gzip = rendered.gzip.as_ref().map_or(0, |gzip| gzip.0.len());
+        let bodies = rendered.plain.len() + gzip;
+        // The allocator rounds up, by an eighth at most.
+        OVERHEAD + (target.len() + bodies + bodies / 8) as u64
+    }
+}
+
+impl ResponseCache {
+    pub(crate) fn new(limit_bytes: u64, clock: Arc<dyn Clock>) -> Self {
+        // 4 KB is a video with its compressed form.
+        let items = usize::try_from(limit_bytes / 4096).unwrap_or(usize::MAX);
+        let options = OptionsBuilder::new()
+            .shards(SHARDS)
+            .estimated_items_capacity(items)
+            .weight_capacity(limit_bytes)
+            .build()
+            .expect("both capacities are given");
+        let hasher = SeededHasher(fastrand::u64(..));
+        let responses =
+            Cache::with_options(options, ByteWeight, hasher, DefaultLifecycle::default());
+        Self { responses, clock }
+    }
+
+    /// The response to a request whose target has a fresh rendered response, and the route that
+    /// rendered it.
+    pub(crate) fn get(
+        &self,
+        vidra: &Vidra,
+        method: &Method,
+        uri: &Uri,
+        head: &RequestHead<'_>,
+        log: &RequestLog,
+    ) -> Option<(Response<Full<Bytes>>, RouteId)> {
+        if *method != Method::GET || head.has_cache_control {
+            return None;
+        }
+        let target = uri.path_and_query()?.as_str();
+        let rendered = self.responses.get(target)?;
+        let now = log.began + self.clock.suspended().saturating_sub(rendered.suspended);
+        if now >= rendered.fresh_until || !rendered.matches(head.headers) {
+            return None;
+        }
+        vidra.note_hit(rendered.resource);
+        Some((rendered.response(head, Outcome::Hit, now, Some(&log.id)), rendered.route))
+    }
+
+    /// Renders an answer, and caches the result for the next request for `target`.
+    pub(crate) fn render(
+        &self,
+        target: &str,
+        route: RouteId,
+        headers: &HeaderMap,
+        answer: &Answer,
+    ) -> Response<Body> {
+        let (now, suspended) = (Instant::now(), self.clock.suspended());
+        let before = self.responses.get(target);
+        let same = before.as_ref().filter(|rendered| {
+            suspended == rendered.suspended
+                && rendered.is_from(answer, now)
+                && rendered.matches(headers)
+        });
+        let rendered = same.cloned().unwrap_or_else(|| {
+            let before = before.as_deref();
+            let rendered = RenderedResponse::new(answer, route, headers, now, suspended, before);
+            let rendered = Arc::new(rendered);
+            self.responses.insert(target.into(), Arc::clone(&rendered));
+            rendered
+        });
+        rendered.response(&RequestHead::new(headers), answer.outcome, now, None).map(Body::new)
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        Usage { entries: self.responses.len() as u64, bytes: self.responses.weight() }
+    }
+}

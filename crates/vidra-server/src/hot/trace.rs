@@ -1,0 +1,78 @@
+//! The trace span of a request (feature `otel`). Without the feature it compiles to nothing.
+
+#[cfg(not(feature = "otel"))]
+pub(crate) use off::Trace;
+#[cfg(feature = "otel")]
+pub(crate) use on::Trace;
+
+#[cfg(not(feature = "otel"))]
+mod off {
+    use axum::http::{HeaderValue, Request};
+
+    pub(crate) struct Trace;
+
+    impl Trace {
+        pub(crate) fn begin<B>(_: &Request<B>, _: &HeaderValue) -> Self {
+            Self
+        }
+
+        pub(crate) fn around<F: Future>(&self, work: F) -> F {
+            work
+        }
+
+        pub(crate) fn end(&self, _route: &str, _status: u16) {}
+    }
+}
+
+#[cfg(feature = "otel")]
+mod on {
+    use axum::http::{HeaderValue, Request};
+    use opentelemetry::global;
+    use opentelemetry::trace::{Status, TraceContextExt};
+    use opentelemetry_http::HeaderExtractor;
+    use tracing::field::Empty;
+    use tracing::instrument::Instrumented;
+    use tracing::{Instrument, Span};
+    use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+    /// A span that is exported when its last handle is dropped.
+    pub(crate) struct Trace(Span);
+
+    impl Trace {
+        /// The span has the fields of the log line except the path, which names what was requested.
+        pub(crate) fn begin<B>(request: &Request<B>, id: &HeaderValue) -> Self {
+            let span = tracing::info_span!(
+                parent: None,
+                "request",
+                otel.kind = "server",
+                request_id = id.to_str().unwrap_or_default(),
+                http.request.method = request.method().as_str(),
+                http.route = Empty,
+                http.response.status_code = Empty,
+            );
+            if !span.is_disabled() {
+                let headers = HeaderExtractor(request.headers());
+                let parent = global::get_text_map_propagator(|it| it.extract(&headers));
+                let _ = span.set_parent(parent);
+            }
+            Self(span)
+        }
+
+        /// Upstream calls of `work` become children of the span.
+        pub(crate) fn around<F: Future>(&self, work: F) -> Instrumented<F> {
+            work.instrument(self.0.clone())
+        }
+
+        pub(crate) fn end(&self, route: &str, status: u16) {
+            if self.0.is_disabled() {
+                return;
+            }
+            self.0.context().span().update_name(route.to_owned());
+            self.0.record("http.route", route);
+            self.0.record("http.response.status_code", i64::from(status));
+            if status >= 500 {
+                self.0.set_status(Status::error(""));
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The table of metrics: `/metrics` declares these families and `docs/reference/metrics.md` lists them.
+
+/// The type of a metric family.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// A value that only grows.
+    Counter,
+    /// A current value.
+    Gauge,
+    /// Durations by bucket.
+    Histogram,
+}
+
+impl Kind {
+    /// The word of the text format.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
+/// A metric family.
+pub(crate) struct Metric {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    /// The names of its labels; `le` of a histogram is not among them.
+    pub(super) labels: &'static [&'static str],
+    pub(super) help: &'static str,
+}
+
+/// Declares the families and the list of them, so that none can be missing from the list.
+macro_rules! metrics {
+    ($($id:ident: $name:literal $kind:ident [$($label:literal),*] $help:literal;)*) => {
+        $(pub(super) static $id: Metric = Metric {
+            name: $name,
+            kind: Kind::$kind,
+            labels: &[$($label),*],
+            help: $help,
+        };)*
+
+        #[cfg(test)]
+        static ALL: &[&Metric] = &[$(&$id),*];
+    };
+}
+
+metrics! {
+    BUILD_INFO: "vidra_build_info" Gauge ["version"]
+        "The version of the service; always 1.";
+    REQUESTS: "vidra_requests_total" Counter ["route", "method", "status"]
+        "Completed requests. Status 499: the caller disconnected before the response.";
+    REQUEST_DURATION: "vidra_request_duration_seconds" Histogram ["route"]
+        "Duration of requests; streams count until they end.";
+    REQUESTS_IN_FLIGHT: "vidra_requests_in_flight" Gauge []
+        "Requests without an answer yet, and streams that have not ended.";
+    CONNECTIONS_OPEN: "vidra_connections_open" Gauge []
+        "Open connections.";
+    CONNECTIONS_REFUSED: "vidra_connections_refused_total" Counter ["reason"]
+        "Connections that the service refused or closed early. Reasons: all_taken, address, no_resources, handshake, too_slow.";
+    LIMITED: "vidra_limited_total" Counter ["reason"]
+        "Requests that the gate rejected. Reasons: host, origin, no_key, wrong_key, rate.";
+    CACHE_ANSWERS: "vidra_cache_answers_total" Counter ["resource", "outcome"]
+        "Answers by resource and cache outcome: hit, stale, miss or coalesced.";
+    CACHE_BYTES: "vidra_cache_bytes" Gauge ["tier"]
+        "Bytes in the cache by tier: memory (records), ready (rendered responses) or store.";
+    CACHE_ENTRIES: "vidra_cache_entries" Gauge ["tier"]
+        "Entries in the cache by tier: memory (records), ready (rendered responses) or store.";
+    STORE_FAILURES: "vidra_cache_store_failures_total" Counter ["operation"]
+        "Failures of the cache store: read, write, skipped (paused after a failure) or damaged (bad checksum). Callers see a miss.";
+    STALE_AGE: "vidra_stale_age_seconds" Gauge []
+        "Greatest age of a stale answer that was served recently.";
+    RENEWAL_FAILURES: "vidra_renewal_failures_in_a_row" Gauge []
+        "Consecutive failures of background renewals. It reveals an outage that cache hits hide.";
+    UPSTREAM_CALLS: "vidra_upstream_calls_total" Counter ["endpoint", "outcome"]
+        "Calls to YouTube by endpoint and outcome.";
+    UPSTREAM_DURATION: "vidra_upstream_call_duration_seconds" Histogram ["endpoint"]
+        "Duration of calls to YouTube.";
+    UPSTREAM_RETRIES: "vidra_upstream_retries_total" Counter []
+        "Attempts beyond the first.";
+    BREAKER_STATE: "vidra_breaker_state" Gauge ["domain"]
+        "State of each circuit breaker: 0 closed, 1 half-open, 2 open. Domains: data-api, search, and for each egress address egress-N-player and egress-N-timedtext.";
+    EGRESS_BLOCKED: "vidra_egress_blocked" Gauge ["egress"]
+        "1 while YouTube or the proxy rejects requests from this egress address.";
+    BATCHES: "vidra_batches_under_way" Gauge []
+        "Running batches.";
+    BATCH_ENTRIES: "vidra_batch_entries_total" Counter ["status"]
+        "Entries of batches by status: listed, and of these success and failed.";
+    QUOTA_USED: "vidra_quota_used" Gauge ["bucket"]
+        "Units spent since the start of the platform's day.";
+    QUOTA_LIMIT: "vidra_quota_limit" Gauge ["bucket"]
+        "Units that the platform grants a day.";
+    RESIDENT_MEMORY: "process_resident_memory_bytes" Gauge []
+        "Resident memory of the process.";
+    OPEN_FDS: "process_open_fds" Gauge []
+        "Open file descriptors.";
+    CPU_SECONDS: "process_cpu_seconds_total" Counter []
+        "CPU time of the process, user and system.";
+    START_TIME: "process_start_time_seconds" Gauge []
+        "Start of the process in Unix time.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/metrics.md");
+
+    const INTRODUCTION: &str = "\
+# Metrics
+
+`GET /metrics` returns these metrics in the text format of Prometheus. [operate.md](../guide/operate.md#metrics)
+describes where the endpoint is and how to use it. Labels are words of the service, never text of a caller.
+
+A test generates this page from `crates/vidra-server/src/metrics/table.rs`:
+`VIDRA_UPDATE_DOCS=1 cargo test -p vidra-server --lib reference`.
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+";
+
+    /// Run with `VIDRA_UPDATE_DOCS=1` to write the file anew.
+    #[test]
+    fn the_reference_of_metrics_is_current() {
+        let row = |metric: &&Metric| {
+            let Metric { name, kind, labels, help } = metric;
+            let labels: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
+            format!("| `{name}` | {} | {} | {help} |\n", kind.name(), labels.join(", "))
+        };
+        let current = INTRODUCTION.to_owned() + &ALL.iter().map(row).collect::<String>();
+        if std::env::var_os("VIDRA_UPDATE_DOCS").is_some() {
+            std::fs::write(FILE, &current).unwrap();
+        }
+        let written = std::fs::read_to_string(FILE).unwrap();
+        assert!(
+            written == current,
+            "docs/reference/metrics.md is out of date: VIDRA_UPDATE_DOCS=1 writes it anew"
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! Responses that are rendered for each request: JSON with an `ETag`, and 304 where the caller has that
+//! version. Responses that come from the cache are rendered in `hot`.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::error_body::ApiError;
+
+/// The upstream units that a request cost.
+pub(crate) const X_QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
+
+/// A value as JSON, with a strong `ETag` that changes only when the bytes do.
+pub(crate) struct Tagged<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Tagged<T> {
+    fn into_response(self) -> Response {
+        let bytes = match serde_json::to_vec(&self.0) {
+            Ok(bytes) => bytes,
+            Err(error) => return ApiError::internal(error).into_response(),
+        };
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            // A cache may store the response but must revalidate it.
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+            (header::ETAG, etag(&bytes)),
+        ];
+        (headers, bytes).into_response()
+    }
+}
+
+pub(crate) fn etag(bytes: &[u8]) -> HeaderValue {
+    use std::fmt::Write;
+    let digest = Sha256::digest(bytes);
+    let mut text = String::with_capacity(34);
+    text.push('"');
+    for byte in &digest[..16] {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text.push('"');
+    HeaderValue::try_from(text).expect("hexadecimal digits in quotes")
+}
+
+/// Middleware that answers a conditional read with 304 if the caller has the current version.
+pub(crate) async fn conditional(request: Request, next: Next) -> Response {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let is_conditional = is_read && request.headers().contains_key(header::IF_NONE_MATCH);
+    let headers = is_conditional.then(|| request.headers().clone());
+    let mut response = next.run(request).await;
+    let etag = response.headers().get(header::ETAG);
+    let is_known = headers.zip(etag).is_some_and(|(headers, etag)| names_etag(&headers, etag));
+    if is_known && response.status() == StatusCode::OK {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        *response.body_mut() = Body::empty();
+        response.headers_mut().remove(header::CONTENT_TYPE);
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+    }
+    response
+}
+
+/// Whether any line of `If-None-Match` names this tag, by the weak comparison that RFC 9110 requires.
+pub(crate) fn names_etag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let Ok(etag) = etag.to_str() else { return false };
+    let lines = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
+    let mut tags = lines.flat_map(|line| line.split(',')).map(str::trim);
+    tags.any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
+}
+
+/// Whether a response is a stream, which has hardly begun when its head is sent.
+pub(crate) fn is_stream<B>(response: &Response<B>) -> bool {
+    let content_type = response.headers().get(header::CONTENT_TYPE);
+    content_type.is_some_and(|it| it == "application/x-ndjson" || it == "text/event-stream")
+}

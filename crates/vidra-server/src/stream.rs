@@ -1,0 +1,211 @@
+//! Responses to a batch: one JSON document, or a stream of NDJSON lines or server-sent events.
+
+use std::convert::Infallible;
+use std::error::Error as _;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::future::{Either, select};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use serde::Serialize;
+use utoipa::ToSchema;
+use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
+
+use crate::drain::{Drain, STREAM_LIMIT};
+use crate::error_body::{ApiError, ErrorBody};
+use crate::extract::preferred_type;
+
+/// The form of the response to a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BatchFormat {
+    /// One JSON document at the end.
+    Whole,
+    /// One JSON object per line.
+    Ndjson,
+    /// Server-sent events.
+    Sse,
+}
+
+/// How often an idle event stream sends a comment.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+impl BatchFormat {
+    /// The format that `Accept` prefers.
+    pub(crate) fn preferred(headers: &HeaderMap) -> Self {
+        let types = [
+            ("application/json", Self::Whole),
+            ("text/event-stream", Self::Sse),
+            ("application/x-ndjson", Self::Ndjson),
+        ];
+        preferred_type(headers, &types).unwrap_or(Self::Whole)
+    }
+}
+
+/// Waits for the end of a batch. Returns the summary and the results in playlist order.
+pub(crate) async fn collect(
+    events: impl Stream<Item = Result<BatchEvent>>,
+) -> Result<(BatchSummary, Vec<VideoTranscript>), ApiError> {
+    let mut events = std::pin::pin!(events);
+    let mut results = vec![];
+    while let Some(event) = events.try_next().await? {
+        match event {
+            BatchEvent::Result(result) => results.push(result),
+            BatchEvent::Started | BatchEvent::Waiting(_) => {}
+            BatchEvent::Done(summary) => {
+                results.sort_by_key(|result| result.position);
+                return Ok((summary, results));
+            }
+        }
+    }
+    Err(ApiError::internal("a batch ended without a summary"))
+}
+
+/// Streams the events of a batch. The response begins when the first page of the playlist has arrived, so
+/// an error before that is an ordinary error response. If the service shuts down before the batch ends, the
+/// last event is an error.
+pub(crate) async fn respond(
+    events: impl Stream<Item = Result<BatchEvent>> + Send + 'static,
+    format: BatchFormat,
+    drain: Drain,
+) -> Result<Response, ApiError> {
+    let mut events = Box::pin(events);
+    match events.next().await {
+        Some(Ok(BatchEvent::Started)) => {}
+        Some(Err(error)) => return Err(error.into()),
+        Some(Ok(_)) | None => return Err(ApiError::internal("a batch did not begin")),
+    }
+    let events = events.filter_map(|event| std::future::ready(Message::from_event(event)));
+    let events = until(events, Box::pin(drain.has_lasted(STREAM_LIMIT)), || {
+        Message::error(ApiError::shutting_down())
+    });
+    let mut response = match format {
+        BatchFormat::Sse => {
+            let events = events
+                .enumerate()
+                .map(|(index, message)| Ok::<_, Infallible>(message.event(index + 1)));
+            Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+        }
+        BatchFormat::Ndjson | BatchFormat::Whole => {
+            let lines = events.map(|message| Ok::<_, Infallible>(message.line()));
+            let mut response = Body::from_stream(lines).into_response();
+            let ndjson = HeaderValue::from_static("application/x-ndjson");
+            response.headers_mut().insert(header::CONTENT_TYPE, ndjson);
+            response
+        }
+    };
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// `events` until `end` resolves, and then one last item.
+fn until<T>(
+    events: impl Stream<Item = T> + Unpin,
+    end: impl Future<Output = ()> + Unpin,
+    last: fn() -> T,
+) -> impl Stream<Item = T> {
+    stream::unfold(Some((events, end)), move |rest| async move {
+        let (mut events, end) = rest?;
+        match select(events.next(), end).await {
+            Either::Left((event, end)) => Some((event?, Some((events, end)))),
+            Either::Right(((), _)) => Some((last(), None)),
+        }
+    })
+}
+
+/// What a stream says while entries wait for their turn.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Waiting {
+    /// For how many seconds the first of them has to wait yet.
+    #[schema(example = 3.6)]
+    waiting: f64,
+}
+
+/// A server-sent event.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documentation: `Message` writes them")]
+pub(crate) struct BatchEventText {
+    /// What kind of line it carries.
+    event: EventName,
+    /// The events of a stream, counted from 1.
+    #[schema(pattern = "^[1-9][0-9]*$", example = "1")]
+    id: String,
+    /// A `BatchLine` as JSON.
+    #[schema(content_media_type = "application/json")]
+    data: String,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "documentation: `Message` writes them")]
+pub(crate) enum EventName {
+    Result,
+    Waiting,
+    Summary,
+    Error,
+}
+
+/// A line of a stream, or the `data` of an event.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[serde(untagged)]
+#[expect(dead_code, reason = "documentation: `Message` writes them")]
+pub(crate) enum BatchLine {
+    /// Event `result`: what became of an entry, in whatever order.
+    Result(VideoTranscript),
+    /// Event `waiting`: entries wait for their turn. At once, and then at most every 15 seconds.
+    Waiting(Waiting),
+    /// Event `summary`: all is done. The last.
+    Summary(BatchSummary),
+    /// Event `error`: the playlist could not be read to its end, or the service stops. The last, in
+    /// place of the summary.
+    Error(ErrorBody),
+}
+
+/// A line or event: its name and its JSON.
+struct Message {
+    name: &'static str,
+    json: String,
+}
+
+impl Message {
+    /// `None` for an event that is not sent.
+    fn from_event(event: Result<BatchEvent>) -> Option<Self> {
+        Some(match event {
+            // The head of the response reports it.
+            Ok(BatchEvent::Started) => return None,
+            Ok(BatchEvent::Result(result)) => Self::new("result", &result),
+            Ok(BatchEvent::Waiting(wait)) => {
+                // To the millisecond, as all times of the service.
+                let waiting = wait.as_millis() as f64 / 1000.0;
+                Self::new("waiting", &Waiting { waiting })
+            }
+            Ok(BatchEvent::Done(summary)) => Self::new("summary", &summary),
+            // The status has been sent, so this is the body of the error alone.
+            Err(error) => {
+                let (reason, source) = (error.reason().code(), error.source());
+                tracing::warn!(reason, source, %error, "batch failed");
+                Self::error(error.into())
+            }
+        })
+    }
+
+    fn new(name: &'static str, value: &impl Serialize) -> Self {
+        Self { name, json: serde_json::to_string(value).unwrap_or_default() }
+    }
+
+    fn error(error: ApiError) -> Self {
+        Self::new("error", &error.into_body())
+    }
+
+    fn line(self) -> String {
+        self.json + "\n"
+    }
+
+    fn event(self, id: usize) -> Event {
+        // JSON has no raw line breaks, so one data line is enough.
+        Event::default().event(self.name).id(id.to_string()).data(self.json)
+    }
+}

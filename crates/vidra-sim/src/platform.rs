@@ -1,0 +1,59 @@
+//! The simulated platform behind every interface: its world, its clock and its memory of keyless calls.
+
+use crate::call::Call;
+use crate::route::Endpoint;
+use crate::world::World;
+use crate::world::clock::{LAST, Seconds};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::time::Instant;
+
+/// The simulated platform.
+#[derive(Debug)]
+pub(crate) struct Platform {
+    world: World,
+    seed: u64,
+    started: Instant,
+    /// Calls per documented video, for videos that answer differently after the first call.
+    visits: Mutex<BTreeMap<(Endpoint, String), u64>>,
+}
+
+impl Platform {
+    /// The platform whose world is computed from `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        let world = World::new(seed);
+        Self { world, seed, started: Instant::now(), visits: Mutex::default() }
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The time in answers: the hour on the tokio clock, counted from the day after the newest video. The
+    /// world does not age, but URLs expire. Within an hour answers are equal in every byte.
+    pub(crate) fn now(&self) -> Seconds {
+        let hours = self.started.elapsed().as_secs() / 3600;
+        LAST + hours as Seconds * 3600
+    }
+
+    /// Counts a call: how often its endpoint was called for its video, this call included.
+    pub(crate) fn visit(&self, call: &Call) -> u64 {
+        let video = call.query.get("videoId").unwrap_or_default().to_owned();
+        let mut visits = self.visits();
+        let count = visits.entry((call.endpoint, video)).or_default();
+        *count += 1;
+        *count
+    }
+
+    pub(crate) fn forget_visits(&self) {
+        self.visits().clear();
+    }
+
+    fn visits(&self) -> MutexGuard<'_, BTreeMap<(Endpoint, String), u64>> {
+        self.visits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

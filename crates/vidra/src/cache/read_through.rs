@@ -1,0 +1,385 @@
+//! The one way to the cache: serve a fresh record, serve a stale one and renew it, join a fetch that is under
+//! way, or lead a new one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use tokio::time::{Instant, timeout_at};
+
+use super::flight::{self, Boarding, Joined, Lead, LeaderGone};
+use super::freshness::State;
+use super::renewal::Renewal;
+use super::{Cache, Cached, Found, Key, Outcome};
+use crate::context::waiters::Waiters;
+use crate::context::{Bill, CacheMode, Context, Slot, nobody_waits};
+use crate::error::{Error, Result};
+use crate::store::Record;
+use crate::transport::{BoxFuture, traced};
+
+/// How long a caller with a stale record waits for a new one.
+const STALE_PATIENCE: Duration = Duration::from_millis(250);
+
+/// How uncached records are fetched.
+pub(crate) struct Fetch<'a> {
+    /// Whether the platform fails, so that a stale record is better than a fetch.
+    pub(crate) is_failing: &'a (dyn Fn() -> bool + Sync),
+    /// How many records one call returns.
+    pub(crate) per_call: usize,
+    /// Fetches the records of the keys with these indices, with one result for each. It runs as a task of its
+    /// own and ends by the deadline of its context, or when it would cost more and nobody waits.
+    pub(crate) run:
+        &'a (dyn Fn(Context, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>> + Sync),
+}
+
+/// The result for one of many keys, and how it came about, even if there is nothing under the key.
+pub(crate) struct Answered {
+    pub(crate) result: Result<Cached>,
+    pub(crate) outcome: Outcome,
+    /// How long ago it was fetched.
+    pub(crate) age: Duration,
+}
+
+impl Answered {
+    fn new(result: Result<Cached>, outcome: Outcome, age: Duration) -> Self {
+        match &result {
+            // A stale record may have replaced a failed fetch.
+            Ok(Cached { outcome, age, .. }) => Self { outcome: *outcome, age: *age, result },
+            Err(_) => Self { result, outcome, age },
+        }
+    }
+}
+
+/// One key on its way to a result.
+struct Read<'k> {
+    index: usize,
+    key: &'k Key,
+    /// A record to serve if nothing better comes in time.
+    old: Option<Found>,
+    /// Until when to wait for something better.
+    limit: Instant,
+    /// A leader that takes too long, but may still answer first.
+    overdue: Option<Joined<Record>>,
+    /// Whether a leader that takes too long, or panicked, may be replaced: once.
+    may_replace: bool,
+}
+
+/// A key whose fetch was joined or led.
+enum Started<'k> {
+    Waits(Read<'k>, Joined<Record>, Outcome),
+    /// No wait is necessary.
+    Ended(Answered),
+}
+
+/// A fetch that this call leads.
+struct Led {
+    index: usize,
+    key: Key,
+    lead: Lead<Record>,
+    /// Whether it renews a stale record.
+    renews: bool,
+}
+
+/// The fetches that one round leads.
+#[derive(Default)]
+struct Leads {
+    /// The caller waits for these and pays for them.
+    paid: Vec<Led>,
+    /// Renewals of records that were served already.
+    unpaid: Vec<Led>,
+    renewal: Option<Renewal>,
+}
+
+impl Cache {
+    /// Reads one record, through a fetch where necessary.
+    pub(crate) async fn read_one(
+        self: &Arc<Self>,
+        key: &Key,
+        ctx: &Context,
+        fetch: &Fetch<'_>,
+    ) -> Result<Cached> {
+        let found = self.find(key).await;
+        if let Some(found) = &found
+            && ctx.mode != CacheMode::Refresh
+            && found.state() == State::Fresh
+        {
+            return self.serve(key, found, Outcome::Hit, ctx);
+        }
+        let read = Read::new(0, key, found, ctx);
+        self.read(vec![read], ctx, fetch).await.remove(0).result
+    }
+
+    /// Reads many records at once: the missing ones are fetched together.
+    pub(crate) async fn read_through(
+        self: &Arc<Self>,
+        keys: &[Key],
+        ctx: &Context,
+        fetch: &Fetch<'_>,
+    ) -> Vec<Answered> {
+        let found = self.find_all(keys).await;
+        let reads = keys.iter().zip(found).enumerate();
+        let reads = reads.map(|(index, (key, found))| Read::new(index, key, found, ctx));
+        self.read(reads.collect(), ctx, fetch).await
+    }
+
+    async fn read(
+        self: &Arc<Self>,
+        mut open: Vec<Read<'_>>,
+        ctx: &Context,
+        fetch: &Fetch<'_>,
+    ) -> Vec<Answered> {
+        let mut answers: Vec<Option<Answered>> = open.iter().map(|_| None).collect();
+        let mut waiting = FuturesUnordered::new();
+        let (mut renewal, mut may_renew) = self.begin_renewal(&open, ctx, fetch);
+        loop {
+            let mut leads = Leads { renewal: renewal.take(), ..Leads::default() };
+            for read in open.drain(..) {
+                let index = read.index;
+                match self.start(read, ctx, may_renew, &mut leads) {
+                    Started::Waits(read, joined, outcome) => {
+                        waiting.push(self.wait(read, joined, outcome, ctx));
+                    }
+                    Started::Ended(answered) => answers[index] = Some(answered),
+                }
+            }
+            self.depart(leads, ctx, fetch);
+            may_renew = true;
+            let Some(first) = waiting.next().await else { break };
+            // All that are ready: the keys of one failed call are fetched together again.
+            let mut ended = vec![first];
+            while let Some(Some(next)) = waiting.next().now_or_never() {
+                ended.push(next);
+            }
+            for (read, result) in ended {
+                match result {
+                    Ok(answered) => answers[read.index] = Some(answered),
+                    Err(()) => open.push(read),
+                }
+            }
+        }
+        answers.into_iter().flatten().collect()
+    }
+
+    /// Begins the renewal of stale records, if there are any. The flag is false if the platform should be left
+    /// alone.
+    fn begin_renewal(
+        &self,
+        reads: &[Read<'_>],
+        ctx: &Context,
+        fetch: &Fetch<'_>,
+    ) -> (Option<Renewal>, bool) {
+        let stale = |state| reads.iter().find(|read| read.state(ctx) == Some(state));
+        let (expired, grace) = (stale(State::StaleIfError), stale(State::Grace));
+        let Some(read) = expired.or(grace) else { return (None, true) };
+        if (fetch.is_failing)() {
+            return (None, false);
+        }
+        let renewals = self.renewals(read.key.resource);
+        let renewal = match expired {
+            Some(_) => renewals.begin_waited_for(Instant::now()),
+            None => renewals.begin(Instant::now()),
+        };
+        let may_renew = renewal.is_some();
+        (renewal, may_renew)
+    }
+
+    /// Joins or leads the fetch of a key.
+    fn start<'k>(
+        &self,
+        mut read: Read<'k>,
+        ctx: &Context,
+        may_renew: bool,
+        leads: &mut Leads,
+    ) -> Started<'k> {
+        let (key, state) = (read.key, read.state(ctx));
+        match (&read.old, state) {
+            (Some(old), Some(State::Fresh)) => {
+                return Started::Ended(self.served(key, old, Outcome::Hit, ctx));
+            }
+            (Some(old), Some(_)) if !may_renew => {
+                return Started::Ended(self.served(key, old, Outcome::Stale, ctx));
+            }
+            _ => {}
+        }
+        let boarding = match self.board(key, ctx) {
+            Ok(boarding) => boarding,
+            Err(found) => return Started::Ended(self.served(key, &found, Outcome::Hit, ctx)),
+        };
+        if let (Some(old), Some(State::Grace)) = (&read.old, state) {
+            if let Boarding::Lead(lead, _) = boarding {
+                let led = Led { index: read.index, key: key.clone(), lead, renews: true };
+                leads.unpaid.push(led);
+            }
+            return Started::Ended(self.served(key, old, Outcome::Stale, ctx));
+        }
+        match boarding {
+            Boarding::Failed(error) => Started::Ended(self.failed(key, error, read.old, ctx)),
+            Boarding::Join(joined) => Started::Waits(read, joined, Outcome::Coalesced),
+            Boarding::Lead(lead, joined) => {
+                if self.take_slot(ctx).is_err() {
+                    // Also for followers that joined meanwhile: they would find no slot either.
+                    lead.land(Err(Error::overloaded()));
+                    return match read.overdue.take() {
+                        Some(overdue) => Started::Waits(read, overdue, Outcome::Coalesced),
+                        None => {
+                            Started::Ended(self.failed(key, Error::overloaded(), read.old, ctx))
+                        }
+                    };
+                }
+                let renews = state.is_some();
+                leads.paid.push(Led { index: read.index, key: key.clone(), lead, renews });
+                Started::Waits(read, joined, Outcome::Miss)
+            }
+        }
+    }
+
+    /// Takes a slot for the uncached fetches of an operation, unless it has one.
+    pub(crate) fn take_slot(&self, ctx: &Context) -> Result<()> {
+        if ctx.slot.take(&self.misses) { Ok(()) } else { Err(Error::overloaded()) }
+    }
+
+    /// Starts the fetches of one round, each as a task of its own: a caller that leaves must not end it for
+    /// others.
+    fn depart(self: &Arc<Self>, leads: Leads, ctx: &Context, fetch: &Fetch<'_>) {
+        let Leads { mut paid, mut unpaid, mut renewal } = leads;
+        // Renewals fill up the last call that the caller pays for, at no extra cost.
+        let room = paid.len().next_multiple_of(fetch.per_call) - paid.len();
+        paid.extend(unpaid.drain(..room.min(unpaid.len())));
+        // A renewal that nobody waits for does not hold the slot of the operation that began it.
+        let of_caller = (paid, ctx.bill.clone(), ctx.slot.clone());
+        let of_nobody = (unpaid, Bill::default(), Slot::not_needed());
+        for (led, bill, slot) in [of_caller, of_nobody] {
+            if led.is_empty() {
+                continue;
+            }
+            let waiters = match led.iter().all(|led| led.renews) {
+                // The renewal of a stale record continues without waiters.
+                true => Waiters::of_lasting(led.iter().map(|led| led.lead.waiters.clone())),
+                false => {
+                    let missing = led.iter().filter(|led| !led.renews);
+                    Waiters::of(missing.map(|led| led.lead.waiters.clone())).part_of(&ctx.waiters)
+                }
+            };
+            // Shared work does not inherit the limits of one caller.
+            let deadline = ctx.deadline.max(Instant::now() + self.fetch_time);
+            let of_fetch = Context { deadline, bill, waiters, slot, ..ctx.clone() };
+            let fetching = (fetch.run)(of_fetch, led.iter().map(|led| led.index).collect());
+            let renewal = renewal.take_if(|_| led.iter().any(|led| led.renews));
+            let cache = Arc::clone(self);
+            traced::spawn(async move { cache.land(led, fetching.await, renewal) });
+        }
+    }
+
+    /// Stores the results of a fetch and passes them to its followers.
+    fn land(&self, led: Vec<Led>, results: Vec<Result<Bytes>>, renewal: Option<Renewal>) {
+        if let Some(renewal) = renewal {
+            let renewed = led.iter().zip(&results).filter(|(led, _)| led.renews);
+            let renewed: Vec<_> = renewed.map(|(_, result)| result).collect();
+            let failed = renewed.iter().find(|result| result.is_err());
+            if let Some(result) = failed.or(renewed.first()) {
+                renewal.end(result);
+            }
+        }
+        for (Led { key, lead, .. }, result) in led.into_iter().zip(results) {
+            lead.land(self.keep(&key, result, Duration::ZERO));
+        }
+    }
+
+    /// Waits for the result of a fetch. `Err` if the key has to be started again.
+    async fn wait<'k>(
+        &self,
+        mut read: Read<'k>,
+        joined: Joined<Record>,
+        outcome: Outcome,
+        ctx: &Context,
+    ) -> (Read<'k>, Result<Answered, ()>) {
+        let ended = async {
+            match read.overdue.take() {
+                Some(overdue) => flight::first(overdue, joined).await,
+                None if outcome == Outcome::Coalesced && read.may_replace => {
+                    joined.landed_in_time().await
+                }
+                None => joined.landed().await,
+            }
+        };
+        let key = read.key;
+        let ended = tokio::select! {
+            biased;
+            ended = timeout_at(read.limit, ended) => ended,
+            // A part that nobody waits for keeps no other fetch alive.
+            () = ctx.waiters.gone() => Ok(Ok(Err(nobody_waits()))),
+        };
+        let result = match ended {
+            Ok(Ok(landed)) => self.landed(key, landed, outcome, ctx),
+            // Our own task was dropped, which only the end of the runtime does.
+            Ok(Err(LeaderGone::Left)) if outcome == Outcome::Miss => Err(Error::overloaded()),
+            Ok(Err(LeaderGone::ForItself | LeaderGone::Left)) => return (read, Err(())),
+            Ok(Err(LeaderGone::Panicked)) if read.may_replace => {
+                read.may_replace = false;
+                return (read, Err(()));
+            }
+            Ok(Err(LeaderGone::Panicked)) => Err(Error::internal("two leaders panicked")),
+            Ok(Err(LeaderGone::Overdue(joined))) => {
+                (read.overdue, read.may_replace) = (Some(joined), false);
+                return (read, Err(()));
+            }
+            Err(_elapsed) => Err(Error::past_deadline()),
+        };
+        let result = self.unless_trouble(key, result, read.old.take(), ctx);
+        (read, Ok(Answered::new(result, outcome, Duration::ZERO)))
+    }
+
+    fn board(&self, key: &Key, ctx: &Context) -> Result<Boarding<Record>, Found> {
+        let came_meanwhile = || {
+            let record = self.tiers.peek(&key.text, self.clock.now())?;
+            let found = self.usable(key, record)?;
+            (ctx.mode != CacheMode::Refresh && found.state() == State::Fresh).then_some(found)
+        };
+        self.flights.board(&key.text, key.resource.replace_after(), ctx.urgency, came_meanwhile)
+    }
+
+    fn served(&self, key: &Key, found: &Found, outcome: Outcome, ctx: &Context) -> Answered {
+        Answered::new(self.serve(key, found, outcome, ctx), outcome, found.age)
+    }
+
+    fn failed(&self, key: &Key, error: Error, old: Option<Found>, ctx: &Context) -> Answered {
+        let result = self.unless_trouble(key, Err(error), old, ctx);
+        Answered::new(result, Outcome::Miss, Duration::ZERO)
+    }
+
+    /// The result; or the stale record, if the error says nothing about what was requested.
+    fn unless_trouble(
+        &self,
+        key: &Key,
+        result: Result<Cached>,
+        old: Option<Found>,
+        ctx: &Context,
+    ) -> Result<Cached> {
+        match (result, old) {
+            (Err(error), Some(old)) if super::is_trouble(&error) && !old.record.is_refusal => {
+                self.serve(key, &old, Outcome::Stale, ctx)
+            }
+            (result, _) => result,
+        }
+    }
+}
+
+impl<'k> Read<'k> {
+    fn new(index: usize, key: &'k Key, found: Option<Found>, ctx: &Context) -> Self {
+        let old = found;
+        let may_serve_stale = ctx.mode == CacheMode::Normal
+            && old.as_ref().is_some_and(|old| old.state() == State::StaleIfError);
+        let limit = match may_serve_stale {
+            true => ctx.deadline.min(Instant::now() + STALE_PATIENCE),
+            false => ctx.deadline,
+        };
+        Self { index, key, old, limit, overdue: None, may_replace: true }
+    }
+
+    /// What the record at hand is good for in this operation.
+    fn state(&self, ctx: &Context) -> Option<State> {
+        self.old.as_ref().filter(|_| ctx.mode != CacheMode::Refresh).map(Found::state)
+    }
+}

@@ -1,0 +1,86 @@
+//! Composites: answers that are assembled from several records. Callers that need the same composite at the same
+//! time share one assembly. Nothing is stored, because the parts are records of their own.
+
+use tokio::time::{Instant, timeout_at};
+
+use super::flight::{Boarding, LeaderGone};
+use super::freshness::FOREVER;
+use super::{Cache, Cached, Key, Outcome};
+use crate::context::waiters::Waiters;
+use crate::context::{CacheMode, Context, nobody_waits};
+use crate::error::{Error, Result};
+use crate::transport::{BoxFuture, traced};
+
+impl Cache {
+    /// Assembles a composite, or waits for another caller that assembles it already.
+    pub(crate) async fn share(
+        &self,
+        key: &Key,
+        ctx: &Context,
+        assemble: impl Fn(Context) -> BoxFuture<'static, Result<Cached>>,
+    ) -> Result<Cached> {
+        let assembled = self.join_or_assemble(key, ctx, assemble).await;
+        let outcome = assembled.as_ref().map_or(Outcome::Miss, |assembled| assembled.outcome);
+        self.note(key, outcome, ctx);
+        assembled
+    }
+
+    async fn join_or_assemble(
+        &self,
+        key: &Key,
+        ctx: &Context,
+        assemble: impl Fn(Context) -> BoxFuture<'static, Result<Cached>>,
+    ) -> Result<Cached> {
+        // An operation that bypasses the cache must not get an answer from it.
+        let text = match ctx.mode {
+            CacheMode::Normal => key.text.clone(),
+            CacheMode::Refresh => format!("{}/refresh", key.text),
+        };
+        let mut has_panicked = false;
+        loop {
+            let nothing_stored = || None::<()>;
+            let (joined, is_leader) =
+                match self.composites.board(&text, FOREVER, ctx.urgency, nothing_stored) {
+                    Ok(Boarding::Lead(lead, joined)) => {
+                        let waiters = Waiters::of([lead.waiters.clone()]).part_of(&ctx.waiters);
+                        // Shared work does not inherit the limits of one caller.
+                        let deadline = ctx.deadline.max(Instant::now() + self.fetch_time);
+                        let assembling = assemble(Context { deadline, waiters, ..ctx.for_parts() });
+                        traced::spawn(async move { lead.land(assembling.await) });
+                        (joined, true)
+                    }
+                    Ok(Boarding::Join(joined)) => (joined, false),
+                    Ok(Boarding::Failed(error)) => return Err(error),
+                    Err(()) => unreachable!("nothing is stored"),
+                };
+            let ended = tokio::select! {
+                biased;
+                ended = timeout_at(ctx.deadline, joined.landed()) => ended,
+                () = ctx.waiters.gone() => return Err(nobody_waits()),
+            };
+            match ended {
+                Ok(Ok(assembled)) if is_leader => return assembled,
+                Ok(Ok(assembled)) => return assembled.map(Cached::for_follower),
+                Ok(Err(LeaderGone::Left)) if is_leader => return Err(Error::overloaded()),
+                Ok(Err(LeaderGone::Panicked)) if has_panicked => {
+                    return Err(Error::internal("two leaders panicked"));
+                }
+                Ok(Err(LeaderGone::Panicked)) => has_panicked = true,
+                // Another caller's limits are not ours: begin again.
+                Ok(Err(LeaderGone::ForItself | LeaderGone::Left | LeaderGone::Overdue(_))) => {}
+                Err(_elapsed) => return Err(Error::past_deadline()),
+            }
+        }
+    }
+}
+
+impl Cached {
+    /// The answer for a caller that shared the fetch of another.
+    fn for_follower(self) -> Self {
+        let outcome = match self.outcome {
+            Outcome::Miss => Outcome::Coalesced,
+            outcome => outcome,
+        };
+        Self { outcome, ..self }
+    }
+}

@@ -1,0 +1,213 @@
+//! Who still waits for what is being asked for: with nobody left, nothing more is charged for it.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::future::select_all;
+use tokio::sync::Notify;
+
+/// The callers that wait for one flight, or for several flights that share a call.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Waiters {
+    flights: Vec<Waiting>,
+    /// Whether the work continues without waiters, as renewals do.
+    goes_on: bool,
+}
+
+/// The waiters of one flight.
+#[derive(Debug, Clone)]
+struct Waiting {
+    seats: WaiterCount,
+    /// For a nested flight: the waiters of the outer one, for which one seat is taken here.
+    larger: Option<Arc<Waiters>>,
+}
+
+impl Waiting {
+    fn is_gone(&self) -> bool {
+        let for_larger = self.larger.as_ref().is_some_and(|larger| larger.is_gone());
+        self.seats.taken() <= usize::from(for_larger)
+    }
+}
+
+/// The seats at one flight, by how many are taken.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WaiterCount(Arc<Taken>);
+
+#[derive(Debug, Default)]
+struct Taken {
+    all: AtomicUsize,
+    /// WaiterCount of single requests. The others belong to batch entries, which are less urgent.
+    urgent: AtomicUsize,
+    /// Wakes work that ends without waiters.
+    left: Notify,
+}
+
+/// How urgent a waiter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// A single request.
+    Interactive,
+    /// An entry of a batch.
+    Batch,
+}
+
+/// A place among those who wait, free as soon as it is dropped.
+#[derive(Debug)]
+pub(crate) struct WaiterGuard {
+    seats: WaiterCount,
+    urgency: Urgency,
+}
+
+impl WaiterCount {
+    pub(crate) fn take(&self, urgency: Urgency) -> WaiterGuard {
+        self.0.all.fetch_add(1, Ordering::Relaxed);
+        if urgency == Urgency::Interactive {
+            self.0.urgent.fetch_add(1, Ordering::Relaxed);
+        }
+        WaiterGuard { seats: self.clone(), urgency }
+    }
+
+    pub(crate) fn taken(&self) -> usize {
+        self.0.all.load(Ordering::Relaxed)
+    }
+}
+
+impl Clone for WaiterGuard {
+    fn clone(&self) -> Self {
+        self.seats.take(self.urgency)
+    }
+}
+
+impl Drop for WaiterGuard {
+    fn drop(&mut self) {
+        self.seats.0.all.fetch_sub(1, Ordering::Relaxed);
+        if self.urgency == Urgency::Interactive {
+            self.seats.0.urgent.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.seats.0.left.notify_waiters();
+    }
+}
+
+impl Waiters {
+    /// Those who wait for any of these flights.
+    pub(crate) fn of(flights: impl IntoIterator<Item = WaiterCount>) -> Self {
+        let waiting = |seats| Waiting { seats, larger: None };
+        Self { flights: flights.into_iter().map(waiting).collect(), goes_on: false }
+    }
+
+    /// Marks the flights as nested in the work that `larger` waits for.
+    pub(crate) fn part_of(mut self, larger: &Self) -> Self {
+        if !larger.goes_on && !larger.flights.is_empty() {
+            let larger = Arc::new(larger.clone());
+            self.flights.iter_mut().for_each(|it| it.larger = Some(Arc::clone(&larger)));
+        }
+        self
+    }
+
+    /// The waiters of work that continues without them.
+    pub(crate) fn of_lasting(flights: impl IntoIterator<Item = WaiterCount>) -> Self {
+        Self { goes_on: true, ..Self::of(flights) }
+    }
+
+    /// Whether there was somebody, and nobody is left.
+    pub(crate) fn is_gone(&self) -> bool {
+        !self.goes_on && !self.flights.is_empty() && self.flights.iter().all(Waiting::is_gone)
+    }
+
+    /// Waits until nobody is left; for ever if the work continues without waiters.
+    pub(crate) async fn gone(&self) {
+        if self.goes_on || self.flights.is_empty() {
+            return pending().await;
+        }
+        let mut notifies = vec![];
+        self.collect(&mut notifies);
+        loop {
+            let left = notifies.iter().map(|left| Box::pin(left.notified()));
+            let mut left: Vec<_> = left.collect();
+            // Enabled before the check, so that no wake-up is lost between the two.
+            for left in &mut left {
+                left.as_mut().enable();
+            }
+            if self.is_gone() {
+                return;
+            }
+            select_all(left).await;
+        }
+    }
+
+    fn collect<'a>(&'a self, notifies: &mut Vec<&'a Notify>) {
+        for Waiting { seats, larger } in &self.flights {
+            notifies.push(&seats.0.left);
+            if let Some(larger) = larger {
+                larger.collect(notifies);
+            }
+        }
+    }
+
+    /// Whether a single request is among the waiters.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.flights.iter().any(|it| it.seats.0.urgent.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Combines audiences. The work continues without waiters if it does for one of them.
+    pub(crate) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
+        let mut together = Self::default();
+        for waiters in all {
+            together.goes_on |= waiters.goes_on || waiters.flights.is_empty();
+            together.flights.extend_from_slice(&waiters.flights);
+        }
+        together
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_gone_when_the_last_seat_is_free() {
+        let (one, other) = (WaiterCount::default(), WaiterCount::default());
+        let take = |seats: &WaiterCount| seats.take(Urgency::Interactive);
+        let (first, second) = (take(&one), take(&other));
+        let of_one = Waiters::of([one]);
+        let own_sake = Waiters::default();
+        let both = Waiters::together([&of_one, &Waiters::of([other])].into_iter());
+        let any = Waiters::together([&both, &own_sake].into_iter());
+        let again = first.clone();
+        drop(first);
+        assert!(!of_one.is_gone());
+        drop(again);
+        assert!(of_one.is_gone() && !both.is_gone());
+        drop(second);
+        assert!(both.is_gone() && !any.is_gone() && !own_sake.is_gone());
+    }
+    #[test]
+    fn who_waits_for_the_whole_waits_for_its_parts() {
+        let (whole, part) = (WaiterCount::default(), WaiterCount::default());
+        let caller = whole.take(Urgency::Interactive);
+        let _for_the_whole = part.take(Urgency::Interactive);
+        let of_part = Waiters::of([part.clone()]).part_of(&Waiters::of([whole]));
+        assert!(!of_part.is_gone());
+        drop(caller);
+        assert!(of_part.is_gone(), "the seat of the whole counts no more");
+        let _other = part.take(Urgency::Interactive);
+        assert!(!of_part.is_gone(), "somebody waits for the part itself");
+    }
+
+    #[test]
+    fn single_requests_make_it_urgent_and_batches_do_not() {
+        let seats = WaiterCount::default();
+        let waiters = Waiters::of_lasting([seats.clone()]);
+        let batch = seats.take(Urgency::Batch);
+        assert!(!waiters.is_urgent());
+        let single = seats.take(Urgency::Interactive);
+        let again = single.clone();
+        drop(single);
+        assert!(waiters.is_urgent());
+        drop(again);
+        assert!(!waiters.is_urgent());
+        drop(batch);
+        assert!(!waiters.is_gone(), "it goes on without anybody");
+    }
+}

@@ -1,0 +1,319 @@
+//! The keyed interface of the platform: admits a call, charges the ledger, attempts, retries, and decides what
+//! an answer means.
+
+pub(crate) mod call;
+pub(crate) mod classify;
+mod fault;
+mod hold;
+pub(crate) mod pages;
+pub(crate) mod wire;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, header};
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::clock::Clock;
+use crate::context::{Charged, Context, Refused, nobody_waits};
+use crate::error::{Error, ErrorKind, Reason, Result};
+use crate::quota::{Ledger, Quota};
+use crate::resilience::breaker::Breaker;
+use crate::resilience::outcome::Ending;
+use crate::resilience::retry::{RetryBudget, RetryPolicy};
+use crate::resilience::traffic::Traffic;
+use crate::transport::{Answer, Failure, Transport, traced};
+use call::{Call, Endpoint};
+use fault::Fault;
+
+pub(crate) use hold::Holds;
+
+/// The server's own key to the Data API. Printing it in any way gives `***`.
+#[derive(Clone)]
+pub struct ApiKey(HeaderValue);
+
+impl ApiKey {
+    /// Takes a key as it was configured; `None` where it is empty or could not be sent in a header.
+    pub fn new(key: &str) -> Option<Self> {
+        let key = key.trim();
+        let mut value = HeaderValue::from_str(key).ok().filter(|_| !key.is_empty())?;
+        value.set_sensitive(true);
+        Some(Self(value))
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// The way to the Data API, shared by all operations.
+pub(crate) struct DataApi {
+    /// The Data API's address, without a slash at its end.
+    pub(crate) base: String,
+    pub(crate) key: Option<ApiKey>,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) holds: Holds,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) budget: RetryBudget,
+    /// Of everything but searches, which may fail by themselves.
+    pub(crate) breaker: Arc<Breaker>,
+    pub(crate) search_breaker: Arc<Breaker>,
+    pub(crate) traffic: Arc<Traffic>,
+    /// Whether the platform's last word on the key was no.
+    pub(crate) key_rejected: AtomicBool,
+    /// How long one attempt may take; never more than what is left of the request's deadline.
+    pub(crate) attempt_timeout: Duration,
+}
+
+impl DataApi {
+    fn breaker(&self, endpoint: Endpoint) -> &Arc<Breaker> {
+        match endpoint {
+            Endpoint::Search => &self.search_breaker,
+            _ => &self.breaker,
+        }
+    }
+
+    /// Text from outside, without the key: the platform has been seen to quote it.
+    fn redacted(&self, text: &str) -> String {
+        let key = self.key.as_ref().and_then(|ApiKey(key)| key.to_str().ok());
+        key.map_or_else(|| text.to_owned(), |key| text.replace(key, "***"))
+    }
+}
+
+/// Why an exchange ended without an answer.
+enum Unanswered {
+    /// Nothing has left this machine, so nothing is billed.
+    NotSent(Failure),
+    /// It may have been received and billed.
+    Sent(Failure),
+    /// It took longer than it was given.
+    TooLate(Duration),
+}
+
+impl DataApi {
+    /// Sends one call, retrying what is worth it, and decodes its answer.
+    pub(crate) async fn fetch<T: DeserializeOwned>(&self, ctx: &Context, call: &Call) -> Result<T> {
+        let mut failed = 0;
+        loop {
+            self.wait_for_hold(ctx, call).await?;
+            let fault = match self.attempt(ctx, call, failed > 0).await {
+                Ok(decoded) => {
+                    self.key_rejected.store(false, Ordering::Relaxed);
+                    return Ok(decoded);
+                }
+                Err(fault) => fault,
+            };
+            if fault.error.kind() == ErrorKind::UpstreamKey {
+                self.key_rejected.store(true, Ordering::Relaxed);
+            }
+            failed += 1;
+            let left = ctx.left();
+            let wait = self.retry.wait(failed, fault.asked_wait, Duration::MAX, fastrand::f64());
+            // A platform that has just been given up is not asked again.
+            let is_open = || self.breaker(call.endpoint).refuses(Instant::now()).is_some();
+            let wait = wait.filter(|_| fault.transient && !is_open());
+            // A follower may have the time for a retry that the leader lacks.
+            if wait.is_some_and(|wait| wait >= left) {
+                return Err(fault.error.of_one_caller());
+            }
+            match wait.filter(|_| self.budget.spend()) {
+                Some(wait) => {
+                    self.traffic.note_retry();
+                    sleep(wait).await;
+                }
+                None => return Err(fault.error),
+            }
+        }
+    }
+
+    /// Waits for the end of a pause that the platform requested, or fails if the pause is too long.
+    async fn wait_for_hold(&self, ctx: &Context, call: &Call) -> Result<()> {
+        let bucket = call.endpoint.bucket();
+        while let Some(hold) = self.holds.left(bucket, Instant::now()) {
+            let left = ctx.left();
+            let wait = self.retry.after_hold(hold, left, fastrand::f64());
+            let Some(wait) = wait else {
+                let error = Fault::held(hold).error;
+                // A follower may have the time to wait that the leader lacks.
+                let is_short = self.retry.after_hold(hold, Duration::MAX, 0.0).is_some();
+                return Err(if is_short { error.of_one_caller() } else { error });
+            };
+            tokio::select! {
+                biased;
+                () = ctx.waiters.gone() => return Err(nobody_waits()),
+                () = sleep(wait) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// One charged attempt.
+    async fn attempt<T: DeserializeOwned>(
+        &self,
+        ctx: &Context,
+        call: &Call,
+        is_retry: bool,
+    ) -> Result<T, Fault> {
+        if ctx.waiters.is_gone() {
+            return Err(Fault::lasting(nobody_waits()));
+        }
+        let request = self.request(call)?;
+        let breaker = self.breaker(call.endpoint);
+        let pass = breaker.admit(Instant::now()).map_err(Fault::failing)?;
+        if !is_retry {
+            self.budget.earn();
+        }
+        let charged = self.charge(ctx, call).await?;
+        // The charge may have been slow. Dropping the guard refunds it.
+        let left = ctx.left();
+        if left.is_zero() {
+            return Err(Fault::out_of_time(call));
+        }
+        if ctx.waiters.is_gone() {
+            return Err(Fault::lasting(nobody_waits()));
+        }
+        let limit = self.attempt_timeout.min(left);
+        let charge = charged.sent();
+        let started = Instant::now();
+        let note = |ending| {
+            self.traffic.note(call.endpoint.path(), ending, started.elapsed());
+        };
+        let end = |ending| {
+            note(ending);
+            pass.end(ending, is_retry);
+        };
+        match self.exchange(request, call, limit).await {
+            Err(Unanswered::NotSent(failure)) => {
+                end(Ending::of_failure(&failure));
+                let (bill, now) = (ctx.bill.clone(), self.clock.now());
+                // Before the next attempt is charged. The work goes on if the caller leaves now.
+                let refund = move |ledger: &Arc<Ledger>| bill.refund(ledger, &charge, now);
+                let _ = self.with_ledger(ctx, call, refund).await;
+                Err(self.fault_of(&failure, call))
+            }
+            Err(Unanswered::Sent(failure)) => {
+                end(Ending::of_failure(&failure));
+                Err(self.fault_of(&failure, call))
+            }
+            Err(Unanswered::TooLate(limit)) => {
+                end(Ending::out_of_time(limit, self.attempt_timeout));
+                Err(if limit < self.attempt_timeout {
+                    Fault::out_of_time(call)
+                } else {
+                    Fault::timeout(call)
+                })
+            }
+            Ok(answer) if answer.status.is_success() => {
+                let read = serde_json::from_slice(&answer.body);
+                match &read {
+                    Ok(_) => end(Ending::Ok),
+                    // One answer of another shape says nothing about the others.
+                    Err(error) if error.is_data() => note(Ending::Unreadable),
+                    Err(_) => end(Ending::Unreadable),
+                }
+                read.map_err(|error| Fault::unreadable(self.redacted(&error.to_string())))
+            }
+            Ok(answer) => {
+                end(Ending::of_answer(&answer));
+                let now = self.clock.now();
+                let verdict = classify::refusal(&answer, call, now, |text| self.redacted(text));
+                if let Some(pause) = verdict.pause {
+                    self.holds.hold(call.endpoint.bucket(), pause, Instant::now());
+                }
+                let Some(empty) = verdict.empty else { return Err(verdict.fault) };
+                let named = empty.named;
+                let spent =
+                    self.with_ledger(ctx, call, move |ledger| ledger.exhaust(&charge, named, now));
+                Err(Fault::spent(spent.await?))
+            }
+        }
+    }
+
+    async fn exchange(
+        &self,
+        request: Request<Bytes>,
+        call: &Call,
+        limit: Duration,
+    ) -> Result<Answer, Unanswered> {
+        let (transport, endpoint) = (&*self.transport, call.endpoint.path());
+        tracing::debug!(endpoint, "asking");
+        match timeout(limit, traced::exchange(transport, endpoint, request)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(failure @ Failure::NotSent(_))) => Err(Unanswered::NotSent(failure)),
+            Ok(Err(failure)) => Err(Unanswered::Sent(failure)),
+            Err(_elapsed) => Err(Unanswered::TooLate(limit)),
+        }
+    }
+
+    fn fault_of(&self, failure: &Failure, call: &Call) -> Fault {
+        let source = self.redacted(&failure.to_string());
+        let error = |reason, message| Error::new(reason, message).with_source(source);
+        match failure {
+            Failure::NotSent(_) => {
+                Fault::passing(error(Reason::Unreachable, "YouTube could not be reached"))
+            }
+            Failure::Broken(_) => {
+                Fault::passing(error(Reason::UpstreamFailed, "The connection to YouTube broke"))
+            }
+            Failure::TimedOut => Fault::timeout(call),
+            Failure::TooLarge => {
+                Fault::lasting(error(Reason::UpstreamFailed, "YouTube's answer is too large"))
+            }
+        }
+    }
+
+    fn request(&self, call: &Call) -> Result<Request<Bytes>, Fault> {
+        let key = self.key.as_ref().ok_or_else(Fault::no_key)?;
+        Request::get(format!("{}/{}", self.base, call.target()))
+            // In a header and never in the URL: URLs end up in logs.
+            .header("x-goog-api-key", key.0.clone())
+            .header(header::ACCEPT, "application/json")
+            .body(Bytes::new())
+            .map_err(Fault::internal)
+    }
+
+    async fn charge(&self, ctx: &Context, call: &Call) -> Result<Charged, Fault> {
+        let (bucket, bill) = (call.endpoint.bucket(), ctx.bill.clone());
+        let clock = Arc::clone(&self.clock);
+        let charge = move |ledger: &Arc<Ledger>| bill.charge_guarded(ledger, &clock, bucket);
+        self.with_ledger(ctx, call, charge).await?.map_err(|refused| match refused {
+            Refused::ByTheLedger(spent) => Fault::spent(spent),
+            Refused::ByTheAllowance(spent) => Fault::budget_spent(spent),
+        })
+    }
+
+    /// What is left of the day.
+    pub(crate) async fn quota(&self, ctx: &Context) -> Result<Quota> {
+        let now = self.clock.now();
+        let quota = self.ledger.run(move |ledger| ledger.quota(now));
+        match timeout_at(ctx.deadline, quota).await {
+            Ok(quota) => quota.map_err(Error::internal),
+            Err(_elapsed) => Err(Error::new(Reason::TimedOut, "The quota ledger is too slow")),
+        }
+    }
+
+    /// Works on the ledger, within the deadline.
+    async fn with_ledger<T: Send + 'static>(
+        &self,
+        ctx: &Context,
+        call: &Call,
+        work: impl FnOnce(&Arc<Ledger>) -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        match timeout_at(ctx.deadline, self.ledger.run(work)).await {
+            Ok(done) => done.map_err(Fault::internal),
+            Err(_elapsed) => Err(Fault::out_of_time(call)),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Failed attempts, in our words.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use super::call::Call;
+use crate::error::{Error, Reason};
+use crate::quota::{Bucket, Spent};
+
+/// A failed attempt.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) error: Error,
+    /// Whether another attempt may go better.
+    pub(crate) transient: bool,
+    /// `Retry-After`, where the platform sent one.
+    pub(crate) asked_wait: Option<Duration>,
+}
+
+impl Fault {
+    /// Another attempt may go better.
+    pub(crate) fn passing(error: Error) -> Self {
+        Self { error, transient: true, asked_wait: None }
+    }
+
+    /// Another attempt would end the same way and cost another unit.
+    pub(crate) fn lasting(error: Error) -> Self {
+        Self { error, transient: false, asked_wait: None }
+    }
+
+    pub(super) fn no_key() -> Self {
+        let message = "The service has no key for the YouTube Data API";
+        Self::lasting(Error::new(Reason::UpstreamKeyMissing, message))
+    }
+
+    pub(super) fn spent(spent: Spent) -> Self {
+        let (reason, what) = match spent.bucket {
+            Bucket::Default => (Reason::QuotaExhausted, "daily YouTube quota of this service"),
+            Bucket::Search => (Reason::SearchQuotaExhausted, "daily search quota of this service"),
+        };
+        Self::lasting(used_up(reason, what, spent))
+    }
+
+    /// The budget of one caller is used up. Others have their own.
+    pub(super) fn budget_spent(spent: Spent) -> Self {
+        let what = match spent.bucket {
+            Bucket::Default => "daily budget of YouTube quota",
+            Bucket::Search => "daily budget of searches",
+        };
+        let what = format!("{what} of this caller");
+        Self::lasting(used_up(Reason::CallerBudgetExhausted, &what, spent).of_one_caller())
+    }
+
+    pub(super) fn failing(wait: Duration) -> Self {
+        let message = "YouTube fails; the service retries in a moment";
+        Self::lasting(Error::new(Reason::Failing, message).with_retry_after(Some(wait)))
+    }
+
+    pub(super) fn timeout(call: &Call) -> Self {
+        let message = format!("YouTube did not answer in time ({})", call.endpoint.path());
+        Self::passing(Error::new(Reason::TimedOut, message))
+    }
+
+    /// The operation's own deadline has passed. Followers of the same fetch may have more time.
+    pub(super) fn out_of_time(call: &Call) -> Self {
+        let Self { error, .. } = Self::timeout(call);
+        Self::lasting(error.of_one_caller())
+    }
+
+    /// The platform requested a pause that is longer than the caller waits.
+    pub(super) fn held(wait: Duration) -> Self {
+        Self::lasting(slow_down().with_retry_after(Some(wait)))
+    }
+
+    pub(super) fn unreadable(cause: String) -> Self {
+        let message = "YouTube's answer could not be read";
+        Self::passing(Error::new(Reason::UpstreamFailed, message).with_source(cause))
+    }
+
+    pub(super) fn internal(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::lasting(Error::internal(source))
+    }
+}
+
+fn used_up(reason: Reason, what: &str, Spent { resets_in, .. }: Spent) -> Error {
+    let message = format!("The {what} is used up; it is renewed at midnight Pacific time");
+    Error::new(reason, message).with_retry_after(Some(resets_in))
+}
+
+pub(super) fn slow_down() -> Error {
+    Error::new(Reason::UpstreamRateLimited, "YouTube limits the requests of this service")
+}

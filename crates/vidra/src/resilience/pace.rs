@@ -1,0 +1,263 @@
+//! How fast an address may ask: so many at once, then so many an hour.
+
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use crate::context::waiters::Waiters;
+
+/// A pace: the platform blocks an address that asks for a few hundred transcripts in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// How many at once.
+    pub burst: u32,
+    /// How many an hour after that.
+    pub per_hour: u32,
+}
+
+impl Default for Pace {
+    /// What the platform is known to bear from one address.
+    fn default() -> Self {
+        Self { burst: 300, per_hour: 1_000 }
+    }
+}
+
+impl Pace {
+    fn interval(self) -> Duration {
+        Duration::from_secs(3600) / self.per_hour
+    }
+
+    /// The wait for a turn where those before it are over at `spent_until`.
+    fn wait(self, spent_until: Instant, now: Instant) -> Duration {
+        let saved = self.interval() * self.burst.saturating_sub(1);
+        spent_until.saturating_duration_since(now + saved)
+    }
+}
+
+/// Grants turns at a pace: to single requests first, otherwise in order of arrival.
+///
+/// A request takes its turn when the turn is due, never before. A waiting request holds a position in the queue
+/// and nothing else, so a caller that leaves or runs out of time costs the others nothing.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    /// `None` paces nothing.
+    pace: Option<Pace>,
+    /// Held for a few instructions and never across an await.
+    state: Mutex<State>,
+    /// Wakes the waiting requests: the queue, or the time of the next turn, has changed.
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    /// When the turns taken so far would end at the steady pace.
+    spent_until: Instant,
+    /// The waiting requests, in order of arrival.
+    queue: Vec<Waiting>,
+    /// The number of the next arrival.
+    next: u64,
+    /// The waiting request that watches for the next turn, because it was first when last checked.
+    watcher: Option<u64>,
+    /// Turns that were taken and not used yet.
+    unused: usize,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    urgency: Urgent,
+}
+
+/// Whether a turn is for a single request. This may change during the wait: a single request may join the
+/// fetch of a batch.
+#[derive(Debug, Clone)]
+pub(crate) enum Urgent {
+    Always,
+    While(Waiters),
+}
+
+impl Urgent {
+    fn now(&self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::While(waiters) => waiters.is_urgent(),
+        }
+    }
+}
+
+impl State {
+    /// The number of the request that gets the next turn.
+    fn first(&self) -> Option<u64> {
+        let urgent = self.queue.iter().find(|waiting| waiting.urgency.now());
+        urgent.or(self.queue.first()).map(|waiting| waiting.number)
+    }
+
+    /// How many requests are ahead of one that arrives now.
+    fn before(&self, is_urgent: bool) -> usize {
+        self.queue.iter().filter(|waiting| !is_urgent || waiting.urgency.now()).count()
+    }
+}
+
+impl Pacer {
+    pub(crate) fn new(pace: Option<Pace>, now: Instant) -> Self {
+        let pace = pace.filter(|pace| pace.per_hour > 0);
+        let state = State { spent_until: now, queue: vec![], next: 0, watcher: None, unused: 0 };
+        Self { pace, state: Mutex::new(state), changed: Notify::new() }
+    }
+
+    /// Waits for a turn and takes it. Calls `on_wait` once with the expected wait. Returns that wait as `Err`
+    /// if it would last until `deadline` or longer.
+    pub(crate) async fn turn(
+        &self,
+        urgency: Urgent,
+        deadline: Instant,
+        on_wait: impl FnOnce(Duration),
+    ) -> Result<Turn<'_>, Duration> {
+        let Some(pace) = self.pace else { return Ok(Turn { pacer: self, is_used: true }) };
+        let now = Instant::now();
+        let place = {
+            let mut state = self.state();
+            let wait = pace.wait_behind(&state, urgency.now(), now);
+            if wait.is_zero() && state.queue.is_empty() {
+                return Ok(self.take(&mut state, pace, now));
+            }
+            if now + wait >= deadline {
+                return Err(wait);
+            }
+            let number = state.next;
+            state.next += 1;
+            state.queue.push(Waiting { number, urgency: urgency.clone() });
+            drop(state);
+            on_wait(wait);
+            Place { pacer: self, number }
+        };
+        match timeout_at(deadline, self.wait_in_queue(pace, &place)).await {
+            Ok(turn) => Ok(turn),
+            Err(_) => {
+                drop(place);
+                Err(pace.wait_behind(&self.state(), urgency.now(), Instant::now()))
+            }
+        }
+    }
+
+    async fn wait_in_queue(&self, pace: Pace, place: &Place<'_>) -> Turn<'_> {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // Enabled before the check, so that no wake-up is lost between the two.
+            changed.as_mut().enable();
+            let due = {
+                let mut state = self.state();
+                let now = Instant::now();
+                let first = state.first();
+                let is_first = first == Some(place.number);
+                let wait = pace.wait(state.spent_until, now);
+                if is_first && wait.is_zero() {
+                    return self.take(&mut state, pace, now);
+                }
+                // Only the first request has a timer. A request becomes first, or is so no more, without
+                // noticing when waiters join or leave its fetch.
+                if state.watcher != first {
+                    state.watcher = first;
+                    if !is_first {
+                        self.changed.notify_waiters();
+                    }
+                }
+                is_first.then_some(now + wait)
+            };
+            match due {
+                Some(due) => drop(timeout_at(due, changed).await),
+                None => changed.await,
+            }
+        }
+    }
+
+    fn take(&self, state: &mut State, pace: Pace, now: Instant) -> Turn<'_> {
+        state.spent_until = state.spent_until.max(now) + pace.interval();
+        state.unused += 1;
+        Turn { pacer: self, is_used: false }
+    }
+
+    /// Takes a turn whether it is due or not.
+    #[cfg(test)]
+    pub(crate) fn spend(&self, now: Instant) {
+        if let Some(pace) = self.pace {
+            let turn = self.take(&mut self.state(), pace, now);
+            turn.used();
+        }
+    }
+
+    /// How long a single request that arrives now would wait. Takes no turn.
+    pub(crate) fn wait(&self, now: Instant) -> Duration {
+        self.pace.map_or(Duration::ZERO, |pace| pace.wait_behind(&self.state(), true, now))
+    }
+
+    /// The number of requests that wait for a turn or have not used theirs yet.
+    pub(crate) fn held(&self) -> usize {
+        let state = self.state();
+        state.queue.len() + state.unused
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pace {
+    /// The wait of a request that arrives now, behind those ahead of it.
+    fn wait_behind(self, state: &State, is_urgent: bool, now: Instant) -> Duration {
+        let before = u32::try_from(state.before(is_urgent)).unwrap_or(u32::MAX);
+        let spent_until = state.spent_until.max(now) + self.interval().saturating_mul(before);
+        self.wait(spent_until, now)
+    }
+}
+
+/// A position in the queue, released on drop.
+struct Place<'a> {
+    pacer: &'a Pacer,
+    number: u64,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.pacer.state().queue.retain(|waiting| waiting.number != self.number);
+        self.pacer.changed.notify_waiters();
+    }
+}
+
+/// Permission to send one request. Dropped before [`Turn::used`], it is returned.
+#[derive(Debug)]
+pub(crate) struct Turn<'a> {
+    pacer: &'a Pacer,
+    is_used: bool,
+}
+
+impl Turn<'_> {
+    /// The request has left this machine.
+    pub(crate) fn used(mut self) {
+        if !std::mem::replace(&mut self.is_used, true) {
+            self.pacer.state().unused -= 1;
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.is_used {
+            return;
+        }
+        if let Some(pace) = self.pacer.pace {
+            let mut state = self.pacer.state();
+            state.unused -= 1;
+            if let Some(before) = state.spent_until.checked_sub(pace.interval()) {
+                state.spent_until = before;
+            }
+        }
+        self.pacer.changed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Counts what is asked of the platform, what came of it and how long that took.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::histogram::{CumulativeHistogram, Histogram};
+use super::outcome::Ending;
+
+/// What was asked of one endpoint.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Calls {
+    /// As in the platform's URLs: `videos`, `playlistItems`; `player`, `watch`, `timedtext`, and
+    /// `translation` for timed text in another language.
+    pub endpoint: &'static str,
+    /// How many ended in each way, of all ways there are.
+    pub endings: Vec<(Ending, u64)>,
+    /// How long they took.
+    pub time: CumulativeHistogram,
+}
+
+/// The bounds of the times of calls, in microseconds.
+const BOUNDS: &[u64] =
+    &[50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000];
+
+/// The counts themselves.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    /// By endpoint.
+    calls: Vec<(&'static str, Count)>,
+    retries: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Count {
+    endings: [AtomicU64; Ending::ALL.len()],
+    times: Histogram,
+}
+
+impl Traffic {
+    /// For calls of these endpoints.
+    pub(crate) fn new(endpoints: impl Iterator<Item = &'static str>) -> Self {
+        let count = || Count { endings: Default::default(), times: Histogram::new(BOUNDS) };
+        let calls = endpoints.map(|endpoint| (endpoint, count())).collect();
+        Self { calls, retries: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn note(&self, endpoint: &str, ending: Ending, took: Duration) {
+        let Some((_, count)) = self.calls.iter().find(|(name, _)| *name == endpoint) else {
+            debug_assert!(false, "unknown endpoint {endpoint}");
+            return;
+        };
+        count.endings[ending as usize].fetch_add(1, Ordering::Relaxed);
+        count.times.add(took);
+    }
+
+    pub(crate) fn note_retry(&self) {
+        self.retries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn retries(&self) -> u64 {
+        self.retries.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn report(&self) -> Vec<Calls> {
+        let one = |(endpoint, count): &(&'static str, Count)| {
+            let ended = |ending| (ending, count.endings[ending as usize].load(Ordering::Relaxed));
+            Calls {
+                endpoint,
+                endings: Ending::ALL.map(ended).to_vec(),
+                time: count.times.cumulative(),
+            }
+        };
+        self.calls.iter().map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_endpoint_and_each_outcome_has_a_counter_of_its_own() {
+        let endpoints = ["videos", "watch"];
+        let traffic = Traffic::new(endpoints.into_iter());
+        for endpoint in endpoints {
+            for (index, ending) in Ending::ALL.into_iter().enumerate() {
+                assert_eq!(ending as usize, index, "{ending:?}");
+                traffic.note(endpoint, ending, Duration::from_millis(100));
+            }
+        }
+        for calls in traffic.report() {
+            assert!(calls.endings.iter().all(|(_, count)| *count == 1), "{calls:?}");
+            assert_eq!(calls.time.seconds, 0.9);
+            assert_eq!((calls.time.buckets[0], calls.time.buckets[1]), ((0.05, 0), (0.1, 9)));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The resources of the platform, one file each: its cache key, its lifetime, and how it is fetched.
+
+pub(crate) mod ask;
+pub(crate) mod channel;
+pub(crate) mod comment;
+pub(crate) mod gather;
+pub(crate) mod playlist;
+pub(crate) mod region;
+pub(crate) mod video;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use crate::cache::freshness::Resource;
+use crate::cache::{Cache, Cached, Fetch};
+use crate::context::Context;
+use crate::data_api::{DataApi, wire};
+use crate::error::{Error, Reason, Result};
+use crate::ident::VideoId;
+use crate::transport::BoxFuture;
+use crate::video::Video;
+use crate::web::{Load, Web};
+use ask::Ask;
+use gather::Gather;
+use playlist::walk::Walks;
+
+/// Everything that a resource is fetched with, shared by all operations of a client.
+pub(crate) struct Services {
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) data_api: Arc<DataApi>,
+    pub(crate) web: Arc<Web>,
+    /// Single lookups are gathered into calls of fifty.
+    pub(crate) videos: Arc<Gather<VideoId, Video>>,
+    pub(crate) channels: Arc<Gather<String, wire::Channel>>,
+    /// Walks through playlists that are under way.
+    pub(crate) walks: Walks,
+    /// Whether the small search bucket may be used if nothing cheaper finds a channel.
+    pub(crate) may_search: bool,
+}
+
+impl Services {
+    pub(crate) fn new(cache: Cache, data_api: DataApi, web: Web, may_search: bool) -> Self {
+        let data_api = Arc::new(data_api);
+        let (for_videos, for_channels) = (Arc::clone(&data_api), Arc::clone(&data_api));
+        Self {
+            cache: Arc::new(cache),
+            data_api,
+            web: Arc::new(web),
+            videos: Arc::new(Gather::new("video", move |ctx, ids| {
+                let data_api = Arc::clone(&for_videos);
+                Box::pin(async move { video::list(&data_api, &ctx, &ids).await })
+            })),
+            channels: Arc::new(Gather::new("channel", move |ctx, ids| {
+                let data_api = Arc::clone(&for_channels);
+                Box::pin(async move { channel::list_by_id(&data_api, &ctx, &ids).await })
+            })),
+            walks: Walks::default(),
+            may_search,
+        }
+    }
+
+    /// Reads a resource through the cache: a record, or a composite of several.
+    pub(crate) async fn read(self: &Arc<Self>, ctx: &Context, ask: &Ask) -> Result<Cached> {
+        if !ask.is_composite() {
+            return self.read_record(ctx, ask).await;
+        }
+        let assemble = |ctx| -> BoxFuture<'static, Result<Cached>> {
+            let (services, ask) = (Arc::clone(self), ask.clone());
+            Box::pin(async move { services.assemble(&ctx, &ask).await })
+        };
+        self.cache.share(&ask.key(), ctx, assemble).await
+    }
+
+    /// Reads the parts of a composite and assembles them.
+    async fn assemble(self: &Arc<Self>, ctx: &Context, ask: &Ask) -> Result<Cached> {
+        match ask {
+            Ask::Playlist(id) => playlist::complete(self, ctx, id).await,
+            Ask::Uploads(channel) => channel::uploads(self, ctx, channel).await,
+            record => self.read_record(ctx, record).await,
+        }
+    }
+
+    /// Reads one record through the cache.
+    pub(crate) async fn read_record(self: &Arc<Self>, ctx: &Context, ask: &Ask) -> Result<Cached> {
+        let key = ask.key();
+        let run = |ctx: Context, _: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
+            let fetching = ask.clone().fetch(Arc::clone(self), ctx);
+            Box::pin(async move { vec![fetching.await] })
+        };
+        let is_failing = || self.is_failing(key.resource);
+        let fetch = Fetch { is_failing: &is_failing, per_call: 1, run: &run };
+        self.cache.read_one(&key, ctx, &fetch).await
+    }
+
+    /// Whether the platform fails for resources of this kind, so that a stale record is better than a fetch.
+    pub(crate) fn is_failing(&self, resource: Resource) -> bool {
+        let now = Instant::now();
+        match resource {
+            // The player alone tells which tracks there are.
+            Resource::Tracks => self.web.egresses.are_failing(Load::Player, now),
+            Resource::Transcript => self.web.egresses.are_failing(Load::Captions, now),
+            _ => self.data_api.breaker.refuses(now).is_some(),
+        }
+    }
+}
+
+/// The item with this `id`, or else one without an id. `None` if the platform sent nothing; an error if it
+/// sent only other items, because their data must not pass for this one's.
+pub(crate) fn the_one<T>(
+    items: Vec<T>,
+    what: &str,
+    id: &str,
+    id_of: impl Fn(&T) -> Option<&str>,
+) -> Result<Option<T>> {
+    let place = |wanted: Option<&str>| items.iter().position(|item| id_of(item) == wanted);
+    match place(Some(id)).or_else(|| place(None)) {
+        Some(index) => Ok(items.into_iter().nth(index)),
+        None if items.is_empty() => Ok(None),
+        None => Err(another(what)),
+    }
+}
+
+pub(crate) fn another(what: &str) -> Error {
+    Error::new(Reason::UpstreamFailed, format!("YouTube answered with another {what}"))
+}

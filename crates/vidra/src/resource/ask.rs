@@ -1,0 +1,258 @@
+//! Everything that can be asked for and is worth keeping: its key, and how it is fetched.
+
+#[cfg(test)]
+mod canonical;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use percent_encoding::utf8_percent_encode;
+use serde::Serialize;
+
+use crate::cache::Key;
+use crate::cache::freshness::Resource;
+use crate::comment::{CommentOrder, CommentQuery};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::ident::{ChannelId, ChannelRef, CommentId, PlaylistId, VideoId};
+use crate::language::LanguageCode;
+use crate::region::CategoryQuery;
+use crate::resource::Services;
+use crate::resource::{channel, comment, playlist, region, video};
+use crate::transcript::TranscriptQuery;
+use crate::transport::BoxFuture;
+use crate::transport::ESCAPED;
+use crate::web::{TranscriptContext, transcript};
+
+/// A question whose answer is kept. However it was put, it is the same question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ask {
+    /// A [`Video`](crate::Video).
+    Video(VideoId),
+    /// A [`Channel`](crate::Channel).
+    Channel(ChannelRef),
+    /// The newest uploads of a channel, up to fifty: a list of [`ChannelVideo`](crate::ChannelVideo).
+    Uploads(ChannelRef),
+    /// The ids of the newest uploads of a channel: a list of [`VideoId`]s.
+    UploadIds(ChannelRef),
+    /// A [`Playlist`](crate::Playlist).
+    Playlist(PlaylistId),
+    /// A [`PlaylistInfo`](crate::PlaylistInfo).
+    PlaylistInfo(PlaylistId),
+    /// The entries of a playlist, with their titles.
+    PlaylistEntries(PlaylistId),
+    /// A list of [`CommentThread`](crate::CommentThread)s.
+    Comments(VideoId, CommentQuery),
+    /// A list of [`Comment`](crate::Comment)s.
+    Replies(CommentId),
+    /// A list of [`Region`](crate::Region)s, named in a language.
+    Regions(Option<String>),
+    /// A list of [`Language`](crate::Language)s, named in a language.
+    Languages(Option<String>),
+    /// A list of [`VideoCategory`](crate::VideoCategory)s, named in a language.
+    Categories(CategoryQuery, Option<String>),
+    /// A list of [`CaptionTrack`](crate::CaptionTrack)s.
+    Tracks(VideoId),
+    /// A [`Transcript`](crate::Transcript).
+    Transcript(VideoId, TranscriptQuery),
+}
+
+/// The format of stored records. Every change of a stored model raises it: records of an older release are misses
+/// then.
+pub(crate) const SCHEMA: u16 = 1;
+
+impl Ask {
+    /// Its kind.
+    pub fn resource(&self) -> Resource {
+        match self {
+            Self::Video(_) => Resource::Video,
+            Self::Channel(_) => Resource::Channel,
+            Self::Uploads(_) | Self::UploadIds(_) => Resource::Uploads,
+            Self::Playlist(_) | Self::PlaylistInfo(_) | Self::PlaylistEntries(_) => {
+                Resource::Playlist
+            }
+            Self::Comments(..) | Self::Replies(_) => Resource::Comments,
+            Self::Regions(_) | Self::Languages(_) | Self::Categories(..) => Resource::Regions,
+            Self::Tracks(_) => Resource::Tracks,
+            Self::Transcript(..) => Resource::Transcript,
+        }
+    }
+
+    /// Whether it is assembled from several records.
+    pub(crate) fn is_composite(&self) -> bool {
+        matches!(self, Self::Playlist(_) | Self::Uploads(_))
+    }
+
+    /// The kind of the record under a key.
+    pub(crate) fn resource_of(key: &str) -> Option<Resource> {
+        match key.split('/').next()? {
+            "video" => Some(Resource::Video),
+            "channel" => Some(Resource::Channel),
+            "uploads" | "upload-ids" => Some(Resource::Uploads),
+            "playlist" | "playlist-info" | "playlist-entries" => Some(Resource::Playlist),
+            "comments" | "replies" => Some(Resource::Comments),
+            "regions" | "languages" | "categories" => Some(Resource::Regions),
+            "tracks" => Some(Resource::Tracks),
+            "transcript" => Some(Resource::Transcript),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        Key { resource: self.resource(), text: self.text() }
+    }
+
+    /// The canonical form: equal requests have equal texts. Slashes separate its parts; text that may contain one
+    /// is escaped.
+    fn text(&self) -> String {
+        let hl =
+            |hl: &Option<String>| escaped(&hl.as_deref().unwrap_or_default().to_ascii_lowercase());
+        match self {
+            Self::Video(id) => format!("video/{id}"),
+            Self::Channel(channel) => format!("channel/{}", name(channel)),
+            Self::Uploads(channel) => format!("uploads/{}", name(channel)),
+            Self::UploadIds(channel) => format!("upload-ids/{}", name(channel)),
+            Self::Playlist(id) => format!("playlist/{id}"),
+            Self::PlaylistInfo(id) => format!("playlist-info/{id}"),
+            Self::PlaylistEntries(id) => format!("playlist-entries/{id}"),
+            Self::Comments(video, query) => {
+                let order = match query.order {
+                    CommentOrder::Time => "time",
+                    CommentOrder::Relevance => "relevance",
+                };
+                let replies = if query.all_replies { "all" } else { "preview" };
+                let search = escaped(query.search.as_deref().unwrap_or_default());
+                format!("comments/{video}/{order}/{}/{replies}/{search}", query.limit)
+            }
+            Self::Replies(id) => format!("replies/{}", id.thread()),
+            Self::Regions(language) => format!("regions/{}", hl(language)),
+            Self::Languages(language) => format!("languages/{}", hl(language)),
+            Self::Categories(CategoryQuery::Region(code), language) => {
+                format!("categories/of/{}/{}", escaped(code), hl(language))
+            }
+            Self::Categories(CategoryQuery::Ids(ids), language) => {
+                format!("categories/by/{}/{}", escaped(&ids.join(",")), hl(language))
+            }
+            Self::Tracks(id) => format!("tracks/{id}"),
+            Self::Transcript(id, query) => {
+                let languages = query.languages.to_string().to_ascii_lowercase();
+                let translate = query.translate.as_ref().map(LanguageCode::as_str);
+                let translate = translate.unwrap_or_default().to_ascii_lowercase();
+                format!("transcript/{id}/{languages}/{translate}")
+            }
+        }
+    }
+
+    /// Fetches the answer as JSON.
+    pub(crate) fn fetch(
+        self,
+        services: Arc<Services>,
+        ctx: Context,
+    ) -> BoxFuture<'static, Result<Bytes>> {
+        Box::pin(async move {
+            let (services, ctx) = (&services, &ctx);
+            match &self {
+                Self::Video(id) => json(&video::one(services, ctx, *id).await?),
+                Self::Channel(channel) => json(&channel::one(services, ctx, channel).await?),
+                Self::UploadIds(channel) => {
+                    json(&channel::upload_ids(services, ctx, channel).await?)
+                }
+                Self::Playlist(_) | Self::Uploads(_) => {
+                    Ok(services.assemble(ctx, &self).await?.body)
+                }
+                Self::PlaylistInfo(id) => json(&playlist::info(services, ctx, id).await?),
+                Self::PlaylistEntries(id) => json(&playlist::all_entries(services, ctx, id).await?),
+                Self::Comments(video, query) => {
+                    json(&comment::threads(services, ctx, *video, query).await?)
+                }
+                Self::Replies(id) => json(&comment::replies(services, ctx, id).await?),
+                Self::Regions(hl) => json(&region::regions(services, ctx, hl.as_deref()).await?),
+                Self::Languages(hl) => {
+                    json(&region::languages(services, ctx, hl.as_deref()).await?)
+                }
+                Self::Categories(query, hl) => {
+                    json(&region::categories(services, ctx, query, hl.as_deref()).await?)
+                }
+                Self::Tracks(id) => {
+                    let fetch = TranscriptContext { web: &services.web, id: *id, ctx };
+                    json(&transcript::tracks(&fetch).await?)
+                }
+                Self::Transcript(id, query) => {
+                    let fetch = TranscriptContext { web: &services.web, id: *id, ctx };
+                    json(&transcript::one(&fetch, query).await?)
+                }
+            }
+        })
+    }
+}
+
+/// Handles and names are the same in any case; ids are not.
+fn name(channel: &ChannelRef) -> String {
+    match channel {
+        ChannelRef::Id(id) => by_id(id),
+        ChannelRef::Handle(handle) => by_handle(handle.as_str()),
+        ChannelRef::Username(name) => format!("user/{}", escaped(&name.to_lowercase())),
+        ChannelRef::Name(name) => format!("name/{}", escaped(&name.to_lowercase())),
+    }
+}
+
+fn by_id(id: &ChannelId) -> String {
+    format!("id/{id}")
+}
+
+fn by_handle(handle: &str) -> String {
+    format!("handle/{}", escaped(&handle.to_lowercase()))
+}
+
+/// The other keys under which a channel is found, once it is known.
+pub(crate) fn channel_keys(id: &str, handle: Option<&str>) -> Vec<Key> {
+    let id = ChannelId::bare(id).map(|id| by_id(&id));
+    let handle = handle.map(by_handle);
+    let text = |name| format!("channel/{name}");
+    let key = |name| Key { resource: Resource::Channel, text: text(name) };
+    id.into_iter().chain(handle).map(key).collect()
+}
+
+fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, ESCAPED).to_string()
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Result<Bytes> {
+    // Boxed, because a grown vector has room to spare, which would be kept with it.
+    let exact = |body: Vec<u8>| Bytes::from(body.into_boxed_slice());
+    serde_json::to_vec(value).map(exact).map_err(Error::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_is_told_by_the_key() {
+        let video = VideoId::parse("dQw4w9WgXcQ").unwrap();
+        let playlist = PlaylistId::parse("PLa").unwrap();
+        let channel = ChannelRef::parse("@a").unwrap();
+        let comment = CommentId::parse("Ugab").unwrap();
+        let all = [
+            Ask::Video(video),
+            Ask::Channel(channel.clone()),
+            Ask::Uploads(channel.clone()),
+            Ask::UploadIds(channel),
+            Ask::Playlist(playlist.clone()),
+            Ask::PlaylistInfo(playlist.clone()),
+            Ask::PlaylistEntries(playlist),
+            Ask::Comments(video, CommentQuery::default()),
+            Ask::Replies(comment),
+            Ask::Regions(None),
+            Ask::Languages(None),
+            Ask::Categories(CategoryQuery::Region("US".to_owned()), None),
+            Ask::Tracks(video),
+            Ask::Transcript(video, TranscriptQuery::default()),
+        ];
+        for ask in all {
+            let Key { resource, text } = ask.key();
+            assert_eq!(Ask::resource_of(&text), Some(resource), "{text}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Keys are equal where the questions are, and nowhere else.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::transcript::Languages;
+
+/// Text with everything in it that keys are made with.
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(vec!['a', 'A', 'é', '/', '%', '2', 'F', ',']), 1..4)
+        .prop_map(String::from_iter)
+}
+
+fn one_of<T: Clone + std::fmt::Debug>(all: &[T]) -> prop::sample::Select<T> {
+    prop::sample::select(all.to_vec())
+}
+
+/// The parts of a request, written beside the request and not read back from it: code
+/// that loses a part must not lose it on both sides of the comparison.
+type Identity = Vec<String>;
+
+fn identity(parts: &[&str]) -> Identity {
+    parts.iter().map(|part| (*part).to_owned()).collect()
+}
+
+/// An optional language of names, and what identifies it.
+fn names_in() -> impl Strategy<Value = (Option<String>, String)> {
+    prop::option::of(text()).prop_map(|hl| {
+        let identity = hl.as_ref().map_or("-".to_owned(), |hl| hl.to_ascii_lowercase());
+        (hl, identity)
+    })
+}
+
+fn asks() -> impl Strategy<Value = (Ask, Identity)> {
+    let video =
+        || one_of(&["dQw4w9WgXcQ", "dQw4w9WgXcq"]).prop_map(|id| (VideoId::parse(id).unwrap(), id));
+    let playlist = || one_of(&["PLa", "PLA"]).prop_map(|id| (PlaylistId::parse(id).unwrap(), id));
+    let channel = || {
+        prop_oneof![
+            one_of(&[
+                ("UC_x5XG1OV2P6uZZ5FSM9Ttw", "id UC_x5XG1OV2P6uZZ5FSM9Ttw"),
+                ("UC_x5XG1OV2P6uZZ5FSM9TtW", "id UC_x5XG1OV2P6uZZ5FSM9TtW"),
+                ("@aé", "handle aé"),
+                ("@AÉ", "handle aé"),
+                ("@a", "handle a"),
+            ])
+            .prop_map(|(name, identity)| (ChannelRef::parse(name).unwrap(), identity.to_owned())),
+            text().prop_map(|name| {
+                let identity = format!("user {}", name.to_lowercase());
+                (ChannelRef::Username(name.into()), identity)
+            }),
+            text().prop_map(|name| {
+                let identity = format!("custom {}", name.to_lowercase());
+                (ChannelRef::Name(name.into()), identity)
+            }),
+        ]
+    };
+    let order = one_of(&[(CommentOrder::Time, "time"), (CommentOrder::Relevance, "relevance")]);
+    let comments = (order, 1..3_usize, prop::option::of(text()), any::<bool>()).prop_map(
+        |((order, order_name), limit, search, all_replies)| {
+            let identity = format!("{order_name} {limit} {all_replies} {search:?}");
+            (CommentQuery { order, limit, search, all_replies }, identity)
+        },
+    );
+    let categories = prop_oneof![
+        text().prop_map(|region| {
+            let identity = format!("region {region}");
+            (CategoryQuery::Region(region), identity)
+        }),
+        prop::collection::vec(text(), 1..3).prop_map(|ids| {
+            let identity = format!("ids {}", ids.join(","));
+            (CategoryQuery::Ids(ids), identity)
+        }),
+    ];
+    let languages = one_of(&[
+        (None, "spoken"),
+        (Some("en"), "en"),
+        (Some("EN"), "en"),
+        (Some("de"), "de"),
+        (Some("en,de"), "en then de"),
+        (Some(" en , de,"), "en then de"),
+        (Some("de,en"), "de then en"),
+        (Some("en-de"), "en-de"),
+        (Some("en_DE"), "en-de"),
+        (Some("en,en-de"), "en then en-de"),
+    ])
+    .prop_map(|(list, identity)| {
+        (list.map_or_else(Languages::default, |list| Languages::parse(list).unwrap()), identity)
+    });
+    let translate = one_of(&[
+        (None, "as it is"),
+        (Some("en"), "to en"),
+        (Some("de"), "to de"),
+        (Some("zh-CN"), "to zh-cn"),
+        (Some("zh_cn"), "to zh-cn"),
+    ])
+    .prop_map(|(code, identity)| (code.map(|code| code.parse().unwrap()), identity));
+    prop_oneof![
+        video().prop_map(|(video, id)| (Ask::Video(video), identity(&["video", id]))),
+        channel().prop_map(|(name, id)| (Ask::Channel(name), identity(&["channel", &id]))),
+        channel().prop_map(|(name, id)| (Ask::Uploads(name), identity(&["uploads", &id]))),
+        channel().prop_map(|(name, id)| (Ask::UploadIds(name), identity(&["upload ids", &id]))),
+        playlist().prop_map(|(list, id)| (Ask::Playlist(list), identity(&["playlist", id]))),
+        playlist().prop_map(|(list, id)| (Ask::PlaylistInfo(list), identity(&["info", id]))),
+        playlist().prop_map(|(list, id)| (Ask::PlaylistEntries(list), identity(&["entries", id]))),
+        (video(), comments).prop_map(|((video, id), (query, rest))| {
+            (Ask::Comments(video, query), identity(&["comments", id, &rest]))
+        }),
+        one_of(&[("Ugab", "Ugab"), ("Ugab.cd", "Ugab"), ("Ugab.ef", "Ugab"), ("UgAb", "UgAb")])
+            .prop_map(|(id, thread)| {
+                (Ask::Replies(CommentId::parse(id).unwrap()), identity(&["replies", thread]))
+            }),
+        names_in().prop_map(|(hl, id)| (Ask::Regions(hl), identity(&["regions", &id]))),
+        names_in().prop_map(|(hl, id)| (Ask::Languages(hl), identity(&["languages", &id]))),
+        (categories, names_in()).prop_map(|((query, id), (hl, names))| {
+            (Ask::Categories(query, hl), identity(&["categories", &id, &names]))
+        }),
+        video().prop_map(|(video, id)| (Ask::Tracks(video), identity(&["tracks", id]))),
+        (video(), languages, translate).prop_map(
+            |((video, id), (languages, from), (translate, to))| {
+                let query = TranscriptQuery { languages, translate };
+                (Ask::Transcript(video, query), identity(&["transcript", id, from, to]))
+            }
+        ),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_key_is_one_question(asks in prop::collection::vec(asks(), 2..60)) {
+        for (one, identity) in &asks {
+            for (other, other_identity) in &asks {
+                let is_same = identity == other_identity;
+                prop_assert_eq!(one.key() == other.key(), is_same, "{:?} and {:?}", one, other);
+                prop_assert_eq!(one.key().text == other.key().text, is_same);
+            }
+        }
+    }
+}
+
+/// Keys to the letter. A store holds them across releases: whoever changes one raises [`SHAPE`].
+#[test]
+fn keys_are_written_out() {
+    let video = VideoId::parse("dQw4w9WgXcQ").unwrap();
+    let transcript = |languages: &str, translate: Option<&str>| {
+        let languages = match languages {
+            "" => Languages::default(),
+            list => Languages::parse(list).unwrap(),
+        };
+        let translate = translate.map(|code| code.parse().unwrap());
+        Ask::Transcript(video, TranscriptQuery { languages, translate })
+    };
+    let comments = |order, search: Option<&str>, all_replies| {
+        let search = search.map(str::to_owned);
+        Ask::Comments(video, CommentQuery { order, limit: 20, search, all_replies })
+    };
+    let channel = |text| Ask::Channel(ChannelRef::parse(text).unwrap());
+    let playlist = PlaylistId::parse("PLa").unwrap();
+    let table = [
+        (Ask::Video(video), "video/dQw4w9WgXcQ"),
+        (channel("UC_x5XG1OV2P6uZZ5FSM9Ttw"), "channel/id/UC_x5XG1OV2P6uZZ5FSM9Ttw"),
+        (channel("@Fermata"), "channel/handle/fermata"),
+        (channel("youtube.com/user/Paris-RB"), "channel/user/paris-rb"),
+        (channel("youtube.com/c/École"), "channel/name/%C3%A9cole"),
+        (Ask::Uploads(ChannelRef::parse("@a").unwrap()), "uploads/handle/a"),
+        (Ask::Playlist(playlist.clone()), "playlist/PLa"),
+        (Ask::PlaylistInfo(playlist.clone()), "playlist-info/PLa"),
+        (Ask::PlaylistEntries(playlist), "playlist-entries/PLa"),
+        (comments(CommentOrder::Time, None, false), "comments/dQw4w9WgXcQ/time/20/preview/"),
+        (
+            comments(CommentOrder::Relevance, Some("a/b c"), true),
+            "comments/dQw4w9WgXcQ/relevance/20/all/a%2Fb%20c",
+        ),
+        (Ask::Replies(CommentId::parse("Ugab.cd").unwrap()), "replies/Ugab"),
+        (Ask::Regions(None), "regions/"),
+        (Ask::Regions(Some("DE".to_owned())), "regions/de"),
+        (Ask::Languages(Some("zh-Hant".to_owned())), "languages/zh-hant"),
+        (Ask::Categories(CategoryQuery::Region("US".to_owned()), None), "categories/of/US/"),
+        (
+            Ask::Categories(CategoryQuery::Ids(vec!["1".to_owned(), "10".to_owned()]), None),
+            "categories/by/1,10/",
+        ),
+        (Ask::Tracks(video), "tracks/dQw4w9WgXcQ"),
+        (transcript("", None), "transcript/dQw4w9WgXcQ//"),
+        (transcript("en", None), "transcript/dQw4w9WgXcQ/en/"),
+        (transcript("de", None), "transcript/dQw4w9WgXcQ/de/"),
+        (transcript("de,pt_BR", None), "transcript/dQw4w9WgXcQ/de,pt-br/"),
+        (transcript("", Some("de")), "transcript/dQw4w9WgXcQ//de"),
+        (transcript("zh-Hans", Some("zh_Hant")), "transcript/dQw4w9WgXcQ/zh-hans/zh-hant"),
+    ];
+    for (ask, key) in table {
+        assert_eq!(ask.key().text, key);
+    }
+}

@@ -1,0 +1,295 @@
+//! Channels and their uploads: the cheapest way to each.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::playlist::walk::Walks;
+use super::video::{self, count_or_hide};
+use crate::cache::{Cached, Outcome};
+use crate::channel::{Channel, ChannelVideo};
+use crate::context::Context;
+use crate::data_api::call::{Call, Endpoint, What};
+use crate::data_api::{DataApi, wire};
+use crate::error::{ErrorKind, Result};
+use crate::format;
+use crate::ident::{ChannelId, ChannelRef, Handle, PlaylistId, VideoId};
+use crate::resource::Services;
+use crate::resource::ask::{self, Ask};
+use crate::resource::gather::MOST_IDS;
+use crate::video::{Video, Withheld, without_comments};
+
+impl Channel {
+    pub(crate) fn from_wire(channel: wire::Channel) -> Self {
+        let snippet = channel.snippet.unwrap_or_default();
+        let statistics = channel.statistics.unwrap_or_default();
+        let related = channel.content_details.unwrap_or_default().related_playlists;
+        let name = snippet.title.unwrap_or_default();
+        let mut hidden = vec![];
+        let mut told = |count, name| count_or_hide(count, name, &mut hidden);
+        // A hidden count may still come along, as "0".
+        let is_hidden = statistics.hidden_subscriber_count == Some(true);
+        let subscribers = statistics.subscriber_count.filter(|_| !is_hidden);
+        let subscribers = told(subscribers, Withheld::Subscribers);
+        let total_views = told(statistics.view_count, Withheld::TotalViews);
+        let video_count = told(statistics.video_count, Withheld::VideoCount);
+        Self {
+            id: channel.id.unwrap_or_default(),
+            username: username(snippet.custom_url.as_deref(), &name),
+            name,
+            subscribers,
+            subscribers_fmt: format::compact(subscribers),
+            total_views,
+            total_views_fmt: format::compact(total_views),
+            video_count,
+            country: snippet.country.filter(|country| !country.is_empty()),
+            thumbnails: snippet.thumbnails.unwrap_or_default(),
+            uploads_playlist_id: related.unwrap_or_default().uploads.unwrap_or_default(),
+            hidden,
+        }
+    }
+}
+
+/// `customUrl` has its `@` since 2022, had none before, and may be missing.
+fn username(custom_url: Option<&str>, title: &str) -> String {
+    match custom_url.map(|url| url.trim_start_matches('@')).filter(|url| !url.is_empty()) {
+        Some(handle) => format!("@{handle}"),
+        None => {
+            let words = title.chars().filter(|c| !c.is_whitespace());
+            format!("@{}", words.collect::<String>().to_lowercase())
+        }
+    }
+}
+
+impl ChannelVideo {
+    fn new(video: Video, now: Timestamp) -> Self {
+        Self {
+            id: video.id,
+            title: video.title,
+            views: video.views,
+            views_fmt: video.views_fmt,
+            likes: video.likes,
+            likes_fmt: video.likes_fmt,
+            duration: video.duration,
+            duration_fmt: video.duration_fmt,
+            thumbnail: video.thumbnails.best_url().to_owned(),
+            upload_age: video.published_at.age(now),
+            published_at: video.published_at,
+            hidden: without_comments(video.hidden),
+        }
+    }
+
+    /// The newest of the uploads that [`Ask::Uploads`] gives, saying anew how long ago each was published, and until when that is true.
+    pub fn newest(
+        uploads: &Cached,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<(Vec<Self>, Option<Timestamp>)> {
+        let mut videos: Vec<Self> = uploads.decode()?;
+        videos.truncate(limit);
+        for video in &mut videos {
+            video.upload_age = video.published_at.age(now);
+        }
+        let changes = videos.iter().filter_map(|video| video.published_at.age_changes(now)).min();
+        Ok((videos, changes))
+    }
+}
+
+/// Finds a channel by the cheapest way that its name allows.
+pub(crate) async fn one(
+    services: &Arc<Services>,
+    ctx: &Context,
+    channel: &ChannelRef,
+) -> Result<Channel> {
+    let found = match channel {
+        ChannelRef::Id(id) => by_id(services, ctx, id).await?,
+        ChannelRef::Handle(handle) => {
+            list(services, ctx, channel, "forHandle", handle.as_str()).await?
+        }
+        ChannelRef::Username(name) => list(services, ctx, channel, "forUsername", name).await?,
+        ChannelRef::Name(name) => by_name(services, ctx, channel, name).await?,
+    };
+    let found = found.ok_or_else(|| What::Channel.not_found(channel))?;
+    let custom_url = found.snippet.as_ref().and_then(|snippet| snippet.custom_url.clone());
+    // Without its `@` it is a custom name from before handles, which may be another's handle today.
+    let handle = custom_url.as_deref().and_then(|url| url.strip_prefix('@'));
+    let found = Channel::from_wire(found);
+    keep(services, &found, handle);
+    Ok(found)
+}
+
+/// Keeps a channel under every name that it has, whichever it was found by.
+fn keep(services: &Services, channel: &Channel, handle: Option<&str>) {
+    for key in ask::channel_keys(&channel.id, handle) {
+        // This is for other requests. A channel that cannot be stored is fetched again.
+        let _ = services.cache.keep(&key, ask::json(channel), Duration::ZERO);
+    }
+}
+
+/// By its own id, in a call with others that are asked for at the same time.
+async fn by_id(
+    services: &Arc<Services>,
+    ctx: &Context,
+    id: &ChannelId,
+) -> Result<Option<wire::Channel>> {
+    services.channels.ask(ctx, id.as_str().to_owned()).await
+}
+
+/// Up to fifty channels in one call. One that does not tell its id is the one that was asked for.
+pub(crate) async fn list_by_id(
+    data_api: &DataApi,
+    ctx: &Context,
+    ids: &[String],
+) -> Result<HashMap<String, wire::Channel>> {
+    let call = Call::new(Endpoint::Channels, What::Channel, &ids.join(","))
+        .with("part", PARTS)
+        .with("id", ids.join(","));
+    let items: Vec<wire::Channel> = found(data_api.list(ctx, &call).await)?;
+    let only = if let [only] = ids { Some(only) } else { None };
+    let with_id = |item: wire::Channel| Some((item.id.clone().or_else(|| only.cloned())?, item));
+    Ok(items.into_iter().filter_map(with_id).collect())
+}
+
+/// All parts that we ever serve: they do not change the cost.
+const PARTS: &str = "snippet,statistics,contentDetails";
+
+/// Some lookups say "not found" with 404, others with an empty list.
+fn found<T>(items: Result<Vec<T>>) -> Result<Vec<T>> {
+    match items {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(vec![]),
+        other => other,
+    }
+}
+
+/// A custom name may live on as a handle, as a user name, or only in search.
+async fn by_name(
+    services: &Arc<Services>,
+    ctx: &Context,
+    channel: &ChannelRef,
+    name: &str,
+) -> Result<Option<wire::Channel>> {
+    // Whose name it was, it still is: what may take three calls and a search is found out once.
+    if let Some(before) = services.cache.remembered(&Ask::Channel(channel.clone()).key()).await
+        && let Ok(Channel { id, .. }) = before.decode()
+        && let Some(id) = ChannelId::bare(&id)
+        && let Some(found) = by_id(services, ctx, &id).await?
+    {
+        return Ok(Some(found));
+    }
+    let could_be_handle = Handle::bare(name).is_some();
+    let filters = could_be_handle.then_some("forHandle").into_iter().chain(["forUsername"]);
+    for filter in filters {
+        if let Some(found) = list(services, ctx, channel, filter, name).await? {
+            return Ok(Some(found));
+        }
+    }
+    if !services.may_search {
+        return Ok(None);
+    }
+    let call = Call::new(Endpoint::Search, What::Channel, channel)
+        .with("part", "snippet")
+        .with("type", "channel")
+        .with("maxResults", "1")
+        .with("q", name);
+    let results: Vec<wire::SearchResult> = services.data_api.list(ctx, &call).await?;
+    let id = results.into_iter().find_map(|result| result.id?.channel_id);
+    match id.and_then(|id| ChannelId::bare(&id)) {
+        Some(id) => by_id(services, ctx, &id).await,
+        None => Ok(None),
+    }
+}
+
+async fn list(
+    services: &Arc<Services>,
+    ctx: &Context,
+    channel: &ChannelRef,
+    filter: &'static str,
+    value: &str,
+) -> Result<Option<wire::Channel>> {
+    let call = Call::new(Endpoint::Channels, What::Channel, channel)
+        .with("part", PARTS)
+        .with(filter, value);
+    let items: Vec<wire::Channel> = found(services.data_api.list(ctx, &call).await)?;
+    Ok(items.into_iter().next())
+}
+
+/// Assembles the newest uploads of a channel, newest first: the list of their ids, and the videos.
+pub(crate) async fn uploads(
+    services: &Arc<Services>,
+    ctx: &Context,
+    channel: &ChannelRef,
+) -> Result<Cached> {
+    // A channel has one list of uploads, whatever name it was requested by.
+    let (channel, outcome) = match channel {
+        ChannelRef::Id(_) => (channel.clone(), Outcome::Hit),
+        _ => {
+            let found = services.read_record(ctx, &Ask::Channel(channel.clone())).await?;
+            let id = ChannelId::bare(&found.decode::<Channel>()?.id);
+            (id.map_or_else(|| channel.clone(), ChannelRef::Id), found.outcome)
+        }
+    };
+    let ids = services.read_record(ctx, &Ask::UploadIds(channel)).await?;
+    let videos = video::list_json(services, ctx, &ids.decode::<Vec<VideoId>>()?).await?;
+    let outcome = outcome.worst(ids.outcome).worst(videos.outcome);
+    let mut newest: Vec<Video> = videos.decode()?;
+    // Stable, so that videos of the same moment stay as the platform lists them.
+    newest.sort_by_key(|video| std::cmp::Reverse(video.published_at));
+    let now = services.data_api.clock.now();
+    let newest: Vec<_> = newest.into_iter().map(|video| ChannelVideo::new(video, now)).collect();
+    Ok(Cached { body: ask::json(&newest)?, outcome, ..ids })
+}
+
+/// The ids of the newest uploads, as many as one call for videos takes: a full call costs no more than a small one.
+/// The uploads playlist of a channel id is known without a call.
+pub(crate) async fn upload_ids(
+    services: &Arc<Services>,
+    ctx: &Context,
+    channel: &ChannelRef,
+) -> Result<Vec<VideoId>> {
+    let likely = match channel {
+        ChannelRef::Id(id) => Some(likely_uploads(id)),
+        _ => None,
+    };
+    if let Some(likely) = &likely
+        && let Some(recent) = recent_ids(services, ctx, likely).await?
+    {
+        return Ok(recent);
+    }
+    let found = services.read_record(ctx, &Ask::Channel(channel.clone())).await?;
+    let named = PlaylistId::bare(&found.decode::<Channel>()?.uploads_playlist_id);
+    match named.filter(|named| likely.as_ref() != Some(named)) {
+        Some(named) => Ok(recent_ids(services, ctx, &named).await?.unwrap_or_default()),
+        // The channel has no uploads.
+        None => Ok(vec![]),
+    }
+}
+
+/// The playlist that lists a channel's uploads has the channel's id with `UU` in front. The platform does
+/// not promise this, so whoever uses it must be ready for "not found".
+fn likely_uploads(channel: &ChannelId) -> PlaylistId {
+    let id = channel.as_str().replacen("UC", "UU", 1);
+    PlaylistId::bare(&id).expect("it has the alphabet of a channel's id")
+}
+
+/// The latest entries of an uploads playlist, as many as one detail call takes. `None` where there is
+/// no such playlist; a channel without uploads has none.
+async fn recent_ids(
+    services: &Arc<Services>,
+    ctx: &Context,
+    uploads: &PlaylistId,
+) -> Result<Option<Vec<VideoId>>> {
+    let mut follower = Walks::follow(services, ctx, uploads);
+    let mut ids: Vec<VideoId> = vec![];
+    while ids.len() < MOST_IDS {
+        match follower.next().await {
+            Ok(Some(page)) => ids.extend(page.iter().filter_map(|entry| entry.video)),
+            Ok(None) => break,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    ids.truncate(MOST_IDS);
+    Ok(Some(ids))
+}

@@ -1,0 +1,186 @@
+//! Comments: threads, replies, and their text as people wrote it.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+use crate::comment::{Comment, CommentOrder, CommentQuery, CommentThread};
+use crate::context::Context;
+use crate::data_api::call::{Call, Endpoint, What};
+use crate::data_api::pages::Pages;
+use crate::data_api::wire;
+use crate::error::{ErrorKind, Result};
+use crate::format::Moment;
+use crate::html;
+use crate::ident::{CommentId, VideoId};
+use crate::resource::Services;
+
+impl CommentThread {
+    pub(crate) fn from_wire(thread: wire::CommentThread) -> Self {
+        let snippet = thread.snippet.unwrap_or_default();
+        let replies = thread.replies.unwrap_or_default().comments.unwrap_or_default();
+        let first = snippet.top_level_comment.unwrap_or_default();
+        Self {
+            id: thread.id.unwrap_or_default(),
+            video_id: snippet.video_id.unwrap_or_default(),
+            channel_id: snippet.channel_id.unwrap_or_default(),
+            top_level_comment: Comment::from_wire(first),
+            total_reply_count: snippet.total_reply_count.unwrap_or(0),
+            can_reply: snippet.can_reply.unwrap_or(false),
+            is_public: snippet.is_public.unwrap_or(false),
+            replies: replies.into_iter().map(Comment::from_wire).collect(),
+        }
+    }
+}
+
+impl Comment {
+    pub(crate) fn from_wire(comment: wire::Comment) -> Self {
+        let snippet = comment.snippet.unwrap_or_default();
+        let text = match snippet.text_original.filter(|text| !text.is_empty()) {
+            Some(original) => original,
+            None => to_text(&snippet.text_display.unwrap_or_default()),
+        };
+        let author = snippet.author_channel_id.unwrap_or_default();
+        Self {
+            id: comment.id.unwrap_or_default(),
+            author_name: snippet.author_display_name.unwrap_or_default(),
+            author_profile_image: snippet.author_profile_image_url.unwrap_or_default(),
+            author_channel_url: snippet.author_channel_url.unwrap_or_default(),
+            author_channel_id: author.value.unwrap_or_default(),
+            text,
+            like_count: snippet.like_count.unwrap_or(0),
+            published_at: Moment::parse(snippet.published_at.as_deref()),
+            updated_at: Moment::parse(snippet.updated_at.as_deref()),
+            parent_id: snippet.parent_id.filter(|id| !id.is_empty()),
+        }
+    }
+}
+
+/// The most comments on one page.
+const PAGE: usize = 100;
+
+/// How many threads get their replies at the same time.
+const THREADS_AT_ONCE: usize = 5;
+
+/// The threads of a video.
+pub(crate) async fn threads(
+    services: &Arc<Services>,
+    ctx: &Context,
+    video: VideoId,
+    query: &CommentQuery,
+) -> Result<Vec<CommentThread>> {
+    let order = match query.order {
+        CommentOrder::Time => "time",
+        CommentOrder::Relevance => "relevance",
+    };
+    let call = Call::new(Endpoint::CommentThreads, What::Video, &video)
+        .with("part", "snippet,replies")
+        .with("videoId", video.as_str())
+        .with("order", order)
+        .with("textFormat", "plainText")
+        .with("maxResults", query.limit.min(PAGE).to_string())
+        .with_some("searchTerms", query.search.as_deref());
+    let found: Vec<wire::CommentThread> = up_to(services, ctx, query.limit, call).await?;
+    let threads: Vec<CommentThread> = found.into_iter().map(CommentThread::from_wire).collect();
+    if !query.all_replies {
+        return Ok(threads);
+    }
+    stream::iter(threads)
+        .map(|thread| with_all_replies(services, ctx, thread))
+        .buffered(THREADS_AT_ONCE)
+        .try_collect()
+        .await
+}
+
+/// Asks only where the platform did not send all replies along.
+async fn with_all_replies(
+    services: &Arc<Services>,
+    ctx: &Context,
+    mut thread: CommentThread,
+) -> Result<CommentThread> {
+    let complete = thread.replies.len() as u64 >= thread.total_reply_count;
+    if let (false, Some(id)) = (complete, CommentId::bare(&thread.id)) {
+        match replies(services, ctx, &id).await {
+            Ok(all) => thread.replies = all,
+            // Deleted since the page was made: what came along is all there is.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(thread)
+}
+
+/// All replies to a comment. Asked with a reply's own id, those of its thread.
+pub(crate) async fn replies(
+    services: &Arc<Services>,
+    ctx: &Context,
+    id: &CommentId,
+) -> Result<Vec<Comment>> {
+    let call = Call::new(Endpoint::Comments, What::Comment, id)
+        .with("part", "snippet")
+        .with("parentId", id.thread())
+        .with("textFormat", "plainText")
+        .with("maxResults", PAGE.to_string());
+    let found: Vec<wire::Comment> = up_to(services, ctx, usize::MAX, call).await?;
+    Ok(found.into_iter().map(Comment::from_wire).collect())
+}
+
+/// Follows pages until there are enough items, and asks for none beyond.
+async fn up_to<T: DeserializeOwned>(
+    services: &Arc<Services>,
+    ctx: &Context,
+    limit: usize,
+    call: Call,
+) -> Result<Vec<T>> {
+    let mut pages = Pages::new(call);
+    let mut found: Vec<T> = vec![];
+    while found.len() < limit {
+        let Some(page) = pages.next(&services.data_api, ctx).await? else { break };
+        found.extend(page);
+    }
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// Text as the platform shows it, without the markup it adds: line breaks become line breaks, its
+/// own few tags go, entities are decoded. A `<` that begins none of those tags was written by a
+/// person and stays.
+fn to_text(html: &str) -> String {
+    htmlize::unescape(html::without_tags(html, is_platform_tag)).into_owned()
+}
+
+/// Tags as the platform writes them: links with their address, the others bare.
+fn is_platform_tag(inside: &str) -> bool {
+    const BARE: [&str; 13] =
+        ["br", "br/", "br /", "b", "/b", "i", "/i", "s", "/s", "code", "/code", "/a", "/span"];
+    const BEGINNINGS: [&str; 3] = ["a href=\"", "a class=\"", "span class=\""];
+    BARE.contains(&inside) || BEGINNINGS.iter().any(|beginning| inside.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::to_text;
+
+    #[test]
+    fn markup_goes_and_words_stay() {
+        let table = [
+            ("plain", "plain"),
+            ("one<br>two<br />three", "one\ntwo\nthree"),
+            (
+                r#"<a href="https://x.example/?a=1&amp;t=00m13s">0:13</a> so &quot;good&quot;"#,
+                "0:13 so \"good\"",
+            ),
+            ("it&#39;s <b>bold</b> &amp; <i>nice</i>", "it's bold & nice"),
+            ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+            ("I <3 you", "I <3 you"),
+            ("a <wbr> b", "a <wbr> b"),
+            ("unclosed <a href=", "unclosed <a href="),
+            ("so <i think you are> right", "so <i think you are> right"),
+            ("<<b>twice</b <b>>", "<twice</b >"),
+            ("", ""),
+        ];
+        for (html, text) in table {
+            assert_eq!(to_text(html), text, "{html}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Single lookups that are under way together become one call of up to fifty.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::task::yield_now;
+use tokio::time::sleep;
+
+use crate::context::waiters::Waiters;
+use crate::context::{Context, nobody_waits};
+use crate::error::Result;
+use crate::resource::another;
+use crate::transport::BoxFuture;
+
+/// The most ids that one call takes.
+pub(crate) const MOST_IDS: usize = 50;
+
+/// The longest that an id waits while a call is under way: a call that hangs must not stop all lookups.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// How often other tasks run before the next call leaves. It takes no time, only turns of the runtime.
+const TURNS: usize = 16;
+
+/// One call for many: what came, by id.
+type Call<Id, T> =
+    Box<dyn Fn(Context, Vec<Id>) -> BoxFuture<'static, Result<HashMap<Id, T>>> + Send + Sync>;
+
+/// Gathers ids into calls: at once when nothing is under way, otherwise when the last call returns,
+/// when [`LONGEST_WAIT`] is over, or when there are fifty.
+pub(crate) struct Gather<Id, T> {
+    what: &'static str,
+    call: Call<Id, T>,
+    state: Mutex<State<Id, T>>,
+}
+
+struct State<Id, T> {
+    waiting: Vec<Waiting<Id, T>>,
+    /// Calls under way.
+    calls: usize,
+    /// Counts departures, so that a timer knows whether those it was set for have left.
+    departures: u64,
+}
+
+struct Waiting<Id, T> {
+    id: Id,
+    ctx: Context,
+    tell: oneshot::Sender<Result<Option<T>>>,
+}
+
+impl<Id, T> Gather<Id, T>
+where
+    Id: Clone + Eq + Hash + Send + Sync + 'static,
+    T: Clone + Send + 'static,
+{
+    pub(crate) fn new(
+        what: &'static str,
+        call: impl Fn(Context, Vec<Id>) -> BoxFuture<'static, Result<HashMap<Id, T>>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        let state = State { waiting: vec![], calls: 0, departures: 0 };
+        Self { what, call: Box::new(call), state: Mutex::new(state) }
+    }
+
+    /// Asks for one. `None` where the platform does not know it. The call is on the bill of the first
+    /// who waited for it and can pay. Panics where the call does.
+    pub(crate) async fn ask(self: &Arc<Self>, ctx: &Context, id: Id) -> Result<Option<T>> {
+        let (tell, told) = oneshot::channel();
+        let (leaving, first_of) = {
+            let mut state = self.lock();
+            state.waiting.push(Waiting { id, ctx: ctx.clone(), tell });
+            let is_time = state.calls == 0 || state.waiting.len() == MOST_IDS;
+            let is_first = !is_time && state.waiting.len() == 1;
+            let departures = state.departures;
+            (is_time.then(|| state.leave()).flatten(), is_first.then_some(departures))
+        };
+        self.depart(leaving);
+        if let Some(departures) = first_of {
+            self.depart_in_time(departures);
+        }
+        // Passed on, so that whoever waits for this one asks again instead of being told of a bug.
+        told.await.expect("a gathered call panicked")
+    }
+
+    /// Sends those who leave. Not under the lock: a runtime that ends drops what is spawned at once,
+    /// and with it comes the return.
+    fn depart(self: &Arc<Self>, leaving: Option<Vec<Waiting<Id, T>>>) {
+        let Some(mut batch) = leaving else { return };
+        let returned = Returned(Arc::clone(self));
+        crate::transport::traced::spawn(async move {
+            loop {
+                for gone in batch.extract_if(.., |waiting| waiting.ctx.waiters.is_gone()) {
+                    let _ = gone.tell.send(Err(nobody_waits()));
+                }
+                let Some(payer) = batch.first().map(|waiting| waiting.ctx.clone()) else { break };
+                let deadline = batch.iter().map(|waiting| waiting.ctx.deadline).max();
+                let waiters = Waiters::together(batch.iter().map(|waiting| &waiting.ctx.waiters));
+                let deadline = deadline.unwrap_or(payer.deadline);
+                let ctx = Context { deadline, waiters, ..payer.clone() };
+                let ids: Vec<Id> = batch.iter().map(|waiting| waiting.id.clone()).collect();
+                let outcome = (returned.0.call)(ctx, ids).await;
+                let told = match &outcome {
+                    // The others ask without the one who cannot pay.
+                    Err(error) if error.is_of_one_caller() => {
+                        let is_told = |waiting: &mut Waiting<Id, T>| {
+                            waiting.ctx.bill.is_of_the_same_share(&payer.bill)
+                        };
+                        batch.extract_if(.., is_told).collect()
+                    }
+                    _ => std::mem::take(&mut batch),
+                };
+                tell(told, outcome, returned.0.what);
+            }
+            // A caller that has got its answer often has its next lookup ready: it joins those that leave now.
+            for _ in 0..TURNS {
+                yield_now().await;
+            }
+            drop(returned);
+        });
+    }
+
+    fn depart_in_time(self: &Arc<Self>, departures: u64) {
+        let gather = Arc::clone(self);
+        crate::transport::traced::spawn(async move {
+            sleep(LONGEST_WAIT).await;
+            let leaving = {
+                let mut state = gather.lock();
+                if state.departures == departures { state.leave() } else { None }
+            };
+            gather.depart(leaving);
+        });
+    }
+}
+
+impl<Id, T> State<Id, T> {
+    /// Takes those who wait, as one call. `None` where nobody does.
+    fn leave(&mut self) -> Option<Vec<Waiting<Id, T>>> {
+        let batch = std::mem::take(&mut self.waiting);
+        if batch.is_empty() {
+            return None;
+        }
+        self.calls += 1;
+        self.departures += 1;
+        Some(batch)
+    }
+}
+
+impl<Id, T> Gather<Id, T> {
+    /// How many ids wait for a call, and how many calls are under way.
+    pub(crate) fn held(&self) -> usize {
+        let state = self.lock();
+        state.waiting.len() + state.calls
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<Id, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that is over, also by a panic: if it was the last, those who gathered meanwhile leave.
+struct Returned<Id, T>(Arc<Gather<Id, T>>)
+where
+    Id: Clone + Eq + Hash + Send + Sync + 'static,
+    T: Clone + Send + 'static;
+
+impl<Id, T> Drop for Returned<Id, T>
+where
+    Id: Clone + Eq + Hash + Send + Sync + 'static,
+    T: Clone + Send + 'static,
+{
+    fn drop(&mut self) {
+        let leaving = {
+            let mut state = self.0.lock();
+            state.calls -= 1;
+            // With others still under way, more can gather until the last of them returns: else the
+            // more calls there are, the sooner one returns, and the fewer each of them carries.
+            if state.calls == 0 { state.leave() } else { None }
+        };
+        self.0.depart(leaving);
+    }
+}
+
+/// Gives everybody what came for its id. Where something came that nobody asked for, whoever goes
+/// without may have been meant: another's data must not pass for "not found".
+fn tell<Id: Eq + Hash, T: Clone>(
+    batch: Vec<Waiting<Id, T>>,
+    outcome: Result<HashMap<Id, T>>,
+    what: &str,
+) {
+    let outcome = outcome.map(|found| {
+        let is_asked = |id: &Id| batch.iter().any(|waiting| waiting.id == *id);
+        let has_strangers = !found.keys().all(is_asked);
+        (found, has_strangers)
+    });
+    for waiting in batch {
+        let answer = match &outcome {
+            Err(error) => Err(error.clone()),
+            Ok((found, has_strangers)) => match found.get(&waiting.id) {
+                Some(item) => Ok(Some(item.clone())),
+                None if *has_strangers => Err(another(what)),
+                None => Ok(None),
+            },
+        };
+        // Who is gone needs no answer.
+        let _ = waiting.tell.send(answer);
+    }
+}

@@ -1,0 +1,169 @@
+//! Playlists. A playlist is a composite of its own data, its entries and its videos.
+
+mod entries;
+pub(crate) mod walk;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use futures_channel::mpsc;
+use futures_util::future;
+
+use super::video;
+use crate::cache::{Cached, Outcome};
+use crate::context::{CacheMode, Context};
+use crate::data_api::call::{Call, Endpoint, What};
+use crate::data_api::wire;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::{PlaylistId, VideoId};
+use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
+use crate::resource::ask::{self, Ask};
+use crate::resource::gather::MOST_IDS;
+use crate::resource::{Services, the_one};
+use crate::video::Video;
+
+pub(crate) use entries::{Entries, Entry, Standing, all_entries};
+
+impl PlaylistInfo {
+    pub(crate) fn from_wire(id: PlaylistId, playlist: wire::Playlist) -> Self {
+        let snippet = playlist.snippet.unwrap_or_default();
+        Self {
+            id,
+            title: snippet.title.unwrap_or_default(),
+            description: snippet.description.unwrap_or_default(),
+            thumbnails: snippet.thumbnails.unwrap_or_default(),
+        }
+    }
+}
+
+/// Title, description and pictures: one unit.
+pub(crate) async fn info(
+    services: &Arc<Services>,
+    ctx: &Context,
+    id: &PlaylistId,
+) -> Result<PlaylistInfo> {
+    let call = Call::new(Endpoint::Playlists, What::Playlist, id)
+        .with("part", "snippet")
+        .with("id", id.as_str());
+    let items: Vec<wire::Playlist> = services.data_api.list(ctx, &call).await?;
+    let playlist = the_one(items, "playlist", id.as_str(), |item| item.id.as_deref())?;
+    let playlist = playlist.ok_or_else(|| What::Playlist.not_found(id))?;
+    Ok(PlaylistInfo::from_wire(id.clone(), playlist))
+}
+
+impl PlaylistIds {
+    /// The ids of entries as [`Ask::PlaylistEntries`] gives them.
+    pub fn from_entries(id: PlaylistId, entries: &Cached) -> Result<Self> {
+        let entries: Vec<Entry> = entries.decode()?;
+        let video_ids: Vec<VideoId> = entries.into_iter().filter_map(|entry| entry.video).collect();
+        Ok(Self { id, count: video_ids.len(), video_ids })
+    }
+}
+
+/// Assembles a playlist. One that does not exist costs one unit, because everything else starts after the first
+/// page. Then pages, videos and the playlist's own data are fetched side by side: the time is that of the pages,
+/// which come one after the other.
+pub(crate) async fn complete(
+    services: &Arc<Services>,
+    ctx: &Context,
+    id: &PlaylistId,
+) -> Result<Cached> {
+    let mut entries = Entries::new(services, ctx, id).await?;
+    let first = entries.next().await?;
+    let has_entries = first.as_ref().is_some_and(|page| !page.is_empty());
+
+    let (chunks, queue) = mpsc::unbounded();
+    let walk = async move {
+        let mut wanted = Wanted::to(chunks);
+        let mut order: Vec<Option<VideoId>> = vec![];
+        let mut next = first;
+        while let Some(page) = next {
+            let page: Vec<_> = page.iter().map(|entry| entry.video).collect();
+            wanted.add(services, ctx, &page).await;
+            order.extend(page);
+            next = entries.next().await?;
+        }
+        wanted.flush();
+        Ok::<_, Error>((order, entries))
+    };
+    let head = async {
+        match services.read_record(ctx, &Ask::PlaylistInfo(id.clone())).await {
+            Ok(info) => Ok((info.decode()?, info.outcome)),
+            // Some lists have entries but no data of their own.
+            Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
+                let info = PlaylistInfo::from_wire(id.clone(), wire::Playlist::default());
+                Ok((info, Outcome::Hit))
+            }
+            Err(error) => Err(error),
+        }
+    };
+    let details = video::read_chunks(services, ctx, queue);
+    let ((order, entries), (details, of_videos), (head, of_head)) =
+        future::try_join3(walk, details, head).await?;
+    let body = ask::json(&in_order(head, &order, details))?;
+    let outcome = entries.outcome().worst(of_videos).worst(of_head);
+    Ok(entries.answer(services, body, outcome))
+}
+
+/// Lists the videos as the playlist has them; what has no details is private or deleted.
+fn in_order(
+    info: PlaylistInfo,
+    order: &[Option<VideoId>],
+    mut details: HashMap<VideoId, Video>,
+) -> Playlist {
+    let mut still_to_come: HashMap<VideoId, usize> = HashMap::with_capacity(details.len());
+    for id in order.iter().flatten() {
+        *still_to_come.entry(*id).or_default() += 1;
+    }
+    let mut videos = Vec::with_capacity(order.len());
+    for id in order.iter().flatten() {
+        let left = still_to_come.get_mut(id).expect("every entry was counted");
+        *left -= 1;
+        // Moved out at its last place, so that only real duplicates are copied.
+        let video = if *left == 0 { details.remove(id) } else { details.get(id).cloned() };
+        videos.extend(video.map(PlaylistVideo::from));
+    }
+    let unavailable = order.len() - videos.len();
+    Playlist::new(info, videos, unavailable)
+}
+
+/// Groups ids over page borders so that each group has fifty uncached videos: pages come short, calls should
+/// not.
+struct Wanted {
+    chunks: mpsc::UnboundedSender<Vec<VideoId>>,
+    /// The ids so far, so that a duplicate is read once.
+    seen: HashSet<VideoId>,
+    waiting: Vec<VideoId>,
+    uncached: usize,
+}
+
+impl Wanted {
+    fn to(chunks: mpsc::UnboundedSender<Vec<VideoId>>) -> Self {
+        Self { chunks, seen: HashSet::new(), waiting: vec![], uncached: 0 }
+    }
+
+    async fn add(&mut self, services: &Services, ctx: &Context, page: &[Option<VideoId>]) {
+        let ids = page.iter().flatten().copied();
+        let new: Vec<VideoId> = ids.filter(|id| self.seen.insert(*id)).collect();
+        let keys: Vec<_> = new.iter().map(|id| Ask::Video(*id).key()).collect();
+        let are_fresh = match ctx.mode {
+            CacheMode::Refresh => vec![false; keys.len()],
+            CacheMode::Normal => services.cache.are_fresh(&keys).await,
+        };
+        for (id, is_fresh) in new.into_iter().zip(are_fresh) {
+            self.waiting.push(id);
+            self.uncached += usize::from(!is_fresh);
+            if self.uncached == MOST_IDS {
+                self.flush();
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        self.uncached = 0;
+        if !self.waiting.is_empty() {
+            // The receiver lives as long as the walk; if it is gone, so is the caller.
+            let _ = self.chunks.unbounded_send(std::mem::take(&mut self.waiting));
+        }
+    }
+}

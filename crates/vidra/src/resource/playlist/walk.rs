@@ -1,0 +1,296 @@
+//! Walks through the pages of a playlist. Operations that need the same playlist at the same time follow one walk
+//! from its first page, so that each page is fetched once.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use super::entries::Entry;
+use crate::cache::Key;
+use crate::context::waiters::{WaiterCount, Waiters};
+use crate::context::{CacheMode, Context, nobody_waits};
+use crate::data_api::call::{Call, Endpoint, What};
+use crate::data_api::pages::Pages;
+use crate::data_api::wire;
+use crate::error::{Error, Result};
+use crate::ident::PlaylistId;
+use crate::resource::Services;
+use crate::resource::ask::{self, Ask};
+use crate::transport::traced;
+
+/// The walks that are under way, by playlist.
+#[derive(Default)]
+pub(crate) struct Walks(Mutex<HashMap<PlaylistId, Weak<Walk>>>);
+
+/// One walk. It fetches a page when a follower wants it, and ends with its last follower.
+struct Walk {
+    key: Key,
+    /// When its first page was requested. All its data are at most this old.
+    began: Instant,
+    state: Mutex<State>,
+    /// Wakes followers: a page has come, or the walk has ended.
+    changed: Notify,
+    followers: WaiterCount,
+}
+
+struct State {
+    /// The pages so far.
+    pages: Vec<Arc<Vec<Entry>>>,
+    /// `None` while a page is being fetched.
+    position: Option<Pages>,
+    /// `Some` past the last page, or after an error that concerns all followers.
+    end: Option<Result<()>>,
+    /// The followers that wait for the next page, in order of arrival. The first one pays for it.
+    wants: Vec<Want>,
+    /// The number of the next follower that waits.
+    next: u64,
+    has_panicked: bool,
+}
+
+struct Want {
+    number: u64,
+    ctx: Context,
+    /// An error that concerns this follower alone: its budget is spent, or its time is over.
+    error: Option<Error>,
+}
+
+/// A follower of a walk.
+pub(crate) struct Follower {
+    services: Arc<Services>,
+    walk: Arc<Walk>,
+    ctx: Context,
+    /// How many pages it has read.
+    read: usize,
+    has_begun_walk: bool,
+}
+
+impl Walks {
+    /// Follows the walk through a playlist from its first page. An operation that bypasses the cache starts a
+    /// new walk.
+    pub(crate) fn follow(services: &Arc<Services>, ctx: &Context, id: &PlaylistId) -> Follower {
+        let mut walks = services.walks.lock();
+        let under_way = walks.get(id).and_then(Weak::upgrade);
+        // A batch with a slow reader walks for hours, and its first pages grow old.
+        let is_recent = |walk: &Walk| walk.began.elapsed() < services.cache.fetch_time;
+        let is_shared = |walk: &Arc<Walk>| {
+            ctx.mode != CacheMode::Refresh && !walk.has_failed() && is_recent(walk)
+        };
+        let shared = under_way.filter(is_shared);
+        let has_begun_walk = shared.is_none();
+        let walk = shared.unwrap_or_else(|| {
+            let walk = Arc::new(Walk::new(id));
+            walks.retain(|_, walk| walk.strong_count() > 0);
+            walks.insert(id.clone(), Arc::downgrade(&walk));
+            walk
+        });
+        drop(walks);
+        let (services, ctx) = (Arc::clone(services), ctx.clone());
+        Follower { services, walk, ctx, read: 0, has_begun_walk }
+    }
+
+    /// How many followers wait for a page.
+    pub(crate) fn held(&self) -> usize {
+        let walks = self.lock();
+        walks.values().filter_map(Weak::upgrade).map(|walk| walk.followers.taken()).sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PlaylistId, Weak<Walk>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Follower {
+    /// Whether no other operation had begun this walk.
+    pub(crate) fn has_begun_walk(&self) -> bool {
+        self.has_begun_walk
+    }
+
+    /// The age of the first page.
+    pub(crate) fn age(&self) -> Duration {
+        self.walk.began.elapsed()
+    }
+
+    /// The next page; `None` past the last. Waits until the deadline of its operation.
+    pub(crate) async fn next(&mut self) -> Result<Option<Arc<Vec<Entry>>>> {
+        let page = match self.walk.page(self.read) {
+            Some(page) => page?,
+            None => self.wait().await?,
+        };
+        self.read += usize::from(page.is_some());
+        Ok(page)
+    }
+
+    /// Waits for the next page, and fetches it unless another follower does.
+    async fn wait(&self) -> Result<Option<Arc<Vec<Entry>>>> {
+        let Self { services, walk, ctx, .. } = self;
+        let _guard = walk.followers.take(ctx.urgency);
+        let number = walk.want(ctx);
+        let _want = Wanting { walk, number };
+        loop {
+            let mut changed = pin!(walk.changed.notified());
+            // Enabled before the check, so that no wake-up is lost between the two.
+            changed.as_mut().enable();
+            if let Some(page) = walk.page(self.read) {
+                return page;
+            }
+            if let Some(error) = walk.error_of(number) {
+                return Err(error);
+            }
+            walk.fetch_next(services);
+            tokio::select! {
+                biased;
+                changed = timeout_at(ctx.deadline, changed) => changed.map_err(|_| Error::past_deadline())?,
+                () = ctx.waiters.gone() => return Err(nobody_waits()),
+            }
+        }
+    }
+}
+
+/// Withdraws a want when its follower stops waiting.
+struct Wanting<'a> {
+    walk: &'a Walk,
+    number: u64,
+}
+
+impl Drop for Wanting<'_> {
+    fn drop(&mut self) {
+        self.walk.lock().wants.retain(|want| want.number != self.number);
+    }
+}
+
+impl Walk {
+    fn new(id: &PlaylistId) -> Self {
+        let call = Call::new(Endpoint::PlaylistItems, What::Playlist, id)
+            // All parts that are ever served: they do not change the cost.
+            .with("part", "snippet,contentDetails")
+            .with("playlistId", id.as_str())
+            .with("maxResults", "50");
+        let state = State {
+            pages: vec![],
+            position: Some(Pages::new(call)),
+            end: None,
+            wants: vec![],
+            next: 0,
+            has_panicked: false,
+        };
+        Self {
+            key: Ask::PlaylistEntries(id.clone()).key(),
+            began: Instant::now(),
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            followers: WaiterCount::default(),
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        let state = self.lock();
+        state.has_panicked || matches!(state.end, Some(Err(_)))
+    }
+
+    /// The page at `index`, or the end of the walk; `None` if it has not come yet. Panics if the walk did, so that
+    /// the operation that follows it is repeated like one that panics itself.
+    fn page(&self, index: usize) -> Option<Result<Option<Arc<Vec<Entry>>>>> {
+        let state = self.lock();
+        assert!(!state.has_panicked, "the walk through a playlist panicked");
+        match (state.pages.get(index), &state.end) {
+            (Some(page), _) => Some(Ok(Some(Arc::clone(page)))),
+            (None, Some(end)) => Some(end.clone().map(|()| None)),
+            (None, None) => None,
+        }
+    }
+
+    fn want(&self, ctx: &Context) -> u64 {
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        state.wants.push(Want { number, ctx: ctx.clone(), error: None });
+        number
+    }
+
+    fn error_of(&self, number: u64) -> Option<Error> {
+        let mut state = self.lock();
+        let want = state.wants.iter_mut().find(|want| want.number == number)?;
+        want.error.take()
+    }
+
+    /// Fetches the next page as a task of its own, unless one is under way: a follower that leaves must not end
+    /// it for others.
+    fn fetch_next(self: &Arc<Self>, services: &Arc<Services>) {
+        let mut state = self.lock();
+        let Some(want) = state.wants.iter().find(|want| want.error.is_none()) else { return };
+        let (payer, ctx) = (want.number, want.ctx.clone());
+        let Some(mut position) = state.position.take() else { return };
+        drop(state);
+        // Shared work does not inherit the limits of one follower.
+        let deadline = ctx.deadline.max(Instant::now() + services.cache.fetch_time);
+        let waiters = Waiters::of([self.followers.clone()]);
+        let ctx = Context { deadline, waiters, ..ctx };
+        let (walk, services) = (Arc::clone(self), Arc::clone(services));
+        let fetched = Fetched { walk: Arc::clone(self) };
+        traced::spawn(async move {
+            let page = position.next::<wire::PlaylistItem>(&services.data_api, &ctx).await;
+            walk.came(&services, page, position, payer);
+            drop(fetched);
+        });
+    }
+
+    /// Adds a page, or ends the walk.
+    fn came(
+        &self,
+        services: &Services,
+        page: Result<Option<Vec<wire::PlaylistItem>>>,
+        position: Pages,
+        payer: u64,
+    ) {
+        let mut state = self.lock();
+        let is_at_end = position.is_at_end();
+        state.position = Some(position);
+        match page {
+            Ok(page) => {
+                let page = page.unwrap_or_default().into_iter().map(Entry::from_wire);
+                state.pages.push(Arc::new(page.collect()));
+                if is_at_end {
+                    state.end = Some(Ok(()));
+                    // For others. A list that cannot be stored is fetched again.
+                    let all: Vec<&Entry> =
+                        state.pages.iter().flat_map(|page| page.iter()).collect();
+                    let _ = services.cache.keep(&self.key, ask::json(&all), self.began.elapsed());
+                }
+            }
+            // Another follower may be able to pay, or has more time.
+            Err(error) if error.is_of_one_caller() => {
+                if let Some(want) = state.wants.iter_mut().find(|want| want.number == payer) {
+                    want.error = Some(error);
+                }
+            }
+            Err(error) => {
+                if state.pages.is_empty() {
+                    let _ = services.cache.keep(&self.key, Err(error.clone()), Duration::ZERO);
+                }
+                state.end = Some(Err(error));
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes the followers when the fetch of a page is over, also after a panic.
+struct Fetched {
+    walk: Arc<Walk>,
+}
+
+impl Drop for Fetched {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.walk.lock().has_panicked = true;
+        }
+        self.walk.changed.notify_waiters();
+    }
+}

@@ -1,0 +1,197 @@
+//! Videos: fifty at a time and each once.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+
+use crate::cache::freshness::{Life, Resource};
+use crate::cache::{Answered, Cached, Fetch, Key, Outcome};
+use crate::context::Context;
+use crate::data_api::call::{Call, Endpoint, What};
+use crate::data_api::{DataApi, wire};
+use crate::error::{ErrorKind, Result};
+use crate::format::{self, Moment};
+use crate::ident::VideoId;
+use crate::resource::ask::{self, Ask};
+use crate::resource::gather::MOST_IDS;
+use crate::resource::{Services, another};
+use crate::transport::BoxFuture;
+use crate::video::{Video, Withheld};
+
+impl Video {
+    /// `None` for an item that does not even have an id.
+    pub(crate) fn from_wire(video: wire::Video) -> Option<Self> {
+        let id = VideoId::bare(&video.id?)?;
+        let snippet = video.snippet.unwrap_or_default();
+        let statistics = video.statistics.unwrap_or_default();
+        let duration = video.content_details.unwrap_or_default().duration;
+        let duration = duration.as_deref().map_or(0, format::parse_duration);
+        let published_at = Moment::parse(snippet.published_at.as_deref());
+        let mut hidden = vec![];
+        let mut told = |count, name| count_or_hide(count, name, &mut hidden);
+        let views = told(statistics.view_count, Withheld::Views);
+        let likes = told(statistics.like_count, Withheld::Likes);
+        let comments = told(statistics.comment_count, Withheld::Comments);
+        Some(Self {
+            id,
+            title: snippet.title.unwrap_or_default(),
+            description: snippet.description.unwrap_or_default(),
+            channel: snippet.channel_title.unwrap_or_default(),
+            channel_id: snippet.channel_id.unwrap_or_default(),
+            views,
+            views_fmt: format::compact(views),
+            likes,
+            likes_fmt: format::compact(likes),
+            comments,
+            comments_fmt: format::compact(comments),
+            duration,
+            duration_fmt: format::clock(duration),
+            published: published_at.long_date(),
+            published_at,
+            thumbnails: snippet.thumbnails.unwrap_or_default(),
+            hidden,
+        })
+    }
+}
+
+/// A count, or 0 and its name among the hidden ones.
+pub(crate) fn count_or_hide(count: Option<u64>, name: Withheld, hidden: &mut Vec<Withheld>) -> u64 {
+    count.unwrap_or_else(|| {
+        hidden.push(name);
+        0
+    })
+}
+
+/// One video, in a call with others that are asked for at the same time.
+pub(crate) async fn one(services: &Arc<Services>, ctx: &Context, id: VideoId) -> Result<Video> {
+    let found = services.videos.ask(ctx, id).await?;
+    found.ok_or_else(|| What::Video.not_found(id))
+}
+
+/// Videos in the order asked, as one JSON list: as old as the oldest of them, and asked for if one of
+/// them was.
+pub(crate) async fn list_json(
+    services: &Arc<Services>,
+    ctx: &Context,
+    ids: &[VideoId],
+) -> Result<Cached> {
+    let mut seen = HashSet::new();
+    let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+    let asked = read(services, ctx, &distinct).await;
+    // Also of those that do not exist.
+    let outcomes = asked.iter().map(|answered| answered.outcome);
+    let outcome = outcomes.fold(Outcome::Hit, Outcome::worst);
+    let age = asked.iter().map(|answered| answered.age).max().unwrap_or_default();
+    let mut found = BTreeMap::new();
+    for (id, answered) in distinct.iter().zip(asked) {
+        match answered.result {
+            Ok(video) => drop(found.insert(*id, video)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let nothing = || services.cache.nothing(Resource::Video, outcome, age);
+    Ok(listed(ids, &found, outcome).unwrap_or_else(nothing))
+}
+
+/// One list of those that were found. `None` where there are none.
+fn listed(ids: &[VideoId], found: &BTreeMap<VideoId, Cached>, outcome: Outcome) -> Option<Cached> {
+    let oldest = found.values().max_by_key(|video| video.age)?;
+    let soonest = found.values().min_by_key(|video| video.fresh_for())?;
+    let bodies: Vec<&[u8]> = ids.iter().filter_map(|id| Some(&found.get(id)?.body[..])).collect();
+    let body = [&b"["[..], &bodies.join(&b','), b"]"].concat().into_boxed_slice().into();
+    let ttl = oldest.age + soonest.fresh_for();
+    Some(Cached { body, outcome, age: oldest.age, life: Life { ttl, ..oldest.life } })
+}
+
+/// Reads videos through the cache; the uncached ones are fetched in full calls.
+async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<Answered> {
+    let keys: Vec<Key> = ids.iter().map(|id| Ask::Video(*id).key()).collect();
+    let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
+        let ids = indices.into_iter().map(|index| ids[index]).collect();
+        Box::pin(bodies(Arc::clone(&services.data_api), ctx, ids))
+    };
+    let is_failing = || services.is_failing(Resource::Video);
+    let fetch = Fetch { is_failing: &is_failing, per_call: MOST_IDS, run: &run };
+    services.cache.read_through(&keys, ctx, &fetch).await
+}
+
+/// Fetches all of these in full calls, with one result for each.
+async fn bodies(data_api: Arc<DataApi>, ctx: Context, ids: Vec<VideoId>) -> Vec<Result<Bytes>> {
+    let (data_api, ctx) = (&*data_api, &ctx);
+    let chunks: Vec<Vec<VideoId>> = ids.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
+    let call = |chunk: Vec<VideoId>| async move {
+        let found = details(data_api, ctx, &chunk).await;
+        let outcome = |id: &VideoId| match &found {
+            Ok(found) => found.get(id).map_or_else(|| Err(What::Video.not_found(id)), ask::json),
+            Err(error) => Err(error.clone()),
+        };
+        chunk.iter().map(outcome).collect::<Vec<_>>()
+    };
+    stream::iter(chunks).map(call).buffered(CALLS_AT_ONCE).concat().await
+}
+
+/// How many detail calls are under way together.
+const CALLS_AT_ONCE: usize = 8;
+
+/// The videos of all `chunks`, read as the chunks come, and how they came about. Unknown ones are left out.
+pub(crate) async fn read_chunks(
+    services: &Arc<Services>,
+    ctx: &Context,
+    chunks: impl Stream<Item = Vec<VideoId>>,
+) -> Result<(HashMap<VideoId, Video>, Outcome)> {
+    let chunk = |ids: Vec<VideoId>| async move {
+        let mut found = Vec::with_capacity(ids.len());
+        let mut outcome = Outcome::Hit;
+        for (id, answered) in ids.iter().zip(read(services, ctx, &ids).await) {
+            outcome = outcome.worst(answered.outcome);
+            match answered.result {
+                Ok(video) => found.push((*id, video.decode()?)),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((found, outcome))
+    };
+    chunks
+        .map(chunk)
+        .buffer_unordered(CALLS_AT_ONCE)
+        .try_fold((HashMap::new(), Outcome::Hit), |(mut all, worst), (some, outcome)| async move {
+            all.extend(some);
+            Ok((all, worst.worst(outcome)))
+        })
+        .await
+}
+
+/// Up to fifty videos in one call. Where something came that nobody asked for, what did not come may
+/// have been meant, and must not pass for unknown.
+async fn details(
+    data_api: &DataApi,
+    ctx: &Context,
+    ids: &[VideoId],
+) -> Result<HashMap<VideoId, Video>> {
+    let found = list(data_api, ctx, ids).await?;
+    let has_strangers = found.keys().any(|id| !ids.contains(id));
+    if has_strangers && !ids.iter().all(|id| found.contains_key(id)) {
+        return Err(another("video"));
+    }
+    Ok(found)
+}
+
+/// The call itself. The platform drops unknown ids and keeps no order.
+pub(crate) async fn list(
+    data_api: &DataApi,
+    ctx: &Context,
+    ids: &[VideoId],
+) -> Result<HashMap<VideoId, Video>> {
+    debug_assert!(ids.len() <= MOST_IDS, "the platform refuses more ids");
+    let list = ids.iter().map(VideoId::as_str).collect::<Vec<_>>().join(",");
+    let call = Call::new(Endpoint::Videos, What::Video, &list)
+        // All parts we ever serve: they do not change the cost.
+        .with("part", "snippet,contentDetails,statistics")
+        .with("id", list);
+    let items: Vec<wire::Video> = data_api.list(ctx, &call).await?;
+    Ok(items.into_iter().filter_map(Video::from_wire).map(|video| (video.id, video)).collect())
+}

@@ -1,0 +1,333 @@
+//! Records as files in a folder, which several processes may share.
+//!
+//! A file is written under another name and renamed, so that at every moment, also that of a kill -9,
+//! each record is whole or not there. There is no index that could be wrong: the folder is the truth.
+//! How much it holds is counted in the background, and when that is more than the limit the files go
+//! that were not used for longest. What is past its time goes within a day.
+
+mod folder;
+mod oldest;
+mod tend;
+mod turns;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+use super::codec::encoded_len;
+use super::{BoxFuture, Record, Store, StoreError, Usage};
+use folder::{FOLDERS, Folder, Place, make_root, size_of};
+use turns::{Turn, Turns};
+
+/// How many threads work on files at once. Should the disk hang, no more than these hang with it.
+const THREADS: usize = 16;
+
+/// Keeps records as files. Opening is quick however many there are.
+pub struct Fs {
+    shared: Arc<Shared>,
+    threads: Arc<Semaphore>,
+}
+
+struct Shared {
+    root: PathBuf,
+    limit: u64,
+    /// One for each folder.
+    tallies: Vec<Mutex<Tally>>,
+    /// What all folders hold that were counted.
+    bytes: AtomicU64,
+    /// What this process wrote since all folders were last counted.
+    written: AtomicU64,
+    /// Held while files are counted and evicted; when that may be done again.
+    tending: Mutex<Option<Instant>>,
+    /// Wakes the thread that tends, where there is one; with it goes the thread.
+    wake: Option<SyncSender<()>>,
+    turns: Arc<Turns>,
+}
+
+/// What a folder holds.
+#[derive(Default)]
+struct Tally {
+    /// `None` until it is counted.
+    usage: Option<Usage>,
+    /// Rises with every change that this process makes, so that counting notices them.
+    changes: u64,
+}
+
+impl Fs {
+    /// Keeps files under `folder`, which is made where it is missing. Their blocks add up to at most
+    /// `limit_bytes`, and 5 % more for a moment; each further process that writes may add 10 %, until
+    /// it counts again.
+    pub fn open(folder: impl Into<PathBuf>, limit_bytes: u64) -> io::Result<Self> {
+        let root = folder.into();
+        make_root(&root)?;
+        Self::tended(root, limit_bytes, tend::SWEEP_EVERY)
+    }
+
+    /// A folder that is there, to look at or to clear. It has no limit, and nothing is done in it
+    /// unasked.
+    pub fn open_existing(folder: impl Into<PathBuf>) -> io::Result<Self> {
+        let root = folder.into();
+        match std::fs::metadata(&root)?.is_dir() {
+            true => Ok(Self::new(Arc::new(Shared::new(root, u64::MAX, None)))),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    fn tended(root: PathBuf, limit: u64, sweep_every: Duration) -> io::Result<Self> {
+        let (wake, woken) = sync_channel(1);
+        let shared = Arc::new(Shared::new(root, limit, Some(wake)));
+        tend::start(Arc::downgrade(&shared), woken, sweep_every)?;
+        shared.tend_soon();
+        Ok(Self::new(shared))
+    }
+
+    fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, threads: Arc::new(Semaphore::new(THREADS)) }
+    }
+
+    /// Where the files are.
+    pub fn folder(&self) -> &Path {
+        &self.shared.root
+    }
+
+    /// Counts all files, removes what killed processes left behind and what is past its time and,
+    /// where the limit is passed, evicts. It happens by itself; this is for those who want it now.
+    pub async fn tend(&self) -> Result<(), StoreError> {
+        self.on_a_thread(|shared| {
+            let mut due = lock(&shared.tending);
+            (0..FOLDERS).try_for_each(|index| shared.sweep(index))?;
+            shared.tend(&mut due)
+        })
+        .await
+    }
+
+    async fn on_a_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Shared>) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        // It goes with the work, which goes on when its caller has left.
+        let thread = Arc::clone(&self.threads).acquire_owned().await;
+        let outcome = spawn_blocking(move || {
+            let _thread = thread;
+            work(&shared).map_err(|error| {
+                StoreError::Unavailable(format!("{}: {error}", shared.root.display()))
+            })
+        });
+        outcome.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+    }
+}
+
+impl fmt::Debug for Fs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { root, limit, .. } = &*self.shared;
+        f.debug_struct("Fs").field("folder", root).field("limit", limit).finish_non_exhaustive()
+    }
+}
+
+impl Store for Fs {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        let key = key.to_owned();
+        Box::pin(async move { self.on_a_thread(move |shared| shared.get(&key)).await? })
+    }
+
+    fn get_many<'a>(
+        &'a self,
+        keys: &'a [String],
+    ) -> BoxFuture<'a, Result<Vec<Option<Record>>, StoreError>> {
+        let keys = keys.to_vec();
+        Box::pin(self.on_a_thread(move |shared| {
+            keys.iter().map(|key| Ok(shared.get(key)?.unwrap_or(None))).collect()
+        }))
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a str,
+        record: &'a Record,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let turn = self.shared.turns.take(Place::of(key));
+        let (key, record) = (key.to_owned(), record.clone());
+        Box::pin(self.on_a_thread(move |shared| shared.put(&turn, &key, &record)))
+    }
+
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        let turn = self.shared.turns.take(Place::of(key));
+        Box::pin(self.on_a_thread(move |shared| shared.remove(&turn)))
+    }
+
+    fn clear(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        let turn = self.shared.turns.number();
+        Box::pin(self.on_a_thread(move |shared| shared.clear(turn)))
+    }
+
+    fn usage(&self) -> BoxFuture<'_, Result<Usage, StoreError>> {
+        Box::pin(self.on_a_thread(|shared| shared.usage()))
+    }
+}
+
+impl Shared {
+    fn new(root: PathBuf, limit: u64, wake: Option<SyncSender<()>>) -> Self {
+        Self {
+            root,
+            limit,
+            tallies: (0..FOLDERS).map(|_| Mutex::default()).collect(),
+            bytes: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            tending: Mutex::new(None),
+            wake,
+            turns: Arc::default(),
+        }
+    }
+
+    /// The outer error is the disk's, the inner one the record's.
+    fn get(&self, key: &str) -> io::Result<Result<Option<Record>, StoreError>> {
+        let place = Place::of(key);
+        let Some(folder) = Folder::open(&self.root, place.folder)? else { return Ok(Ok(None)) };
+        Ok(match folder.read(&place.file, self.largest().max(size_of(1)))? {
+            None => Ok(None),
+            Some(content) => Record::decode(&Bytes::from(content), key),
+        })
+    }
+
+    fn put(self: &Arc<Self>, turn: &Turn, key: &str, record: &Record) -> io::Result<()> {
+        let size = size_of(encoded_len(key, record) as u64);
+        let written = self.written.fetch_add(size, Ordering::Relaxed) + size;
+        // While eviction is behind, it is better to keep nothing more than to fill the disk.
+        let is_overfull =
+            self.bytes.load(Ordering::Relaxed) > self.limit.saturating_add(self.limit / 20);
+        if size > self.largest() || is_overfull {
+            self.remove(turn)?;
+        } else if let Some(folder) = Folder::make(&self.root, turn.place.folder)? {
+            let unfinished = folder.write(&record.encode(key))?;
+            let mut tally = self.tally(turn.place.folder);
+            if !turn.is_over() {
+                let before = folder.size(&turn.place.file);
+                unfinished.finish(&turn.place.file)?;
+                self.change(&mut tally, before, Some(size));
+                turn.done();
+            }
+        }
+        if self.bytes.load(Ordering::Relaxed) > self.limit || written > self.limit / 10 {
+            self.tend_soon();
+        }
+        Ok(())
+    }
+
+    /// The largest file that is kept.
+    fn largest(&self) -> u64 {
+        self.limit / 10
+    }
+
+    fn remove(&self, turn: &Turn) -> io::Result<()> {
+        let mut tally = self.tally(turn.place.folder);
+        if !turn.is_over() {
+            if let Some(folder) = Folder::open(&self.root, turn.place.folder)? {
+                self.unlink(&mut tally, &folder, &turn.place.file)?;
+            }
+            turn.done();
+        }
+        Ok(())
+    }
+
+    fn unlink(&self, tally: &mut Tally, folder: &Folder, file: &str) -> io::Result<()> {
+        let before = folder.size(file);
+        folder.remove(file)?;
+        self.change(tally, before, None);
+        Ok(())
+    }
+
+    fn clear(&self, turn: u64) -> io::Result<()> {
+        self.turns.clear(turn);
+        for index in 0..FOLDERS {
+            // Who found its turn not to be over is waited for, and then listed.
+            drop(self.tally(index));
+            let Some(folder) = Folder::open(&self.root, index)? else { continue };
+            let mut files = vec![];
+            folder.list(|listed| files.push(listed.file))?;
+            for file in files {
+                self.unlink(&mut self.tally(index), &folder, &file)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn usage(&self) -> io::Result<Usage> {
+        let mut all = Usage::default();
+        for index in 0..FOLDERS {
+            let known = self.tally(index).usage;
+            let usage = match known {
+                Some(usage) => usage,
+                None => self.count(index, |_| {})?,
+            };
+            all.entries += usage.entries;
+            all.bytes += usage.bytes;
+        }
+        Ok(all)
+    }
+
+    fn tally(&self, index: usize) -> MutexGuard<'_, Tally> {
+        lock(&self.tallies[index])
+    }
+
+    /// Notes that a file of the folder changed its size, appeared or went.
+    fn change(&self, tally: &mut Tally, before: Option<u64>, after: Option<u64>) {
+        tally.changes += 1;
+        let Some(usage) = &mut tally.usage else { return };
+        let count = |size: Option<u64>| u64::from(size.is_some());
+        usage.entries = (usage.entries + count(after)).saturating_sub(count(before));
+        let bytes = (usage.bytes + after.unwrap_or(0)).saturating_sub(before.unwrap_or(0));
+        self.shift(usage.bytes, bytes);
+        usage.bytes = bytes;
+    }
+
+    /// A folder's share of the sum was `before` and is `after`.
+    fn shift(&self, before: u64, after: u64) {
+        self.bytes.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_past_its_time_goes_by_itself() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || Fs::tended(folder.path().to_owned(), 1 << 20, Duration::from_millis(1));
+        let store = open().expect("a store");
+        let over = Record {
+            stored_at: 1,
+            keep_until: 2,
+            is_refusal: false,
+            is_cheap: false,
+            schema: 1,
+            body: "over".into(),
+        };
+        store.put("key", &over).await.expect("it is kept");
+        let place = Place::of("key");
+        let path = folder.path().join(format!("{:02x}", place.folder)).join(&place.file);
+        let file = std::fs::File::options().write(true).open(&path).expect("its file");
+        file.set_modified(std::time::UNIX_EPOCH).expect("it is old");
+        let begun = Instant::now();
+        while path.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nobody removes it");
+            tokio::task::yield_now().await;
+        }
+        // It may have been counted before it was removed, and is taken off after.
+        store.tend().await.expect("it can be tended");
+        assert_eq!(store.usage().await, Ok(Usage::default()));
+    }
+}

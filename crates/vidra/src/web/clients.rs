@@ -1,0 +1,134 @@
+//! The players we say we are. The platform retires versions every few months and treats each player
+//! differently, so they are data: a file can replace them without a new release.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, Reason, Result};
+use crate::ident::VideoId;
+
+/// Players in the order they are tried.
+#[derive(Debug, Clone)]
+pub struct Clients(Vec<Client>);
+
+/// One player.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Client {
+    /// `clientName`, as the platform calls it.
+    pub(crate) name: String,
+    /// The number of that name, for a header.
+    pub(crate) id: u32,
+    /// `clientVersion`.
+    pub(crate) version: String,
+    pub(crate) user_agent: String,
+    /// More members of the client's context.
+    #[serde(default)]
+    context: Map<String, Value>,
+    /// The page that an embedded player claims to be on.
+    #[serde(default)]
+    embed_url: Option<String>,
+}
+
+impl Clients {
+    /// The players that this release was made with.
+    pub fn builtin() -> Self {
+        Self::from_json(include_str!("clients.json")).expect("a test reads the built-in players")
+    }
+
+    /// Reads a list of players as it stands in `clients.json`; `Err` says what is wrong with it.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let invalid = |message: String| Error::new(Reason::InvalidInput, message);
+        let clients: Vec<Client> =
+            serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
+        if clients.is_empty() {
+            return Err(invalid("at least one client is needed".to_owned()));
+        }
+        for (number, client) in (1..).zip(&clients) {
+            if let Some(fault) = client.fault() {
+                return Err(invalid(format!("client {number} ({:?}): {fault}", client.name)));
+            }
+        }
+        Ok(Self(clients))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Client> {
+        self.0.iter()
+    }
+}
+
+impl Client {
+    /// What does not fit the URL or the header that it goes into as it is.
+    fn fault(&self) -> Option<&'static str> {
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let fits_header =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if self.name.is_empty() || !self.name.bytes().all(is_name) {
+            return Some("name must be ASCII letters, digits and _");
+        }
+        if !fits_header(&self.version) {
+            return Some("version must be visible ASCII");
+        }
+        if !fits_header(&self.user_agent) {
+            return Some("userAgent must be visible ASCII");
+        }
+        None
+    }
+
+    /// The body of a player call. In English, because reasons are told apart by their words.
+    pub(crate) fn player_body(&self, id: VideoId) -> String {
+        let mut client = json!({
+            "clientName": self.name,
+            "clientVersion": self.version,
+            "userAgent": self.user_agent,
+            "hl": "en",
+            "gl": "US",
+            "timeZone": "UTC",
+            "utcOffsetMinutes": 0,
+        });
+        if let Some(fields) = client.as_object_mut() {
+            fields.extend(self.context.clone());
+        }
+        let mut context = json!({"client": client});
+        if let Some(url) = &self.embed_url {
+            context["thirdParty"] = json!({"embedUrl": url});
+        }
+        json!({
+            "context": context,
+            "videoId": id.as_str(),
+            "contentCheckOk": true,
+            "racyCheckOk": true,
+        })
+        .to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_not_fit_a_url_or_a_header_is_refused_by_name() {
+        let with = |name: &str, version: &str, agent: &str| {
+            let client =
+                |name| json!({"name": name, "id": 3, "version": version, "userAgent": agent});
+            Clients::from_json(&json!([client("ANDROID"), client(name)]).to_string())
+        };
+        assert!(with("TVHTML5_SIMPLY", "1.02", "agent/1 (a; b) gzip").is_ok());
+        let name = "name must be ASCII letters, digits and _";
+        let table = [
+            (with("", "1", "a"), r#"client 2 (""): "#, name),
+            (with("A&tlang=de", "1", "a"), r#"client 2 ("A&tlang=de"): "#, name),
+            (with("\u{c4}", "1", "a"), "client 2 (\"\u{c4}\"): ", name),
+            (with("A", "", "a"), r#"client 1 ("ANDROID"): "#, "version must be visible ASCII"),
+            (with("A", "1\r\nx: y", "a"), "client 1", "version must be visible ASCII"),
+            (with("A", "1", "a\tb"), "client 1", "userAgent must be visible ASCII"),
+            (with("A", "1", "caf\u{e9}"), "client 1", "userAgent must be visible ASCII"),
+        ];
+        for (read, who, what) in table {
+            let fault = read.unwrap_err();
+            let fault = fault.message();
+            assert!(fault.starts_with(who) && fault.ends_with(what), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+use super::*;
+use crate::transport::Network;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Addresses that may ask once a minute.
+fn egresses(count: usize, now: Instant) -> Egresses {
+    let requests = Some(Pace { burst: 1, per_hour: 60 });
+    let failures = Pauses { first: MINUTE, longest: MINUTE };
+    let care = Care { requests, translations: None, failures, pause: 10 * MINUTE };
+    let one = |number| Egress::new("one".to_owned(), number, Arc::new(Network::new()), care, now);
+    Egresses::new((1..=count).map(one).collect())
+}
+
+/// Which one is chosen; it takes a turn.
+fn chosen(egresses: &Egresses, now: Instant) -> usize {
+    let in_use = egresses.choose(Load::Captions, &[], now).ok().unwrap();
+    in_use.pacer.spend(now);
+    egresses.all.iter().position(|egress| std::ptr::eq(egress, in_use.egress)).unwrap()
+}
+
+#[tokio::test]
+async fn who_may_ask_soonest_is_chosen_and_equals_in_turn() {
+    let now = Instant::now();
+    let egresses = egresses(3, now);
+    egresses.all[1].pacer.spend(now);
+    egresses.all[1].pacer.spend(now);
+    let order: Vec<usize> = (0..7).map(|_| chosen(&egresses, now)).collect();
+    assert_eq!(order, [0, 2, 2, 0, 1, 2, 0]);
+}
+
+#[tokio::test]
+async fn where_captions_fail_only_players_are_asked() {
+    let now = Instant::now();
+    let egresses = egresses(2, now);
+    for _ in 0..5 {
+        let pass = egresses.all[0].breaker(Load::Translation).admit(now);
+        pass.unwrap().tell(Some(true));
+    }
+    let chosen = |load| {
+        let in_use = egresses.choose(load, &[], now).ok().unwrap();
+        egresses.all.iter().position(|egress| std::ptr::eq(egress, in_use.egress)).unwrap()
+    };
+    let order = [Load::Captions, Load::Captions, Load::Player, Load::Translation].map(chosen);
+    assert_eq!(order, [1, 1, 0, 1]);
+    assert!(!egresses.are_failing(Load::Captions, now));
+}
+
+#[tokio::test]
+async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
+    let now = Instant::now();
+    let egresses = egresses(1, now);
+    let egress = egresses.choose(Load::Captions, &[], now).ok().unwrap();
+    for _ in 0..12 {
+        egress.pacer.spend(now);
+    }
+    assert_eq!(egress.blocked(Reason::UpstreamRateLimited, None, now), 10 * MINUTE);
+    drop(egress);
+    let blocked = |now| egresses.report(now).blocked;
+    assert_eq!((blocked(now), blocked(now + 11 * MINUTE)), (1, 0));
+    let refused = |now| {
+        egresses.choose(Load::Captions, &[], now).err().map(|closed| (closed.why, closed.wait))
+    };
+    assert_eq!(refused(now + 9 * MINUTE), Some((Reason::UpstreamRateLimited, MINUTE)));
+    let over = now + 11 * MINUTE;
+    assert_eq!(refused(over), Some((Reason::Paced, MINUTE)), "until its turn comes");
+    let probe = egresses.choose(Load::Captions, &[], over + MINUTE).ok().unwrap();
+    assert_eq!(probe.pacer.wait(over + MINUTE), Duration::ZERO);
+    probe.pacer.spend(over + MINUTE);
+    assert_eq!(
+        refused(over + MINUTE),
+        Some((Reason::UpstreamRateLimited, MINUTE)),
+        "and the next turn"
+    );
+    assert_eq!(refused(over + 2 * MINUTE), Some((Reason::UpstreamRateLimited, PROBE_TIME)));
+    probe.trusted();
+    assert!(egresses.choose(Load::Captions, &[], over + 2 * MINUTE).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_succeeds_does_not_end_a_newer_block() {
+    let start = Instant::now();
+    let egresses = egresses(1, start);
+    let choose = |now| egresses.choose(Load::Captions, &[], now);
+    let (first, late) = (choose(start).ok().unwrap(), choose(start).ok().unwrap());
+    let pause = first.blocked(Reason::Blocked, None, start);
+    let over = start + pause;
+    let probe = choose(over).ok().unwrap();
+    // A request that was sent before the pause meets another block while the probe is under way.
+    late.blocked(Reason::Blocked, None, over);
+    probe.trusted();
+    assert_eq!(choose(over).err().map(|closed| closed.why), Some(Reason::Blocked));
+    // Nor does an old probe end a new one.
+    let again = over + 2 * pause;
+    let newer = choose(again).ok().unwrap();
+    drop(probe);
+    assert!(choose(again).is_err(), "one is finding out");
+    newer.trusted();
+    assert!(choose(again).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wait_is_for_the_address_that_can_be_tried_first() {
+    let now = Instant::now();
+    let egresses = egresses(2, now);
+    let (one, other) = (
+        egresses.choose(Load::Captions, &[], now).ok().unwrap(),
+        egresses.choose(Load::Captions, &[], now).ok().unwrap(),
+    );
+    one.blocked(Reason::Blocked, None, now);
+    let over = now + 10 * MINUTE;
+    for _ in 0..3 {
+        one.pacer.spend(over);
+    }
+    other.blocked(Reason::Blocked, None, over - 9 * MINUTE);
+    let closed = |at| egresses.choose(Load::Captions, &[], at).err();
+    let expected =
+        Closed { why: Reason::Blocked, wait: MINUTE, turn: Some(3 * MINUTE), is_probed: false };
+    assert_eq!(closed(over), Some(expected));
+    let probe = egresses.choose(Load::Captions, &[], over + MINUTE).ok();
+    assert!(probe.is_some(), "the second address is open first");
+    assert!(closed(over + MINUTE).is_some_and(|closed| closed.is_probed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_tries_every_address_once() {
+    let now = Instant::now();
+    let egresses = egresses(2, now);
+    let first = egresses.choose(Load::Captions, &[], now).ok().unwrap();
+    first.blocked(Reason::Blocked, None, now);
+    // The pause is over, and the turn of the second address is later.
+    let over = now + 11 * MINUTE;
+    let other = if first.number == 1 { 2 } else { 1 };
+    egresses.all[other - 1].pacer.spend(over);
+    let chosen = |tried: &[usize]| {
+        egresses.choose(Load::Captions, tried, over).ok().map(|egress| egress.number)
+    };
+    assert_eq!(chosen(&[]), Some(first.number));
+    assert_eq!(chosen(&[first.number]), Some(other));
+    assert_eq!(chosen(&[1, 2]), None);
+}

@@ -1,0 +1,128 @@
+//! The watch page: only asked for when the player wants what stands in it.
+
+use bytes::Bytes;
+use http::{Request, StatusCode, header};
+use tokio::time::{Instant, timeout_at};
+
+use super::{ENGLISH, Load, TranscriptContext, built};
+use crate::error::{Reason, Result};
+use crate::transport::Answer;
+use crate::web::egress::{Egress, Session};
+
+/// The cookie by which the platform knows that the consent page has been passed.
+pub(crate) const CONSENT_GIVEN: &str = "SOCS=CAI; PREF=hl=en&tz=UTC";
+
+const BROWSER: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) \
+                       Chrome/150.0.0.0 Safari/537.36";
+
+impl TranscriptContext<'_> {
+    /// Learns from the watch page what the player asks for, and keeps it for the address. Of many
+    /// who come with the same outdated session, one fetches the page.
+    ///
+    /// The lock is held for one attempt at a time, and never while this waits to try again. The wait for
+    /// it ends with the deadline.
+    pub(crate) async fn renew_session(
+        &self,
+        egress: &Egress,
+        outdated: Option<&Session>,
+    ) -> Result<Session> {
+        let (mut failed, mut consent) = (0, None);
+        loop {
+            let Ok(only_one) = timeout_at(self.ctx.deadline, egress.renewing.lock()).await else {
+                return Err(Reason::TimedOut.error(self.id).of_one_caller());
+            };
+            let newer = egress.session(Instant::now()).filter(|known| Some(known) != outdated);
+            if let Some(newer) = newer {
+                return Ok(newer);
+            }
+            let request = self.page_request(consent.as_deref())?;
+            let answer = match self.send_once(egress, Load::Page, &request, failed > 0).await {
+                Ok(answer) => answer,
+                Err(attempt) => {
+                    drop(only_one);
+                    self.back_off(egress, Load::Page, &mut failed, attempt).await?;
+                    continue;
+                }
+            };
+            if consent.is_none() {
+                consent = consent_asked(&answer);
+                if consent.is_some() {
+                    continue;
+                }
+            }
+            let session = self.read_page(&answer)?;
+            egress.keep_session(session.clone(), Instant::now());
+            return Ok(session);
+        }
+    }
+
+    fn read_page(&self, answer: &Answer) -> Result<Session> {
+        let page = String::from_utf8_lossy(&answer.body);
+        if is_captcha(answer, &page) {
+            return Err(Reason::Blocked.error(self.id));
+        }
+        let session = Session {
+            key: setting(&page, "INNERTUBE_API_KEY"),
+            visitor: setting(&page, "VISITOR_DATA"),
+        };
+        if session == Session::default() {
+            return Err(Reason::PlatformChanged.error(self.id));
+        }
+        Ok(session)
+    }
+
+    /// With the value that a consent page wants back, where one has asked: the older way of saying yes,
+    /// for a page that does not know the newer.
+    fn page_request(&self, consent: Option<&str>) -> Result<Request<Bytes>> {
+        let cookie = match consent {
+            None => CONSENT_GIVEN.to_owned(),
+            Some(value) => format!("CONSENT=YES+{value}; {CONSENT_GIVEN}"),
+        };
+        let request = Request::get(format!("{}/watch?v={}", self.web.origin, self.id))
+            .header(header::USER_AGENT, BROWSER)
+            .header(header::ACCEPT_LANGUAGE, ENGLISH)
+            .header(header::COOKIE, cookie);
+        built(request.body(Bytes::new()))
+    }
+}
+
+/// The value that a consent page wants back; empty where it does not say.
+fn consent_asked(answer: &Answer) -> Option<String> {
+    let redirect = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+    if redirect.is_some_and(|to| to.starts_with("https://consent.youtube.com/")) {
+        return Some(String::new());
+    }
+    let page = String::from_utf8_lossy(&answer.body);
+    if !page.contains("action=\"https://consent.youtube.com/s\"") {
+        return None;
+    }
+    let (_, rest) = page.split_once("name=\"v\" value=\"").unwrap_or_default();
+    let value: String =
+        rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_.+".contains(*c)).collect();
+    Some(value)
+}
+
+fn is_captcha(answer: &Answer, page: &str) -> bool {
+    answer.status == StatusCode::FORBIDDEN || page.contains("class=\"g-recaptcha\"")
+}
+
+/// Where the platform sends those whom it takes for bots, from any of its addresses.
+pub(crate) fn is_sorry(answer: &Answer) -> bool {
+    let location = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+    location.is_some_and(|to| to.contains("google.com/sorry"))
+}
+
+/// A setting by its name, in any of the ways that pages of different years quote it:
+/// `"NAME":"value"`, `NAME: "value"`, `'NAME': "value"`, `\"NAME\":\"value\"`. Pages hold several keys;
+/// only the one of this name is right, and not one whose name only ends so.
+fn setting(page: &str, name: &str) -> Option<String> {
+    let is_whole = |at: usize| !page[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    page.match_indices(name).filter(|(at, _)| is_whole(*at)).find_map(|(at, _)| {
+        let after = page[at + name.len()..].trim_start_matches(['"', '\'', '\\']);
+        let value = after.strip_prefix(':')?.trim_start().trim_start_matches('\\');
+        let value = value.strip_prefix(['"', '\''])?;
+        let clean = |c: &char| c.is_ascii_alphanumeric() || "-_%=.".contains(*c);
+        let value: String = value.chars().take_while(clean).take(512).collect();
+        (!value.is_empty()).then_some(value)
+    })
+}

@@ -1,0 +1,120 @@
+//! Lists are assembled from records: a playlist is its ids and its own data, and its videos are records of their own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use serde_json::Value;
+use vidra::store::{Fs, Memory, Record, Store};
+use vidra::transport::{Answer, BoxFuture, Failure};
+use vidra::{Ask, Builder, ChannelRef, InProcess, Outcome, PlaylistId, Transport, VideoId};
+use vidra_sim::Simulator;
+
+use crate::sim;
+
+/// A platform whose videos have descriptions of 4 KB.
+#[derive(Clone)]
+struct Wordy(Simulator);
+
+impl Transport for Wordy {
+    fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let is_videos = request.uri().path().ends_with("/videos");
+            let mut answer = InProcess(self.0.clone()).exchange(request).await?;
+            if is_videos && answer.status.is_success() {
+                let mut json: Value = serde_json::from_slice(&answer.body).unwrap();
+                for item in json["items"].as_array_mut().unwrap() {
+                    item["snippet"]["description"] = "x".repeat(3_000).into();
+                }
+                answer.body = json.to_string().into();
+            }
+            Ok(answer)
+        })
+    }
+}
+
+fn builder(sim: &Simulator) -> Builder {
+    sim::builder(sim).transport(Wordy(sim.clone()))
+}
+
+fn playlist(id: &str) -> Ask {
+    Ask::Playlist(PlaylistId::parse(id).unwrap())
+}
+
+#[tokio::test]
+async fn a_large_playlist_stays_in_memory() {
+    let sim = Simulator::new();
+    // A quarter of the default, for a quarter of the longest playlist.
+    let vidra = builder(&sim).cache_bytes(24 << 20).build().unwrap();
+    let first = vidra.ask(&playlist("PLsize5000")).await.unwrap();
+    assert_eq!(first.outcome, Outcome::Miss);
+    let calls = sim.record().calls;
+    let again = vidra.metered();
+    let second = again.ask(&playlist("PLsize5000")).await.unwrap();
+    assert_eq!((second.outcome, again.cost().units()), (Outcome::Hit, 0));
+    assert!(second.body == first.body, "the same list");
+    assert_eq!(sim.record().calls, calls);
+}
+
+#[tokio::test]
+async fn a_large_playlist_outlives_the_process_in_a_folder() {
+    let (sim, folder) = (Simulator::new(), tempfile::tempdir().unwrap());
+    let client = || {
+        let store = Fs::open(folder.path().join("cache"), 1 << 30).unwrap();
+        builder(&sim).cache_bytes(1 << 20).store(Arc::new(store)).build().unwrap()
+    };
+    let first = client();
+    let listed = first.ask(&playlist("PLsize500")).await.unwrap();
+    first.settled().await;
+    drop(first);
+    let second = client();
+    let again = second.ask(&playlist("PLsize500")).await.unwrap();
+    assert_eq!((again.outcome, second.cost().units()), (Outcome::Hit, 0));
+    assert!(again.body == listed.body, "the same list");
+}
+
+#[tokio::test(start_paused = true)]
+async fn missing_videos_are_fetched_again_by_fifties() {
+    let (sim, store) = (Simulator::new(), Arc::new(Memory::new(64 << 20)));
+    let vidra = builder(&sim).store(store.clone()).build().unwrap();
+    let first = vidra.ask(&playlist("PLsize500")).await.unwrap();
+    vidra.settled().await;
+    let mut videos = vec![];
+    store.each(|key, _| videos.extend(key.starts_with("video/").then(|| key.to_owned())));
+    for key in videos.iter().step_by(4) {
+        store.forget(key);
+    }
+    tokio::time::advance(Duration::from_secs(10)).await;
+    let again = vidra.metered();
+    let second = again.ask(&playlist("PLsize500")).await.unwrap();
+    let missing = videos.len().div_ceil(4);
+    assert_eq!(again.cost().units() as usize, missing.div_ceil(50), "{missing} videos");
+    assert_eq!((second.outcome, second.age.as_secs()), (Outcome::Miss, 10), "its age is its own");
+    assert!(second.body == first.body, "the same list");
+}
+
+#[tokio::test(start_paused = true)]
+async fn uploads_by_any_name_are_one_list() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).cache_bytes(1 << 20).build().unwrap();
+    let uploads = |name: &str| Ask::Uploads(ChannelRef::parse(name).unwrap());
+    let by_handle = vidra.ask(&uploads("@fermata")).await.unwrap();
+    tokio::time::advance(Duration::from_secs(7)).await;
+    let again = vidra.metered();
+    let by_id = again.ask(&uploads("UCB-2_pXPtFYDifLXZF-S8PA")).await.unwrap();
+    assert_eq!((by_id.outcome, again.cost().units()), (Outcome::Hit, 0));
+    assert_eq!((by_id.age.as_secs(), by_id.body == by_handle.body), (7, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_in_another_format_is_a_miss() {
+    let (sim, store) = (Simulator::new(), Arc::new(Memory::new(1 << 20)));
+    let video = Ask::Video(VideoId::parse("quirkNoLike").unwrap());
+    builder(&sim).store(store.clone()).build().unwrap().ask(&video).await.unwrap();
+    let record = store.get("video/quirkNoLike").await.unwrap().unwrap();
+    let later = Record { schema: record.schema + 1, body: "another format".into(), ..record };
+    store.put("video/quirkNoLike", &later).await.unwrap();
+    let vidra = builder(&sim).store(store).build().unwrap();
+    assert_eq!(vidra.ask(&video).await.unwrap().outcome, Outcome::Miss);
+}

@@ -1,0 +1,78 @@
+//! Requests that need the same upstream data at the same time share it.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use vidra::{BatchQuery, ChannelRef, PlaylistId, VideoId, Vidra};
+use vidra_sim::{Endpoint, Simulator};
+
+use crate::sim;
+
+/// A client of a platform that answers after `latency`.
+fn over(latency: u64) -> (Simulator, Vidra) {
+    let sim = Simulator::builder().latency(Duration::from_millis(latency)).build();
+    let vidra = sim::builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    (sim, vidra)
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_playlist_is_listed_once_for_everybody() {
+    let (sim, vidra) = over(80);
+    let id = PlaylistId::parse("PLsize120").unwrap();
+    let playlists = join_all((0..6).map(|_| vidra.playlist(&id)));
+    let (playlists, info, ids) =
+        tokio::join!(playlists, vidra.playlist_info(&id), vidra.playlist_ids(&id));
+    assert!(playlists.into_iter().all(|playlist| playlist.unwrap().video_count == 120));
+    info.unwrap();
+    assert_eq!(ids.unwrap().count, 120);
+    assert_eq!(sim.record().calls, 7, "three pages, three calls for videos, one for the playlist");
+}
+
+#[tokio::test(start_paused = true)]
+async fn identical_batches_share_their_list_and_their_transcripts() {
+    let (sim, vidra) = over(80);
+    let id = PlaylistId::parse("PLsize100").unwrap();
+    let query = BatchQuery { concurrency: 20, ..BatchQuery::default() };
+    let batches = (0..4).map(|_| vidra.playlist_transcripts(&id, &query).collect::<Vec<_>>());
+    let batches = join_all(batches).await;
+    assert!(batches.iter().all(|events| events.iter().all(Result::is_ok)));
+    let record = sim.record();
+    assert_eq!(record.calls_to(Endpoint::PlaylistItems), 2);
+    let keyless = record.calls_to(Endpoint::Player) + record.calls_to(Endpoint::TimedText);
+    assert_eq!(keyless, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_channel_is_found_once_for_itself_and_its_uploads() {
+    let (sim, vidra) = over(80);
+    let channel = ChannelRef::parse("@fermata").unwrap();
+    let (found, one, other) = tokio::join!(
+        vidra.channel(&channel),
+        vidra.channel_videos(&channel, 50),
+        vidra.channel_videos(&channel, 50),
+    );
+    found.unwrap();
+    assert_eq!(one.unwrap(), other.unwrap());
+    assert_eq!(sim.record().calls, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn single_lookups_fill_calls_of_fifty() {
+    let (sim, vidra) = over(30);
+    let ids = sim::client(&sim).playlist_ids(&PlaylistId::parse("PLsize5000").unwrap()).await;
+    let ids: Vec<VideoId> = ids.unwrap().video_ids[..1_000].to_vec();
+    sim.reset_record();
+    // A hundred connections, ten requests each, one after the other.
+    let connection = |ids: Vec<VideoId>| {
+        let vidra = vidra.clone();
+        async move {
+            for id in ids {
+                vidra.video(id).await.unwrap();
+            }
+        }
+    };
+    join_all(ids.chunks(10).map(|ids| connection(ids.to_vec()))).await;
+    let calls = sim.record().calls;
+    assert!(calls <= 24, "{calls} calls for 1,000 videos");
+}
