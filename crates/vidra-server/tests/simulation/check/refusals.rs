@@ -356,8 +356,11 @@ impl Judge {
     /// come first; for an entry of a batch, all other entries may be ahead too.
     fn ahead(&self, op: &Op, now: Instant) -> u32 {
         let state = self.state();
-        let others =
-            state.ops.iter().filter(|other| other.number != op.number && other.is_live(now));
+        // An entry of a batch may have been refused at any time since the batch began.
+        let since = if op.operation().is_batch() { op.start } else { now };
+        let was_there =
+            |other: &&Op| other.start <= now && other.end.is_none_or(|end| end >= since);
+        let others = state.ops.iter().filter(|other| other.number != op.number).filter(was_there);
         let turns = others.map(|other| match other.operation() {
             Operation::Batch { concurrency, .. } if op.operation().is_batch() => {
                 u32::try_from(*concurrency).unwrap_or(u32::MAX)
