@@ -1,4 +1,4 @@
-//! Transcripts of a whole playlist: bounded, one failure never failing the rest, told as they come.
+//! Playlist batches: transcripts with bounded concurrency, partial failure and progress events.
 
 mod parse;
 mod tally;
@@ -29,19 +29,19 @@ use crate::transport::traced;
 pub use tally::BatchReport;
 pub(crate) use tally::Batches;
 
-/// Which transcripts of a playlist, and how many at once.
+/// The range, concurrency and languages of a playlist batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchQuery {
-    /// How many transcripts may be under way together, 1 to 20.
+    /// The number of concurrent transcripts, from 1 to 20.
     pub concurrency: usize,
-    /// The first place of the playlist, counted from 1.
+    /// The first position in the playlist, counted from 1.
     pub from: Option<u64>,
-    /// The last place, included; past the end is the end.
+    /// The last position, included. A position beyond the end means the end.
     pub to: Option<u64>,
-    /// The languages that will do, most wanted first; by default the one that is spoken.
+    /// The accepted languages, in order of preference. The default is the spoken language.
     pub languages: Languages,
-    /// Videos that are not wanted, because they are known already: nothing is asked for them, and they
-    /// are among neither the results nor the counts of the summary but `totalVideos`.
+    /// Videos to skip, because the caller already has them. They send no request, produce no result
+    /// and count only in `totalVideos`.
     pub skip: HashSet<VideoId>,
 }
 
@@ -52,51 +52,51 @@ impl Default for BatchQuery {
     }
 }
 
-/// What became of one entry.
+/// The result of one entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct VideoTranscript {
-    /// The video's id; empty where the platform does not tell it.
+    /// The video's id. Empty if YouTube does not reveal it.
     #[cfg_attr(feature = "openapi", schema(example = "dQw4w9WgXcQ"))]
     pub video_id: String,
-    /// The title; empty where the video is private or deleted.
+    /// The title. Empty if the video is private or deleted.
     pub title: String,
-    /// The place in the whole playlist, counted from 1.
+    /// The position in the whole playlist, counted from 1.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, example = 1))]
     pub position: u64,
-    /// Whether there is a transcript.
+    /// Whether the entry has a transcript.
     pub status: BatchStatus,
-    /// The lines; absent on a failed result.
+    /// The lines. Absent on a failed result.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub lines: Option<Vec<TranscriptLine>>,
-    /// Why there are none, in a sentence; absent on a successful result.
+    /// Why the entry failed, as a sentence. Absent on a successful result.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "openapi",
         schema(nullable = false, example = "Video has no captions: dQw4w9WgXcQ")
     )]
     pub error: Option<String>,
-    /// Why there are none, in one word; absent on a successful result.
+    /// Why the entry failed, as a code. Absent on a successful result.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "reason_or_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "captions_disabled"))]
     pub reason: Option<Reason>,
 }
 
-/// What became of an entry, in a word.
+/// Whether an entry has a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum BatchStatus {
-    /// There is a transcript.
+    /// The entry has a transcript.
     Success,
-    /// There is none.
+    /// The entry has no transcript.
     Failed,
 }
 
-/// The counts of a whole batch.
+/// The totals of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -105,76 +105,78 @@ pub struct BatchSummary {
     /// The playlist's id.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"))]
     pub playlist_id: PlaylistId,
-    /// How many entries the playlist has.
+    /// The number of entries in the playlist.
     pub total_videos: u64,
-    /// The first and last place that were asked for.
+    /// The first and last requested position.
     #[cfg_attr(feature = "openapi", schema(example = json!([1, 25])))]
     pub requested_range: [u64; 2],
-    /// How many results are a success.
+    /// The number of successful results.
     pub succeeded: u64,
-    /// How many are not.
+    /// The number of failed results.
     pub failed: u64,
 }
 
-/// Something that happened in a batch.
+/// An event of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BatchEvent {
-    /// The playlist is there: its first page has come. The first event.
+    /// The first page of the playlist has arrived. This is the first event.
     Started,
-    /// An entry is done, in whatever order.
+    /// An entry is done. Results arrive in the order of completion.
     Result(VideoTranscript),
-    /// An entry has to wait this long for its turn, so that the platform does not block us. Told of
-    /// the first that waits, and then at most every 15 seconds.
+    /// An entry waits this long for the rate limiter, which protects the address from a block. The
+    /// batch reports the first wait, and then at most one every 15 seconds.
     Waiting(Duration),
-    /// All is done. The last event.
+    /// The batch is complete. This is the last event.
     Done(BatchSummary),
 }
 
-/// A batch and all it works with.
+/// A batch with its dependencies.
 pub(crate) struct Batch {
     pub(crate) services: Arc<Services>,
-    /// Its deadline is that of the whole batch.
+    /// The context, with the deadline of the whole batch.
     pub(crate) ctx: Context,
     pub(crate) id: PlaylistId,
     pub(crate) query: BatchQuery,
-    /// Among all batches, as long as it is at work.
+    /// The slot among all batches, held while this one runs.
     pub(crate) _place: OwnedSemaphorePermit,
     pub(crate) tally: Arc<Batches>,
 }
 
-/// Results that a slow reader has not taken yet; beyond them the work waits for the reader.
+/// The buffer for a slow reader. A full buffer applies back-pressure to the batch.
 const UNREAD: usize = 2;
 
-/// The most transcripts under way together.
+/// The maximum concurrency of a batch.
 const MOST_AT_ONCE: usize = 20;
 
-/// Entries that are listed before their turn: a page ahead keeps everyone at work, and a caller who
-/// goes away early has not paid for pages that nobody needed.
+/// The number of entries to list ahead. One page keeps all workers busy, and a caller who leaves
+/// early has not paid for further pages.
 const LISTED_AHEAD: usize = 50;
 
-/// How often an entry waits for a platform that fails to be asked again: about three pauses, each of
-/// which may be met twice, at its end and while another finds out.
+/// The maximum number of waits for an open circuit breaker. An entry can meet each of about three
+/// pauses twice: at its end, and during another request's probe.
 const WAITS: u32 = 6;
 
-/// Between two announcements that entries wait: all of them do, and one word for all is enough.
+/// The minimum time between two `Waiting` events. All entries wait for the same limiter, so one
+/// event is enough.
 const BETWEEN_WAITS: Duration = Duration::from_secs(15);
 
 type Events = mpsc::Sender<Result<BatchEvent>>;
 
-/// An entry and its place, counted from 1.
+/// An entry and its position, counted from 1.
 type Placed = (u64, Entry);
 
-/// Runs the batch as a task of its own, which ends when the stream is dropped.
+/// Runs the batch in its own task, which ends when the caller drops the stream.
 pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send {
     let (events, receiver) = mpsc::channel(UNREAD);
     traced::spawn(async move {
         tokio::select! {
-            // First, so that nothing starts after the reader has left.
+            // Checked first, so that nothing starts after the reader has left.
             biased;
             () = events.closed() => {}
             done = AssertUnwindSafe(work(Arc::new(batch), &events)).catch_unwind() => {
                 if done.is_err() {
-                    // A stream that just ends would look like one that is complete.
+                    // Without an error the reader would take the truncated stream for a complete
+                    // one.
                     let _ = events.send(Err(Error::internal("a panic"))).await;
                 }
             }
@@ -183,12 +185,10 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
     stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) })
 }
 
-/// Walks through the playlist and transcribes beside it: entries start while later pages are still
-/// being asked for.
+/// Lists and transcribes concurrently: entries start while later pages are still being fetched.
 async fn work(batch: Arc<Batch>, events: &Events) {
     let (entries, waiting) = mpsc::channel(LISTED_AHEAD);
-    // Where the playlist breaks off, what was listed until then is still done, which is a page ahead at
-    // most, and the error comes last.
+    // If listing fails, the entries listed so far still complete, and the error comes last.
     let (walked, (succeeded, failed)) =
         tokio::join!(walk(&batch, entries, events), transcribe(&batch, waiting, events));
     let BatchQuery { from, to, .. } = batch.query;
@@ -206,11 +206,11 @@ async fn work(batch: Arc<Batch>, events: &Events) {
     let _ = events.send(last).await;
 }
 
-/// Hands on the entries that were asked for, and counts them all.
+/// Sends the requested entries to the workers, and counts all entries.
 async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> Result<u64> {
     let BatchQuery { from, to, ref skip, .. } = batch.query;
     let mut total = 0;
-    // The number of batches is limited by itself.
+    // The batch already holds a batch slot.
     let ctx = Context { slot: Slot::not_needed(), ..batch.ctx.for_parts() };
     let mut pages = Entries::new(&batch.services, &ctx, &batch.id).await?;
     let mut next = pages.next().await?;
@@ -222,7 +222,7 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> 
                 from.is_none_or(|from| total >= from) && to.is_none_or(|to| total <= to);
             if is_in_range && !entry.video.is_some_and(|video| skip.contains(&video)) {
                 batch.tally.note_listed();
-                // The receiver lives until this sender is gone.
+                // Cannot fail: the receiver outlives this sender.
                 let _ = entries.send((total, entry.clone())).await;
             }
         }
@@ -231,7 +231,7 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> 
     Ok(total)
 }
 
-/// Transcribes entries, never more at a time than requested, and counts the results.
+/// Transcribes entries with the requested concurrency, and counts the results.
 async fn transcribe(
     batch: &Arc<Batch>,
     mut waiting: mpsc::Receiver<Placed>,
@@ -240,17 +240,18 @@ async fn transcribe(
     let concurrency = batch.query.concurrency.clamp(1, MOST_AT_ONCE);
     let ctx = Context {
         urgency: Urgency::Batch,
-        // Entries are limited by the concurrency of their batch.
+        // The concurrency of the batch already limits its entries.
         slot: Slot::not_needed(),
         on_wait: Some(report_waits(events)),
         ..batch.ctx.clone()
     };
-    // Ends its tasks when it is dropped, and so when the reader is gone.
+    // Dropping the set aborts its tasks, for example when the reader leaves.
     let mut under_way = JoinSet::new();
     let (mut succeeded, mut failed, mut more) = (0, 0, true);
     loop {
         tokio::select! {
-            // Results first. While the reader takes one, no entry starts: results do not pile up.
+            // Results come first. No entry starts while the reader takes a result, so results do
+            // not pile up.
             biased;
             Some(done) = under_way.join_next() => {
                 let result: VideoTranscript =
@@ -275,9 +276,10 @@ async fn transcribe(
     }
 }
 
-/// Reports to the reader that entries wait, now and then. A slow reader is not told.
+/// Returns a callback that sends `Waiting` events at intervals. It drops the event if the buffer is
+/// full.
 fn report_waits(events: &Events) -> OnWait {
-    // Weak, because a shared fetch may outlive its batch and must not keep the stream open.
+    // Weak, because a shared fetch can outlive its batch and must not keep the stream open.
     let events = events.downgrade();
     let last_report = Mutex::new(None::<Instant>);
     Arc::new(move |wait| {
@@ -337,8 +339,8 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: Placed) -> VideoTran
     }
 }
 
-/// The transcript. While a circuit breaker is open, the entry waits: otherwise the rest of a playlist would fail
-/// in a moment.
+/// Fetches a transcript, and waits while a circuit breaker is open. Without the wait, the rest of
+/// the playlist would fail within moments.
 async fn patiently<F>(deadline: Instant, read: impl Fn() -> F) -> Result<Cached>
 where
     F: Future<Output = Result<Cached>>,
@@ -358,13 +360,13 @@ where
     }
 }
 
-/// The message of an error with its details.
+/// The message of an error, followed by its details.
 fn sentence(error: &Error) -> String {
     let all = std::iter::once(error.message()).chain(error.details().iter().map(String::as_str));
     all.collect::<Vec<_>>().join("; ")
 }
 
-/// A word of another release counts as none.
+/// Maps a code of a newer release to `None`.
 fn reason_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Reason>, D::Error> {
     let code: Option<String> = Deserialize::deserialize(deserializer)?;
     Ok(code.as_deref().and_then(Reason::from_code))

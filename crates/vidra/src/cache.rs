@@ -1,8 +1,9 @@
-//! Fetches as little as possible: serves stored records, joins fetches that are under way, and fetches only the
+//! A read-through cache. It serves stored records, joins running fetches, and fetches only the
 //! rest.
 //!
-//! `read_through` is the one way in, and `share` lets callers share the assembly of a composite. `freshness` decides what a record is good for at its age,
-//! `flight` lets callers share a fetch, and [`store`](crate::store) holds the records.
+//! `read_through` is the single entry point, and `share` coalesces the assembly of composites.
+//! `freshness` maps the age of a record to its state, `flight` coalesces fetches, and
+//! [`store`](crate::store) holds the records.
 
 pub(crate) mod answer;
 mod clock;
@@ -36,32 +37,33 @@ use renewal::Renewals;
 pub(crate) use answer::{CacheReport, Cached, Outcome};
 pub(crate) use read_through::{Answered, Fetch};
 
-/// What is asked for, in its canonical form: however it was asked for, it is the same key.
+/// A cache key in canonical form: equal requests have equal keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) resource: Resource,
     pub(crate) text: String,
 }
 
-/// How far ahead of our clock a record may have been stored, in milliseconds: the clocks of two machines
-/// differ by a little. A record from further ahead would be fresh until then, so it counts as gone.
+/// The maximum clock skew of a record in milliseconds, because the clocks of two machines differ. A
+/// record from further ahead would stay fresh for too long, so it counts as expired.
 const MOST_AHEAD: u64 = 3_600_000;
 
-/// What is kept, what is being asked for, and how long it is good for.
+/// The cache: its records, its running fetches and their lifetimes.
 pub(crate) struct Cache {
     pub(crate) tiers: Tiers,
     flights: Arc<Flights<Record>>,
     /// Composites that are being assembled.
     composites: Arc<Flights<Cached>>,
-    /// Of what comes from the Data API, and of what comes without a key: one may fail without the other.
+    /// Renewals from the web interface and from the Data API. They are separate, because one can
+    /// fail without the other.
     renewals: [Renewals; 2],
-    /// The places of those who ask for what is not known.
+    /// The slots of fetches for uncached answers.
     misses: Arc<Semaphore>,
     most_misses: usize,
-    /// How long a shared fetch may take.
+    /// The time limit of a shared fetch.
     pub(crate) fetch_time: Duration,
     lifetimes: Lifetimes,
-    /// The kind of the record under a key.
+    /// Maps a key to the kind of its record.
     kind_of: fn(&str) -> Option<Resource>,
     /// The format of the records that this release writes.
     schema: u16,
@@ -69,20 +71,20 @@ pub(crate) struct Cache {
     tally: Tally,
 }
 
-/// How the platform, and the service itself, is spared.
+/// Limits that protect YouTube and this service.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Whoever asks within that time after a failure is told of it.
+    /// How long a failure is cached.
     pub(crate) failures_last: Duration,
-    /// How long nothing is renewed after refusals to all that we ask.
+    /// How long renewals pause after YouTube refuses all our requests.
     pub(crate) refusals_last: Pauses,
-    /// How many uncached fetches may be under way together. Followers are not counted.
+    /// The maximum number of concurrent fetches of uncached answers. Followers do not count.
     pub(crate) most_misses: usize,
-    /// How long a shared fetch may take.
+    /// The time limit of a shared fetch.
     pub(crate) fetch_time: Duration,
 }
 
-/// What is known about a key.
+/// A record with its age and lifetime.
 struct Found {
     record: Record,
     age: Duration,
@@ -122,7 +124,7 @@ impl Cache {
         }
     }
 
-    /// Adds the resources that are held at this moment.
+    /// Adds the resources that the cache holds at this moment.
     pub(crate) fn held(&self, held: &mut Held) {
         let (flights, waiters) = self.flights.held();
         let (composites, their_waiters) = self.composites.held();
@@ -138,7 +140,7 @@ impl Cache {
         self.usable(key, record)
     }
 
-    /// `None` for a record that is too old or has another format.
+    /// `None` for a record that is expired or has another format.
     fn usable(&self, key: &Key, record: Record) -> Option<Found> {
         let found = (record.schema == self.schema).then(|| self.judged(key, record))?;
         (found.state() != State::Gone).then_some(found)
@@ -163,7 +165,7 @@ impl Cache {
         let age = if record.stored_at > now.saturating_add(MOST_AHEAD) {
             Duration::MAX
         } else {
-            // A clock that was set back makes nothing younger than new.
+            // After the clock was set back, the age is zero and not negative.
             Duration::from_millis(now.saturating_sub(record.stored_at))
         };
         Found { record, age, life }
@@ -175,19 +177,19 @@ impl Cache {
         Cached { body: Bytes::from_static(b"[]"), outcome, age, life }
     }
 
-    /// What was known, however old it is.
+    /// Returns a stored answer of any age. It never fetches.
     pub(crate) async fn remembered(&self, key: &Key) -> Option<Cached> {
         let Found { record, age, life } = self.find(key).await?;
         let cached = Cached { body: record.body, outcome: Outcome::Stale, age, life };
         (!record.is_refusal).then_some(cached)
     }
 
-    /// Whether there is a record that may be served, fresh or stale.
+    /// Whether the cache has a usable record, fresh or stale.
     pub(crate) async fn has(&self, key: &Key) -> bool {
         self.find(key).await.is_some()
     }
 
-    /// An answer that was assembled from data of this age.
+    /// Returns an answer that was assembled from data of this age.
     pub(crate) fn assembled(
         &self,
         key: &Key,
@@ -199,14 +201,14 @@ impl Cache {
         Cached { body, outcome, age, life }
     }
 
-    /// Which of these keys have a fresh record.
+    /// Whether each of these keys has a fresh record.
     pub(crate) async fn are_fresh(&self, keys: &[Key]) -> Vec<bool> {
         let found = self.find_all(keys).await.into_iter();
         found.map(|found| found.is_some_and(|found| found.state() == State::Fresh)).collect()
     }
 
-    /// Stores data of this age, or that there is none. Other errors are not stored: they must not replace a good
-    /// record.
+    /// Stores data of this age, or a refusal. It does not store other errors, because they must not
+    /// replace a good record.
     pub(crate) fn keep(&self, key: &Key, outcome: Result<Bytes>, age: Duration) -> Result<Record> {
         let body = match &outcome {
             Ok(body) => body.clone(),
@@ -248,7 +250,7 @@ impl Cache {
         }
     }
 
-    /// Counts a lookup. The parts of a composite are not counted by themselves.
+    /// Counts a lookup. Parts of a composite do not count separately.
     fn note(&self, key: &Key, outcome: Outcome, ctx: &Context) {
         if !ctx.is_part {
             self.tally.add(key.resource, outcome);
@@ -267,7 +269,7 @@ impl Cache {
         Ok(Cached { body: record.body.clone(), outcome, age: *age, life: *life })
     }
 
-    /// Notes an answer that was given without asking here.
+    /// Counts an answer that another cache served.
     pub(crate) fn count(&self, resource: Resource, outcome: Outcome) {
         self.tally.add(resource, outcome);
     }
@@ -295,7 +297,8 @@ impl Cache {
     }
 }
 
-/// Whether an error says nothing about what was asked for, so that what is known may still be true.
+/// Whether an error says nothing about the requested object, so that a stale record may still be
+/// correct.
 fn is_trouble(error: &Error) -> bool {
     !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::InvalidInput)
 }

@@ -13,37 +13,37 @@ use crate::video::Withheld;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Channel {
-    /// The channel's own id.
+    /// The channel's id.
     #[cfg_attr(feature = "openapi", schema(example = "UC_x5XG1OV2P6uZZ5FSM9Ttw"))]
     pub id: String,
     /// The title.
     #[cfg_attr(feature = "openapi", schema(example = "Google for Developers"))]
     pub name: String,
-    /// The handle with one `@`; where there is none, made from the title.
+    /// The handle with one `@`. A channel without a handle gets one derived from its title.
     #[cfg_attr(feature = "openapi", schema(example = "@googledevelopers"))]
     pub username: String,
-    /// How many subscribed, as rounded by the platform; 0 where that is withheld.
+    /// The number of subscribers, rounded by YouTube. 0 if YouTube hides it.
     pub subscribers: u64,
-    /// `subscribers` for people.
+    /// `subscribers` as text for people.
     #[cfg_attr(feature = "openapi", schema(example = "2.3M"))]
     pub subscribers_fmt: String,
-    /// Views of all its videos.
+    /// The total views of all its videos.
     pub total_views: u64,
-    /// `totalViews` for people.
+    /// `totalViews` as text for people.
     #[cfg_attr(feature = "openapi", schema(example = "235M"))]
     pub total_views_fmt: String,
-    /// How many public videos it has.
+    /// The number of public videos.
     pub video_count: u64,
-    /// The country it is assigned to, a two-letter code; absent where it has none.
+    /// The country as a two-letter code. Absent if the channel has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "US"))]
     pub country: Option<String>,
-    /// The pictures there are.
+    /// The available thumbnails.
     pub thumbnails: Thumbnails,
-    /// The playlist of all its public uploads.
+    /// The playlist of all public uploads.
     #[cfg_attr(feature = "openapi", schema(example = "UU_x5XG1OV2P6uZZ5FSM9Ttw"))]
     pub uploads_playlist_id: String,
-    /// The counts that the platform withholds; absent when it withholds none.
+    /// The counts that YouTube hides. Absent if it hides none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<Withheld>,
@@ -60,27 +60,27 @@ pub struct ChannelVideo {
     pub id: VideoId,
     /// The title.
     pub title: String,
-    /// How often it was watched.
+    /// The number of views.
     pub views: u64,
-    /// `views` for people.
+    /// `views` as text for people.
     pub views_fmt: String,
-    /// How many liked it.
+    /// The number of likes.
     pub likes: u64,
-    /// `likes` for people.
+    /// `likes` as text for people.
     pub likes_fmt: String,
     /// The length in whole seconds.
     pub duration: u64,
-    /// `duration` as a clock.
+    /// `duration` as hours, minutes and seconds.
     pub duration_fmt: String,
-    /// The URL of its picture, or empty.
+    /// The URL of the thumbnail, or empty.
     pub thumbnail: String,
-    /// How long ago it was published, computed when this answer was made.
+    /// The age of the upload as text, computed for this response.
     #[cfg_attr(feature = "openapi", schema(example = "3 weeks ago"))]
     pub upload_age: String,
-    /// The moment of publication.
+    /// The publication time.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2009-10-25T06:57:33.000Z"))]
     pub published_at: Moment,
-    /// The counts that the platform withholds; absent when it withholds none.
+    /// The counts that YouTube hides. Absent if it hides none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<Withheld>,

@@ -1,4 +1,4 @@
-//! `Vidra`, the client: what a handle is, whom it bills and what it tells of itself.
+//! [`Vidra`], the client: its handles, their cost and their reports.
 
 mod builder;
 mod operations;
@@ -29,31 +29,36 @@ use crate::web::Load;
 use crate::web::egress::Addresses;
 use report::UpstreamReport;
 
-/// A client of the platform. Cheap to clone; clones share connections, cache, ledger and retry budget.
+/// A client of YouTube. It is cheap to clone. Clones share connections, cache, quota ledger and
+/// retry budget.
+///
+/// Every operation returns [`Error`](crate::Error) on failure and is safe to cancel: dropping its
+/// future frees its slots. A shared fetch continues while another caller waits for it. Units that
+/// were charged before the cancellation stay charged.
 #[derive(Clone)]
 pub struct Vidra {
     services: Arc<Services>,
     batches: Arc<Batches>,
     mode: CacheMode,
-    /// How long an operation may take in all.
+    /// The time limit of a fetch, retries and pages included.
     deadline: Duration,
-    /// How long a caller of this handle waits for it.
+    /// The time limit of a caller of this handle.
     patience: Duration,
-    /// How long the transcripts of a playlist may take in all.
+    /// The time limit of a playlist batch.
     batch_deadline: Duration,
-    /// Who pays for the operations of this handle, and what they have cost together.
+    /// The payer of this handle's operations, and their total cost.
     bill: Bill,
 }
 
 impl Vidra {
-    /// Settings, to be changed where the defaults do not fit.
+    /// Returns a builder with default settings.
     ///
     /// ```
     /// use vidra::{ApiKey, ErrorKind, VideoId, Vidra};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> vidra::Result<()> {
-    /// // Without a key transcripts still work; all else says that one is missing.
+    /// // Transcripts need no key. All other operations fail without one.
     /// let vidra = Vidra::builder().key(ApiKey::new("")).build()?;
     /// let error = vidra.video(VideoId::parse("dQw4w9WgXcQ")?).await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::UpstreamKey);
@@ -63,7 +68,8 @@ impl Vidra {
         Builder::default()
     }
 
-    /// A handle whose bill starts at zero: what is asked through it is counted in [`Vidra::cost`].
+    /// Returns a handle with its own cost counter, which starts at zero. [`Vidra::cost`] reads the
+    /// counter.
     ///
     /// ```
     /// use vidra::VideoId;
@@ -79,9 +85,11 @@ impl Vidra {
         Self { bill, ..self.clone() }
     }
 
-    /// A handle whose operations are paid from `allowance`. Once that is used up, they fail with
-    /// [`ErrorKind::QuotaExhausted`](crate::ErrorKind::QuotaExhausted) where they would have to ask; what
-    /// is known is still given, however stale. What others asked for costs nothing.
+    /// Returns a handle that pays its operations from `allowance`.
+    ///
+    /// After the allowance is used up, a cache miss fails with
+    /// [`ErrorKind::QuotaExhausted`](crate::ErrorKind::QuotaExhausted). The client still serves
+    /// cached answers, even stale ones. Joining another caller's fetch costs nothing.
     ///
     /// ```
     /// use vidra::{Allowance, ErrorKind, VideoId};
@@ -91,7 +99,7 @@ impl Vidra {
     /// caller.video(VideoId::parse("fda4eREcaTQ")?).await?;
     /// let error = caller.video(VideoId::parse("quirkNoLike")?).await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::QuotaExhausted);
-    /// // What is known is free.
+    /// // Cached answers are free.
     /// caller.video(VideoId::parse("fda4eREcaTQ")?).await?;
     /// # Ok(()) }
     /// ```
@@ -100,22 +108,24 @@ impl Vidra {
         Self { bill, ..self.clone() }
     }
 
-    /// What the operations of this handle and its clones have cost so far.
+    /// The cost of this handle's operations so far. Clones share the counter.
     pub fn cost(&self) -> &Cost {
         &self.bill.cost
     }
 
-    /// Whether there is a key to the Data API. It may still be rejected.
+    /// Whether the client has a key for the Data API. YouTube can still reject it.
     pub fn has_key(&self) -> bool {
         self.services.data_api.key.is_some()
     }
 
-    /// Whether the platform's last word on the key was that it is not valid.
+    /// Whether YouTube rejected the key in its last answer about it.
     pub fn key_was_rejected(&self) -> bool {
         self.has_key() && self.services.data_api.key_rejected.load(Ordering::Relaxed)
     }
 
-    /// A handle through which the platform is asked even where the answer is known.
+    /// Returns a handle that bypasses cached answers. Each operation fetches, or joins a running
+    /// fetch, and costs its full quota units. If the fetch fails, the client still falls back to a
+    /// stale answer.
     ///
     /// ```
     /// use vidra::{Ask, Outcome, VideoId};
@@ -131,9 +141,11 @@ impl Vidra {
         Self { mode: CacheMode::Refresh, ..self.clone() }
     }
 
-    /// A handle whose operations take `limit` at most, and never longer than they would without it. What
-    /// others wait for too goes on without the one who has no time left; what nobody waits for any more
-    /// ends before it costs anything more.
+    /// Returns a handle whose operations take at most `limit`. It never extends a shorter limit.
+    ///
+    /// An operation that exceeds the limit fails with
+    /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout). A shared fetch continues while other
+    /// callers wait for it. It stops when the last waiter leaves, before it charges more units.
     ///
     /// ```
     /// use std::time::Duration;
@@ -152,7 +164,13 @@ impl Vidra {
         Self { patience: self.patience.min(limit), ..self.clone() }
     }
 
-    /// The answer to `ask` as JSON, from the cache or from the platform.
+    /// Returns the answer to `ask` as JSON, from the cache or from YouTube. A cache hit costs no
+    /// units.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Reason`](crate::Reason) of the operation. After a failed fetch the client serves a
+    /// stale answer if it has one.
     ///
     /// ```
     /// use vidra::{Ask, Outcome, VideoId};
@@ -168,7 +186,7 @@ impl Vidra {
         self.services.read(&self.context(), ask).await
     }
 
-    /// What the cache holds, and what it was good for.
+    /// Reports the size of the cache, and its hits and misses per resource.
     ///
     /// ```
     /// use vidra::{Resource, VideoId};
@@ -185,7 +203,7 @@ impl Vidra {
         self.services.cache.report().await
     }
 
-    /// What was asked of the platform, what came of it, and what is left alone now.
+    /// Reports the calls to YouTube, their outcomes, and the state of the circuit breakers.
     ///
     /// ```
     /// use vidra::VideoId;
@@ -212,18 +230,18 @@ impl Vidra {
         }
     }
 
-    /// Whether the store behind memory failed when last tried.
+    /// Whether the store behind memory failed on its last use.
     pub fn is_store_failing(&self) -> bool {
         self.services.cache.tiers.is_far_left_alone()
     }
 
-    /// The addresses that transcripts are asked for from, and how the platform treats them.
+    /// Reports the egress addresses for transcripts, and whether YouTube accepts them.
     pub fn addresses(&self) -> Addresses {
         self.services.web.egresses.report(Instant::now())
     }
 
-    /// Whether the platform has failed so often in a row that answers which are not fresh any more are
-    /// sent without asking.
+    /// Whether YouTube fails: the circuit breaker of the Data API is not closed, or captions fail
+    /// on all egress addresses. The client then serves stale answers without a fetch.
     pub fn is_platform_failing(&self) -> bool {
         let now = Instant::now();
         self.services.data_api.breaker.standing(now) != Standing::Closed
@@ -235,7 +253,7 @@ impl Vidra {
         &self.services.data_api.clock
     }
 
-    /// The resources that are held at this moment.
+    /// The resources that the client holds at this moment.
     #[doc(hidden)]
     pub fn held(&self) -> Held {
         let mut held = Held::default();
@@ -251,12 +269,12 @@ impl Vidra {
         held
     }
 
-    /// Notes in the report that an answer was given again by whoever kept it in front of this client.
+    /// Counts a cache hit that a cache in front of this client served.
     pub fn note_hit(&self, resource: Resource) {
         self.services.cache.count(resource, Outcome::Hit);
     }
 
-    /// Waits until what was fetched has been kept: before a process ends.
+    /// Waits until all pending writes to the store have finished. Call it before the process exits.
     pub async fn settled(&self) {
         self.services.cache.tiers.settled().await;
     }

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// The time of day, and how long the machine has slept.
+/// A wall clock that also reports how long the machine was suspended.
 ///
-/// Waits and deadlines run on the runtime's own clock. This one decides which day of quota it is and how
-/// old a cached record is.
+/// Timeouts and deadlines use the runtime's clock. This clock decides the day of the quota and the
+/// age of a cached record.
 pub trait Clock: Send + Sync + 'static {
     /// The wall-clock time. It may jump in either direction.
     fn now(&self) -> Timestamp;
 
-    /// How long the machine has been suspended since some fixed moment. The runtime's clock stands still
-    /// while the machine sleeps, and cached records age all the same.
+    /// The total time for which the machine was suspended, since some fixed moment. The runtime's
+    /// clock stops during a suspend, but cached records still age.
     fn suspended(&self) -> Duration;
 }
 
@@ -30,10 +30,10 @@ impl Clock for SystemClock {
     fn suspended(&self) -> Duration {
         use rustix::time::{ClockId, Timespec, clock_gettime};
         let nanos = |Timespec { tv_sec, tv_nsec }| tv_sec * 1_000_000_000 + tv_nsec;
-        // In this order the difference is never too small.
+        // This order of the two reads never makes the difference too small.
         let running = nanos(clock_gettime(ClockId::Monotonic));
         let since_boot = nanos(clock_gettime(ClockId::Boottime));
-        // In tenths of a second, because the two clocks are not read in the same moment.
+        // Rounded to tenths of a second, because the two reads are not simultaneous.
         let tenths = (since_boot - running) / 100_000_000;
         Duration::from_millis(u64::try_from(tenths).unwrap_or(0) * 100)
     }

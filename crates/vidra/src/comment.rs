@@ -1,32 +1,32 @@
-//! Comments, and which of them to list.
+//! Comments and queries for them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::format::Moment;
 
-/// A comment on a video, with the replies to it.
+/// A comment on a video, with its replies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CommentThread {
-    /// The thread's id, which is also that of its first comment.
+    /// The thread's id, which is also the id of its top-level comment.
     #[cfg_attr(feature = "openapi", schema(example = "UgydxWWoeA7F1OdqypJ4AaABAg"))]
     pub id: String,
-    /// The video it is about.
+    /// The id of the video.
     #[cfg_attr(feature = "openapi", schema(example = "dQw4w9WgXcQ"))]
     pub video_id: String,
-    /// The channel that the video belongs to.
+    /// The id of the video's channel.
     pub channel_id: String,
-    /// The comment that began it.
+    /// The top-level comment.
     pub top_level_comment: Comment,
-    /// How many replies there are, whether or not they are listed here.
+    /// The total number of replies, including those not listed here.
     pub total_reply_count: u64,
-    /// Whether replying is possible.
+    /// Whether viewers can reply.
     pub can_reply: bool,
-    /// Whether everybody can see it.
+    /// Whether the thread is public.
     pub is_public: bool,
-    /// Replies; absent when there are none to show.
+    /// The replies. Absent if there are none to list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub replies: Vec<Comment>,
@@ -38,43 +38,44 @@ pub struct CommentThread {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Comment {
-    /// The comment's id; a reply's is `parent.child`.
+    /// The comment's id. The id of a reply is `parent.child`.
     #[cfg_attr(feature = "openapi", schema(example = "UgydxWWoeA7F1OdqypJ4AaABAg"))]
     pub id: String,
-    /// The author's name as shown.
+    /// The author's display name.
     pub author_name: String,
     /// The URL of the author's picture.
     pub author_profile_image: String,
     /// The URL of the author's channel.
     pub author_channel_url: String,
-    /// The id of the author's channel; empty where the account is gone.
+    /// The id of the author's channel. Empty if the account no longer exists.
     pub author_channel_id: String,
-    /// Plain text: no HTML, no entities.
+    /// Plain text without HTML and entities.
     pub text: String,
-    /// How many liked it.
+    /// The number of likes.
     pub like_count: u64,
-    /// When it was written.
+    /// The publication time.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2019-06-23T08:24:24.000Z"))]
     pub published_at: Moment,
-    /// When it was last edited; equal to `publishedAt` where it never was.
+    /// The time of the last edit. Equal to `publishedAt` if there was none.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2019-06-23T08:24:24.000Z"))]
     pub updated_at: Moment,
-    /// The comment that it answers to; absent on a top-level comment.
+    /// The id of the comment that this reply answers. Absent on a top-level comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub parent_id: Option<String>,
 }
 
-/// Which comments of a video to list, and how.
+/// The order, number and content of the comments to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommentQuery {
     /// The order of threads.
     pub order: CommentOrder,
-    /// The most threads to list.
+    /// The maximum number of threads. Each page of 100 costs 1 unit.
     pub limit: usize,
-    /// Only threads that match these words.
+    /// Lists only threads that match these words.
     pub search: Option<String>,
-    /// All replies of each thread, rather than the few that the platform sends along for free.
+    /// Lists all replies of each thread, instead of the few that YouTube includes for free. Each
+    /// further page of replies costs 1 unit.
     pub all_replies: bool,
 }
 
@@ -83,12 +84,12 @@ pub struct CommentQuery {
 pub enum CommentOrder {
     /// Newest first.
     Time,
-    /// As the platform ranks them.
+    /// In YouTube's ranking.
     Relevance,
 }
 
 impl CommentQuery {
-    /// The `limit` threads that the platform ranks highest.
+    /// The `limit` threads with the highest rank.
     pub fn top(limit: usize) -> Self {
         Self { order: CommentOrder::Relevance, limit, search: None, all_replies: false }
     }

@@ -1,5 +1,4 @@
-//! The plain data of one operation: how long it may take, who pays for it, who waits for it, and how it uses
-//! the cache.
+//! The plain data of one operation: deadline, payer, waiters and cache mode.
 
 mod bill;
 pub(crate) mod waiters;
@@ -16,34 +15,35 @@ use waiters::{Urgency, Waiters};
 pub use bill::Cost;
 pub(crate) use bill::{Bill, Charged, Refused};
 
-/// What travels with an operation from the client down to one exchange.
+/// The data that accompanies an operation from the client to a single exchange.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) mode: CacheMode,
-    /// Whether this is part of a composite, which is counted in its place.
+    /// Whether this is part of a composite, which is counted instead of its parts.
     pub(crate) is_part: bool,
-    /// When the operation has to end.
+    /// The deadline of the operation.
     pub(crate) deadline: Instant,
     pub(crate) bill: Bill,
-    /// The callers of the shared fetch that this operation is part of.
+    /// The waiters of the shared fetch that this operation is part of.
     pub(crate) waiters: Waiters,
     pub(crate) urgency: Urgency,
     pub(crate) slot: Slot,
-    /// Called with the time that the operation has to wait for its turn at the platform.
+    /// Called with the time that the operation has to wait for the rate limiter.
     pub(crate) on_wait: Option<OnWait>,
 }
 
-/// The slot of an operation for its uncached fetches. All its parts share it, and the last one to end releases it.
+/// The slot of an operation for its uncached fetches. All parts share it, and the last one to end
+/// releases it.
 #[derive(Clone)]
 pub(crate) struct Slot(Arc<Mutex<SlotState>>);
 
 enum SlotState {
-    /// It is taken with the first uncached fetch.
+    /// The first uncached fetch takes it.
     NotTaken,
     Taken {
         _permit: OwnedSemaphorePermit,
     },
-    /// The operation is limited in another way.
+    /// Another limit applies to the operation.
     NotNeeded,
 }
 
@@ -56,7 +56,8 @@ impl Slot {
         Self(Arc::new(Mutex::new(SlotState::NotNeeded)))
     }
 
-    /// Takes one of these slots, unless the operation has one. False if there is none.
+    /// Takes one of these slots, unless the operation already has one. Returns `false` if all are
+    /// taken.
     pub(crate) fn take(&self, slots: &Arc<Semaphore>) -> bool {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let SlotState::NotTaken = *state {
@@ -72,9 +73,9 @@ pub(crate) type OnWait = Arc<dyn Fn(Duration) + Send + Sync>;
 /// How an operation uses the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CacheMode {
-    /// Fresh records are served, and stale ones within their limits.
+    /// Serves fresh records, and stale ones within their limits.
     Normal,
-    /// Everything is fetched (`Cache-Control: no-cache`).
+    /// Fetches everything (`Cache-Control: no-cache`).
     Refresh,
 }
 
@@ -90,7 +91,7 @@ impl Context {
     }
 }
 
-/// Ends work without waiters. No caller sees it: a caller that arrives later starts a new fetch.
+/// The error that ends work without waiters. No caller gets it: a later caller starts a new fetch.
 pub(crate) fn nobody_waits() -> Error {
     Error::new(Reason::TimedOut, "Nobody waits for the answer any more").of_one_caller()
 }

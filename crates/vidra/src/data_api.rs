@@ -1,5 +1,5 @@
-//! The keyed interface of the platform: admits a call, charges the ledger, attempts, retries, and decides what
-//! an answer means.
+//! The Data API. It admits a call, charges the ledger, sends attempts, retries, and classifies the
+//! response.
 
 pub(crate) mod call;
 pub(crate) mod classify;
@@ -32,12 +32,12 @@ use fault::Fault;
 
 pub(crate) use hold::Holds;
 
-/// The server's own key to the Data API. Printing it in any way gives `***`.
+/// The service's key for the Data API. Its `Debug` output is `***`.
 #[derive(Clone)]
 pub struct ApiKey(HeaderValue);
 
 impl ApiKey {
-    /// Takes a key as it was configured; `None` where it is empty or could not be sent in a header.
+    /// Creates a key from its configured text. `None` if it is empty or not valid in a header.
     pub fn new(key: &str) -> Option<Self> {
         let key = key.trim();
         let mut value = HeaderValue::from_str(key).ok().filter(|_| !key.is_empty())?;
@@ -56,9 +56,9 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// The way to the Data API, shared by all operations.
+/// The client of the Data API, shared by all operations.
 pub(crate) struct DataApi {
-    /// The Data API's address, without a slash at its end.
+    /// The base URL, without a trailing slash.
     pub(crate) base: String,
     pub(crate) key: Option<ApiKey>,
     pub(crate) transport: Arc<dyn Transport>,
@@ -67,13 +67,13 @@ pub(crate) struct DataApi {
     pub(crate) holds: Holds,
     pub(crate) retry: RetryPolicy,
     pub(crate) budget: RetryBudget,
-    /// Of everything but searches, which may fail by themselves.
+    /// The breaker of all calls except searches, which can fail on their own.
     pub(crate) breaker: Arc<Breaker>,
     pub(crate) search_breaker: Arc<Breaker>,
     pub(crate) traffic: Arc<Traffic>,
-    /// Whether the platform's last word on the key was no.
+    /// Whether YouTube rejected the key in its last answer about it.
     pub(crate) key_rejected: AtomicBool,
-    /// How long one attempt may take; never more than what is left of the request's deadline.
+    /// The timeout of one attempt. The deadline of the request can shorten it.
     pub(crate) attempt_timeout: Duration,
 }
 
@@ -85,25 +85,31 @@ impl DataApi {
         }
     }
 
-    /// Text from outside, without the key: the platform has been seen to quote it.
+    /// Removes the key from external text, because YouTube has been seen to quote it.
     fn redacted(&self, text: &str) -> String {
         let key = self.key.as_ref().and_then(|ApiKey(key)| key.to_str().ok());
         key.map_or_else(|| text.to_owned(), |key| text.replace(key, "***"))
     }
 }
 
-/// Why an exchange ended without an answer.
+/// Why an exchange ended without a response.
 enum Unanswered {
-    /// Nothing has left this machine, so nothing is billed.
+    /// Nothing was sent, so YouTube bills nothing.
     NotSent(Failure),
-    /// It may have been received and billed.
+    /// YouTube may have received and billed the request.
     Sent(Failure),
-    /// It took longer than it was given.
+    /// The exchange exceeded its timeout.
     TooLate(Duration),
 }
 
 impl DataApi {
-    /// Sends one call, retrying what is worth it, and decodes its answer.
+    /// Sends one call with retries, and decodes its response. Each attempt that is sent costs the
+    /// call's units.
+    ///
+    /// # Errors
+    ///
+    /// The error of the last attempt. An error that concerns one caller is marked as such, so that
+    /// a follower retries.
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, ctx: &Context, call: &Call) -> Result<T> {
         let mut failed = 0;
         loop {
@@ -121,10 +127,10 @@ impl DataApi {
             failed += 1;
             let left = ctx.left();
             let wait = self.retry.wait(failed, fault.asked_wait, Duration::MAX, fastrand::f64());
-            // A platform that has just been given up is not asked again.
+            // No retry after the circuit breaker has opened.
             let is_open = || self.breaker(call.endpoint).refuses(Instant::now()).is_some();
             let wait = wait.filter(|_| fault.transient && !is_open());
-            // A follower may have the time for a retry that the leader lacks.
+            // A follower may have time for a retry that exceeds the leader's deadline.
             if wait.is_some_and(|wait| wait >= left) {
                 return Err(fault.error.of_one_caller());
             }
@@ -138,7 +144,7 @@ impl DataApi {
         }
     }
 
-    /// Waits for the end of a pause that the platform requested, or fails if the pause is too long.
+    /// Waits for the end of a pause that YouTube requested, or fails if the pause is too long.
     async fn wait_for_hold(&self, ctx: &Context, call: &Call) -> Result<()> {
         let bucket = call.endpoint.bucket();
         while let Some(hold) = self.holds.left(bucket, Instant::now()) {
@@ -146,7 +152,7 @@ impl DataApi {
             let wait = self.retry.after_hold(hold, left, fastrand::f64());
             let Some(wait) = wait else {
                 let error = Fault::held(hold).error;
-                // A follower may have the time to wait that the leader lacks.
+                // A follower may have time for a wait that exceeds the leader's deadline.
                 let is_short = self.retry.after_hold(hold, Duration::MAX, 0.0).is_some();
                 return Err(if is_short { error.of_one_caller() } else { error });
             };
@@ -159,7 +165,7 @@ impl DataApi {
         Ok(())
     }
 
-    /// One charged attempt.
+    /// Charges and sends one attempt.
     async fn attempt<T: DeserializeOwned>(
         &self,
         ctx: &Context,
@@ -198,7 +204,8 @@ impl DataApi {
             Err(Unanswered::NotSent(failure)) => {
                 end(Ending::of_failure(&failure));
                 let (bill, now) = (ctx.bill.clone(), self.clock.now());
-                // Before the next attempt is charged. The work goes on if the caller leaves now.
+                // Before the next attempt is charged. The refund completes even if the caller
+                // leaves.
                 let refund = move |ledger: &Arc<Ledger>| bill.refund(ledger, &charge, now);
                 let _ = self.with_ledger(ctx, call, refund).await;
                 Err(self.fault_of(&failure, call))
@@ -219,7 +226,7 @@ impl DataApi {
                 let read = serde_json::from_slice(&answer.body);
                 match &read {
                     Ok(_) => end(Ending::Ok),
-                    // One answer of another shape says nothing about the others.
+                    // One unexpected response says nothing about other calls.
                     Err(error) if error.is_data() => note(Ending::Unreadable),
                     Err(_) => end(Ending::Unreadable),
                 }
@@ -248,7 +255,7 @@ impl DataApi {
         limit: Duration,
     ) -> Result<Answer, Unanswered> {
         let (transport, endpoint) = (&*self.transport, call.endpoint.path());
-        tracing::debug!(endpoint, "asking");
+        tracing::debug!(endpoint, "sending request");
         match timeout(limit, traced::exchange(transport, endpoint, request)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failure @ Failure::NotSent(_))) => Err(Unanswered::NotSent(failure)),
@@ -277,7 +284,7 @@ impl DataApi {
     fn request(&self, call: &Call) -> Result<Request<Bytes>, Fault> {
         let key = self.key.as_ref().ok_or_else(Fault::no_key)?;
         Request::get(format!("{}/{}", self.base, call.target()))
-            // In a header and never in the URL: URLs end up in logs.
+            // In a header and never in the URL, because URLs end up in logs.
             .header("x-goog-api-key", key.0.clone())
             .header(header::ACCEPT, "application/json")
             .body(Bytes::new())
@@ -294,7 +301,7 @@ impl DataApi {
         })
     }
 
-    /// What is left of the day.
+    /// Reports the state of the daily quota.
     pub(crate) async fn quota(&self, ctx: &Context) -> Result<Quota> {
         let now = self.clock.now();
         let quota = self.ledger.run(move |ledger| ledger.quota(now));
@@ -304,7 +311,7 @@ impl DataApi {
         }
     }
 
-    /// Works on the ledger, within the deadline.
+    /// Runs `work` on the ledger, within the deadline.
     async fn with_ledger<T: Send + 'static>(
         &self,
         ctx: &Context,

@@ -22,13 +22,13 @@ pub use reason::Reason;
 pub enum ErrorKind {
     /// The request cannot be right. Correct it.
     InvalidInput,
-    /// What was requested does not exist.
+    /// The requested object does not exist.
     NotFound,
-    /// It exists, but the caller may not see it.
+    /// The object exists, but the caller may not see it.
     Forbidden,
     /// The daily quota is used up, or the budget of the caller. [`Error::retry_after`] is the time to the reset.
     QuotaExhausted,
-    /// There are too many requests, or YouTube says so.
+    /// The caller sends too many requests, or YouTube limits this service.
     RateLimited,
     /// The key for the Data API is missing or was rejected. The operator has to set a valid one.
     UpstreamKey,
@@ -46,7 +46,7 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// A failed operation: its reason, a sentence for people, and details.
+/// A failed operation: its reason, a message for people, and details.
 #[derive(Clone)]
 pub struct Error {
     inner: Arc<Inner>,
@@ -58,7 +58,7 @@ struct Inner {
     message: String,
     details: Vec<String>,
     retry_after: Option<Duration>,
-    /// Whether it concerns one caller alone, so that callers who share the fetch must not get it.
+    /// Whether the error concerns one caller only. Followers of the shared fetch must not get it.
     #[cfg_attr(
         not(feature = "client"),
         expect(dead_code, reason = "only a client shares fetches")
@@ -82,7 +82,8 @@ impl Error {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Invalid input. `details` has one line for each fault: `field: what is wrong`.
+    /// Returns an error for invalid input. `details` has one line for each fault: `field: what is
+    /// wrong`.
     pub fn invalid(message: impl Into<String>, details: Vec<String>) -> Self {
         Self::new(Reason::InvalidInput, message).with(|inner| inner.details = details)
     }
@@ -122,7 +123,7 @@ impl Error {
         self.inner.retry_after
     }
 
-    /// Whether the same request can succeed later, although nobody changes anything.
+    /// Whether the same request can succeed later without any change.
     pub fn is_retryable(&self) -> bool {
         self.reason().is_retryable()
     }
@@ -140,7 +141,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// The source is the error of the platform or the network. It is for logs: its text is not ours.
+/// The source is the error of the platform or the network. It is for logs only, because its text is
+/// not under our control.
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.inner.source.as_ref().map(|source| &**source as _)

@@ -1,12 +1,12 @@
-//! The strings people read: `1.8B`, `3:34`, `2d 5h`, `October 25, 2009`, `3 weeks ago`; and the two
-//! formats the platform writes time in. Pure: the current time is always an argument.
+//! Text for people, such as `1.8B`, `3:34`, `2d 5h`, `October 25, 2009` and `3 weeks ago`, and
+//! YouTube's two time formats. No function reads a clock: the current time is always an argument.
 
 use jiff::fmt::temporal::SpanParser;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, SpanRelativeTo, Timestamp, Unit};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A number as JavaScript's `Intl.NumberFormat("en-US", {notation: "compact"})` writes it.
+/// Formats a number like JavaScript's `Intl.NumberFormat("en-US", {notation: "compact"})`.
 ///
 /// ```
 /// use vidra::format::compact;
@@ -20,14 +20,14 @@ pub fn compact(number: u64) -> String {
     if number < 1_000 {
         return number.to_string();
     }
-    // From the unit below which the number does not round up to the next one.
+    // Starts with the largest unit, including numbers that round up to it.
     for (index, (unit, suffix)) in UNITS.iter().enumerate() {
         let rounds_up_to_unit = *unit - unit / 2_000;
         let from = if index + 1 == UNITS.len() { *unit } else { rounds_up_to_unit };
         if number < from {
             continue;
         }
-        // Two significant digits below ten, whole units above; halves round up.
+        // Two significant digits below ten, whole units above. Halves round up.
         let tenths = (number.saturating_add(unit / 20)) / (unit / 10);
         return match (tenths / 10, tenths % 10) {
             (whole @ 0..10, 1..) => format!("{whole}.{}{suffix}", tenths % 10),
@@ -38,8 +38,8 @@ pub fn compact(number: u64) -> String {
     unreachable!("every number from 1,000 on has a unit")
 }
 
-/// Past the largest unit numbers grow long, and get separators from five digits on: `9999`,
-/// `10,000`. No `u64` has more than two separators there.
+/// Beyond the largest unit, numbers of five or more digits get separators: `9999`, `10,000`. No
+/// `u64` needs more than two separators there.
 fn grouped(number: u64) -> String {
     match number {
         ..10_000 => number.to_string(),
@@ -48,7 +48,7 @@ fn grouped(number: u64) -> String {
     }
 }
 
-/// Seconds as a clock.
+/// Formats seconds as a clock.
 ///
 /// ```
 /// use vidra::format::{clock, parse_duration, span};
@@ -65,7 +65,7 @@ pub fn clock(seconds: u64) -> String {
     }
 }
 
-/// Seconds in words: `2d 5h 32m 10s`, zero parts left out, `0s` for zero.
+/// Formats seconds as `2d 5h 32m 10s`, without zero parts. Zero is `0s`.
 pub fn span(seconds: u64) -> String {
     let parts = [
         (seconds / 86_400, "d"),
@@ -78,17 +78,17 @@ pub fn span(seconds: u64) -> String {
     if words.is_empty() { "0s".to_owned() } else { words.join(" ") }
 }
 
-/// A day in words, in UTC: `October 25, 2009`.
+/// Formats the date in UTC: `October 25, 2009`.
 pub fn long_date(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%B %-d, %Y").to_string()
 }
 
-/// ISO 8601 in UTC with milliseconds: `2009-10-25T06:57:33.000Z`.
+/// Formats as ISO 8601 in UTC with milliseconds: `2009-10-25T06:57:33.000Z`.
 pub fn iso_millis(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
-/// How long ago, in the platform's own wording. What lies ahead is `just now`.
+/// Formats the age in YouTube's wording. A time in the future is `just now`.
 ///
 /// ```
 /// use vidra::format::{Moment, age};
@@ -115,7 +115,7 @@ pub fn age(at: Timestamp, now: Timestamp) -> String {
     format!("{count} {unit}{plural} ago")
 }
 
-/// When the wording of [`age`] changes next, where it is `now`.
+/// The time after `now` at which the wording of [`age`] changes next.
 pub fn age_changes(at: Timestamp, now: Timestamp) -> Timestamp {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
@@ -137,10 +137,10 @@ pub fn age_changes(at: Timestamp, now: Timestamp) -> Timestamp {
     at.checked_add(SignedDuration::from_secs(changes_at)).unwrap_or(Timestamp::MAX)
 }
 
-/// An ISO 8601 duration in whole seconds: `PT3M34S`, `P1DT2H3M4S`, `P0D`. A text that is none is 0,
-/// because a video whose length is unknown is no reason to fail the answer it is in.
+/// Parses an ISO 8601 duration to whole seconds: `PT3M34S`, `P1DT2H3M4S`, `P0D`. Any other text is
+/// 0, because an unknown length must not fail the whole response.
 pub fn parse_duration(text: &str) -> u64 {
-    // Not `str::parse`, which takes "3 minutes" too.
+    // `str::parse` would also accept "3 minutes".
     let seconds = SpanParser::new()
         .parse_span(text)
         .and_then(|span| span.total((Unit::Second, SpanRelativeTo::days_are_24_hours())))
@@ -149,33 +149,33 @@ pub fn parse_duration(text: &str) -> u64 {
     seconds as u64
 }
 
-/// A point in time that the platform may have left out. As text it is ISO 8601 in UTC with
-/// milliseconds, or empty.
+/// A time that YouTube may have omitted. As text it is ISO 8601 in UTC with milliseconds, or empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(Option<Timestamp>);
 
 impl Moment {
-    /// Reads the platform's timestamps, which have no, three or up to six fractional digits.
+    /// Parses YouTube's timestamps, which have zero, three or up to six fractional digits. Any
+    /// other text gives an empty moment.
     pub fn parse(text: Option<&str>) -> Self {
         Self(text.and_then(|text| text.parse().ok()))
     }
 
-    /// The timestamp, where there is one.
+    /// The timestamp, if there is one.
     pub fn timestamp(self) -> Option<Timestamp> {
         self.0
     }
 
-    /// The day in words, in UTC: `October 25, 2009`; empty where there is none.
+    /// The date in UTC: `October 25, 2009`. Empty without a timestamp.
     pub fn long_date(self) -> String {
         self.0.map_or_else(String::new, long_date)
     }
 
-    /// How long ago, as [`age`] says it; empty where there is none.
+    /// The age in the wording of [`age`]. Empty without a timestamp.
     pub fn age(self, now: Timestamp) -> String {
         self.0.map_or_else(String::new, |at| age(at, now))
     }
 
-    /// When [`Moment::age`] changes next.
+    /// The time at which [`Moment::age`] changes next.
     pub fn age_changes(self, now: Timestamp) -> Option<Timestamp> {
         self.0.map(|at| age_changes(at, now))
     }

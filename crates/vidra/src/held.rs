@@ -6,17 +6,18 @@
 pub struct Held {
     /// Slots of fetches for answers that are not cached.
     pub misses: usize,
-    /// Slots of renewals in the background, and probes among them.
+    /// Slots of background renewals, including probes.
     pub renewals: usize,
     /// Shared fetches under way.
     pub flights: usize,
     /// Callers that wait for a shared fetch.
     pub waiters: usize,
-    /// Single lookups that wait for a call of fifty, and such calls under way.
+    /// Single lookups that wait for a call of fifty, and such calls that are running.
     pub gathered: usize,
     /// Batches under way.
     pub batches: usize,
-    /// Requests that wait for their turn at an address's pace, and turns taken and not used yet.
+    /// Requests in the queue of an address's rate limiter, and permits that were taken but not used
+    /// yet.
     pub turns: usize,
     /// Addresses and circuit breakers that one request is probing.
     pub probes: usize,

@@ -1,9 +1,9 @@
-//! Tags out of text.
+//! Removes tags from text.
 
 use std::borrow::Cow;
 
-/// The text without those tags whose inside is said to be one, and a line break for each `br`.
-/// Takes time in proportion to the text, whatever is in it: nothing is looked at twice.
+/// Removes the tags that `is_tag` accepts, and replaces each `br` with a line break. It runs in
+/// linear time on any input.
 pub(crate) fn without_tags(html: &str, is_tag: impl Fn(&str) -> bool) -> Cow<'_, str> {
     let Some(first) = html.find('<') else { return Cow::Borrowed(html) };
     let mut text = String::with_capacity(html.len());
@@ -29,7 +29,7 @@ pub(crate) fn without_tags(html: &str, is_tag: impl Fn(&str) -> bool) -> Cow<'_,
     Cow::Owned(text)
 }
 
-/// What stands before the `>`. A `<` before it is where another tag may begin, so this is none.
+/// The text before the `>`. `None` if a `<` comes first, where another tag may begin.
 fn inside_tag(after: &str) -> Option<&str> {
     let end = after.find(['<', '>']).filter(|end| after[*end..].starts_with('>'))?;
     Some(&after[..end])

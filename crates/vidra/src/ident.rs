@@ -1,7 +1,7 @@
-//! Identifiers: validated newtypes, so that nothing malformed can reach the platform.
+//! Identifiers: validated newtypes, so that no malformed id reaches YouTube.
 //!
-//! Each has `parse`, which takes a bare identifier or any URL that holds one. Parsing is pure: no
-//! identifier is ever resolved by fetching the URL it came in.
+//! Each type has `parse`, which accepts a bare identifier or any URL that contains one. Parsing
+//! sends no requests.
 
 pub(crate) mod link;
 
@@ -13,15 +13,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Error, Result};
 use link::{Form, Link};
 
-/// An identifier cannot be longer than this, URL around it included.
+/// The maximum length of the input, including the URL.
 const MAX_INPUT: usize = 2048;
 
-/// A video: 11 characters of `[A-Za-z0-9_-]`.
+/// A video id: 11 characters of `[A-Za-z0-9_-]`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VideoId([u8; 11]);
 
 impl VideoId {
-    /// Reads a bare id or a URL that names a video.
+    /// Parses a bare id or the URL of a video.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput) for any other text.
     ///
     /// ```
     /// use vidra::VideoId;
@@ -35,24 +39,28 @@ impl VideoId {
         parse_as(input, "video", expected, Self::bare, |link| link.video)
     }
 
-    /// Reads a bare id only.
+    /// Parses a bare id only.
     pub(crate) fn bare(text: &str) -> Option<Self> {
         let bytes: [u8; 11] = text.as_bytes().try_into().ok()?;
         bytes.iter().all(|byte| is_id_byte(*byte)).then_some(Self(bytes))
     }
 
-    /// The eleven characters.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("only ASCII gets in")
     }
 }
 
-/// A playlist: `PL…`, `UU…`, `OLAK5uy_…` and others, 2 to 64 characters of `[A-Za-z0-9_-]`.
+/// A playlist id: `PL…`, `UU…`, `OLAK5uy_…` and others, 2 to 64 characters of `[A-Za-z0-9_-]`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlaylistId(Box<str>);
 
 impl PlaylistId {
-    /// Reads a bare id or any URL with `list=`.
+    /// Parses a bare id or any URL with `list=`.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput) for any other text.
     ///
     /// ```
     /// use vidra::PlaylistId;
@@ -71,13 +79,13 @@ impl PlaylistId {
         fits.then(|| Self(text.into()))
     }
 
-    /// The id as the platform writes it.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A channel's own id: `UC` and 22 characters of `[A-Za-z0-9_-]`.
+/// A channel id: `UC` and 22 characters of `[A-Za-z0-9_-]`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChannelId(Box<str>);
 
@@ -87,18 +95,18 @@ impl ChannelId {
         fits.then(|| Self(text.into()))
     }
 
-    /// The id as the platform writes it.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A handle such as `@GoogleDevelopers`, kept without its `@`. May hold non-ASCII letters.
+/// A handle such as `@GoogleDevelopers`, stored without its `@`. It can contain non-ASCII letters.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(Box<str>);
 
 impl Handle {
-    /// The longest the platform allows.
+    /// The maximum length that YouTube allows.
     const MAX_CHARS: usize = 30;
 
     pub(crate) fn bare(text: &str) -> Option<Self> {
@@ -111,21 +119,26 @@ impl Handle {
     }
 }
 
-/// Every way a caller can name a channel. They cost differently to resolve, so they stay apart.
+/// A reference to a channel. The variants have different costs, so they stay separate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ChannelRef {
-    /// `UC…`, or a URL `/channel/UC…`.
+    /// `UC…`, or a URL `/channel/UC…`. A lookup costs 1 unit.
     Id(ChannelId),
-    /// `@handle`, a URL `/@handle`, or a bare word that is nothing else.
+    /// `@handle`, a URL `/@handle`, or any other bare word. A lookup costs 1 unit.
     Handle(Handle),
-    /// A legacy user name: a URL `/user/name`.
+    /// A legacy user name: a URL `/user/name`. A lookup costs 1 unit.
     Username(Box<str>),
-    /// A custom name: a URL `/c/name` or `youtube.com/name`.
+    /// A custom name: a URL `/c/name` or `youtube.com/name`. A lookup costs up to 3 units and one
+    /// search.
     Name(Box<str>),
 }
 
 impl ChannelRef {
-    /// Reads a channel id, an `@handle`, a bare word or a URL that names a channel.
+    /// Parses a channel id, an `@handle`, a bare word or the URL of a channel.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput) for any other text.
     ///
     /// ```
     /// use vidra::ChannelRef;
@@ -145,7 +158,7 @@ impl ChannelRef {
         let text = link::decode(text)?;
         match text.strip_prefix('@') {
             Some(handle) => Handle::bare(handle),
-            // A word with the platform's own host in it looks like a URL and is meant to.
+            // A word that contains YouTube's host imitates a URL.
             None if link::imitates_host(&text) => None,
             None => Handle::bare(&text),
         }
@@ -163,12 +176,16 @@ impl fmt::Display for ChannelRef {
     }
 }
 
-/// A comment, or a reply (`parent.child`).
+/// The id of a comment or a reply (`parent.child`).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommentId(Box<str>);
 
 impl CommentId {
-    /// Reads a bare comment id or a video URL with `lc=`, as the platform's "share" gives it.
+    /// Parses a bare comment id or a video URL with `lc=`, as YouTube's "share" creates it.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput) for any other text.
     ///
     /// ```
     /// use vidra::{CommentId, ErrorKind};
@@ -193,12 +210,12 @@ impl CommentId {
         fits.then(|| Self(text.into()))
     }
 
-    /// The id as the platform writes it.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The comment that a reply answers to; a top-level comment is its own thread.
+    /// The id of the thread: the parent of a reply, or the id of the top-level comment itself.
     ///
     /// ```
     /// let reply = vidra::CommentId::parse("UgydxWWoeA7F1OdqypJ4AaABAg.8wWsvrp2Cp18wX")?;
@@ -210,7 +227,7 @@ impl CommentId {
     }
 }
 
-/// The common way of all `parse`: bare form first, else a URL that holds one.
+/// Parses a bare form, or else a URL. All public `parse` functions use it.
 fn parse_as<T>(
     input: &str,
     what: &str,
@@ -235,7 +252,7 @@ fn parse_as<T>(
     })
 }
 
-/// Input as it may appear in a message: short, and without characters that could break a log.
+/// Shortens and escapes input for a message, so that it cannot break a log.
 pub(crate) fn shown(text: &str) -> String {
     let mut shown = String::new();
     for c in text.chars().take(80) {
@@ -254,8 +271,8 @@ fn is_id_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
 }
 
-/// A handle or a legacy name. Combining marks and joiners are part of words in many scripts, so
-/// beyond ASCII only what is invisible or reorders text is refused.
+/// Whether the text is a valid handle or legacy name. Combining marks and joiners are part of words
+/// in many scripts. Beyond ASCII, only invisible and reordering characters are rejected.
 fn is_name(text: &str, max_chars: usize) -> bool {
     let allowed = |c: char| match c {
         '_' | '-' | '.' => true,
@@ -265,11 +282,11 @@ fn is_name(text: &str, max_chars: usize) -> bool {
         c => !c.is_control() && !c.is_whitespace(),
     };
     let fits = text.chars().all(allowed) && text.chars().count() <= max_chars;
-    // Dots alone are a path, not a name.
+    // A name of dots alone would be a path.
     fits && text.chars().any(char::is_alphanumeric)
 }
 
-/// `Display`, `Debug` and JSON of the newtypes are the text the platform writes.
+/// Implements `Display`, `Debug` and JSON of the newtypes as YouTube's text.
 macro_rules! as_text {
     ($($id:ident => $prefix:literal),+) => {$(
         impl fmt::Display for $id {
@@ -290,7 +307,7 @@ macro_rules! as_text {
         }
     )+};
 }
-/// Read back as it was written; what is no identifier is an error here too.
+/// Implements deserialisation with validation.
 macro_rules! from_text {
     ($($id:ident),+) => {$(
         impl<'de> Deserialize<'de> for $id {

@@ -1,12 +1,12 @@
-//! The code of a language, as callers write it.
+//! Language codes in canonical form.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Reason, Result};
 
-/// A language's code: `en`, `pt-BR`, `zh-Hans`. Some write `zh_cn`; the platform's codes are written in
-/// one way only, and so is this.
+/// A language code in YouTube's spelling: `en`, `pt-BR`, `zh-Hans`. Parsing also accepts other
+/// spellings such as `zh_cn`. It fails with [`Reason::InvalidInput`] for anything else.
 ///
 /// ```
 /// let code: vidra::LanguageCode = "zh_cn".parse().unwrap();
@@ -16,7 +16,7 @@ use crate::error::{Error, Reason, Result};
 pub struct LanguageCode(String);
 
 impl LanguageCode {
-    /// The code as the platform writes it.
+    /// The code in YouTube's spelling.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -34,7 +34,7 @@ impl FromStr for LanguageCode {
     }
 }
 
-/// The language in small letters, a script with its first letter large, a region in large ones.
+/// Converts the language to lower case, a script to title case and a region to upper case.
 fn spelled(code: &str) -> String {
     let parts = code.split('-').enumerate().map(|(index, part)| match (index, part.len()) {
         (1.., 2) => part.to_ascii_uppercase(),

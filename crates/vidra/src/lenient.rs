@@ -1,7 +1,7 @@
-//! How leniently the platform's objects are read. Each member is read as its type where the platform wrote that, as absent where
-//! it wrote anything else. A page of fifty videos must not fail because one title is a number.
+//! Lenient parsing of YouTube's objects. A member with an unexpected type counts as absent. A page
+//! of fifty videos must not fail because one title is a number.
 
-/// Declares what is read of an object. Every member is optional and read by [`member`].
+/// Declares the members of an object. Every member is optional and parsed by [`member`].
 macro_rules! shapes {
     ($($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })+) => {$(
         $(#[$meta])*
@@ -37,7 +37,8 @@ use serde::de::{
 };
 use serde_json::Number;
 
-/// What a member can be made from. Each type takes what it knows; the rest reads as absent.
+/// A type that can be a member. Each type accepts the JSON that it knows. Everything else counts as
+/// absent.
 pub(crate) trait Member: Sized {
     fn from_text(_text: &str) -> Option<Self> {
         None
@@ -62,7 +63,7 @@ pub(crate) trait Member: Sized {
     }
 }
 
-/// Reads a member, for `#[serde(deserialize_with)]`.
+/// Parses a member, for `#[serde(deserialize_with)]`.
 pub(crate) fn member<'de, D, M>(deserializer: D) -> Result<Option<M>, D::Error>
 where
     D: Deserializer<'de>,
@@ -81,7 +82,7 @@ impl Member for String {
     }
 }
 
-/// A count is a string on one resource and a number on the next.
+/// A count is a string in one resource and a number in another.
 impl Member for u64 {
     fn from_text(text: &str) -> Option<Self> {
         text.trim().parse().ok()
@@ -104,7 +105,7 @@ impl Member for bool {
     }
 }
 
-/// A list without those of its elements that are none.
+/// A list. It omits elements of the wrong type.
 impl<M: Member> Member for Vec<M> {
     fn from_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<Option<Self>, A::Error> {
         let mut list = vec![];
@@ -115,7 +116,7 @@ impl<M: Member> Member for Vec<M> {
     }
 }
 
-/// Anything that is written as an object.
+/// Any type that is written as an object.
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) T);
 
@@ -125,7 +126,7 @@ impl<T: DeserializeOwned> Member for Object<T> {
     }
 }
 
-/// A member where serde wants a type rather than a function.
+/// A member, for places where serde needs a type instead of a function.
 #[derive(Debug)]
 pub(crate) struct Lenient<M>(pub(crate) Option<M>);
 

@@ -167,7 +167,7 @@ pub use transcript::{
 pub use video::{Video, VideoTitle, Withheld};
 
 #[cfg(feature = "client")]
-#[doc(hidden)] // For simulations alone.
+#[doc(hidden)] // Only for simulations.
 pub use {held::Held, quota::LedgerDouble};
 
 #[cfg(feature = "client")]

@@ -20,24 +20,24 @@ pub struct Playlist {
     pub title: String,
     /// The description.
     pub description: String,
-    /// The pictures there are.
+    /// The available thumbnails.
     pub thumbnails: Thumbnails,
-    /// How many videos are listed here.
+    /// The number of listed videos.
     pub video_count: usize,
-    /// Their length together, in whole seconds.
+    /// The total length of the videos in whole seconds.
     pub total_duration: u64,
-    /// `totalDuration` in words.
+    /// `totalDuration` as text for people.
     #[cfg_attr(feature = "openapi", schema(example = "2d 5h 32m 10s"))]
     pub total_duration_fmt: String,
-    /// The videos in playlist order; one that stands twice is listed twice.
+    /// The videos in playlist order. A video that occurs twice is listed twice.
     pub videos: Vec<PlaylistVideo>,
-    /// How many entries are private or deleted and therefore not listed; absent when none.
+    /// The number of private or deleted entries, which are not listed. Absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub unavailable_count: usize,
 }
 
-/// A video as a playlist lists it.
+/// A video of a playlist.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -52,24 +52,24 @@ pub struct PlaylistVideo {
     pub description: String,
     /// The title of the channel that published the video.
     pub channel_title: String,
-    /// When the video was published (not when it was added to the playlist).
+    /// The publication time of the video, not the time of its addition to the playlist.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2009-10-25T06:57:33.000Z"))]
     pub published_at: Moment,
     /// The length in whole seconds.
     pub duration: u64,
-    /// `duration` as a clock.
+    /// `duration` as hours, minutes and seconds.
     pub duration_fmt: String,
-    /// How often it was watched.
+    /// The number of views.
     pub views: u64,
-    /// `views` for people.
+    /// `views` as text for people.
     pub views_fmt: String,
-    /// How many liked it.
+    /// The number of likes.
     pub likes: u64,
-    /// `likes` for people.
+    /// `likes` as text for people.
     pub likes_fmt: String,
-    /// The pictures there are.
+    /// The available thumbnails.
     pub thumbnails: Thumbnails,
-    /// The counts that the platform withholds; absent when it withholds none.
+    /// The counts that YouTube hides. Absent if it hides none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<Withheld>,
@@ -87,7 +87,7 @@ pub struct PlaylistInfo {
     pub title: String,
     /// The description.
     pub description: String,
-    /// The pictures there are.
+    /// The available thumbnails.
     pub thumbnails: Thumbnails,
 }
 
@@ -100,10 +100,11 @@ pub struct PlaylistIds {
     /// The playlist's id.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"))]
     pub id: PlaylistId,
-    /// All entries in order, private and deleted ones included as long as their id is told.
+    /// The ids of all entries in order, including private and deleted videos if YouTube reveals
+    /// their id.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub video_ids: Vec<VideoId>,
-    /// How many they are.
+    /// The number of ids.
     pub count: usize,
 }
 

@@ -1,7 +1,7 @@
-//! The ledger: what the day's upstream units were spent on, charged before each attempt.
+//! The quota ledger. It charges the daily units of the Data API before each attempt.
 //!
-//! The platform bills per project and day, the day beginning at midnight in Los Angeles. Since June
-//! 2026 searches have a bucket of their own (100 calls a day); everything else shares 10,000 units.
+//! YouTube bills by project and day. The day begins at midnight Pacific time. Since June 2026
+//! searches have their own bucket of 100 calls a day. All other calls share 10,000 units.
 
 mod allowance;
 mod day;
@@ -22,20 +22,20 @@ use day::{Day, next_reset, until_reset};
 use file::Locked;
 
 pub use allowance::{Allowance, Spending};
-#[doc(hidden)] // For simulations alone.
+#[doc(hidden)] // Only for simulations.
 pub use double::LedgerDouble;
 
-/// One of the platform's daily allowances.
+/// A bucket of YouTube's daily quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Bucket {
-    /// Every list call but search.
+    /// All list calls except search.
     Default,
     /// `search.list`.
     Search,
 }
 
 impl Bucket {
-    /// The name under which the bucket is shown and stored.
+    /// The name of the bucket in reports and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -44,21 +44,21 @@ impl Bucket {
     }
 }
 
-/// The allowances of a day. The default is the platform's since June 2026.
+/// The daily quota limits. The default is YouTube's quota since June 2026.
 #[derive(Debug, Clone, Copy)]
 pub struct QuotaLimits {
-    /// Units a day for everything in the default bucket.
+    /// The daily units of the default bucket.
     pub default: u32,
-    /// How searches are billed.
+    /// The billing of searches.
     pub search: SearchBilling,
 }
 
-/// How the platform bills a search.
+/// The billing of searches.
 #[derive(Debug, Clone, Copy)]
 pub enum SearchBilling {
-    /// Its own bucket of this many calls a day, since June 2026.
+    /// A separate bucket of this many calls a day, as since June 2026.
     OwnBucket(u32),
-    /// This many units of the default bucket; it was 100 before June 2026.
+    /// This many units of the default bucket. Before June 2026 it was 100.
     Shared(u32),
 }
 
@@ -69,7 +69,7 @@ impl Default for QuotaLimits {
 }
 
 impl QuotaLimits {
-    /// The bucket that a call for `wanted` is billed to, and its cost.
+    /// The bucket and the cost of a call for `wanted`.
     fn bill(&self, wanted: Bucket) -> (Bucket, u32) {
         match (wanted, self.search) {
             (Bucket::Search, SearchBilling::Shared(cost)) => (Bucket::Default, cost),
@@ -92,15 +92,15 @@ impl QuotaLimits {
     }
 }
 
-/// What is left of the day.
+/// The state of the daily quota.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Quota {
-    /// When the platform's day ends: midnight in Los Angeles, told in UTC.
+    /// The next reset: midnight Pacific time, given in UTC.
     #[cfg_attr(feature = "openapi", schema(example = "2026-11-16T08:00:00.000Z"))]
     pub resets_at: String,
-    /// The platform's allowances, each with what this service has spent of it.
+    /// The buckets, each with the units that this service has spent.
     pub buckets: Vec<BucketUse>,
 }
 
@@ -111,50 +111,50 @@ pub struct BucketUse {
     /// `default` or `search`.
     #[cfg_attr(feature = "openapi", schema(example = "default"))]
     pub name: &'static str,
-    /// Units (or calls, for search) a day.
+    /// The daily limit in units, or in calls for search.
     #[cfg_attr(feature = "openapi", schema(example = 10000))]
     pub limit: u32,
-    /// Spent since the last reset, failed attempts included.
+    /// Units spent since the last reset, including failed attempts.
     #[cfg_attr(feature = "openapi", schema(example = 12))]
     pub used: u32,
-    /// What is left; 0 as soon as the platform itself says that the bucket is empty.
+    /// The remaining units. 0 as soon as YouTube reports that the bucket is exhausted.
     #[cfg_attr(feature = "openapi", schema(example = 9988))]
     pub remaining: u32,
 }
 
-/// A charge that the bucket does not allow.
+/// A rejected charge: the bucket is exhausted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spent {
     pub(crate) bucket: Bucket,
     pub(crate) resets_in: Duration,
 }
 
-/// A charge that was made.
+/// A completed charge.
 #[derive(Debug, Clone)]
 pub(crate) struct Charge {
     pub(crate) cost: u32,
     bucket: Bucket,
-    /// The day that it was charged to, which may be over when the answer comes.
+    /// The day of the charge, which can be over when the response arrives.
     date: String,
 }
 
-/// Where the day's count is stored beside this process's memory.
+/// The storage of the day's count, besides the memory of this process.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Backing {
     #[default]
     None,
     File(PathBuf),
-    /// Stands in for the file in a simulation.
+    /// Replaces the file in a simulation.
     Double(LedgerDouble),
 }
 
-/// Counts every attempt, in memory and, where there is a file, in the file first: a killed process
-/// must not forget what it spent, and two processes with one key must count together.
+/// Counts every attempt in memory, and first in the file if there is one. A killed process must not
+/// lose its count, and processes with the same key must share one.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     limits: QuotaLimits,
     backing: Backing,
-    /// Held across the file's few microseconds of work, so callers come in from a blocking thread.
+    /// Held during file I/O of a few microseconds, so callers use a blocking thread.
     state: Mutex<State>,
 }
 
@@ -162,12 +162,12 @@ pub(crate) struct Ledger {
 struct State {
     /// The last known count.
     day: Day,
-    /// What has been counted since the file could last be written; `None` while it can be. It is
-    /// added to the file's count as soon as that works again.
+    /// The count since the last successful write. `None` while writes succeed. The next successful
+    /// write adds it to the file.
     unsaved: Option<Day>,
 }
 
-/// How long another process may hold the file before we go on without it.
+/// How long to wait for another process that holds the file lock.
 const FILE_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Ledger {
@@ -178,8 +178,8 @@ impl Ledger {
         ledger
     }
 
-    /// Works on this ledger. File work runs on a blocking thread, so that a slow disk stops no other
-    /// request; it goes on when the caller leaves.
+    /// Runs `work` on this ledger. File I/O runs on a blocking thread, so that a slow disk stalls
+    /// no other request. It continues after the caller is cancelled.
     pub(crate) async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Arc<Self>) -> T + Send + 'static,
@@ -192,8 +192,8 @@ impl Ledger {
         }
     }
 
-    /// Works on this ledger without waiting for the result: for refunds in a destructor. Outside a
-    /// runtime nothing is done, and the ledger counts too much rather than too little.
+    /// Runs `work` without waiting for it, for refunds in a destructor. Outside a runtime it does
+    /// nothing, because too high a count is safer than too low a one.
     pub(crate) fn run_detached(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) + Send + 'static) {
         let ledger = Arc::clone(self);
         match &self.backing {
@@ -207,18 +207,22 @@ impl Ledger {
         }
     }
 
-    /// The bucket that an attempt for `wanted` is billed to, and its cost.
+    /// The bucket and the cost of an attempt for `wanted`.
     pub(crate) fn price(&self, wanted: Bucket) -> (Bucket, u32) {
         self.limits.bill(wanted)
     }
 
-    /// Charges one attempt, or says that the bucket is empty.
+    /// Charges one attempt.
+    ///
+    /// # Errors
+    ///
+    /// [`Spent`] if the bucket is exhausted.
     pub(crate) fn charge(&self, wanted: Bucket, now: Timestamp) -> Result<Charge, Spent> {
         let (bucket, cost) = self.price(wanted);
         let limit = self.limits.of(bucket);
         self.update(now, |day| {
             let date = day.date.clone();
-            // Searches may be closed while the bucket that they are billed to is open.
+            // Searches can be exhausted while the bucket that pays for them is not.
             if day.count(wanted).exhausted {
                 return Err(Spent { bucket: wanted, resets_in: until_reset(now) });
             }
@@ -231,7 +235,7 @@ impl Ledger {
         })
     }
 
-    /// Gives back a charge for an attempt that was never sent.
+    /// Refunds a charge for an attempt that was never sent.
     pub(crate) fn refund(&self, charge: &Charge, now: Timestamp) {
         self.update(now, |day| {
             if day.date == charge.date {
@@ -241,8 +245,8 @@ impl Ledger {
         });
     }
 
-    /// The platform says that a bucket is empty, by default the one that `charge` was billed to:
-    /// nothing is sent to it until the reset. If that has been meanwhile, the word was about yesterday.
+    /// Marks a bucket as exhausted until the reset, because YouTube reported it. The default is the
+    /// bucket of `charge`. The call has no effect if a reset has happened since the charge.
     pub(crate) fn exhaust(&self, charge: &Charge, named: Option<Bucket>, now: Timestamp) -> Spent {
         let bucket = named.unwrap_or(charge.bucket);
         self.update(now, |day| {
@@ -253,7 +257,7 @@ impl Ledger {
         Spent { bucket, resets_in: until_reset(now) }
     }
 
-    /// What is left of the day.
+    /// The state of the daily quota.
     pub(crate) fn quota(&self, now: Timestamp) -> Quota {
         let mut day = self.update(now, |day| day.clone());
         let show = |bucket: &Bucket| {
@@ -267,7 +271,7 @@ impl Ledger {
         }
     }
 
-    /// Reads, changes and writes the day in one step that no other thread or process can split.
+    /// Reads, changes and writes the day atomically across threads and processes.
     fn update<T>(&self, now: Timestamp, change: impl FnOnce(&mut Day) -> T) -> T {
         let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { day, unsaved } = &mut *guard;
@@ -287,7 +291,8 @@ impl Ledger {
                 return change(day);
             }
         };
-        // A file that failed before is not waited for again: everybody stands behind this lock.
+        // After a failure it does not wait for the file lock again, because all callers queue
+        // behind this mutex.
         let patience = if unsaved.is_some() { Duration::ZERO } else { FILE_PATIENCE };
         let opened = Locked::open(path, patience);
         if let Ok(Locked { kept: Some(kept), .. }) = &opened {
@@ -301,8 +306,8 @@ impl Ledger {
             Ok(()) => *unsaved = None,
             Err(error) => {
                 if unsaved.is_none() {
-                    // A full disk is no reason to refuse service.
-                    tracing::warn!(%error, "the quota ledger counts in memory: its file cannot be used");
+                    // A full disk must not stop the service.
+                    tracing::warn!(%error, "quota ledger file unusable, counting in memory");
                 }
                 let mut counted = day.beyond(&before);
                 unsaved.iter().for_each(|earlier| counted.add(earlier));

@@ -2,39 +2,39 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A region that the platform serves.
+/// A region that YouTube serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Region {
-    /// The platform's id of it.
+    /// YouTube's id of the region.
     #[cfg_attr(feature = "openapi", schema(example = "DE"))]
     pub id: String,
     /// The two-letter country code.
     #[cfg_attr(feature = "openapi", schema(example = "DE"))]
     pub gl: String,
-    /// Its name in the language asked for.
+    /// The name in the requested language.
     #[cfg_attr(feature = "openapi", schema(example = "Germany"))]
     pub name: String,
 }
 
-/// A language of the platform's interface.
+/// A language of YouTube's interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Language {
-    /// The platform's id of it.
+    /// YouTube's id of the language.
     #[cfg_attr(feature = "openapi", schema(example = "zh-Hans"))]
     pub id: String,
     /// The BCP 47 code.
     #[cfg_attr(feature = "openapi", schema(example = "zh-CN"))]
     pub hl: String,
-    /// Its name in the language asked for.
+    /// The name in the requested language.
     #[cfg_attr(feature = "openapi", schema(example = "Chinese"))]
     pub name: String,
 }
 
-/// A category that videos are filed under.
+/// A video category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -43,21 +43,21 @@ pub struct VideoCategory {
     /// The category's id.
     #[cfg_attr(feature = "openapi", schema(example = "10"))]
     pub id: String,
-    /// Its title in the language asked for.
+    /// The title in the requested language.
     #[cfg_attr(feature = "openapi", schema(example = "Music"))]
     pub title: String,
-    /// Whether uploaders can choose it.
+    /// Whether uploaders can select the category.
     pub assignable: bool,
-    /// The channel that made it.
+    /// The channel that owns the category.
     #[cfg_attr(feature = "openapi", schema(example = "UCBR8-60-B28hp2BmDPdntcQ"))]
     pub channel_id: String,
 }
 
-/// Which categories to list.
+/// The categories to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CategoryQuery {
-    /// All of a region, by its two-letter code.
+    /// All categories of a region, by its two-letter code.
     Region(String),
-    /// These ids.
+    /// The categories with these ids.
     Ids(Vec<String>),
 }

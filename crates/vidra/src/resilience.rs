@@ -1,4 +1,4 @@
-//! Policies that both interfaces of the platform share: when to send, when to retry, and when to stop.
+//! Policies of both interfaces: rate limits, retries and circuit breakers.
 
 pub(crate) mod breaker;
 pub(crate) mod histogram;

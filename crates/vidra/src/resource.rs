@@ -1,4 +1,4 @@
-//! The resources of the platform, one file each: its cache key, its lifetime, and how it is fetched.
+//! YouTube's resources, one file each: cache key, lifetime and fetch.
 
 pub(crate) mod ask;
 pub(crate) mod channel;
@@ -26,17 +26,17 @@ use ask::Ask;
 use gather::Gather;
 use playlist::walk::Walks;
 
-/// Everything that a resource is fetched with, shared by all operations of a client.
+/// The dependencies of all fetches, shared by all operations of a client.
 pub(crate) struct Services {
     pub(crate) cache: Arc<Cache>,
     pub(crate) data_api: Arc<DataApi>,
     pub(crate) web: Arc<Web>,
-    /// Single lookups are gathered into calls of fifty.
+    /// Gathers single lookups into calls of fifty.
     pub(crate) videos: Arc<Gather<VideoId, Video>>,
     pub(crate) channels: Arc<Gather<String, wire::Channel>>,
-    /// Walks through playlists that are under way.
+    /// Running walks through playlists.
     pub(crate) walks: Walks,
-    /// Whether the small search bucket may be used if nothing cheaper finds a channel.
+    /// Whether a search is allowed if no cheaper lookup finds a channel.
     pub(crate) may_search: bool,
 }
 
@@ -94,11 +94,12 @@ impl Services {
         self.cache.read_one(&key, ctx, &fetch).await
     }
 
-    /// Whether the platform fails for resources of this kind, so that a stale record is better than a fetch.
+    /// Whether YouTube fails for resources of this kind, so that a stale record is better than a
+    /// fetch.
     pub(crate) fn is_failing(&self, resource: Resource) -> bool {
         let now = Instant::now();
         match resource {
-            // The player alone tells which tracks there are.
+            // Only the player lists tracks.
             Resource::Tracks => self.web.egresses.are_failing(Load::Player, now),
             Resource::Transcript => self.web.egresses.are_failing(Load::Captions, now),
             _ => self.data_api.breaker.refuses(now).is_some(),
@@ -106,8 +107,8 @@ impl Services {
     }
 }
 
-/// The item with this `id`, or else one without an id. `None` if the platform sent nothing; an error if it
-/// sent only other items, because their data must not pass for this one's.
+/// Returns the item with this `id`, or else one without an id. `None` if YouTube sent nothing. An
+/// error if it sent only other items, because their data must not pass for this one's.
 pub(crate) fn the_one<T>(
     items: Vec<T>,
     what: &str,

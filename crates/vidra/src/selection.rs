@@ -1,4 +1,4 @@
-//! Filter, sort and slice the videos of a playlist. Pure.
+//! Filters, sorts and slices the videos of a playlist. It sends no requests.
 
 mod parse;
 
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::playlist::{Playlist, PlaylistInfo, PlaylistVideo};
 
-/// What to keep of a playlist, in which order, and which slice of that. The default keeps all.
+/// A filter, an order and a range for the videos of a playlist. The default selects all videos.
 ///
-/// Serialises to the JSON that [`Selection::from_json`] reads.
+/// It serialises to the JSON that [`Selection::from_json`] parses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(description = "First filter, then sort, then slice"))]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
-    /// First keep the videos within these bounds.
+    /// Selects the videos within these bounds, as the first step.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub filter: Filter,
-    /// Then sort, equal ones staying in playlist order.
+    /// Sorts the videos, as the second step. The sort is stable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub sort: Option<Sort>,
-    /// Then keep these places.
+    /// Selects these positions, as the last step.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub range: Places,
 }
 
-/// Bounds of a video's numbers. A video has to be within all of them.
+/// Bounds for the numbers of a video. A video must be within all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -44,16 +44,16 @@ pub struct Filter {
     pub likes: Bounds,
 }
 
-/// Inclusive bounds, either of which may be open. `min` may not exceed `max`.
+/// Inclusive bounds. Either can be open, and `min` must not exceed `max`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    /// The least value kept.
+    /// The minimum.
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = 60))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<u64>,
-    /// The greatest value kept.
+    /// The maximum.
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = 3600))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
@@ -65,19 +65,19 @@ impl Bounds {
     }
 }
 
-/// What to sort by, and which way.
+/// The field and direction of a sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sort {
-    /// The number that is compared.
+    /// The field to compare.
     pub field: SortField,
-    /// Least first (the default) or greatest first.
+    /// The direction. The default is ascending.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub order: SortOrder,
 }
 
-/// A number of a video.
+/// A sortable field of a video.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -90,49 +90,49 @@ pub enum SortField {
     Likes,
 }
 
-/// A direction.
+/// A sort direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SortOrder {
-    /// Least first.
+    /// Ascending.
     #[default]
     Asc,
-    /// Greatest first.
+    /// Descending.
     Desc,
 }
 
-/// Places counted from 1, both ends included, either of which may be open. `start` may not exceed
-/// `end`; a range past the end keeps nothing.
+/// Positions counted from 1, both ends included. Either end can be open, and `start` must not
+/// exceed `end`. A range beyond the last video selects nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Places {
-    /// The first place kept.
+    /// The first position.
     #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, example = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
-    /// The last place kept.
+    /// The last position.
     #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, example = 10))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<u64>,
 }
 
-/// A playlist with the videos that were selected, and totals of those.
+/// A playlist with the selected videos and their totals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Selected {
-    /// The playlist, as if it had the selected videos only.
+    /// The playlist with only the selected videos.
     #[serde(flatten)]
     pub playlist: Playlist,
-    /// How many videos the playlist lists without the selection.
+    /// The number of videos before the selection.
     pub original_count: usize,
 }
 
 impl Selection {
-    /// Filters, then sorts, then slices. A playlist that is kept as JSON can be selected from as well:
+    /// Filters, sorts and slices a playlist. It also works on a playlist that was stored as JSON:
     ///
     /// ```
     /// use vidra::{Playlist, Selection};
@@ -166,7 +166,7 @@ impl Selection {
                 SortField::Views => video.views,
                 SortField::Likes => video.likes,
             };
-            // Both are stable, so equal videos keep the playlist's order either way.
+            // Both sorts are stable, so equal videos stay in playlist order.
             match order {
                 SortOrder::Asc => videos.sort_by_key(number),
                 SortOrder::Desc => videos.sort_by_key(|video| Reverse(number(video))),

@@ -1,7 +1,7 @@
-//! Where fetched answers are kept: in memory, in a folder, in Redis, or in a store of your own.
+//! Stores for fetched answers: memory, a folder, Redis, or a custom implementation.
 //!
-//! A [`Store`] keeps [`Record`]s under keys. The cache asks memory first, and one far store behind it,
-//! guarded so that a store in trouble is a miss and never an error.
+//! A [`Store`] maps keys to [`Record`]s. The cache reads memory first, then one store behind it. A
+//! guard turns every failure of that store into a cache miss.
 
 mod codec;
 pub mod conformance;
@@ -20,51 +20,51 @@ use bytes::Bytes;
 pub use crate::transport::BoxFuture;
 #[cfg(unix)]
 pub use fs::Fs;
-#[doc(hidden)] // For the tests of this crate alone.
+#[doc(hidden)] // Only for the tests of this crate.
 pub use guarded::{Failures, Guarded};
 pub use memory::Memory;
 #[cfg(feature = "redis")]
 pub use redis::Redis;
-#[doc(hidden)] // For the tests of this crate alone.
+#[doc(hidden)] // Only for the tests of this crate.
 pub use tiers::{Tiers, TiersUsage};
 
-/// What is kept under a key.
+/// A stored answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// When it was fetched, in milliseconds of Unix time.
+    /// The time of the fetch, in milliseconds of Unix time.
     pub stored_at: u64,
-    /// When it may be thrown away, in milliseconds of Unix time.
+    /// The end of retention, in milliseconds of Unix time.
     pub keep_until: u64,
-    /// Whether `body` says why there is nothing, instead of what there is.
+    /// Whether `body` is a cached refusal instead of data.
     pub is_refusal: bool,
-    /// Whether one call fetches many such records, so that it is evicted before others.
+    /// Whether one call fetches many such records. Cheap records are evicted first.
     pub is_cheap: bool,
-    /// The format of `body`. The cache takes a record with another format than its own for a miss.
+    /// The format of `body`. The cache treats a record with another format than its own as a miss.
     pub schema: u16,
-    /// What was fetched. It should own its bytes: a slice keeps all that it was cut from.
+    /// The content. It should own its bytes, because a slice keeps its whole source buffer alive.
     pub body: Bytes,
 }
 
-/// How much a store holds.
+/// The size of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Records.
+    /// The number of records.
     pub entries: u64,
-    /// What they take up, keys and the store's own bookkeeping included.
+    /// The size of all records, including keys and the store's own overhead.
     pub bytes: u64,
 }
 
-/// Why a store did not do what it was asked. Texts are for the log and never hold a key.
+/// Why a store operation failed. The texts are for the log and never contain a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// It is gone, full, not permitted, or broken in another way.
+    /// The store is missing, full, not permitted, or broken in another way.
     Unavailable(String),
-    /// It did not answer in the time that there was.
+    /// The store exceeded its timeout.
     TimedOut,
-    /// It failed a moment ago and is not asked for now.
+    /// The circuit breaker is open: the store failed recently, so the cache does not call it.
     LeftAlone,
-    /// What it keeps under the key is not what was put there.
+    /// The stored record is damaged.
     Corrupt,
 }
 
@@ -81,18 +81,20 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// Keeps records under keys, as long as it sees fit: a cache may forget.
+/// Maps keys to records. A store is a cache, so it may forget a record at any time.
 ///
-/// - A key is any string, also one that looks like a path, holds NUL or is very long.
-/// - What `get` gives is exactly what was last put, or nothing. Never a part, never another key's.
-/// - No store looks at a clock to answer. Past `keep_until` a record is of no use to anybody, so a store
-///   should throw it away some time after; it may still give it back, and the caller judges by its own
-///   clock (clocks jump, and those of two machines differ).
-/// - A call may be given up at any moment by dropping its future, and is done then or not; never after a
-///   later call for the same key. It must not block its thread.
-/// - Several processes may share one store.
+/// - A key is any string. It can look like a path, contain NUL or be very long.
+/// - `get` returns exactly the last record that was put, or nothing. It never returns a part of a
+///   record, nor a record of another key.
+/// - A store does not need a clock to answer. It should delete a record some time after its
+///   `keep_until`, but it may still return it. The caller checks the time with its own clock,
+///   because clocks jump and differ between machines.
+/// - A caller can cancel a call by dropping its future. The call then has an effect or not, but
+///   never after a later call for the same key. A call must not block its thread.
+/// - Several processes can share one store.
 ///
-/// [`conformance::check`] tells whether a store of your own keeps to this; `examples/custom_store.rs` is one.
+/// [`conformance::check`] verifies that a custom store follows these rules.
+/// `examples/custom_store.rs` is an example.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -100,7 +102,7 @@ impl std::error::Error for StoreError {}
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// // Any store will do; this one has the advantage that it is there.
+/// // Any implementation of `Store` works.
 /// let store = Arc::new(Memory::new(8 << 20));
 /// conformance::check(&*store).await;
 ///
@@ -109,10 +111,19 @@ impl std::error::Error for StoreError {}
 /// # }
 /// ```
 pub trait Store: Send + Sync + 'static {
-    /// What is kept under `key`.
+    /// Returns the record under `key`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Corrupt`] if the record is damaged, and any other [`StoreError`] if the store
+    /// fails.
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
 
-    /// What is kept under each of `keys`, in their order. A damaged record is `None` here.
+    /// Returns the record under each of `keys`, in their order. A damaged record is `None`.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`] except [`StoreError::Corrupt`] if the store fails.
     fn get_many<'a>(
         &'a self,
         keys: &'a [String],
@@ -129,17 +140,33 @@ pub trait Store: Send + Sync + 'static {
         })
     }
 
-    /// Keeps `record` under `key` instead of what was there. A record that is too large for the store
-    /// is not kept, which is no error; what was there is gone all the same.
+    /// Stores `record` under `key` and replaces the old record. A record that is too large is not
+    /// stored, which is no error; the old record is removed all the same.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`] if the store fails.
     fn put<'a>(&'a self, key: &'a str, record: &'a Record)
     -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Forgets what is kept under `key`, if anything.
+    /// Removes the record under `key`. A missing key is no error.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`] if the store fails. The record can still exist.
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Forgets everything.
+    /// Removes all records.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`] if the store fails. Some records can still exist.
     fn clear(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// How much there is. A large store may answer with an estimate.
+    /// Returns the size of the store. A large store may return an estimate.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`] if the store fails.
     fn usage(&self) -> BoxFuture<'_, Result<Usage, StoreError>>;
 }

@@ -1,11 +1,11 @@
-//! Pictures of videos, playlists and channels.
+//! Thumbnails of videos, playlists and channels.
 
 use serde::de::MapAccess;
 use serde::{Deserialize, Serialize};
 
 use crate::lenient::{Member, Object, member, shapes};
 
-/// Pictures of one thing in up to five sizes. Sizes that do not exist are left out.
+/// Thumbnails in up to five sizes. Missing sizes are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -29,34 +29,34 @@ pub struct Thumbnails {
 }
 
 impl Thumbnails {
-    /// The URL of the `high` picture, else of the best there is, else nothing.
+    /// The URL of the `high` thumbnail, or else of the largest one. Empty if there is none.
     pub fn best_url(&self) -> &str {
         let by_preference = [&self.high, &self.maxres, &self.standard, &self.medium, &self.default];
         by_preference.into_iter().flatten().next().map_or("", |thumbnail| &thumbnail.url)
     }
 }
 
-/// One picture.
+/// A thumbnail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Thumbnail {
-    /// On the platform's image host.
+    /// The URL on YouTube's image host.
     #[cfg_attr(
         feature = "openapi",
         schema(example = "https://i.ytimg.com/vi/dQw4w9WgXcQ/default.jpg")
     )]
     pub url: String,
-    /// In pixels; 0 where the platform does not say.
+    /// The width in pixels. 0 if YouTube does not report it.
     #[cfg_attr(feature = "openapi", schema(example = 120))]
     pub width: u32,
-    /// In pixels; 0 where the platform does not say.
+    /// The height in pixels. 0 if YouTube does not report it.
     #[cfg_attr(feature = "openapi", schema(example = 90))]
     pub height: u32,
 }
 
 shapes! {
-    /// One size of a picture, as the platform writes it.
+    /// A thumbnail in YouTube's format.
     Picture {
         url: String,
         width: u64,
@@ -70,7 +70,7 @@ impl Member for Thumbnails {
     }
 }
 
-/// A picture without a URL does not exist.
+/// A thumbnail without a URL does not exist.
 impl Member for Thumbnail {
     fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
         let Some(Picture { url, width, height }) = Picture::from_map(map)? else { return Ok(None) };

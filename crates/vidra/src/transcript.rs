@@ -1,5 +1,6 @@
-//! Transcripts: what is said in a video, read and written. Pure: [`Player::parse`] reads which tracks there
-//! are, [`parse`] what is in one, [`to_srt`] and its like write it.
+//! Transcripts: parsing and rendering, without network access. [`Player::parse`] reads the list of
+//! tracks, [`parse`] reads the captions of a track, and [`to_srt`], [`to_vtt`] and [`to_text`]
+//! render them.
 
 mod choice;
 mod cue;
@@ -18,14 +19,15 @@ pub(crate) use player::Verdict;
 pub use player::{CaptionTrack, Player, Track};
 pub use render::{to_srt, to_text, to_vtt};
 
-/// Which transcript of a video.
+/// The languages of a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TranscriptQuery {
-    /// The languages that will do, most wanted first; by default the one that is spoken.
+    /// The accepted languages, in order of preference. The default is the spoken language.
     pub languages: Languages,
-    /// The language to have the platform translate it to.
+    /// The target language of a translation by YouTube. YouTube limits translations harder than
+    /// captions.
     pub translate: Option<LanguageCode>,
 }
 
-/// Lines of one video.
+/// The lines of a transcript.
 pub type Transcript = Vec<TranscriptLine>;

@@ -1,5 +1,5 @@
-//! One exchange with the platform. Decides nothing: no retry, no redirect, no reading of the body
-//! beyond its size.
+//! One HTTP exchange with YouTube. It makes no decisions: it does not retry, follow redirects or
+//! interpret the body.
 
 pub(crate) mod resolver;
 pub(crate) mod traced;
@@ -21,12 +21,12 @@ use tower_service::Service;
 use crate::error::{self, Error, Reason};
 use resolver::Resolver;
 
-/// What has to be escaped in a query: all but what RFC 3986 leaves alone everywhere, and the comma,
-/// which the platform's lists are written with.
+/// The characters to escape in a query: all except the unreserved ones of RFC 3986, and the comma,
+/// which separates YouTube's lists.
 pub(crate) const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b',');
 
-/// What the platform answered, read to its end.
+/// A complete response.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The HTTP status.
@@ -38,7 +38,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// `Retry-After` in either of its forms; anything else counts as absent.
+    /// Parses `Retry-After` in both of its forms. Anything else counts as absent.
     pub(crate) fn retry_after(&self, now: Timestamp) -> Option<Duration> {
         let value = self.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
         if let Ok(seconds) = value.parse() {
@@ -49,17 +49,17 @@ impl Answer {
     }
 }
 
-/// Why there is no answer. Texts never hold the URL or a header.
+/// Why an exchange failed. The texts never contain the URL or a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
-    /// There was no connection, so nothing was sent.
+    /// The connection failed, so nothing was sent.
     NotSent(String),
-    /// The connection broke before the answer was whole.
+    /// The connection broke before the response was complete.
     Broken(String),
-    /// Nobody answered in the time that there was.
+    /// No response before the timeout.
     TimedOut,
-    /// The body is larger than an honest answer can be.
+    /// The body exceeds [`MAX_BODY`].
     TooLarge,
 }
 
@@ -74,57 +74,69 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The largest body that is read, measured after decompression while it streams in. A full page of
-/// 100 comments of the greatest length stays below a quarter of it.
+/// The maximum size of a body, measured during streaming and after decompression. A full page of
+/// 100 comments of maximum length stays below a quarter of it.
 pub const MAX_BODY: usize = 32 * 1024 * 1024;
 
-/// Nearly every answer is smaller.
+/// The usual maximum size of a body.
 const USUAL: usize = 1024 * 1024;
 
-/// A future of a trait object.
+/// A boxed future, for trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Carries one request to the platform and its answer back.
+/// Sends one request and returns its response.
 pub trait Transport: Send + Sync + 'static {
-    /// Sends `request` and reads the answer to its end, giving up past [`MAX_BODY`].
+    /// Sends `request` and reads the whole response. Dropping the future cancels the exchange.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Failure`]. Only [`Failure::NotSent`] guarantees that nothing was sent and billed.
     fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>>;
 }
 
-/// HTTP over the network: TLS with the roots compiled in, so that it also works where the machine
-/// has none.
+/// HTTP over the network. Its TLS root certificates are compiled in, so it works on machines
+/// without any.
 #[derive(Debug, Clone)]
 pub struct Network {
     client: reqwest::Client,
 }
 
 impl Network {
-    /// A connection pool of its own.
+    /// Creates a transport with its own connection pool.
     pub fn new() -> Self {
         Self::build(None, Arc::new(Resolver::new()))
     }
 
-    /// The same through a proxy: `http://`, `https://`, `socks5://` or `socks5h://`, with user and
-    /// password where it asks for them. `Err` says what is wrong with the address, without it.
+    /// Creates a transport through a proxy: `http://`, `https://`, `socks5://` or `socks5h://`,
+    /// with a user and password if necessary.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] if the URL is not valid. The message does not quote the URL.
     pub fn through(proxy: &str) -> error::Result<Self> {
         let invalid = |message: &str| Error::new(Reason::InvalidInput, message);
         let schemes = ["http://", "https://", "socks5://", "socks5h://"];
         if !schemes.iter().any(|scheme| proxy.starts_with(scheme)) {
             return Err(invalid("a proxy is an http, https or socks5 URL"));
         }
-        // The source would quote the URL, and with it the password.
+        // The source would quote the URL, which can contain a password.
         let proxy =
             reqwest::Proxy::all(proxy).map_err(|_| invalid("the proxy's URL is not valid"))?;
         Ok(Self::build(Some(proxy), Arc::new(Resolver::new())))
     }
 
-    /// The same with other answers to the question where a name leads.
+    /// Creates a transport with another resolver.
     #[cfg(test)]
     fn resolving(resolver: Arc<Resolver>) -> Self {
         Self::build(None, resolver)
     }
 
-    /// Sends `request`, and gives the answer as soon as its head has come: the body streams in, however
-    /// long it is.
+    /// Sends `request` and returns the response after its head has arrived. The body streams
+    /// without a size limit.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Failure`].
     pub async fn open(
         &self,
         request: Request<Bytes>,
@@ -142,7 +154,7 @@ impl Network {
             .expect("ring speaks the default TLS versions")
             .with_root_certificates(roots)
             .with_no_client_auth();
-        // With a TLS configuration of our own, HTTP/2 has to be offered by hand.
+        // With our own TLS configuration, HTTP/2 needs an explicit ALPN entry.
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let builder = match proxy {
             Some(proxy) => reqwest::Client::builder().proxy(proxy),
@@ -151,11 +163,11 @@ impl Network {
         let client = builder
             .tls_backend_preconfigured(tls)
             .dns_resolver(resolver)
-            // A redirect could carry the key to another host.
+            // A redirect could send the key to another host.
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(Duration::from_secs(5))
             .pool_idle_timeout(Duration::from_secs(60))
-            // The platform compresses only for those who say "gzip" here too.
+            // YouTube compresses only if the user agent contains "gzip" too.
             .user_agent(concat!("vidra/", env!("CARGO_PKG_VERSION"), " (gzip)"))
             .build()
             .expect("the settings above are valid");
@@ -175,7 +187,8 @@ impl Transport for Network {
     }
 }
 
-/// Any service in this process: a simulator in tests and in demo mode. No socket is opened.
+/// Sends requests to a service in this process, for example a simulator in tests and in demo mode.
+/// It opens no socket.
 #[derive(Debug, Clone)]
 pub struct InProcess<S>(pub S);
 
@@ -196,7 +209,8 @@ where
     }
 }
 
-/// Reads the body to its end, counting while it streams: a promise of its size may be a lie.
+/// Reads the whole body and counts its bytes during streaming, because the announced size can be
+/// wrong.
 async fn read<B>(response: Response<B>) -> Result<Answer, Failure>
 where
     B: Body<Data = Bytes>,
@@ -204,7 +218,7 @@ where
 {
     let (head, body) = response.into_parts();
     let mut body = std::pin::pin!(body);
-    // As large as promised, within reason: growing by doubling would leave twice the room.
+    // Allocates the announced size, up to a limit. Growth by doubling would leave spare capacity.
     let promised = usize::try_from(body.size_hint().lower()).unwrap_or(0).min(USUAL);
     let mut whole = BytesMut::with_capacity(promised);
     while let Some(frame) = body.frame().await {
@@ -212,8 +226,8 @@ where
         if whole.len() + data.len() > MAX_BODY {
             return Err(Failure::TooLarge);
         }
-        // Room for the most there may be, at once: what is not written to takes no memory, and growing
-        // by doubling would have the old and the new there together.
+        // Reserves the maximum at once. Untouched pages take no memory, and growth by doubling
+        // would hold two buffers.
         if whole.len() + data.len() > USUAL {
             whole.reserve(MAX_BODY - whole.len());
         }
@@ -226,7 +240,7 @@ fn broken(error: impl fmt::Display) -> Failure {
     Failure::Broken(error.to_string())
 }
 
-/// The innermost cause; what wraps it names the URL, which is nobody's business.
+/// The innermost cause only, because the outer errors contain the URL.
 fn reason(error: reqwest::Error) -> Failure {
     if error.is_timeout() && !error.is_connect() {
         return Failure::TimedOut;

@@ -6,7 +6,7 @@ use crate::format::Moment;
 use crate::ident::VideoId;
 use crate::thumbnail::Thumbnails;
 
-/// A video with everything the platform tells about it.
+/// A video with all its public data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -19,47 +19,47 @@ pub struct Video {
     pub title: String,
     /// The description, with its line breaks.
     pub description: String,
-    /// The title of the channel that published it.
+    /// The title of the channel.
     pub channel: String,
-    /// The id of that channel.
+    /// The id of the channel.
     pub channel_id: String,
-    /// How often it was watched; 0 where that is withheld, see `hidden`.
+    /// The number of views. 0 if YouTube hides it; see `hidden`.
     #[cfg_attr(feature = "openapi", schema(example = 1763613349_u64))]
     pub views: u64,
-    /// `views` for people.
+    /// `views` as text for people.
     #[cfg_attr(feature = "openapi", schema(example = "1.8B"))]
     pub views_fmt: String,
-    /// How many liked it; 0 where that is withheld.
+    /// The number of likes. 0 if YouTube hides it.
     pub likes: u64,
-    /// `likes` for people.
+    /// `likes` as text for people.
     #[cfg_attr(feature = "openapi", schema(example = "19M"))]
     pub likes_fmt: String,
-    /// How many comments there are; 0 where comments are off.
+    /// The number of comments. 0 if comments are disabled.
     pub comments: u64,
-    /// `comments` for people.
+    /// `comments` as text for people.
     #[cfg_attr(feature = "openapi", schema(example = "2.4M"))]
     pub comments_fmt: String,
-    /// The length in whole seconds; 0 for live and upcoming broadcasts.
+    /// The length in whole seconds. 0 for live and upcoming broadcasts.
     #[cfg_attr(feature = "openapi", schema(example = 214))]
     pub duration: u64,
-    /// `duration` as a clock.
+    /// `duration` as hours, minutes and seconds.
     #[cfg_attr(feature = "openapi", schema(example = "3:34"))]
     pub duration_fmt: String,
-    /// The day of publication (UTC) for people.
+    /// The publication date (UTC) as text for people.
     #[cfg_attr(feature = "openapi", schema(example = "October 25, 2009"))]
     pub published: String,
-    /// The moment of publication.
+    /// The publication time.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2009-10-25T06:57:33.000Z"))]
     pub published_at: Moment,
-    /// The pictures there are.
+    /// The available thumbnails.
     pub thumbnails: Thumbnails,
-    /// The counts that the platform withholds; absent when it withholds none.
+    /// The counts that YouTube hides. Absent if it hides none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<Withheld>,
 }
 
-/// A count that the platform does not tell, and that is therefore 0.
+/// A count that YouTube hides. Its value is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -80,7 +80,7 @@ pub enum Withheld {
 }
 
 impl Withheld {
-    /// Its name, as answers have it.
+    /// The name in responses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Views => "views",
@@ -104,7 +104,7 @@ pub struct VideoTitle {
     pub title: String,
 }
 
-/// The withheld counts of a video as told where its comments are not.
+/// The hidden counts of a video, for models without a comment count.
 pub(crate) fn without_comments(mut hidden: Vec<Withheld>) -> Vec<Withheld> {
     hidden.retain(|name| *name != Withheld::Comments);
     hidden

@@ -1,5 +1,5 @@
-//! The keyless way: player, watch page, timedtext. Decides from which address to ask, how fast, and
-//! what to try again; what an answer means is decided above.
+//! The keyless interface: player, watch page, timedtext. It chooses the egress address, paces the
+//! requests and retries them. Callers interpret the responses.
 
 mod captions;
 pub(crate) mod clients;
@@ -27,9 +27,9 @@ use egress::{Egress, Egresses, Session};
 
 use clients::{Client, Clients};
 
-/// The way to the platform without a key, shared by all requests.
+/// The client of the keyless interface, shared by all requests.
 pub(crate) struct Web {
-    /// The platform's address, without a slash at its end. Nothing is ever asked of another host.
+    /// The base URL, without a trailing slash. The client sends requests to no other host.
     pub(crate) origin: String,
     pub(crate) egresses: Egresses,
     pub(crate) clients: Clients,
@@ -41,10 +41,11 @@ pub(crate) struct Web {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// A service of the operator's that makes proof-of-origin tokens.
+/// The operator's provider of proof-of-origin tokens.
 pub(crate) struct PotProvider {
     pub(crate) url: String,
-    /// Direct: the provider is the operator's own and not behind the proxies.
+    /// A direct transport, because the provider belongs to the operator and is not behind the
+    /// proxies.
     pub(crate) transport: Arc<dyn Transport>,
 }
 
@@ -55,30 +56,30 @@ pub(crate) struct TranscriptContext<'a> {
     pub(crate) ctx: &'a Context,
 }
 
-/// What kind of request it is, which decides its pace.
+/// The kind of a request, which selects its rate limit and circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// A player call.
+    /// A player request.
     Player,
     /// A watch page.
     Page,
-    /// The captions themselves, which follow a player call.
+    /// Captions, which follow a player request.
     Captions,
-    /// Captions in translation.
+    /// Translated captions.
     Translation,
 }
 
-/// An attempt without an answer that its caller could use.
+/// A failed attempt.
 pub(crate) struct FailedAttempt {
     error: Error,
-    /// Whether another attempt would end the same way.
+    /// Whether a retry would fail too.
     is_final: bool,
 }
 
 impl Load {
     pub(crate) const ALL: [Self; 4] = [Self::Player, Self::Page, Self::Captions, Self::Translation];
 
-    /// Its name in reports.
+    /// The name in reports.
     pub(crate) fn endpoint(self) -> &'static str {
         match self {
             Self::Player => "player",
@@ -100,8 +101,8 @@ impl FailedAttempt {
 }
 
 impl TranscriptContext<'_> {
-    /// Sends a request from `egress` at its pace, and again where that may help. What is not a
-    /// success is the caller's to understand, save for "too many requests".
+    /// Sends a request from `egress` within its rate limit, with retries. The caller interprets
+    /// error responses, except for 429, blocks, proxy errors and server errors.
     pub(crate) async fn send(
         &self,
         egress: &Egress,
@@ -117,7 +118,7 @@ impl TranscriptContext<'_> {
         }
     }
 
-    /// One attempt, at the pace of `egress`.
+    /// Sends one attempt within the rate limit of `egress`.
     pub(crate) async fn send_once(
         &self,
         egress: &Egress,
@@ -127,7 +128,7 @@ impl TranscriptContext<'_> {
     ) -> Result<Answer, FailedAttempt> {
         self.check(egress, load).map_err(FailedAttempt::lasting)?;
         let turn = self.take_turn(egress, load).await.map_err(FailedAttempt::lasting)?;
-        // The address may have been closed, or the callers may have left, while we waited.
+        // The address may have been blocked, or the waiters may have left, during the wait.
         self.check(egress, load).map_err(FailedAttempt::lasting)?;
         let failed = |reason: Reason| reason.error(self.id);
         match self.attempt(egress, load, request, turn, is_retry).await? {
@@ -137,7 +138,7 @@ impl TranscriptContext<'_> {
             answer if page::is_sorry(&answer) => {
                 Err(FailedAttempt::lasting(failed(Reason::Blocked)))
             }
-            // The platform never says that: it is the proxy before it, which would say it again.
+            // This response comes from the proxy and never from YouTube. A retry would fail too.
             answer if answer.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 let cause = "the proxy asks for another user or password";
                 Err(FailedAttempt::lasting(failed(Reason::Unreachable).with_source(cause)))
@@ -150,8 +151,8 @@ impl TranscriptContext<'_> {
         }
     }
 
-    /// Waits before the next attempt, or fails if there is none. Keeps the batch slot: the wait is short, and the
-    /// caller may hold a lock.
+    /// Waits before the next attempt, or fails if there is none. It keeps the batch slot: the wait
+    /// is short, and the caller may hold a lock.
     pub(crate) async fn back_off(
         &self,
         egress: &Egress,
@@ -161,16 +162,16 @@ impl TranscriptContext<'_> {
     ) -> Result<()> {
         *failed += 1;
         let wait = self.web.retry.wait(*failed, None, Duration::MAX, fastrand::f64());
-        // An address that has just been given up is not asked again.
+        // No retry after the circuit breaker has opened.
         let is_final = is_final || egress.breaker(load).refuses(Instant::now()).is_some();
-        // A follower may have the time for a retry that the leader lacks.
+        // A follower may have time for a retry that exceeds the leader's deadline.
         if !is_final && wait.is_some_and(|wait| wait >= self.left()) {
             return Err(error.of_one_caller());
         }
         match wait.filter(|_| !is_final && self.web.budget.spend()) {
             Some(wait) => {
                 self.web.traffic.note_retry();
-                // No timer for nothing: even a wait of no time takes a millisecond.
+                // Even a timer of zero takes a millisecond.
                 if !wait.is_zero() {
                     sleep(wait).await;
                 }
@@ -180,7 +181,7 @@ impl TranscriptContext<'_> {
         }
     }
 
-    /// Whether anybody waits, and this kind of request may be sent from `egress`.
+    /// Fails if there are no waiters, or if `egress` does not admit this kind of request.
     fn check(&self, egress: &Egress, load: Load) -> Result<()> {
         if self.ctx.waiters.is_gone() {
             return Err(nobody_waits());
@@ -195,7 +196,7 @@ impl TranscriptContext<'_> {
         }
     }
 
-    /// Why no translation can be asked for from `egress` in the time that there is.
+    /// Why `egress` cannot send a translation before the deadline. `None` if it can.
     pub(crate) fn held_back(&self, egress: &Egress) -> Option<Error> {
         let wait = egress.translations.wait(Instant::now());
         let closed = self.check_open(egress, Load::Translation).err();
@@ -217,10 +218,10 @@ impl TranscriptContext<'_> {
         error.with_retry_after(Some(wait)).of_one_caller()
     }
 
-    /// Reports a wait for a turn, unless it is short.
+    /// Reports a wait for the rate limiter, unless it is short.
     pub(crate) fn announce(&self, wait: Duration) {
         if wait > Duration::from_secs(1) {
-            tracing::info!(video = %self.id, seconds = wait.as_secs(), "waiting for a turn");
+            tracing::info!(video = %self.id, wait_s = wait.as_secs(), "waiting for rate limiter");
             if let Some(on_wait) = &self.ctx.on_wait {
                 on_wait(wait);
             }
@@ -234,14 +235,14 @@ impl TranscriptContext<'_> {
             Load::Captions => return Ok(None),
         };
         let urgency = match load {
-            // Every request that meets a 400 of the player waits for the page.
+            // Every request that gets a 400 from the player waits for the page.
             Load::Page => Urgent::Always,
             _ => Urgent::While(self.ctx.waiters.clone()),
         };
-        // Keeps the batch slot, so that no more entries queue for turns than may run.
+        // The wait keeps the batch slot, so that no more entries queue than may run.
         let announce = |wait: Duration| self.announce(wait);
         tokio::select! {
-            // A turn that is due is taken without looking at the waiters, which are checked after it.
+            // A permit that is available is taken first. The waiters are checked after it.
             biased;
             turn = pacer.turn(urgency, self.ctx.deadline, announce) => {
                 turn.map(Some).map_err(|wait| self.paced(load, wait))
@@ -272,7 +273,7 @@ impl TranscriptContext<'_> {
         }
         let started = Instant::now();
         let (transport, path) = (&*egress.transport, request.uri().path());
-        // From here on the request may have left, also where this future is dropped.
+        // From here on the request counts as sent, even if this future is dropped.
         if let Some(turn) = turn {
             turn.used();
         }
@@ -293,7 +294,7 @@ impl TranscriptContext<'_> {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failure @ Failure::NotSent(_))) => Err(passing(Reason::Unreachable, failure)),
             Ok(Err(failure @ Failure::Broken(_))) => Err(passing(Reason::UpstreamFailed, failure)),
-            // It would be as large again.
+            // A retry would get the same large response.
             Ok(Err(Failure::TooLarge)) => {
                 Err(FailedAttempt::lasting(Reason::PlatformChanged.error(self.id)))
             }
@@ -323,7 +324,7 @@ impl TranscriptContext<'_> {
         self.ctx.left()
     }
 
-    /// The request of a player call.
+    /// Builds a player request.
     pub(crate) fn player_request(
         &self,
         client: &Client,
@@ -346,7 +347,7 @@ impl TranscriptContext<'_> {
         built(request.body(Bytes::from(client.player_body(self.id))))
     }
 
-    /// The request for captions, from an address that has been checked.
+    /// Builds a caption request from a checked URL.
     pub(crate) fn captions_request(&self, client: &Client, target: &str) -> Result<Request<Bytes>> {
         let request = Request::get(format!("{}{target}", self.web.origin))
             .header(header::USER_AGENT, &client.user_agent)
@@ -354,7 +355,8 @@ impl TranscriptContext<'_> {
         built(request.body(Bytes::new()))
     }
 
-    /// A proof-of-origin token for this video, where the operator has a provider.
+    /// Requests a proof-of-origin token for this video. `None` if the operator has configured no
+    /// provider.
     pub(crate) async fn po_token(&self) -> Result<Option<String>> {
         let Some(provider) = &self.web.pot_provider else { return Ok(None) };
         let body = serde_json::json!({"content_binding": self.id.as_str()}).to_string();
@@ -377,7 +379,7 @@ impl TranscriptContext<'_> {
     }
 }
 
-/// We ask in English, because only then can reasons be told apart by their words.
+/// Requests use English, because error messages are recognised by their words.
 pub(crate) const ENGLISH: &str = "en-US,en;q=0.9";
 
 pub(crate) fn built(request: http::Result<Request<Bytes>>) -> Result<Request<Bytes>> {

@@ -2,10 +2,10 @@
 
 use serde_json::Number;
 
-/// The greatest: those that speak JSON in other languages do not all have greater ones.
+/// The maximum. Other languages' JSON libraries do not all support greater numbers.
 pub(crate) const MOST: u64 = i64::MAX as u64;
 
-/// A whole number, also one that is written as `3.0`: to JSON that is the same.
+/// A whole number. JSON makes no difference between `3` and `3.0`.
 pub(crate) fn whole(number: &Number) -> Option<u64> {
     let number = number.as_u64().or_else(|| from_float(number.as_f64()?))?;
     (number <= MOST).then_some(number)

@@ -91,7 +91,7 @@ fn f15_killed_in_the_middle_of_a_batch() {
         // Where the machine is so busy that the folder takes longer than it may, it is left alone for a
         // second, before the kill or after it.
         let missed = again.metric("vidra_cache_store_failures_total{operation=\"skipped\"} ");
-        if missed > 0.0 || log.contains("store is in trouble") {
+        if missed > 0.0 || log.contains("cache store failed") {
             slow += 1;
             continue;
         }

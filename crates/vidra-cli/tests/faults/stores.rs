@@ -80,7 +80,7 @@ fn goes_on(platform: &Platform, folder: &Path, break_it: impl FnOnce(&Path)) {
     }
     let (code, log) = service.0.stop();
     assert_eq!(code, Some(0));
-    let complaints = log.matches("the cache's store is in trouble").count();
+    let complaints = log.matches("cache store failed").count();
     assert!((1..=2).contains(&complaints), "once a minute: {log}");
 }
 

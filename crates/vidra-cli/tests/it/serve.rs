@@ -245,7 +245,7 @@ fn what_becomes_of_an_address_is_in_the_log_by_its_number() {
         [("proxy 2 of 3", "blocked", "60.0"), ("proxy 3 of 3", "unreachable", "5.0")]
     {
         let told =
-            format!("\"address\":\"{address}\",\"reason\":\"{reason}\",\"seconds\":{seconds}");
+            format!("\"address\":\"{address}\",\"reason\":\"{reason}\",\"pause_s\":{seconds}");
         let lines: Vec<&str> = log.lines().filter(|line| line.contains(&told)).collect();
         assert!(lines.len() == 1 && lines[0].contains("\"WARN\""), "{told}: {log}");
     }
@@ -262,7 +262,7 @@ fn an_address_that_is_of_use_again_is_in_the_log() {
     // Asked until it is: the pause is shorter than a request takes as a rule.
     while service.get("/api/transcript/txOneCue___").0 != 200 {}
     let (_, log) = service.stop();
-    let again = "\"an address is of use again\",\"address\":\"this machine's address\"";
+    let again = "\"egress address resumed\",\"address\":\"this machine's address\"";
     assert!(log.lines().any(|line| line.contains(again)), "{log}");
 }
 

@@ -1,4 +1,4 @@
-//! JSON to a [`BatchQuery`], naming every fault at once.
+//! Parses JSON into a [`BatchQuery`], and reports all faults at once.
 
 use std::collections::HashSet;
 
@@ -10,11 +10,16 @@ use crate::ident::VideoId;
 use crate::transcript::Languages;
 use crate::whole::{self, MOST};
 
-/// The most videos that may be named to be skipped: what fits into a body of 64 KB.
+/// The maximum number of videos to skip. A body of 64 KB has room for this many.
 const MOST_SKIPPED: usize = 4_000;
 
 impl BatchQuery {
-    /// Reads `{"concurrency", "from", "to", "lang", "skip"}`, all optional; numbers may come as strings.
+    /// Parses `{"concurrency", "from", "to", "lang", "skip"}`. All fields are optional, and numbers
+    /// may be strings.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput), with one detail for each fault.
     ///
     /// ```
     /// use vidra::BatchQuery;
@@ -51,7 +56,7 @@ fn invalid(faults: Vec<String>) -> Error {
     Error::invalid("The request is not valid", faults)
 }
 
-/// A whole number, also one that is written as a string or as `3.0`.
+/// Parses a whole number, also from a string or from `3.0`.
 fn number(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
     let number = match value {
         Value::Number(number) => whole::whole(number),

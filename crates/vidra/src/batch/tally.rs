@@ -1,4 +1,4 @@
-//! How many batches there are, and how far they have come.
+//! Counters of batches and their entries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,21 +7,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::BatchStatus;
 
-/// Transcripts of playlists, counted since the client was built.
+/// Playlist batches since the client was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchReport {
-    /// Batches under way now.
+    /// The number of running batches.
     pub under_way: usize,
-    /// Entries that were begun or wait for their turn, and those that are done.
+    /// All entries: queued, running and done.
     pub entries: u64,
     /// Entries with a transcript.
     pub succeeded: u64,
-    /// Entries without one.
+    /// Entries without a transcript.
     pub failed: u64,
 }
 
-/// The places of batches, and what became of their entries.
+/// The slots of batches, and the counters of their entries.
 pub(crate) struct Batches {
     places: Arc<Semaphore>,
     most: usize,
@@ -38,7 +38,7 @@ impl Batches {
         Self { places, most, entries: zero(), succeeded: zero(), failed: zero() }
     }
 
-    /// A place for one more. `None` where all are taken.
+    /// Takes a slot. `None` if all slots are taken.
     pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }

@@ -1,4 +1,4 @@
-//! What the cache gives: an answer and how it came about, and an account of itself.
+//! The answers of the cache, and its report.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,46 +11,50 @@ use super::freshness::{Life, Resource};
 use crate::error::{Error, Result};
 use crate::store::{Failures, Usage};
 
-/// An answer as JSON, and how it came about.
+/// An answer as JSON, with its cache outcome and age.
 #[derive(Debug, Clone)]
 pub struct Cached {
     /// The JSON.
     pub body: Bytes,
-    /// Whether anybody had to be asked.
+    /// The cache outcome.
     pub outcome: Outcome,
-    /// How long ago it was fetched.
+    /// The time since the fetch.
     pub age: Duration,
-    /// The ages at which it stops being good for one thing or another.
+    /// The lifetime of the answer.
     pub life: Life,
 }
 
 impl Cached {
-    /// For how much longer it is fresh.
+    /// The remaining time for which the answer is fresh.
     pub fn fresh_for(&self) -> Duration {
         self.life.ttl.saturating_sub(self.age)
     }
 
-    /// Reads the JSON.
+    /// Deserialises the JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Internal`](crate::Reason::Internal) if the JSON does not match `T`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_slice(&self.body).map_err(Error::internal)
     }
 }
 
-/// How an answer came about.
+/// The cache outcome of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It was there and fresh.
+    /// The cache had a fresh answer.
     Hit,
-    /// It was there and not fresh any more; it is being renewed, or could not be.
+    /// The cache had a stale answer. A renewal is running or has failed.
     Stale,
-    /// The platform was asked.
+    /// The client fetched the answer from YouTube.
     Miss,
-    /// Somebody else was asking the platform.
+    /// Another caller was already fetching the answer.
     Coalesced,
 }
 
 impl Outcome {
-    /// The outcome that took more effort.
+    /// The more expensive of two outcomes.
     pub(crate) fn worst(self, other: Self) -> Self {
         let effort = |outcome| match outcome {
             Self::Hit => 0,
@@ -61,7 +65,7 @@ impl Outcome {
         if effort(other) > effort(self) { other } else { self }
     }
 
-    /// In a word.
+    /// The name of the outcome, for example `hit`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hit => "hit",
@@ -72,21 +76,21 @@ impl Outcome {
     }
 }
 
-/// How often answers came about in each way.
+/// The number of answers with each outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Fresh ones that were there.
+    /// Fresh answers from the cache.
     pub hits: u64,
-    /// Ones that were there and not fresh any more.
+    /// Stale answers from the cache.
     pub stale: u64,
-    /// Ones that the platform was asked for.
+    /// Answers that the client fetched from YouTube.
     pub misses: u64,
-    /// Ones that somebody else was asking the platform for.
+    /// Answers that another caller was already fetching.
     pub coalesced: u64,
 }
 
 impl Counts {
-    /// The part of answers that were there, fresh or not; 0 where there were none.
+    /// The share of answers from the cache, fresh or stale. 0 if there are no answers.
     pub fn hit_ratio(&self) -> f64 {
         let there = self.hits + self.stale;
         let all = there + self.misses + self.coalesced;
@@ -94,17 +98,17 @@ impl Counts {
     }
 }
 
-/// Counts how answers come about, by kind and way.
+/// Counts answers by resource and outcome.
 #[derive(Default)]
 pub(super) struct Tally {
     counts: [[AtomicU64; 4]; Resource::ALL.len()],
     oldest: Mutex<Oldest>,
 }
 
-/// The greatest age of what was sent although it was not fresh: in this minute and in the last.
+/// The maximum age of stale answers in this minute and in the previous one.
 #[derive(Debug, Default)]
 struct Oldest {
-    /// Counted in minutes.
+    /// Unix time in minutes.
     minute: u64,
     now: Duration,
     before: Duration,
@@ -124,13 +128,13 @@ impl Tally {
         self.counts[resource as usize][outcome as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that something of this age was sent although it is not fresh. `now` is in milliseconds.
+    /// Records a stale answer of this age. `now` is in milliseconds.
     pub(super) fn note_stale(&self, age: Duration, now: u64) {
         let mut oldest = self.oldest(now);
         oldest.now = oldest.now.max(age);
     }
 
-    /// The greatest age of those in the last minute or two.
+    /// The maximum age of a stale answer within the last one or two minutes.
     pub(super) fn oldest_stale(&self, now: u64) -> Duration {
         let oldest = self.oldest(now);
         oldest.now.max(oldest.before)
@@ -154,25 +158,25 @@ impl Tally {
     }
 }
 
-/// What the cache holds and what it was good for.
+/// The content and effectiveness of the cache.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CacheReport {
-    /// By kind: how answers came about, and how much of it memory holds.
+    /// For each resource: the number of answers by outcome, and its share of memory.
     pub resources: Vec<(Resource, Counts, Usage)>,
-    /// What memory holds in all.
+    /// The total size of the records in memory.
     pub memory: Usage,
-    /// The most bytes that memory may hold.
+    /// The limit of memory in bytes.
     pub memory_limit: u64,
-    /// What the store behind memory holds; `None` where there is none or it does not say.
+    /// The size of the store behind memory. `None` if there is none or it does not report its size.
     pub far: Option<Usage>,
-    /// Whether the store behind memory failed when last tried.
+    /// Whether the store behind memory failed on its last use.
     pub is_far_failing: bool,
-    /// What went wrong with the store behind memory so far; `None` where there is none.
+    /// The failures of the store behind memory so far. `None` if there is none.
     pub far_failures: Option<Failures>,
-    /// The greatest age of an answer that was sent in the last minute or two although it was not fresh;
-    /// zero where there was none.
+    /// The maximum age of a stale answer within the last one or two minutes. Zero if there was
+    /// none.
     pub oldest_stale: Duration,
-    /// How many renewals have failed in a row: while this grows, what is sent grows old.
+    /// The number of consecutive failed renewals. While it grows, stale answers grow older.
     pub renewal_failures: u32,
 }

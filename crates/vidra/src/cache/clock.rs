@@ -1,4 +1,4 @@
-//! The time by which the cache judges the age of a record.
+//! The clock of the cache.
 
 use std::sync::Arc;
 
@@ -6,9 +6,8 @@ use tokio::time::Instant;
 
 use crate::clock::Clock;
 
-/// Unix time in milliseconds that advances evenly while this process lives, whatever happens to the wall
-/// clock: an hour set forward must not make every record stale at once. Time that the machine was
-/// suspended counts.
+/// Unix time in milliseconds that advances evenly, independently of jumps of the wall clock. An
+/// hour set forward must not make every record stale at once. Time during a suspend counts.
 pub(super) struct CacheClock {
     clock: Arc<dyn Clock>,
     started: Instant,

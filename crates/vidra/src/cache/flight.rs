@@ -1,4 +1,4 @@
-//! Coalescing: whoever asks for what is being asked for already waits for that answer.
+//! Coalesced fetches: the first caller leads a flight, and later callers follow it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,17 +13,17 @@ use tokio::time::{Instant, timeout_at};
 use crate::context::waiters::{Urgency, WaiterCount, WaiterGuard};
 use crate::error::{Error, ErrorKind, Result};
 
-/// All that is being asked for, by key.
+/// All flights by key.
 pub(crate) struct Flights<T> {
     by_key: Mutex<HashMap<String, Flight<T>>>,
-    /// How long a failure is told without asking again.
+    /// How long a failure is cached.
     failures_last: Duration,
 }
 
 enum Flight<T> {
     UnderWay(UnderWay<T>),
-    /// It failed. For a moment everybody who asks is told so: a platform in trouble is not helped by
-    /// a thousand who ask at once whether it still is.
+    /// The flight failed. The failure is cached for a moment, because a thousand retries at once
+    /// would not help a failing platform.
     Failed {
         error: Error,
         until: Instant,
@@ -32,15 +32,15 @@ enum Flight<T> {
 
 struct UnderWay<T> {
     shared: Arc<Shared<T>>,
-    /// When those who wait for it stop waiting.
+    /// The time at which followers stop waiting for the leader.
     overdue: Instant,
     waiters: WaiterCount,
 }
 
-/// The state that leader and followers of one flight share. A `watch` channel would wake its receivers in
-/// random order, and a simulation could not replay.
+/// The state that leader and followers of one flight share. A `watch` channel would wake its
+/// receivers in random order, and a simulation could not replay.
 struct Shared<T> {
-    /// `None` until it has ended.
+    /// `None` until the flight has ended.
     end: Mutex<Option<End<T>>>,
     ended: Notify,
 }
@@ -48,7 +48,7 @@ struct Shared<T> {
 #[derive(Clone)]
 enum End<T> {
     Landed(Result<T>),
-    /// The leader went away.
+    /// The leader left before the end.
     Left,
     /// The leader panicked.
     Panicked,
@@ -82,42 +82,43 @@ impl<T: Clone> Shared<T> {
     }
 }
 
-/// What one who comes to ask has to do.
+/// The role of a caller in a flight.
 pub(crate) enum Boarding<T: Clone> {
-    /// Ask, and say what came of it; or have it asked, and wait like everybody else.
+    /// The caller leads: it must fetch and call [`Lead::land`]. It can also follow its own flight.
     Lead(Lead<T>, Joined<T>),
-    /// Wait for the one who asks.
+    /// The caller follows a leader.
     Join(Joined<T>),
-    /// It has just failed.
+    /// The flight failed a moment ago.
     Failed(Error),
 }
 
-/// The duty to ask, and to tell. Dropped without a word, the next in line asks.
+/// The duty to fetch and to report the result. If it is dropped without a result, a follower
+/// becomes the new leader.
 pub(crate) struct Lead<T: Clone> {
     flights: Arc<Flights<T>>,
     key: String,
     shared: Arc<Shared<T>>,
-    /// Of those who wait to be told.
+    /// The waiters of the flight.
     pub(crate) waiters: WaiterCount,
 }
 
-/// A wait for an answer.
+/// A caller that waits for a flight.
 pub(crate) struct Joined<T> {
     flight: UnderWay<T>,
-    /// Whether it is asked for in the name of the one who waits.
+    /// Whether the caller also leads the flight.
     is_own: bool,
     _guard: WaiterGuard,
 }
 
-/// Why a wait ended without an answer.
+/// Why a wait ended without a result.
 pub(crate) enum LeaderGone<T> {
-    /// The one who asked panicked.
+    /// The leader panicked.
     Panicked,
-    /// The one who asked went away before the end.
+    /// The leader left before the end.
     Left,
-    /// The one who asked failed for reasons of its own, which are none of ours.
+    /// The leader failed for a reason that concerns only the leader, for example its own budget.
     ForItself,
-    /// The one who asked takes too long, and may be waited for further.
+    /// The leader is overdue. The caller can continue to wait for it.
     Overdue(Joined<T>),
 }
 
@@ -133,8 +134,8 @@ impl<T: Clone> Flights<T> {
         Self { by_key: Mutex::default(), failures_last }
     }
 
-    /// Joins the flight for `key`, or leads a new one. `known` is looked at under the same lock: an
-    /// answer that came a moment ago ends the matter.
+    /// Joins the flight for `key`, or leads a new one. It calls `known` under the same lock, so
+    /// that it finds a record that was stored a moment ago.
     pub(crate) fn board<F>(
         self: &Arc<Self>,
         key: &str,
@@ -161,7 +162,7 @@ impl<T: Clone> Flights<T> {
         let (shared, waiters) = (Arc::new(Shared::new()), WaiterCount::default());
         let flight = UnderWay { shared, overdue: now + patience, waiters };
         flights.insert(key.to_owned(), Flight::UnderWay(flight.clone()));
-        // Failures that nobody asked about again.
+        // Removes expired failures that no caller has requested again.
         if flights.len().is_multiple_of(64) {
             flights.retain(
                 |_, flight| !matches!(flight, Flight::Failed { until, .. } if *until <= now),
@@ -172,7 +173,7 @@ impl<T: Clone> Flights<T> {
         Ok(Boarding::Lead(lead, Joined::at(&flight, true, urgency)))
     }
 
-    /// How many flights are under way, and how many wait for them.
+    /// The number of flights and of their waiters.
     pub(crate) fn held(&self) -> (usize, usize) {
         let flights = self.lock();
         let under_way = flights.values().filter_map(|flight| match flight {
@@ -188,15 +189,15 @@ impl<T: Clone> Flights<T> {
 }
 
 impl<T: Clone> Lead<T> {
-    /// Tells everybody who waits. What failed is told for a moment longer, unless it was our bug, is
-    /// nobody else's matter, or costs nothing to find out again.
+    /// Passes the result to all followers. It also caches a failure for a moment, unless the error
+    /// is internal, concerns one caller, or costs nothing to repeat.
     pub(crate) fn land(self, outcome: Result<T>) {
         if let Err(error) = &outcome
             && let Entry::Occupied(mut flight) = self.flights.lock().entry(self.key.clone())
             && self.is(flight.get())
         {
             if error.is_of_one_caller() {
-                // Before they are told: the others begin anew.
+                // Removed first, so that the followers start a new flight.
                 flight.remove();
             } else if !matches!(error.kind(), ErrorKind::Internal | ErrorKind::Unavailable) {
                 let until = Instant::now() + self.flights.failures_last;
@@ -206,7 +207,7 @@ impl<T: Clone> Lead<T> {
         self.shared.end(End::Landed(outcome));
     }
 
-    /// Whether it is this flight, and not one that replaced it.
+    /// Whether `flight` is this flight and not its replacement.
     fn is(&self, flight: &Flight<T>) -> bool {
         matches!(flight, Flight::UnderWay(flight) if Arc::ptr_eq(&flight.shared, &self.shared))
     }
@@ -219,7 +220,7 @@ impl<T: Clone> Drop for Lead<T> {
             flights.remove(&self.key);
         }
         drop(flights);
-        // No effect after landing. A panic drops this while the stack unwinds.
+        // It has no effect after landing. A panic drops the lead while the stack unwinds.
         self.shared.end(if std::thread::panicking() { End::Panicked } else { End::Left });
     }
 }
@@ -229,7 +230,7 @@ impl<T: Clone> Joined<T> {
         Self { flight: flight.clone(), is_own, _guard: flight.waiters.take(urgency) }
     }
 
-    /// The answer of the one who asks, however long it takes.
+    /// Waits for the result without a time limit.
     pub(crate) async fn landed(self) -> Result<Result<T>, LeaderGone<T>> {
         let Self { flight: UnderWay { shared, .. }, is_own, _guard } = self;
         match shared.ended().await {
@@ -242,7 +243,7 @@ impl<T: Clone> Joined<T> {
         }
     }
 
-    /// The same until it is overdue.
+    /// Waits for the result until the flight is overdue.
     pub(crate) async fn landed_in_time(self) -> Result<Result<T>, LeaderGone<T>> {
         let guard = self._guard.clone();
         let again = Self { flight: self.flight.clone(), is_own: self.is_own, _guard: guard };
@@ -253,7 +254,7 @@ impl<T: Clone> Joined<T> {
     }
 }
 
-/// The answer of whichever of two is there first.
+/// Returns the first result of two flights.
 pub(crate) async fn first<T: Clone>(
     one: Joined<T>,
     other: Joined<T>,

@@ -1,8 +1,8 @@
-//! How long what is kept is good for: one table, and the states of an entry by its age.
+//! Cache lifetimes: one table, and the state of a record by its age.
 
 use std::time::Duration;
 
-/// What is kept, by kind; each has a life of its own.
+/// A kind of cached answer. Each kind has its own lifetime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Resource {
@@ -24,18 +24,18 @@ pub enum Resource {
     Transcript,
 }
 
-/// The ages at which an entry changes its state; each begins where the one before ends.
+/// The lifetime of a record. Each phase begins at the end of the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Life {
-    /// So long it is fresh.
+    /// How long a record is fresh.
     pub ttl: Duration,
-    /// So long after that it is given out at once and renewed in the background.
+    /// How long a stale record is then served at once and renewed in the background.
     pub grace: Duration,
-    /// So long after that it is given out where asking anew fails or takes too long.
+    /// How long a stale record is then served only if a fetch fails or is slow.
     pub stale_if_error: Duration,
 }
 
-/// What an entry is good for at its age.
+/// The state of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Fresh,
@@ -44,24 +44,25 @@ pub(crate) enum State {
     Gone,
 }
 
-/// Longer than any process runs, and still a time that can be added.
+/// Longer than any process runs, and short enough to add to an `Instant`.
 pub(crate) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The platform's terms: nothing from the Data API is kept over 30 days. A playlist may be made of
-/// videos that are as old as a fresh one can be, so both together are 30 days.
+/// YouTube's terms limit the retention of Data API data to 30 days. A playlist can consist of the
+/// oldest fresh videos, so both limits together are 30 days.
 const LONGEST_FRESH: Duration = Duration::from_secs(10 * 24 * 3600);
 const LONGEST: Duration = Duration::from_secs(20 * 24 * 3600);
 
-/// "There is no such thing" is soon not true any more, and costs little to ask again.
+/// The lifetime of a refusal such as "not found". A refusal can soon become wrong, and repeating
+/// the fetch is cheap.
 const REFUSAL: Life =
     Life { ttl: Duration::from_secs(300), grace: Duration::ZERO, stale_if_error: Duration::ZERO };
 
 impl Resource {
-    /// All of them.
+    /// All resources.
     pub const ALL: [Self; 8] = [
         Self::Video,
         Self::Channel,
@@ -73,7 +74,7 @@ impl Resource {
         Self::Transcript,
     ];
 
-    /// Its name in settings and statistics.
+    /// The name in settings and statistics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Video => "video",
@@ -87,8 +88,8 @@ impl Resource {
         }
     }
 
-    /// The table. Views change by the minute and cost units to learn; what was said in a video hardly
-    /// ever changes and costs goodwill.
+    /// The default lifetimes. View counts change by the minute and cost units. Transcripts hardly
+    /// ever change, and fetching them risks a block.
     fn usual(self) -> Life {
         let life = |ttl, grace, stale_if_error| Life { ttl, grace, stale_if_error };
         match self {
@@ -101,8 +102,8 @@ impl Resource {
         }
     }
 
-    /// After how long a follower fetches beside a leader, where one exchange is enough. A fetch of many
-    /// exchanges is left to its deadline.
+    /// The time after which a follower starts a second fetch beside a slow leader. It applies only
+    /// to fetches of one exchange. Longer fetches run until their deadline.
     pub(crate) fn replace_after(self) -> Duration {
         match self {
             Self::Video | Self::Channel | Self::Regions => Duration::from_secs(10),
@@ -124,7 +125,7 @@ impl Resource {
     }
 }
 
-/// The life of every resource: the usual one, or what an operator wants.
+/// The lifetimes of all resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lifetimes([Life; Resource::ALL.len()]);
 
@@ -135,23 +136,24 @@ impl Default for Lifetimes {
 }
 
 impl Lifetimes {
-    /// The same with another time of freshness for `resource`.
+    /// Sets the time for which `resource` is fresh.
     pub fn with_ttl(mut self, resource: Resource, ttl: Duration) -> Self {
         self.0[resource.index()].ttl = ttl;
         self
     }
 
-    /// The same with another life for `resource`.
+    /// Sets the whole lifetime of `resource`.
     pub fn with_life(mut self, resource: Resource, life: Life) -> Self {
         self.0[resource.index()] = life;
         self
     }
 
-    /// The life of an entry. Entries that came together should not have to be renewed together, so it
-    /// differs by up to a tenth with `spread`, a number that is the entry's own.
+    /// The lifetime of a record. `spread`, a hash of the record, adds a jitter of up to 10 %, so
+    /// that records stored together do not expire together.
     pub(crate) fn of(&self, resource: Resource, is_refusal: bool, spread: u64) -> Life {
         let mut life = if is_refusal { REFUSAL } else { self.0[resource.index()] };
-        // In steps of less than a second, however long the life: else those of a step come together.
+        // The steps are shorter than a second for any lifetime. Longer steps would let records
+        // expire together.
         let millionths = 900_000 + u32::try_from(spread % 200_001).unwrap_or_default();
         life.ttl = life.ttl.saturating_mul(millionths) / 1_000_000;
         if resource.is_from_data_api() {
@@ -176,7 +178,7 @@ impl Life {
         }
     }
 
-    /// From the first moment to the last.
+    /// The total lifetime.
     pub(crate) fn whole(&self) -> Duration {
         self.ttl.saturating_add(self.grace).saturating_add(self.stale_if_error)
     }

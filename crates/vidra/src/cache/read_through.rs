@@ -1,5 +1,5 @@
-//! The one way to the cache: serve a fresh record, serve a stale one and renew it, join a fetch that is under
-//! way, or lead a new one.
+//! The entry point of the cache. It serves a fresh record, serves and renews a stale one, joins a
+//! running fetch, or leads a new one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,23 +22,24 @@ use crate::transport::{BoxFuture, traced};
 /// How long a caller with a stale record waits for a new one.
 const STALE_PATIENCE: Duration = Duration::from_millis(250);
 
-/// How uncached records are fetched.
+/// How to fetch uncached records.
 pub(crate) struct Fetch<'a> {
-    /// Whether the platform fails, so that a stale record is better than a fetch.
+    /// Whether YouTube fails, so that a stale record is better than a fetch.
     pub(crate) is_failing: &'a (dyn Fn() -> bool + Sync),
-    /// How many records one call returns.
+    /// The number of records that one call returns.
     pub(crate) per_call: usize,
-    /// Fetches the records of the keys with these indices, with one result for each. It runs as a task of its
-    /// own and ends by the deadline of its context, or when it would cost more and nobody waits.
+    /// Fetches the records of the keys with these indices, with one result for each. It runs in its
+    /// own task. It ends at the deadline of its context, or when it would cost more and has no
+    /// waiters.
     pub(crate) run:
         &'a (dyn Fn(Context, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>> + Sync),
 }
 
-/// The result for one of many keys, and how it came about, even if there is nothing under the key.
+/// The result for one of many keys, with its cache outcome and age. Refusals have both too.
 pub(crate) struct Answered {
     pub(crate) result: Result<Cached>,
     pub(crate) outcome: Outcome,
-    /// How long ago it was fetched.
+    /// The time since the fetch.
     pub(crate) age: Duration,
 }
 
@@ -58,18 +59,18 @@ struct Read<'k> {
     key: &'k Key,
     /// A record to serve if nothing better comes in time.
     old: Option<Found>,
-    /// Until when to wait for something better.
+    /// How long to wait for something better.
     limit: Instant,
-    /// A leader that takes too long, but may still answer first.
+    /// An overdue leader, which may still return first.
     overdue: Option<Joined<Record>>,
-    /// Whether a leader that takes too long, or panicked, may be replaced: once.
+    /// Whether this caller may replace a leader that is overdue or panicked. It may do so once.
     may_replace: bool,
 }
 
-/// A key whose fetch was joined or led.
+/// A key after its first step.
 enum Started<'k> {
     Waits(Read<'k>, Joined<Record>, Outcome),
-    /// No wait is necessary.
+    /// The result is available without a wait.
     Ended(Answered),
 }
 
@@ -85,15 +86,15 @@ struct Led {
 /// The fetches that one round leads.
 #[derive(Default)]
 struct Leads {
-    /// The caller waits for these and pays for them.
+    /// Fetches that the caller waits and pays for.
     paid: Vec<Led>,
-    /// Renewals of records that were served already.
+    /// Renewals of records that were already served.
     unpaid: Vec<Led>,
     renewal: Option<Renewal>,
 }
 
 impl Cache {
-    /// Reads one record, through a fetch where necessary.
+    /// Reads one record. It fetches on a miss.
     pub(crate) async fn read_one(
         self: &Arc<Self>,
         key: &Key,
@@ -111,7 +112,7 @@ impl Cache {
         self.read(vec![read], ctx, fetch).await.remove(0).result
     }
 
-    /// Reads many records at once: the missing ones are fetched together.
+    /// Reads many records, and fetches the missing ones together.
     pub(crate) async fn read_through(
         self: &Arc<Self>,
         keys: &[Key],
@@ -147,7 +148,8 @@ impl Cache {
             self.depart(leads, ctx, fetch);
             may_renew = true;
             let Some(first) = waiting.next().await else { break };
-            // All that are ready: the keys of one failed call are fetched together again.
+            // Takes all results that are ready, so that the keys of one failed call are retried
+            // together.
             let mut ended = vec![first];
             while let Some(Some(next)) = waiting.next().now_or_never() {
                 ended.push(next);
@@ -162,8 +164,8 @@ impl Cache {
         answers.into_iter().flatten().collect()
     }
 
-    /// Begins the renewal of stale records, if there are any. The flag is false if the platform should be left
-    /// alone.
+    /// Begins the renewal of stale records, if there are any. The flag is false if the cache should
+    /// not renew now.
     fn begin_renewal(
         &self,
         reads: &[Read<'_>],
@@ -236,18 +238,22 @@ impl Cache {
     }
 
     /// Takes a slot for the uncached fetches of an operation, unless it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Overloaded`](crate::Reason::Overloaded) if all slots are taken.
     pub(crate) fn take_slot(&self, ctx: &Context) -> Result<()> {
         if ctx.slot.take(&self.misses) { Ok(()) } else { Err(Error::overloaded()) }
     }
 
-    /// Starts the fetches of one round, each as a task of its own: a caller that leaves must not end it for
-    /// others.
+    /// Starts the fetches of one round in tasks of their own, so that a caller that leaves does not
+    /// cancel them for followers.
     fn depart(self: &Arc<Self>, leads: Leads, ctx: &Context, fetch: &Fetch<'_>) {
         let Leads { mut paid, mut unpaid, mut renewal } = leads;
         // Renewals fill up the last call that the caller pays for, at no extra cost.
         let room = paid.len().next_multiple_of(fetch.per_call) - paid.len();
         paid.extend(unpaid.drain(..room.min(unpaid.len())));
-        // A renewal that nobody waits for does not hold the slot of the operation that began it.
+        // A background renewal does not hold the slot of the operation that began it.
         let of_caller = (paid, ctx.bill.clone(), ctx.slot.clone());
         let of_nobody = (unpaid, Bill::default(), Slot::not_needed());
         for (led, bill, slot) in [of_caller, of_nobody] {
@@ -287,7 +293,7 @@ impl Cache {
         }
     }
 
-    /// Waits for the result of a fetch. `Err` if the key has to be started again.
+    /// Waits for the result of a fetch. `Err` means that the key has to start again.
     async fn wait<'k>(
         &self,
         mut read: Read<'k>,
@@ -308,12 +314,12 @@ impl Cache {
         let ended = tokio::select! {
             biased;
             ended = timeout_at(read.limit, ended) => ended,
-            // A part that nobody waits for keeps no other fetch alive.
+            // A part without waiters keeps no other fetch alive.
             () = ctx.waiters.gone() => Ok(Ok(Err(nobody_waits()))),
         };
         let result = match ended {
             Ok(Ok(landed)) => self.landed(key, landed, outcome, ctx),
-            // Our own task was dropped, which only the end of the runtime does.
+            // The runtime dropped our own task at shutdown.
             Ok(Err(LeaderGone::Left)) if outcome == Outcome::Miss => Err(Error::overloaded()),
             Ok(Err(LeaderGone::ForItself | LeaderGone::Left)) => return (read, Err(())),
             Ok(Err(LeaderGone::Panicked)) if read.may_replace => {
@@ -349,7 +355,7 @@ impl Cache {
         Answered::new(result, Outcome::Miss, Duration::ZERO)
     }
 
-    /// The result; or the stale record, if the error says nothing about what was requested.
+    /// Returns the stale record instead of an error that says nothing about the requested object.
     fn unless_trouble(
         &self,
         key: &Key,
@@ -378,7 +384,7 @@ impl<'k> Read<'k> {
         Self { index, key, old, limit, overdue: None, may_replace: true }
     }
 
-    /// What the record at hand is good for in this operation.
+    /// The state of the stored record in this operation. `None` on a refresh.
     fn state(&self, ctx: &Context) -> Option<State> {
         self.old.as_ref().filter(|_| ctx.mode != CacheMode::Refresh).map(Found::state)
     }

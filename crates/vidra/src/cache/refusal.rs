@@ -1,4 +1,4 @@
-//! Stored refusals: errors that say something lasting about what was requested, such as "not found".
+//! Cached refusals: lasting errors about the requested object, such as "not found".
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ struct Refusal {
     details: Vec<String>,
 }
 
-/// `None` for an error that does not last, or concerns the service and not what was requested.
+/// `None` for a temporary error, or one that concerns the service and not the requested object.
 pub(super) fn encode(error: &Error) -> Option<Bytes> {
     if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden) {
         return None;

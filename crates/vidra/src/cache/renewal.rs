@@ -1,5 +1,5 @@
-//! How much is renewed while nobody has to wait for it: with something at hand to give out, a platform
-//! that refuses us is left alone.
+//! Limits on background renewals. While a stale record can be served, the cache does not press a
+//! platform that refuses our requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,25 +11,25 @@ use super::is_trouble;
 use crate::error::{Error, ErrorKind, Result};
 use crate::resilience::breaker::{Breaker, Pass, Pauses};
 
-/// The most that are under way together: one full call of single videos.
+/// The maximum number of concurrent renewals: one full call of single videos.
 const MOST: usize = 50;
 
-/// Decides whether something is renewed now.
+/// Decides whether the cache may renew a record now.
 ///
-/// That the platform fails is seen with each exchange, by its own breaker. This one is for what it
-/// refuses to everything that we ask: a spent day, a rejected key, a limit, a block.
+/// The circuit breakers of the interfaces handle failures of single exchanges. This breaker handles
+/// refusals of all our requests: an exhausted quota, a rejected key, a rate limit, a block.
 pub(crate) struct Renewals {
     places: Arc<Semaphore>,
     refusals: Arc<Breaker>,
-    /// How many have failed in a row, for whatever reason.
+    /// The number of consecutive failures, for any reason.
     failures: Arc<AtomicU32>,
 }
 
-/// A renewal that is under way.
+/// A running renewal.
 pub(crate) struct Renewal {
     pass: Pass,
     failures: Arc<AtomicU32>,
-    /// `None` where somebody waits for it, who is not to be turned away because others do not.
+    /// `None` if a caller waits for the renewal. Background renewals must not take its slot.
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -39,7 +39,7 @@ impl Renewals {
         Self { places: Arc::new(Semaphore::new(MOST)), refusals, failures: Arc::default() }
     }
 
-    /// Begins one in the background. `None` where it has to wait for another occasion.
+    /// Begins a renewal in the background. `None` if all slots are taken or the breaker is open.
     pub(crate) fn begin(&self, now: Instant) -> Option<Renewal> {
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
         let mut renewal = self.begin_waited_for(now)?;
@@ -47,25 +47,25 @@ impl Renewals {
         Some(renewal)
     }
 
-    /// Begins one that somebody waits for.
+    /// Begins a renewal that a caller waits for. `None` if the breaker is open.
     pub(crate) fn begin_waited_for(&self, now: Instant) -> Option<Renewal> {
         let pass = self.refusals.admit(now).ok()?;
         Some(Renewal { pass, failures: Arc::clone(&self.failures), _place: None })
     }
 
-    /// How many are under way in the background, and whether one is finding out if a refusal is over.
+    /// The number of background renewals, plus one if a probe is running.
     pub(crate) fn under_way(&self) -> usize {
         MOST - self.places.available_permits() + usize::from(self.refusals.is_probed())
     }
 
-    /// How many have failed in a row.
+    /// The number of consecutive failures.
     pub(crate) fn failures(&self) -> u32 {
         self.failures.load(Ordering::Relaxed)
     }
 }
 
 impl Renewal {
-    /// What came of it.
+    /// Records the outcome.
     pub(crate) fn end<T>(self, outcome: &Result<T>) {
         let error = outcome.as_ref().err().filter(|error| is_trouble(error));
         match error {
@@ -77,7 +77,7 @@ impl Renewal {
     }
 }
 
-/// Whether the platform refuses us, whatever we ask; `None` where the error does not tell.
+/// Whether YouTube refuses all our requests. `None` if the error does not say.
 fn is_refusal_to_us(error: &Error) -> Option<bool> {
     match error.kind() {
         _ if error.is_of_one_caller() => None,

@@ -1,5 +1,5 @@
-//! Composites: answers that are assembled from several records. Callers that need the same composite at the same
-//! time share one assembly. Nothing is stored, because the parts are records of their own.
+//! Composites: answers that are assembled from several records. Concurrent callers share one
+//! assembly. A composite is not stored, because its parts are records of their own.
 
 use tokio::time::{Instant, timeout_at};
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::transport::{BoxFuture, traced};
 
 impl Cache {
-    /// Assembles a composite, or waits for another caller that assembles it already.
+    /// Assembles a composite, or joins a running assembly.
     pub(crate) async fn share(
         &self,
         key: &Key,
@@ -66,7 +66,7 @@ impl Cache {
                     return Err(Error::internal("two leaders panicked"));
                 }
                 Ok(Err(LeaderGone::Panicked)) => has_panicked = true,
-                // Another caller's limits are not ours: begin again.
+                // The leader's limits are not ours, so we start again.
                 Ok(Err(LeaderGone::ForItself | LeaderGone::Left | LeaderGone::Overdue(_))) => {}
                 Err(_elapsed) => return Err(Error::past_deadline()),
             }
@@ -75,7 +75,7 @@ impl Cache {
 }
 
 impl Cached {
-    /// The answer for a caller that shared the fetch of another.
+    /// The answer for a follower of a shared fetch.
     fn for_follower(self) -> Self {
         let outcome = match self.outcome {
             Outcome::Miss => Outcome::Coalesced,

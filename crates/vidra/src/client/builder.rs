@@ -1,4 +1,4 @@
-//! The settings of a client, and how it is put together.
+//! The settings of a client, and its construction.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::web::clients::Clients;
 use crate::web::egress::{Care, Egress, Egresses};
 use crate::web::{Load, PotProvider, Web};
 
-/// Settings of a [`Vidra`]; each has a default that suits the real platform.
+/// Settings of a [`Vidra`]. The defaults suit YouTube itself.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -46,13 +46,13 @@ use crate::web::{Load, PotProvider, Web};
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
 /// let vidra = Vidra::builder()
-///     // What was spent of the day, and what was fetched, outlive the process.
+///     // The quota ledger and the cache survive restarts.
 ///     .state_dir(folder.join("state"))
 ///     .store(Arc::new(Fs::open(folder.join("cache"), 1 << 30)?))
 ///     .lifetimes(Lifetimes::default().with_ttl(Resource::Comments, Duration::from_secs(60)))
 ///     .retry(RetryPolicy { retries: 4, ..RetryPolicy::default() })
 ///     .deadline(Duration::from_secs(30))
-///     // Transcripts come through a proxy, and no faster than this.
+///     // Transcript requests use a proxy and a rate limit.
 ///     .proxies(vec![Network::through("socks5://127.0.0.1:1080")?])
 ///     .pacing(Pacing::At(Pace { burst: 100, per_hour: 500 }))
 ///     .build()?;
@@ -86,25 +86,26 @@ pub struct Builder {
     most_batches: usize,
 }
 
-/// The default limit of the records in memory: 20,000 videos of 4 KB, the longest list that YouTube shows.
+/// The default memory limit of the cache: 20,000 videos of 4 KB, the longest list that YouTube
+/// shows.
 const CACHE_BYTES: u64 = 96 << 20;
 
-/// A platform in trouble is not helped by being asked again at once.
+/// The lifetime of a cached failure. An immediate retry would only add load to a failing platform.
 const FAILURES_LAST: Duration = Duration::from_secs(1);
 
-/// How fast transcripts are asked for.
+/// The rate limit of transcript requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pacing {
-    /// At [`Pace::default`] at the platform's own address, as fast as can be elsewhere.
+    /// [`Pace::default`] for YouTube itself, and no limit for any other URL.
     Auto,
-    /// As fast as can be.
+    /// No rate limit.
     Off,
-    /// So, wherever they are asked for.
+    /// This rate limit for every URL.
     At(Pace),
 }
 
 impl Pacing {
-    /// Translations are limited far harder than the captions that they are made from.
+    /// YouTube limits translations about ten times harder than captions.
     fn of_translations(Pace { burst, per_hour }: Pace) -> Pace {
         Pace { burst: (burst / 10).max(1), per_hour: (per_hour / 10).max(1) }
     }
@@ -118,7 +119,7 @@ impl Pacing {
     }
 }
 
-/// Whether this is the platform itself, however it is spelled.
+/// Whether `url` points to YouTube itself. The host comparison ignores case.
 fn is_platform(url: &str) -> bool {
     let host = url.parse::<Uri>().ok().and_then(|url| url.host().map(str::to_ascii_lowercase));
     let is_at = |domain: &str| {
@@ -161,38 +162,39 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// The key to the Data API. Without one, every operation that needs it fails with
+    /// Sets the key for the Data API. Without a key, every operation that needs one fails with
     /// [`ErrorKind::UpstreamKey`](crate::ErrorKind::UpstreamKey).
     pub fn key(mut self, key: Option<ApiKey>) -> Self {
         self.key = key;
         self
     }
 
-    /// Another address of the Data API: a simulator, a mirror.
+    /// Sets another base URL for the Data API, for example of a simulator or a mirror.
     pub fn data_api_url(mut self, url: &str) -> Self {
         self.data_api_url = url.trim_end_matches('/').to_owned();
         self
     }
 
-    /// Another way to carry requests than the network.
+    /// Sets another transport than the network.
     pub fn transport(mut self, transport: impl Transport) -> Self {
         self.transport = Some(Arc::new(transport));
         self
     }
 
-    /// Another wall clock than the machine's: a simulated one.
+    /// Sets another wall clock than the machine's, for example a simulated one.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// The platform's daily allowances.
+    /// Sets the daily quota limits of the key.
     pub fn quota(mut self, limits: QuotaLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// A folder in which the quota ledger outlives the process. Without one it is kept in memory.
+    /// Sets a folder for the quota ledger, which then survives restarts. Without a folder the
+    /// ledger lives in memory.
     pub fn state_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.state_dir = Some(folder.into());
         self
@@ -205,116 +207,125 @@ impl Builder {
         self
     }
 
-    /// How often and how patiently failed exchanges are repeated.
+    /// Sets the number of retries and their backoff.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = policy;
         self
     }
 
-    /// How long one exchange with the platform may take.
+    /// Sets the timeout of one attempt. The default is 10 seconds.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.attempt_timeout = limit;
         self
     }
 
-    /// How long an operation may take in all, retries and pages included.
+    /// Sets the deadline of an operation, retries and pages included. The default is 120 seconds.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = limit;
         self
     }
 
-    /// Whether a channel's custom name may be looked up by search when nothing cheaper finds it.
+    /// Allows a search for a channel's custom name if no cheaper lookup finds it. The default is
+    /// `true`.
     pub fn search(mut self, allowed: bool) -> Self {
         self.search = allowed;
         self
     }
 
-    /// How long the transcripts of a playlist may take in all.
+    /// Sets the deadline of a playlist batch. The default is one hour.
     pub fn batch_deadline(mut self, limit: Duration) -> Self {
         self.batch_deadline = limit;
         self
     }
 
-    /// Another address of the platform's public pages: a simulator.
+    /// Sets another base URL for YouTube's public pages, for example of a simulator.
     pub fn web_url(mut self, url: &str) -> Self {
         self.web_url = url.trim_end_matches('/').to_owned();
         self
     }
 
-    /// Ask for transcripts through these proxies, in turn, and not from this machine's address.
+    /// Sends transcript requests through these proxies in turn, and never from this machine's
+    /// address.
     pub fn proxies<T: Transport>(mut self, proxies: Vec<T>) -> Self {
         self.proxies = proxies.into_iter().map(|proxy| Arc::new(proxy) as _).collect();
         self
     }
 
-    /// How fast transcripts are asked for, by each address.
+    /// Sets the rate limit of transcript requests. It applies to each egress address separately.
     pub fn pacing(mut self, pacing: Pacing) -> Self {
         self.pacing = pacing;
         self
     }
 
-    /// How long nothing is asked from an address after the platform blocked it; by default 15
-    /// minutes, and a second where the platform is played by a stand-in. Limited translations alone
-    /// pause as long as the platform says, or a minute at most where it does not.
+    /// Sets the pause of an egress address after YouTube blocks it. The default is 15 minutes for
+    /// YouTube, and one second for any other URL.
+    ///
+    /// A rate limit on translations pauses only translations. It lasts as long as YouTube says, and
+    /// at most one minute if YouTube gives no time.
     pub fn block_pause(mut self, pause: Duration) -> Self {
         self.block_pause = Some(pause);
         self
     }
 
-    /// How long the platform is left alone once it fails again and again; as much longer with each time
-    /// in a row, up to ten times as long. By default 30 seconds, and where a stand-in plays the platform
-    /// one second, up to five. With zero it is never left alone.
+    /// Sets the first pause of an open circuit breaker. Each consecutive opening adds the same
+    /// time, up to ten times this value.
+    ///
+    /// The default is 30 seconds for YouTube, up to 300. For any other URL it is one second, up to
+    /// five. Zero disables the circuit breakers.
     pub fn breaker_pause(mut self, pause: Duration) -> Self {
         self.breaker_pause = Some(pause);
         self
     }
 
-    /// A service that makes proof-of-origin tokens, asked with `POST /get_pot`.
+    /// Sets the URL of a provider of proof-of-origin tokens. The client calls its `POST /get_pot`.
     pub fn pot_provider(mut self, url: &str) -> Self {
         self.pot_provider = Some(url.trim_end_matches('/').to_owned());
         self
     }
 
-    /// Other players than those of this release.
+    /// Replaces the built-in list of player clients.
     pub fn clients(mut self, clients: Clients) -> Self {
         self.clients = clients;
         self
     }
 
-    /// How many bytes of answers are kept in memory; with 0 none are.
+    /// Sets the memory limit of the cache in bytes. Zero disables the memory cache.
     pub fn cache_bytes(mut self, limit: u64) -> Self {
         self.cache_bytes = limit;
         self
     }
 
-    /// A store behind memory, in which answers outlive the process.
+    /// Sets a store behind memory, in which answers survive restarts.
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// How long what is kept is good for.
+    /// Sets the cache lifetimes per resource.
     pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
         self.lifetimes = lifetimes;
         self
     }
 
-    /// How many answers that are not known may be asked for together, 1,000 by default; whoever waits for
-    /// one of them is not counted. Beyond that [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable)
-    /// is told at once; what is known is given out all the same.
+    /// Limits concurrent fetches of uncached answers. The default is 1,000. A follower of a shared
+    /// fetch does not count.
+    ///
+    /// Beyond the limit a cache miss fails at once with
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable). Cached answers are still served.
     pub fn most_misses(mut self, most: usize) -> Self {
         self.most_misses = most;
         self
     }
 
-    /// How many batches of transcripts may be under way together, 32 by default.
+    /// Limits concurrent playlist batches. The default is 32. Beyond the limit a batch fails at
+    /// once with [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable).
     pub fn most_batches(mut self, most: usize) -> Self {
         self.most_batches = most;
         self
     }
 
-    /// How carefully each address is used: with the platform itself very, with a stand-in not at all
-    /// unless that was asked for.
+    /// The limits of each egress address: strict for YouTube, and off for any other URL unless
+    /// configured.
     fn care(&self) -> Care {
         let requests = self.pacing.pace(&self.web_url);
         let usual_pause = if is_platform(&self.web_url) { 15 * 60 } else { 1 };
@@ -326,7 +337,7 @@ impl Builder {
         }
     }
 
-    /// How long whatever is asked at `url` is left alone once it fails.
+    /// The pauses of a circuit breaker for `url`.
     fn pauses(&self, url: &str) -> Pauses {
         let (first, longest) = match self.breaker_pause {
             Some(pause) => (pause, pause.saturating_mul(10)),
@@ -442,8 +453,8 @@ impl Builder {
     }
 }
 
-/// Quota belongs to a key's project, so each key has a ledger of its own, named by a fingerprint
-/// too short to tell anything about the key.
+/// The file name of the ledger. Quota belongs to the project of a key, so each key has its own
+/// ledger. The fingerprint is too short to reveal anything about the key.
 fn ledger_name(key: Option<&ApiKey>) -> String {
     let digest = Sha256::digest(key.map_or(&[][..], ApiKey::as_bytes));
     format!("quota-{:02x}{:02x}{:02x}{:02x}.json", digest[0], digest[1], digest[2], digest[3])

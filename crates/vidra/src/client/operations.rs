@@ -1,4 +1,4 @@
-//! One short method per operation.
+//! The operations of a client, one method for each.
 
 use std::sync::Arc;
 
@@ -24,7 +24,11 @@ use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
 use crate::video::{Video, VideoTitle};
 
 impl Vidra {
-    /// One video. Costs 1 unit, together with up to 49 others that are asked for at the same time.
+    /// Fetches one video. A cache miss costs 1 unit, which up to 49 other concurrent lookups share.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::VideoNotFound`](crate::Reason::VideoNotFound) if YouTube has no such video.
     ///
     /// ```
     /// use vidra::VideoId;
@@ -38,8 +42,8 @@ impl Vidra {
         self.ask(&Ask::Video(id)).await?.decode()
     }
 
-    /// Several videos in the order asked; those the platform does not know are left out. Costs 1
-    /// unit for each 50 distinct ids that are not known.
+    /// Fetches several videos, in the order of `ids`. It omits videos that YouTube does not have.
+    /// It costs 1 unit for each 50 distinct uncached ids.
     ///
     /// ```
     /// use vidra::{VideoId, Withheld};
@@ -56,7 +60,7 @@ impl Vidra {
         self.videos_json(ids).await?.decode()
     }
 
-    /// The same as JSON.
+    /// Fetches several videos as a JSON array, with the order and cost of [`Vidra::videos`].
     ///
     /// ```
     /// use vidra::VideoId;
@@ -70,7 +74,7 @@ impl Vidra {
         video::list_json(&self.services, &self.context(), ids).await
     }
 
-    /// A video's title. Costs what the video costs.
+    /// Fetches the title of a video. It costs as much as [`Vidra::video`].
     ///
     /// ```
     /// use vidra::VideoId;
@@ -85,7 +89,12 @@ impl Vidra {
         Ok(VideoTitle { id, title })
     }
 
-    /// A channel. Costs 1 unit by id, handle or user name; up to 3 and one search by a custom name.
+    /// Fetches a channel. A lookup by id, handle or user name costs 1 unit. A lookup by custom name
+    /// costs up to 3 units and one search.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::ChannelNotFound`](crate::Reason::ChannelNotFound) if YouTube has no such channel.
     ///
     /// ```
     /// use vidra::ChannelRef;
@@ -99,7 +108,7 @@ impl Vidra {
         self.ask(&Ask::Channel(channel.clone())).await?.decode()
     }
 
-    /// The newest uploads of a channel, at most 50. Costs 2 units by id, 3 by handle.
+    /// Fetches the newest uploads of a channel, at most 50. It costs 2 units by id and 3 by handle.
     ///
     /// ```
     /// use vidra::ChannelRef;
@@ -120,8 +129,13 @@ impl Vidra {
         Ok(ChannelVideo::newest(&uploads, limit, self.clock().now())?.0)
     }
 
-    /// A playlist with all its videos. Costs 1 unit, 1 for each page of 50 entries and 1 for each
-    /// 50 distinct videos that are not known.
+    /// Fetches a playlist with all its videos. It costs 1 unit, 1 for each page of 50 entries and 1
+    /// for each 50 distinct uncached videos.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::PlaylistNotFound`](crate::Reason::PlaylistNotFound) if YouTube has no such
+    /// playlist, and [`Reason::NotAccessible`](crate::Reason::NotAccessible) if it is private.
     ///
     /// ```
     /// use vidra::PlaylistId;
@@ -135,7 +149,7 @@ impl Vidra {
         self.ask(&Ask::Playlist(id.clone())).await?.decode()
     }
 
-    /// A playlist without its videos. Costs 1 unit.
+    /// Fetches a playlist without its videos. It costs 1 unit.
     ///
     /// ```
     /// use vidra::PlaylistId;
@@ -149,7 +163,7 @@ impl Vidra {
         self.ask(&Ask::PlaylistInfo(id.clone())).await?.decode()
     }
 
-    /// The ids of all entries. Costs 1 unit for each page of 50.
+    /// Fetches the ids of all entries of a playlist. It costs 1 unit for each page of 50 entries.
     ///
     /// ```
     /// use vidra::PlaylistId;
@@ -164,14 +178,15 @@ impl Vidra {
         PlaylistIds::from_entries(id.clone(), &entries)
     }
 
-    /// A playlist, filtered, sorted and sliced. Costs what [`Vidra::playlist`] costs.
+    /// Fetches a playlist, then filters, sorts and slices it. It costs as much as
+    /// [`Vidra::playlist`].
     ///
     /// ```
     /// use vidra::selection::{Bounds, Filter, Places, Sort, SortField, SortOrder};
     /// use vidra::{PlaylistId, Selection};
     ///
     #[doc = include_str!("../example.txt")]
-    /// // The ten most watched that are longer than a minute.
+    /// // The ten most watched videos that are longer than a minute.
     /// let selection = Selection {
     ///     filter: Filter { duration: Bounds { min: Some(60), max: None }, ..Filter::default() },
     ///     sort: Some(Sort { field: SortField::Views, order: SortOrder::Desc }),
@@ -185,8 +200,13 @@ impl Vidra {
         Ok(selection.apply(self.playlist(id).await?))
     }
 
-    /// Comment threads of a video. Costs 1 unit a page, and with all replies 1 more for each page
-    /// of replies that the platform did not send along.
+    /// Fetches comment threads of a video. It costs 1 unit for each page. With all replies, each
+    /// further page of replies costs 1 more.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::CommentsDisabled`](crate::Reason::CommentsDisabled) if the video has comments
+    /// disabled.
     ///
     /// ```
     /// use vidra::{CommentQuery, ErrorKind, VideoId};
@@ -207,7 +227,7 @@ impl Vidra {
         self.ask(&Ask::Comments(video, query.clone())).await?.decode()
     }
 
-    /// All replies to a comment. Costs 1 unit for each page of 100.
+    /// Fetches all replies to a comment. It costs 1 unit for each page of 100.
     ///
     /// ```
     /// use vidra::CommentId;
@@ -221,7 +241,7 @@ impl Vidra {
         self.ask(&Ask::Replies(id.clone())).await?.decode()
     }
 
-    /// The regions that the platform serves, named in `hl`. Costs 1 unit.
+    /// Fetches the regions that YouTube serves, with names in the language `hl`. It costs 1 unit.
     ///
     /// ```
     #[doc = include_str!("../example.txt")]
@@ -233,7 +253,8 @@ impl Vidra {
         self.ask(&Ask::Regions(hl.map(str::to_owned))).await?.decode()
     }
 
-    /// The languages of the platform's interface, named in `hl`. Costs 1 unit.
+    /// Fetches the languages of YouTube's interface, with names in the language `hl`. It costs 1
+    /// unit.
     ///
     /// ```
     #[doc = include_str!("../example.txt")]
@@ -245,7 +266,7 @@ impl Vidra {
         self.ask(&Ask::Languages(hl.map(str::to_owned))).await?.decode()
     }
 
-    /// Video categories, named in `hl`. Costs 1 unit.
+    /// Fetches video categories, with titles in the language `hl`. It costs 1 unit.
     ///
     /// ```
     /// use vidra::CategoryQuery;
@@ -263,7 +284,14 @@ impl Vidra {
         self.ask(&Ask::Categories(query.clone(), hl.map(str::to_owned))).await?.decode()
     }
 
-    /// The transcript of a video. Needs no key and costs no units: two requests as a rule.
+    /// Fetches the transcript of a video. It needs no key and costs no units. A cache miss usually
+    /// takes two requests.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::CaptionsDisabled`](crate::Reason::CaptionsDisabled) if the video has no captions,
+    /// and [`Reason::LanguageUnavailable`](crate::Reason::LanguageUnavailable) if it has none in a
+    /// requested language.
     ///
     /// ```
     /// use vidra::{TranscriptQuery, VideoId};
@@ -277,7 +305,7 @@ impl Vidra {
         self.ask(&Ask::Transcript(id, query.clone())).await?.decode()
     }
 
-    /// The caption tracks of a video. Needs no key and costs no units.
+    /// Lists the caption tracks of a video. It needs no key and costs no units.
     ///
     /// ```
     /// use vidra::VideoId;
@@ -292,10 +320,16 @@ impl Vidra {
         self.ask(&Ask::Tracks(id)).await?.decode()
     }
 
-    /// The transcripts of a playlist, told as they come; a video that has none fails alone. Costs 1
-    /// unit for each page of 50 entries. Dropping the stream ends the work. An `Err` is the last
-    /// item: the playlist itself could not be read, or not to its end; what was listed until then
-    /// comes before it.
+    /// Streams the transcripts of a playlist in the order of completion. A video without a
+    /// transcript fails alone. The batch costs 1 unit for each page of 50 entries.
+    ///
+    /// Dropping the stream cancels the batch.
+    ///
+    /// # Errors
+    ///
+    /// An `Err` is always the last item. [`Reason::Overloaded`](crate::Reason::Overloaded) means
+    /// that too many batches are running. Any other error means that the client could not list the
+    /// playlist to its end. Results of the entries that were already listed come before it.
     ///
     /// ```
     /// use futures_util::{StreamExt, pin_mut};
@@ -317,7 +351,7 @@ impl Vidra {
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime: the work is a task of its own.
+    /// Panics outside a tokio runtime, because the batch runs in its own task.
     pub fn playlist_transcripts(
         &self,
         id: &PlaylistId,
@@ -333,7 +367,12 @@ impl Vidra {
         batch::run(Batch { services, ctx, id, query, _place: place, tally }).right_stream()
     }
 
-    /// What is left of the day. Costs nothing.
+    /// Reports the state of the daily quota. It sends nothing and costs nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TimedOut`](crate::Reason::TimedOut) if the ledger does not respond before the
+    /// deadline.
     ///
     /// ```
     #[doc = include_str!("../example.txt")]

@@ -1,23 +1,27 @@
-//! What a client reports about its calls to the platform.
+//! The report of a client about its calls to YouTube.
 
 use crate::batch::BatchReport;
 use crate::error::Reason;
 use crate::resilience::breaker::Standing;
 use crate::resilience::traffic::Calls;
 
-/// What a client has asked of the platform since it was built, and how it stands with it. Nothing in it
-/// names what was asked for, and addresses go by number: a proxy's URL may hold a password.
+/// The calls of a client to YouTube since it was built, and the state of its circuit breakers.
+///
+/// The report contains no ids. It identifies egress addresses by number, because the URL of a proxy
+/// can contain a password.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct UpstreamReport {
-    /// By endpoint; those that were never asked are there too.
+    /// Calls per endpoint. Endpoints without calls are included.
     pub calls: Vec<Calls>,
     /// Attempts beyond the first.
     pub retries: u64,
-    /// By what each is for: `data-api`, `search`, and `egress-1` for the first address.
+    /// The state of each circuit breaker, by name: `data-api`, `search`, and `egress-1` for the
+    /// first address.
     pub breakers: Vec<(String, Standing)>,
-    /// By number, from 1: why the platform or a proxy turns an address away, where it does.
+    /// One item for each egress address, in order: the reason if YouTube or the proxy rejects the
+    /// address.
     pub addresses: Vec<Option<Reason>>,
-    /// Transcripts of playlists.
+    /// Playlist batches.
     pub batches: BatchReport,
 }

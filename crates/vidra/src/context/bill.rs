@@ -1,4 +1,4 @@
-//! Who pays for what is asked, and what it has cost.
+//! The payer and the cost of an operation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use crate::clock::Clock;
 use crate::quota::{Allowance, Bucket, Charge, Ledger, Spent};
 
-/// The upstream units that something has cost so far. Clones share the count.
+/// The quota units spent so far. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub struct Cost(Arc<AtomicU32>);
 
 impl Cost {
-    /// The units so far.
+    /// The number of units.
     pub fn units(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
@@ -27,17 +27,17 @@ impl Cost {
     }
 }
 
-/// Whose account something goes to. The default is nobody's: what is renewed while nobody waits for it
-/// is the service's own affair.
+/// The payer of an operation. The default is the service itself, which pays for background
+/// renewals.
 #[derive(Clone, Default)]
 pub(crate) struct Bill {
     pub(crate) cost: Cost,
-    /// What the payer may spend, where that is less than everything.
+    /// The budget of the payer. `None` for no budget.
     pub(crate) allowance: Option<Allowance>,
 }
 
-/// A charge for an attempt that has not been sent yet. Dropped before [`Charged::sent`], it is refunded:
-/// its caller may leave, or run out of time, while the ledger is at work.
+/// A charge for an attempt that was not sent yet. If it is dropped before [`Charged::sent`], it is
+/// refunded: the caller may leave or time out while the ledger works.
 pub(crate) struct Charged {
     bill: Bill,
     ledger: Arc<Ledger>,
@@ -46,7 +46,7 @@ pub(crate) struct Charged {
 }
 
 impl Charged {
-    /// The attempt is being sent, so the platform may bill it.
+    /// Keeps the charge, because the attempt is being sent and YouTube may bill it.
     pub(crate) fn sent(mut self) -> Charge {
         self.charge.take().expect("taken here and in the destructor alone")
     }
@@ -61,17 +61,17 @@ impl Drop for Charged {
     }
 }
 
-/// Why a charge was refused.
+/// Why a charge was rejected.
 pub(crate) enum Refused {
-    /// The service has nothing left.
+    /// The quota of the service is exhausted.
     ByTheLedger(Spent),
-    /// The payer has nothing left of its share.
+    /// The budget of the payer is exhausted.
     ByTheAllowance(Spent),
 }
 
 impl Bill {
-    /// Charges one attempt that is about to be sent. The guard is made where the ledger works, so that
-    /// nothing is lost when nobody waits for the result.
+    /// Charges one attempt before it is sent. The guard is created on the ledger's thread, so that
+    /// a cancelled caller still gets its refund.
     pub(crate) fn charge_guarded(
         &self,
         ledger: &Arc<Ledger>,
@@ -83,7 +83,7 @@ impl Bill {
         Ok(Charged { bill, ledger, clock, charge: Some(charge) })
     }
 
-    /// Charges one attempt: to the payer's share, to the ledger, and to the bill.
+    /// Charges one attempt to the payer's budget, to the ledger and to the cost.
     fn charge(&self, ledger: &Ledger, wanted: Bucket, now: Timestamp) -> Result<Charge, Refused> {
         let (bucket, cost) = ledger.price(wanted);
         if let Some(allowance) = &self.allowance {
@@ -103,7 +103,7 @@ impl Bill {
         }
     }
 
-    /// Gives back a charge for an attempt that was never sent.
+    /// Refunds a charge for an attempt that was never sent.
     pub(crate) fn refund(&self, ledger: &Ledger, charge: &Charge, now: Timestamp) {
         self.refund_payer(charge, now);
         ledger.refund(charge, now);
@@ -116,7 +116,7 @@ impl Bill {
         }
     }
 
-    /// Whether what one of them cannot pay, the other cannot either.
+    /// Whether both have the same budget, so that both can pay or neither.
     pub(crate) fn is_of_the_same_share(&self, other: &Self) -> bool {
         match (&self.allowance, &other.allowance) {
             (Some(one), Some(other)) => one.is(other),

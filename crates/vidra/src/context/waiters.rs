@@ -1,4 +1,4 @@
-//! Who still waits for what is being asked for: with nobody left, nothing more is charged for it.
+//! Counts the waiters of a fetch. A fetch without waiters charges nothing more.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) struct Waiters {
 #[derive(Debug, Clone)]
 struct Waiting {
     seats: WaiterCount,
-    /// For a nested flight: the waiters of the outer one, for which one seat is taken here.
+    /// For a nested flight: the waiters of the outer one, which count as one waiter here.
     larger: Option<Arc<Waiters>>,
 }
 
@@ -30,14 +30,14 @@ impl Waiting {
     }
 }
 
-/// The seats at one flight, by how many are taken.
+/// The number of waiters of one flight.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WaiterCount(Arc<Taken>);
 
 #[derive(Debug, Default)]
 struct Taken {
     all: AtomicUsize,
-    /// WaiterCount of single requests. The others belong to batch entries, which are less urgent.
+    /// The number of single requests. The others are batch entries, which are less urgent.
     urgent: AtomicUsize,
     /// Wakes work that ends without waiters.
     left: Notify,
@@ -52,7 +52,7 @@ pub(crate) enum Urgency {
     Batch,
 }
 
-/// A place among those who wait, free as soon as it is dropped.
+/// Counts as one waiter until it is dropped.
 #[derive(Debug)]
 pub(crate) struct WaiterGuard {
     seats: WaiterCount,
@@ -90,7 +90,7 @@ impl Drop for WaiterGuard {
 }
 
 impl Waiters {
-    /// Those who wait for any of these flights.
+    /// The waiters of any of these flights.
     pub(crate) fn of(flights: impl IntoIterator<Item = WaiterCount>) -> Self {
         let waiting = |seats| Waiting { seats, larger: None };
         Self { flights: flights.into_iter().map(waiting).collect(), goes_on: false }
@@ -110,12 +110,12 @@ impl Waiters {
         Self { goes_on: true, ..Self::of(flights) }
     }
 
-    /// Whether there was somebody, and nobody is left.
+    /// Whether all waiters have left. `false` if there never were any.
     pub(crate) fn is_gone(&self) -> bool {
         !self.goes_on && !self.flights.is_empty() && self.flights.iter().all(Waiting::is_gone)
     }
 
-    /// Waits until nobody is left; for ever if the work continues without waiters.
+    /// Waits until all waiters have left. It never returns if the work continues without waiters.
     pub(crate) async fn gone(&self) {
         if self.goes_on || self.flights.is_empty() {
             return pending().await;
@@ -150,7 +150,7 @@ impl Waiters {
         self.flights.iter().any(|it| it.seats.0.urgent.load(Ordering::Relaxed) > 0)
     }
 
-    /// Combines audiences. The work continues without waiters if it does for one of them.
+    /// Combines waiters. The work continues without waiters if it does for one of them.
     pub(crate) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut together = Self::default();
         for waiters in all {

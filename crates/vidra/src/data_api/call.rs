@@ -1,4 +1,4 @@
-//! Every call there is: its path, its parameters and the bucket it is charged to.
+//! The calls of the Data API: path, parameters and quota bucket.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ impl Endpoint {
         }
     }
 
-    /// The bucket that the platform charges.
+    /// The quota bucket of the endpoint.
     pub(crate) fn bucket(self) -> Bucket {
         match self {
             Self::Search => Bucket::Search,
@@ -72,8 +72,7 @@ impl Endpoint {
     }
 }
 
-/// One request to the Data API, before it is sent: the endpoint and its parameters, and the subject
-/// by which an error will name it.
+/// A request to the Data API: the endpoint, its parameters, and the subject for error messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) endpoint: Endpoint,
@@ -81,14 +80,14 @@ pub(crate) struct Call {
     params: Vec<(&'static str, String)>,
 }
 
-/// The thing that a call is about, by which its errors name it: `Video`, `dQw4w9WgXcQ`.
+/// The subject of a call, for error messages: `Video`, `dQw4w9WgXcQ`.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub(crate) what: What,
     pub(crate) id: String,
 }
 
-/// The kinds of things that calls are about.
+/// The kinds of subjects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     Video,
@@ -101,7 +100,7 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// The error of a thing that the platform does not have.
+    /// The error for a subject that YouTube does not have.
     pub(crate) fn not_found(self, id: impl fmt::Display) -> Error {
         let reason = match self {
             Self::Video => Reason::VideoNotFound,

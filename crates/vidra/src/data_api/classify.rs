@@ -1,6 +1,6 @@
-//! What a refusal of the platform means. Its `reason` decides, then the reason in `details[]`, then
-//! the HTTP status: 403 alone may be an empty bucket, a bad key, a private playlist or comments
-//! that are switched off.
+//! Classifies error responses. The `reason` decides, then the reasons in `details[]`, then the HTTP
+//! status. A 403 alone can mean an exhausted quota, a bad key, a private playlist or disabled
+//! comments.
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use crate::error::{Error, Reason};
 use crate::quota::Bucket;
 use crate::transport::Answer;
 
-/// A refusal, understood.
+/// A classified error response.
 pub(crate) struct Verdict {
     pub(crate) fault: Fault,
-    /// The platform says that a bucket is spent for the day.
+    /// Set if YouTube reports that a bucket is exhausted for the day.
     pub(crate) empty: Option<Empty>,
-    /// How long the platform asks us to send nothing.
+    /// The pause that YouTube requests.
     pub(crate) pause: Option<Duration>,
 }
 
-/// A bucket that is spent.
+/// An exhausted bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Empty {
-    /// `None` where the platform does not say which: it is the one that was billed.
+    /// `None` if YouTube does not name the bucket. It is then the one that was charged.
     pub(crate) named: Option<Bucket>,
 }
 
-/// What kind of refusal it is.
+/// The meaning of an error response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     BucketEmpty,
@@ -43,12 +43,12 @@ enum Meaning {
     Broken,
 }
 
-/// Where a rate limit comes without `Retry-After`: the platform's short limits are per minute.
+/// The pause after a rate limit without `Retry-After`. YouTube's short limits are per minute.
 const USUAL_RATE_WINDOW: Duration = Duration::from_secs(60);
 
-/// Decides what an answer that is not a success means for the call that got it.
+/// Classifies an error response to `call`.
 ///
-/// What the platform says is kept for the log as `clean` gives it back.
+/// The source of the error contains YouTube's message, filtered by `clean`, for the log.
 pub(crate) fn refusal(
     answer: &Answer,
     call: &Call,
@@ -59,7 +59,7 @@ pub(crate) fn refusal(
     let is_page = read.is_none();
     let refusal = read.unwrap_or_default();
     let meaning = match meaning(answer.status, &refusal) {
-        // From whoever stands before the platform: it says nothing about what was asked for.
+        // The page comes from an intermediary and says nothing about the requested object.
         Meaning::NotFound | Meaning::NotShown if is_page => Meaning::Broken,
         meaning => meaning,
     };
@@ -70,7 +70,8 @@ pub(crate) fn refusal(
         Meaning::SlowDown => error.with_retry_after(Some(asked_wait.unwrap_or(USUAL_RATE_WINDOW))),
         _ => error,
     };
-    // By status alone: the same reason comes with 400 for a lasting and 503 for a passing trouble.
+    // By status alone: the same reason comes with 400 for a permanent error and with 503 for a
+    // temporary one.
     let transient =
         answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error();
     let named = refusal.message().contains("Search Queries").then_some(Bucket::Search);
@@ -88,7 +89,7 @@ fn meaning(status: StatusCode, refusal: &Refusal) -> Meaning {
         .unwrap_or_else(|| by_status(status))
 }
 
-/// `None` for reasons that say nothing by themselves, such as `badRequest` and `forbidden`.
+/// `None` for reasons without a meaning of their own, such as `badRequest` and `forbidden`.
 fn by_reason(reason: &str, message: &str) -> Option<Meaning> {
     Some(match reason {
         "quotaExceeded" | "dailyLimitExceeded" | "dailyLimitExceededUnreg" => Meaning::BucketEmpty,
@@ -134,7 +135,7 @@ fn by_status(status: StatusCode) -> Meaning {
     }
 }
 
-/// The error in our words. The text of the platform stays in the log.
+/// The error with our own message. YouTube's text stays in the log.
 fn error(meaning: Meaning, subject: &Subject, refusal: &Refusal) -> Error {
     let Subject { what, id } = subject;
     match meaning {
@@ -213,7 +214,7 @@ mod tests {
         }
     }
 
-    /// Every reason that means something, with a status that by itself would mean something else.
+    /// Every known reason, with a status that alone would mean something else.
     #[test]
     fn a_reason_decides_whatever_the_status() {
         let table: [(u16, Meaning, &[&str]); 8] = [

@@ -1,4 +1,4 @@
-//! Failed attempts, in our words.
+//! Errors of failed attempts.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use crate::quota::{Bucket, Spent};
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) error: Error,
-    /// Whether another attempt may go better.
+    /// Whether a retry can succeed.
     pub(crate) transient: bool,
-    /// `Retry-After`, where the platform sent one.
+    /// The `Retry-After` header, if YouTube sent one.
     pub(crate) asked_wait: Option<Duration>,
 }
 
 impl Fault {
-    /// Another attempt may go better.
+    /// A temporary fault: a retry can succeed.
     pub(crate) fn passing(error: Error) -> Self {
         Self { error, transient: true, asked_wait: None }
     }
 
-    /// Another attempt would end the same way and cost another unit.
+    /// A permanent fault: a retry would fail too and cost more units.
     pub(crate) fn lasting(error: Error) -> Self {
         Self { error, transient: false, asked_wait: None }
     }
@@ -41,7 +41,7 @@ impl Fault {
         Self::lasting(used_up(reason, what, spent))
     }
 
-    /// The budget of one caller is used up. Others have their own.
+    /// The budget of one caller is exhausted. Other callers have their own.
     pub(super) fn budget_spent(spent: Spent) -> Self {
         let what = match spent.bucket {
             Bucket::Default => "daily budget of YouTube quota",
@@ -67,7 +67,7 @@ impl Fault {
         Self::lasting(error.of_one_caller())
     }
 
-    /// The platform requested a pause that is longer than the caller waits.
+    /// YouTube requested a pause that is longer than the caller can wait.
     pub(super) fn held(wait: Duration) -> Self {
         Self::lasting(slow_down().with_retry_after(Some(wait)))
     }

@@ -1,4 +1,4 @@
-//! Pauses that the platform requests with `Retry-After`, one per bucket.
+//! Pauses that YouTube requests with `Retry-After`, one per bucket.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,15 +7,15 @@ use tokio::time::Instant;
 
 use crate::quota::Bucket;
 
-/// The longest pause: a wrong header must not close a bucket for a day.
+/// The maximum pause. A wrong header must not block a bucket for a day.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Until when nothing is sent to each bucket. Checked before a call is charged.
+/// The end of the pause of each bucket. It is checked before a call is charged.
 #[derive(Debug, Default)]
 pub(crate) struct Holds(Mutex<[Option<Instant>; 2]>);
 
 impl Holds {
-    /// Starts a pause that the platform requested. A shorter pause does not end a longer one.
+    /// Starts a pause that YouTube requested. A shorter pause does not end a longer one.
     pub(crate) fn hold(&self, bucket: Bucket, pause: Duration, now: Instant) {
         let until = now + pause.min(LONGEST);
         let mut all = self.lock();
@@ -23,7 +23,7 @@ impl Holds {
         *held = (*held).max(Some(until));
     }
 
-    /// How much is left of the pause; `None` where there is none.
+    /// The rest of the pause. `None` if there is none.
     pub(crate) fn left(&self, bucket: Bucket, now: Instant) -> Option<Duration> {
         let until = self.lock()[bucket as usize]?;
         until.checked_duration_since(now).filter(|left| !left.is_zero())

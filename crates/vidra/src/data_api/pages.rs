@@ -1,4 +1,4 @@
-//! Lists, page by page.
+//! Paginated lists.
 
 use std::collections::HashSet;
 
@@ -11,26 +11,27 @@ use super::wire::List;
 use crate::context::Context;
 use crate::error::Result;
 
-/// Far more than any token has; much more would not fit into a URL.
+/// The maximum length of a page token. Real tokens are far shorter, and a longer one would not fit
+/// into a URL.
 const LONGEST_TOKEN: usize = 8192;
 
-/// A position in a list. `nextPageToken` alone says whether there is more: short pages are not last pages, and
-/// counts announce items that never come. A token that was seen before ends the list.
+/// A position in a list. Only `nextPageToken` tells whether there are more pages: a short page is
+/// not the last one, and item counts are unreliable. A repeated token ends the list.
 pub(crate) struct Pages {
     call: Call,
-    /// The token of the next page: empty for the first, `None` past the last.
+    /// The token of the next page. Empty for the first page, `None` after the last.
     next: Option<String>,
     seen: HashSet<String>,
 }
 
 impl Pages {
-    /// Before the first page of the list that `call` requests.
+    /// Creates a position before the first page of `call`.
     pub(crate) fn new(call: Call) -> Self {
         Self { call, next: Some(String::new()), seen: HashSet::new() }
     }
 
-    /// Fetches the next page; `None` past the last. After an error the position is the same, so that the page can
-    /// be fetched again.
+    /// Fetches the next page. `None` after the last. An error does not change the position, so that
+    /// a caller can fetch the page again.
     pub(crate) async fn next<T: DeserializeOwned>(
         &mut self,
         data_api: &DataApi,
@@ -40,7 +41,7 @@ impl Pages {
         let call = self.call.clone();
         let call = if token.is_empty() { call } else { call.with("pageToken", token) };
         let page: List<T> = data_api.fetch(ctx, &call).await?;
-        // It could not be sent back, and the rest of the list would be missing without a word.
+        // Such a token could not be sent back, and the list would be truncated silently.
         if page.next_page_token.as_ref().is_some_and(|token| token.len() > LONGEST_TOKEN) {
             return Err(Fault::unreadable("a page token without end".to_owned()).error);
         }
@@ -50,7 +51,7 @@ impl Pages {
         Ok(Some(page.items.unwrap_or_default()))
     }
 
-    /// Whether there is no further page.
+    /// Whether there are no more pages.
     pub(crate) fn is_at_end(&self) -> bool {
         self.next.is_none()
     }

@@ -1,6 +1,5 @@
-//! The platform's own shapes, as lenient as the data is: any part and any member may be missing,
-//! null or of another type, counts are strings here and numbers there, and an error may be a bare
-//! string.
+//! YouTube's data formats, parsed leniently. Any member can be missing, null or of another type.
+//! Counts can be strings or numbers, and an error can be a bare string.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,21 +12,21 @@ use crate::ident::VideoId;
 use crate::lenient::{Lenient, Member, Object, member, shapes};
 use crate::thumbnail::Thumbnails;
 
-/// Any list answer. `items` is absent where some endpoints find nothing.
+/// A list response. Some endpoints omit `items` if they find nothing.
 #[derive(Debug)]
 pub(crate) struct List<T> {
     pub(crate) items: Option<Vec<T>>,
     pub(crate) next_page_token: Option<String>,
 }
 
-/// Unlike its members a list is read strictly: what is no list at all must not pass for an empty
-/// one, which means "not found".
+/// A list itself is parsed strictly. A response that is not a list must not pass for an empty list,
+/// which means "not found".
 impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase", bound = "T: DeserializeOwned")]
         struct Page<T> {
-            // Spelled out, because the bare form would ask for `T: Default`.
+            // Spelled out, because `default` alone would require `T: Default`.
             #[serde(default = "Option::default")]
             items: Option<Vec<Lenient<Object<T>>>>,
             #[serde(default, deserialize_with = "member")]
@@ -127,7 +126,7 @@ shapes! {
         thumbnails: Thumbnails,
     }
 
-    /// An entry of a playlist, from whichever of its parts were asked for.
+    /// An entry of a playlist, with any of its parts.
     PlaylistItem {
         snippet: PlaylistItemSnippet,
         content_details: VideoReference,
@@ -185,7 +184,7 @@ shapes! {
         value: String,
     }
 
-    /// A region, a language or a category: an id, and a snippet with a few words.
+    /// A region, a language or a category: an id and a snippet.
     Named {
         id: String,
         snippet: NamedSnippet,
@@ -208,7 +207,7 @@ shapes! {
         channel_id: String,
     }
 
-    /// An error body.
+    /// An error response.
     Refusal {
         error: Said,
     }
@@ -224,7 +223,7 @@ shapes! {
     }
 }
 
-/// What an error says: an object, or a bare text that is all its message.
+/// The content of an error: an object, or a bare message.
 #[derive(Debug, Clone)]
 pub(crate) struct Said(Structured);
 
@@ -251,7 +250,7 @@ impl Refusal {
         details.iter().map(Reason::as_str)
     }
 
-    /// The platform's own words, which may hold HTML: for the log.
+    /// YouTube's message, for the log only. It can contain HTML.
     pub(crate) fn message(&self) -> &str {
         self.said().and_then(|said| said.message.as_deref()).unwrap_or_default()
     }
@@ -268,7 +267,7 @@ impl Reason {
 }
 
 impl PlaylistItem {
-    /// The video, from whichever part tells it.
+    /// The video id, from any part that contains it.
     pub(crate) fn video_id(self) -> Option<VideoId> {
         let content = self.content_details.and_then(|reference| reference.video_id);
         let snippet = self.snippet.and_then(|snippet| snippet.resource_id?.video_id);

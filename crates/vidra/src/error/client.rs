@@ -1,4 +1,4 @@
-//! Errors as a client makes them.
+//! Constructors of the errors that only a client returns.
 
 use std::error::Error as StdError;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ impl Error {
         Self::new(Reason::Internal, "Something went wrong inside the service").with_source(cause)
     }
 
-    /// An operation that ran out of time. Others that share its fetch may have more time.
+    /// An operation that exceeded its deadline. Other waiters of the same fetch may have more time.
     pub(crate) fn past_deadline() -> Self {
         Self::new(Reason::TimedOut, "YouTube did not answer in time").of_one_caller()
     }
 
-    /// A stored error.
+    /// Restores an error from a stored record.
     pub(crate) fn from_stored(reason: Reason, message: String, details: Vec<String>) -> Self {
         Self::new(reason, message).with(|inner| inner.details = details)
     }
@@ -32,8 +32,8 @@ impl Error {
         self.with(|inner| inner.retry_after = wait)
     }
 
-    /// Marks an error that concerns one caller alone: others that share the fetch do not get it, and it is not
-    /// remembered.
+    /// Marks an error that concerns one caller only. Followers of the shared fetch do not get it,
+    /// and the cache does not store it.
     pub(crate) fn of_one_caller(self) -> Self {
         self.with(|inner| inner.is_of_one_caller = true)
     }

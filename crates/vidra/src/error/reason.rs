@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::ErrorKind;
 
-/// Defines [`Reason`] from one table: the word, the kind, the meaning (its documentation) and the advice of each.
+/// Defines [`Reason`] from one table: the code, the kind, the meaning (its documentation) and the
+/// advice of each.
 macro_rules! reasons {
     ($($(#[doc = $meaning:literal])+ $name:ident = $code:literal, $kind:ident, $advice:literal;)+) => {
         /// Why an operation failed.
@@ -156,7 +157,7 @@ reasons! {
 }
 
 impl Reason {
-    /// The reason with this code. `None` for words of other releases.
+    /// The reason with this code. `None` for codes of other releases.
     ///
     /// ```
     /// use vidra::Reason;
@@ -167,7 +168,7 @@ impl Reason {
         Self::ALL.iter().copied().find(|reason| reason.code() == code)
     }
 
-    /// Whether the same request can succeed later, although nobody changes anything.
+    /// Whether the same request can succeed later without any change.
     pub fn is_retryable(self) -> bool {
         match self.kind() {
             ErrorKind::QuotaExhausted

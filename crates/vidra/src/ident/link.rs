@@ -1,6 +1,6 @@
-//! Any YouTube URL, or bare identifier, to what it names. Pure and strict: this is the wall between
-//! what strangers type and what is asked upstream, so the host must match to the letter and nothing
-//! ambiguous (user-info, back-slashes, control characters, odd ports) gets a second reading.
+//! Parses YouTube URLs and bare identifiers. This is the trust boundary between user input and
+//! upstream requests. The host must match exactly, and ambiguous input (user information,
+//! backslashes, control characters, unusual ports) is rejected.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,8 @@ use percent_encoding::percent_decode_str;
 use super::{ChannelId, ChannelRef, CommentId, Handle, MAX_INPUT, PlaylistId, VideoId, is_name};
 use crate::error::{Error, Reason, Result};
 
-/// What a URL names. A watch URL inside a playlist names both, a link to a comment also its video.
+/// The objects that a URL names. A watch URL with a playlist names both, and a link to a comment
+/// also names its video.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Link {
@@ -24,7 +25,11 @@ pub struct Link {
 }
 
 impl Link {
-    /// Reads any URL or bare identifier without being told what kind to expect. `Err` says why not.
+    /// Parses any URL or bare identifier of any kind.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] for any other text.
     ///
     /// ```
     /// use vidra::Link;
@@ -43,8 +48,8 @@ impl Link {
         link.map_err(|why| Error::new(Reason::InvalidInput, why))
     }
 
-    /// A bare identifier by its shape. Words that could be a handle need their `@` here: without a
-    /// hint of the kind, calling every word a channel would make everything valid.
+    /// Detects the kind of a bare identifier from its form. A handle needs its `@` here. Otherwise
+    /// every word would be a valid channel.
     fn guess(text: &str) -> Option<Self> {
         const PLAYLIST_PREFIXES: [&str; 8] = ["PL", "UU", "OLAK5uy_", "FL", "LL", "RD", "EL", "TL"];
         let none = Self::default();
@@ -63,7 +68,7 @@ impl Link {
         Some(Self { playlist: Some(playlist), ..none })
     }
 
-    /// Reads a URL; the scheme may be missing. Names nothing rather than guessing.
+    /// Parses a URL, whose scheme may be missing. It does not guess.
     pub(crate) fn parse_url(text: &str) -> Result<Self, &'static str> {
         if text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
             return Err("a URL cannot hold spaces, control characters or back-slashes");
@@ -91,7 +96,7 @@ impl Link {
     }
 }
 
-/// Whether text is to be read as a URL or as an identifier by itself.
+/// Whether the text is a URL or a bare identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Bare,
@@ -127,14 +132,14 @@ impl Host {
     }
 }
 
-/// Whether text that is no host of the platform holds the name of one: `youtube.com.evil.example`.
+/// Whether text that is not a YouTube host contains the name of one: `youtube.com.evil.example`.
 pub(crate) fn imitates_host(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["youtube.com", "youtu.be", "youtube-nocookie.com"].iter().any(|host| text.contains(host))
 }
 
-/// Drops `http:` or `https:` and the slashes behind it. One slash is enough: proxies and path
-/// normalisers merge the two when a URL is typed into a path.
+/// Removes `http:` or `https:` and its slashes. It accepts one slash, because proxies and path
+/// normalisers merge two slashes in a path.
 fn strip_scheme(text: &str) -> Result<&str, &'static str> {
     if let Some(rest) = text.strip_prefix("//") {
         return Ok(rest);
@@ -157,7 +162,7 @@ fn video_in(host: Host, segments: &[&str], query: &str) -> Option<VideoId> {
     match (host, segments) {
         (Host::Short, [id]) => VideoId::bare(id),
         (Host::YouTube, ["watch"]) => VideoId::bare(&param(query, "v")?),
-        // Two pages of the player have names of eleven letters.
+        // Two player pages have names of eleven letters.
         (Host::YouTube, ["embed", "videoseries" | "live_stream"]) => None,
         (Host::YouTube, ["shorts" | "embed" | "live" | "v" | "e", id]) => VideoId::bare(id),
         _ => None,
@@ -176,7 +181,7 @@ fn channel_in(segments: &[&str]) -> Option<ChannelRef> {
     }
 }
 
-/// Pages of the platform that stand where a bare channel name could.
+/// YouTube pages whose path looks like a channel name.
 fn is_page(segment: &str) -> bool {
     const PAGES: [&str; 38] = [
         "about",
@@ -221,7 +226,7 @@ fn is_page(segment: &str) -> bool {
     PAGES.binary_search(&segment).is_ok()
 }
 
-/// The first query parameter of this name, decoded.
+/// The first query parameter with this name, decoded.
 fn param<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
     query
         .split('&')
@@ -229,7 +234,7 @@ fn param<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
         .and_then(|(_, value)| decode(value))
 }
 
-/// Percent-decodes; `None` where the result is not UTF-8.
+/// Percent-decodes text. `None` if the result is not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
     percent_decode_str(text).decode_utf8().ok()
 }

@@ -1,4 +1,4 @@
-//! A caller's share of the day, so that one of many cannot spend it all.
+//! Quota budgets of single callers, so that one caller cannot spend the whole day's quota.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::day::{Count, Day, until_reset};
 use super::{Bucket, Charge, Spent};
 
-/// What one caller may spend of a day, by bucket; the day is the platform's. Clones share the count and
-/// the limits.
+/// The daily budget of one caller for each bucket. It resets with YouTube's quota. Clones share the
+/// count and the limits.
 ///
-/// It is asked before the ledger is, and counts as the ledger does: every attempt, at what it costs,
-/// save those that never left this machine.
+/// A request charges the allowance before the ledger. Both count every attempt, except attempts
+/// that were never sent.
 #[derive(Debug, Clone)]
 pub struct Allowance(Arc<Mutex<Share>>);
 
-/// The lock on it is held for a few instructions and never across an await.
+/// Its lock is held only briefly and never across an await.
 #[derive(Debug)]
 struct Share {
     default: Option<u32>,
@@ -33,11 +33,11 @@ impl Share {
     }
 }
 
-/// What was spent of an [`Allowance`] in a day, to be kept over a restart.
+/// The units spent from an [`Allowance`] in one day, for storage across a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Spending {
-    /// The date in Los Angeles, as ISO 8601.
+    /// The Pacific date, as ISO 8601.
     pub date: String,
     /// Units of the default bucket.
     pub default: u32,
@@ -46,39 +46,40 @@ pub struct Spending {
 }
 
 impl Allowance {
-    /// So much a day of each bucket; `None` sets no limit but the platform's own.
+    /// Creates an allowance with a daily limit for each bucket. `None` means no limit besides
+    /// YouTube's quota.
     pub fn new(default: Option<u32>, search: Option<u32>) -> Self {
-        // An empty date is before every other, so the first use begins its own day.
+        // An empty date sorts before all others, so the first use begins its own day.
         let date = String::new();
         let day = Day { date, default: Count::default(), search: Count::default() };
         Self(Arc::new(Mutex::new(Share { default, search, day })))
     }
 
-    /// Replaces the limits, for all clones and for calls in flight. Units spent today stay spent, so a
-    /// lower limit may be used up at once.
+    /// Replaces the limits for all clones and for calls in flight. Units spent today stay spent, so
+    /// a lower limit can be exhausted at once.
     pub fn set_limits(&self, default: Option<u32>, search: Option<u32>) {
         let mut share = self.lock();
         (share.default, share.search) = (default, search);
     }
 
-    /// What may be spent of `bucket` in a day.
+    /// The daily limit of `bucket`.
     pub fn limit(&self, bucket: Bucket) -> Option<u32> {
         self.lock().limit(bucket)
     }
 
-    /// What has been spent of `bucket` since the last reset.
+    /// The units spent from `bucket` since the last reset.
     pub fn used(&self, bucket: Bucket, now: Timestamp) -> u32 {
         self.today(now).day.count(bucket).used
     }
 
-    /// What has been spent of all since the last reset.
+    /// The units spent from all buckets since the last reset.
     pub fn spending(&self, now: Timestamp) -> Spending {
         let share = self.today(now);
         let Day { date, default, search } = &share.day;
         Spending { date: date.clone(), default: default.used, search: search.used }
     }
 
-    /// Adds what was spent earlier; of another day than today it is of no matter.
+    /// Adds earlier spending after a restart. It ignores the spending of another day.
     pub fn restore(&self, spent: &Spending, now: Timestamp) {
         let day = &mut self.today(now).day;
         if day.date == spent.date {
@@ -90,7 +91,11 @@ impl Allowance {
         }
     }
 
-    /// Takes what an attempt costs, or says that the share is used up.
+    /// Takes the cost of an attempt.
+    ///
+    /// # Errors
+    ///
+    /// [`Spent`] if the allowance is exhausted.
     pub(crate) fn take(&self, bucket: Bucket, cost: u32, now: Timestamp) -> Result<(), Spent> {
         let mut share = self.today(now);
         let limit = share.limit(bucket);
@@ -103,14 +108,14 @@ impl Allowance {
         Ok(())
     }
 
-    /// Gives back what was taken for an attempt that nobody was charged for.
+    /// Returns the cost of an attempt that was not charged.
     pub(crate) fn give_back(&self, bucket: Bucket, cost: u32, now: Timestamp) {
         let mut share = self.today(now);
         let count = share.day.count(bucket);
         count.used = count.used.saturating_sub(cost);
     }
 
-    /// The same for a charge, whose day may be over.
+    /// Returns the cost of a charge, unless its day is over.
     pub(crate) fn refund(&self, charge: &Charge, now: Timestamp) {
         let mut share = self.today(now);
         if share.day.date == charge.date {
@@ -119,7 +124,7 @@ impl Allowance {
         }
     }
 
-    /// Whether it is the same share, and not one as large.
+    /// Whether both are clones of the same allowance.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -128,7 +133,7 @@ impl Allowance {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The share, with the count of the day that `now` is in.
+    /// The state after a reset that may be due at `now`.
     fn today(&self, now: Timestamp) -> MutexGuard<'_, Share> {
         let mut share = self.lock();
         share.day.begin_if_over(now);
@@ -147,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_share_is_of_one_bucket_and_of_one_day() {
-        // Midnight in Los Angeles is 8:00 UTC in winter.
+        // Midnight Pacific time is 8:00 UTC in winter.
         let (evening, next_day) = (at("2020-11-16T07:59:00Z"), at("2020-11-16T08:00:00Z"));
         let allowance = Allowance::new(Some(2), Some(1));
         let clone = allowance.clone();
@@ -188,7 +193,8 @@ mod tests {
 
     #[test]
     fn the_first_day_is_that_of_the_first_use() {
-        // Yesterday too, although a day that is one ahead of the clock stays: see `Day::begin_if_over`.
+        // Yesterday too, although a day that is one ahead of the clock stays: see
+        // `Day::begin_if_over`.
         let yesterday = Timestamp::now() - jiff::SignedDuration::from_hours(24);
         for first_use in [yesterday, at("1999-12-31T12:00:00Z"), at("2199-01-01T12:00:00Z")] {
             let spent = Allowance::new(None, None).spending(first_use);

@@ -1,4 +1,4 @@
-//! The platform's day: when it ends, and what was spent in it.
+//! The quota day: its end and its count.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Bucket;
 
-/// The count of one day, as it stands in the file.
+/// The count of one day, in the format of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Day {
-    /// The date in Los Angeles, as ISO 8601, which compares as text.
+    /// The Pacific date as ISO 8601, which sorts as text.
     pub(super) date: String,
     pub(super) default: Count,
     pub(super) search: Count,
@@ -22,7 +22,8 @@ pub(super) struct Day {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Count {
     pub(super) used: u32,
-    /// The platform said so, whatever we counted: others may use the same project.
+    /// YouTube reported the exhaustion, whatever the count says: other services can use the same
+    /// project.
     #[serde(default)]
     pub(super) exhausted: bool,
 }
@@ -43,9 +44,8 @@ impl Day {
         }
     }
 
-    /// Begins today's count if this is an earlier day's. At midnight a thread may come with a clock
-    /// that it read just before, so a day that is one ahead stays; one further ahead is the work of
-    /// a clock that was wrong.
+    /// Begins a new count if the day is over. A thread can arrive with a time read just before
+    /// midnight, so a day that is one ahead stays. A day further ahead comes from a wrong clock.
     pub(super) fn begin_if_over(&mut self, now: Timestamp) {
         let today = los_angeles(now).date();
         let is_over = self.date < today.to_string();
@@ -55,7 +55,7 @@ impl Day {
         }
     }
 
-    /// What this day has beyond `kept`.
+    /// The part of this count that `kept` does not have.
     pub(super) fn beyond(&self, kept: &Self) -> Self {
         let beyond = |ours: Count, kept: Count| Count {
             used: ours.used.saturating_sub(kept.used),
@@ -66,7 +66,7 @@ impl Day {
         Self { date: self.date.clone(), default, search }
     }
 
-    /// Adds what another count of the same day has beyond this one.
+    /// Adds another count of the same day.
     pub(super) fn add(&mut self, more: &Self) {
         if self.date == more.date {
             for (count, more) in
@@ -84,7 +84,7 @@ fn los_angeles(at: Timestamp) -> Zoned {
     at.to_zoned(PACIFIC.clone())
 }
 
-/// The next midnight in Los Angeles; days there have 23, 24 or 25 hours.
+/// The next midnight Pacific time. Days there have 23, 24 or 25 hours.
 pub(super) fn next_reset(now: Timestamp) -> Timestamp {
     los_angeles(now)
         .tomorrow()

@@ -1,4 +1,4 @@
-//! Stands in for the ledger's file in a simulation.
+//! Replaces the ledger's file in a simulation.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,20 +9,19 @@ use tokio::time::sleep;
 
 use super::day::Day;
 
-/// A day's count that outlives the clients it is given to, as a file would. Its work runs as a task of its
-/// own, after a delay and with a delay before the result arrives: a blocking thread is as slow and cannot
-/// be stopped either.
+/// A day's count that outlives its clients, as a file does. Its work runs in a separate task with a
+/// delay before and after it. Like a blocking thread, it cannot be cancelled.
 #[derive(Clone)]
 pub struct LedgerDouble(Arc<Inner>);
 
 struct Inner {
     day: Mutex<Option<Day>>,
-    /// Drawn anew for each piece of work: before it and after it.
+    /// Returns the delays before and after one piece of work.
     delays: Box<dyn Fn() -> (Duration, Duration) + Send + Sync>,
 }
 
 impl LedgerDouble {
-    /// An empty one with these delays.
+    /// Creates an empty double with these delays.
     pub fn new(delays: impl Fn() -> (Duration, Duration) + Send + Sync + 'static) -> Self {
         Self(Arc::new(Inner { day: Mutex::default(), delays: Box::new(delays) }))
     }

@@ -1,4 +1,4 @@
-//! The ledger's file: read and written under a lock that other processes honour.
+//! The ledger's file. All access holds a lock that other processes respect.
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -8,23 +8,27 @@ use std::time::{Duration, Instant};
 
 use super::day::Day;
 
-/// What is written each time, filled up with white space: a disk writes so much in one piece, and a
-/// process that is killed has written all of it or nothing. A new file in place of the old one would
-/// be as safe, and take thirty times as long at every call of the platform.
+/// The size of each write, padded with white space. A disk writes a sector atomically, so a killed
+/// process has written all of it or nothing. A rename would be equally safe, but thirty times as
+/// slow for every call.
 const SECTOR: usize = 512;
 
-/// The file, locked. Dropping it lets go of the lock.
+/// The locked file. Dropping it releases the lock.
 pub(super) struct Locked {
     file: File,
     length: usize,
     _lock: File,
-    /// What it held when it was locked; `None` where there is nothing to read.
+    /// The content at the time of the lock. `None` if the file is empty or damaged.
     pub(super) kept: Option<Day>,
 }
 
 impl Locked {
-    /// Locks and reads the file, waiting for another process no longer than `patience`. The lock has
-    /// a file of its own: the ledger's may be damaged and removed by hand.
+    /// Locks and reads the file. It waits at most `patience` for another process. The lock is a
+    /// separate file, because an operator can delete a damaged ledger.
+    ///
+    /// # Errors
+    ///
+    /// Any I/O error, or a timeout of the lock.
     pub(super) fn open(path: &Path, patience: Duration) -> io::Result<Self> {
         let lock = open(&path.with_extension("lock"))?;
         wait_for(&lock, patience)?;
@@ -33,13 +37,13 @@ impl Locked {
         file.read_to_end(&mut bytes)?;
         let read = (!bytes.is_empty()).then(|| serde_json::from_slice(&bytes));
         let kept = read.transpose().unwrap_or_else(|error| {
-            tracing::warn!(%error, "the quota ledger's file is damaged");
+            tracing::warn!(%error, "quota ledger file damaged");
             None
         });
         Ok(Self { file, length: bytes.len(), _lock: lock, kept })
     }
 
-    /// Writes `day` over what was kept.
+    /// Overwrites the file with `day`.
     pub(super) fn replace(mut self, day: &Day) -> io::Result<()> {
         if self.kept.as_ref() == Some(day) {
             return Ok(());
@@ -48,13 +52,13 @@ impl Locked {
         bytes.resize(SECTOR.max(bytes.len()), b'\n');
         self.file.rewind()?;
         self.file.write_all(&bytes)?;
-        // Junk may have been longer.
+        // A damaged file can be longer.
         if self.length > bytes.len() { self.file.set_len(bytes.len() as u64) } else { Ok(()) }
     }
 }
 
-/// Opens a file to be read and written; makes it, and its folder, where there is none, for its user
-/// alone: a stranger could hold the lock.
+/// Opens a file for reading and writing, and creates it and its folder if necessary. Only the owner
+/// has access, because another user could hold the lock.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);

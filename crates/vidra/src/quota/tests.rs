@@ -127,7 +127,7 @@ fn a_damaged_or_unusable_file_stops_nobody() {
         assert_eq!(ledger.charge(Bucket::Default, now).unwrap().cost, 1, "{junk}");
         assert_eq!(used(&ledger, now)[0], ("default", 1, 9999), "{junk}");
     }
-    // A file where the folder should be: nothing can be kept, everything still counts in memory.
+    // A file in place of the folder: nothing can be stored, and the ledger counts in memory.
     let unusable =
         Ledger::new(QuotaLimits::default(), Backing::File(damaged.join("quota.json")), now);
     unusable.charge(Bucket::Default, now).unwrap();
@@ -154,7 +154,7 @@ fn a_file_that_fails_for_a_while_costs_no_count() {
     assert_eq!(used(&ledger, now), [("default", 4, 9996), ("search", 1, 0)]);
     fs::remove_dir(&file).unwrap();
     fs::rename(&aside, &file).unwrap();
-    // What another process counted meanwhile is counted as well.
+    // The count of another process is included too.
     other.charge(Bucket::Default, now).unwrap();
     ledger.charge(Bucket::Default, now).unwrap();
     assert_eq!(used(&open(), now), [("default", 6, 9994), ("search", 1, 0)]);
@@ -173,7 +173,7 @@ fn another_process_that_never_lets_go_holds_nobody_up_for_long() {
         ledger.charge(Bucket::Default, now).unwrap();
     }
     let took = begun.elapsed();
-    // The first charge waits a second and the others do not; a second for each would be 100.
+    // Only the first charge waits a second. If each one did, it would be 100.
     assert!(took >= Duration::from_secs(1), "it gave up too early: {took:?}");
     assert!(took < Duration::from_secs(30), "each charge waited: {took:?}");
     assert_eq!(used(&ledger, now)[0], ("default", 100, 9900));
@@ -193,7 +193,7 @@ fn another_process_that_lets_go_is_waited_for() {
     held.lock().unwrap();
     std::thread::scope(|scope| {
         let charged = scope.spawn(|| ledger.charge(Bucket::Default, now).unwrap());
-        // Long enough to be met, and far from the second after which it is given up.
+        // Long enough to matter, and far below the timeout of a second.
         let met = std::time::Instant::now() + Duration::from_millis(50);
         while std::time::Instant::now() < met {
             assert!(!charged.is_finished(), "it did not wait for the file");
@@ -206,8 +206,8 @@ fn another_process_that_lets_go_is_waited_for() {
     assert_eq!(state.unsaved, None, "the count is in the file");
 }
 
-/// Simulates power cuts. The sector is written as a whole or not at all; a file system may
-/// still lose its end, or fill it with zeros.
+/// Simulates power failures. The sector is written as a whole or not at all. A file system can
+/// still truncate it or fill it with zeros.
 #[test]
 fn a_file_cut_at_any_byte_is_read_whole_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
@@ -235,7 +235,7 @@ fn a_file_cut_at_any_byte_is_read_whole_or_not_at_all() {
             read_whole += u32::from(found == counted);
             let is_known = found == counted || (found == nothing && !is_whole);
             assert!(is_known, "{length} bytes: {found:?}");
-            // A process that runs on knows what it counted, and writes it again.
+            // A running process still has its count and writes it again.
             fs::write(&file, &torn).unwrap();
             assert_eq!(used(&ledger, now), counted, "{length} bytes");
             assert_eq!(used(&open(), now), counted, "{length} bytes, written again");

@@ -1,5 +1,5 @@
-//! Leaves alone what fails: after so many failures nothing is asked for a while, and then one request
-//! finds out whether that is over.
+//! Circuit breakers. A breaker opens after repeated failures. After a pause it is half-open and
+//! admits one probe.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,29 +8,30 @@ use tokio::time::Instant;
 
 use super::outcome::Ending;
 
-/// So many failures in a row are no accident.
+/// The number of consecutive failures that opens the breaker.
 const IN_A_ROW: u32 = 5;
 
-/// Where failures and answers mix, half of them have to be failures, of at least so many in the last
-/// ten seconds.
+/// With mixed outcomes the breaker opens at a failure rate of 50 %, with at least this many calls
+/// in the last ten seconds.
 const ENOUGH_TO_TELL: u32 = 20;
 const WINDOW: usize = 10;
 
-/// How long finding out takes as a rule.
+/// The usual duration of a probe.
 const PROBE_TIME: Duration = Duration::from_secs(1);
 
-/// How a breaker stands.
+/// The state of a circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// All is well, and all may ask.
+    /// Calls are admitted.
     Closed,
-    /// Nobody may ask.
+    /// Calls are rejected.
     Open,
-    /// One is finding out, or may.
+    /// A probe is running or may start.
     HalfOpen,
 }
 
-/// How long nothing is asked: `first`, twice that after the second opening in a row, and so on.
+/// The pauses of a breaker. The n-th consecutive opening pauses for n times `first`, up to
+/// `longest`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pauses {
     /// Zero for a breaker that never opens.
@@ -39,28 +40,28 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// The pause of the how-manieth opening in a row, up to a fifth shorter or longer by `dice` (0 to
-    /// 1): services that failed together must not come back together.
+    /// The pause of the n-th consecutive opening, with a jitter of 20 % from `dice` (0 to 1).
+    /// Services that failed together must not return together.
     fn after(self, times: u32, dice: f64) -> Duration {
         self.first.saturating_mul(times).min(self.longest).mul_f64(0.8 + 0.4 * dice)
     }
 }
 
-/// The decisions, without a clock.
+/// The state machine, without a clock.
 #[derive(Debug)]
 struct Circuit {
     pauses: Pauses,
     state: State,
-    /// How often it has opened.
+    /// The number of openings so far.
     openings: u64,
 }
 
-/// Leave to ask, as it was given.
+/// The admission of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Leave {
-    /// Whether that is to find out.
+    /// Whether the call is a probe.
     is_probe: bool,
-    /// How often it had opened by then.
+    /// The number of openings at the time of the admission.
     openings: u64,
 }
 
@@ -70,7 +71,7 @@ enum State {
     Open { times: u32, until: Instant, is_probed: bool },
 }
 
-/// The last ten seconds, by second.
+/// The last ten seconds, in slots of one second.
 #[derive(Debug)]
 struct Recent {
     since: Instant,
@@ -114,7 +115,7 @@ impl Circuit {
         Self { pauses, state, openings: 0 }
     }
 
-    /// How long nobody may ask, where nobody may.
+    /// The remaining pause. `None` if the breaker admits calls.
     fn refuses(&self, now: Instant) -> Option<Duration> {
         match self.state {
             State::Open { until, .. } if until > now => Some(until - now),
@@ -123,7 +124,7 @@ impl Circuit {
         }
     }
 
-    /// Leave to ask now, or how long to wait for it.
+    /// Admits a call, or returns the remaining pause.
     fn admit(&mut self, now: Instant) -> Result<Leave, Duration> {
         if let Some(wait) = self.refuses(now) {
             return Err(wait);
@@ -138,8 +139,8 @@ impl Circuit {
         Ok(Leave { is_probe, openings: self.openings })
     }
 
-    /// What came of it; `None` where that does not tell. Those who left before it opened change nothing
-    /// any more, also once it is closed again. Gives back a change of standing, with the pause where it opened.
+    /// Records the outcome of a call. `None` means that the outcome says nothing. Calls that were
+    /// admitted before the last opening are ignored. Returns the transition, if there is one.
     fn end(
         &mut self,
         Leave { is_probe, openings }: Leave,
@@ -192,12 +193,12 @@ enum Change {
     Closed,
 }
 
-/// One thing that may fail by itself, and whether it is asked.
+/// The circuit breaker of one dependency.
 #[derive(Debug)]
 pub(crate) struct Breaker {
-    /// What it is called in the log and in metrics.
+    /// The name in logs and metrics.
     pub(crate) name: String,
-    /// Held for a few instructions and never across an await.
+    /// Held only briefly and never across an await.
     circuit: Mutex<Circuit>,
 }
 
@@ -206,12 +207,12 @@ impl Breaker {
         Self { name: name.into(), circuit: Mutex::new(Circuit::new(pauses, now)) }
     }
 
-    /// How long nobody may ask, where nobody may.
+    /// The remaining pause. `None` if the breaker admits calls.
     pub(crate) fn refuses(&self, now: Instant) -> Option<Duration> {
         self.circuit().refuses(now)
     }
 
-    /// Leave to ask once, or how long to wait for it.
+    /// Admits one call, or returns the remaining pause.
     pub(crate) fn admit(self: &Arc<Self>, now: Instant) -> Result<Pass, Duration> {
         let leave = self.circuit().admit(now)?;
         Ok(Pass { breaker: Arc::clone(self), leave })
@@ -221,7 +222,7 @@ impl Breaker {
         self.circuit().standing(now)
     }
 
-    /// Whether a request is finding out if a pause is over.
+    /// Whether a probe is running.
     pub(crate) fn is_probed(&self) -> bool {
         matches!(self.circuit().state, State::Open { is_probed: true, .. })
     }
@@ -232,9 +233,9 @@ impl Breaker {
         match change {
             Some(Change::Opened { times, pause }) => {
                 let seconds = pause.as_secs_f64();
-                tracing::warn!(what, times, seconds, "it fails, and is not asked for a while");
+                tracing::warn!(breaker = what, times, pause_s = seconds, "circuit breaker opened");
             }
-            Some(Change::Closed) => tracing::info!(what, "it answers again"),
+            Some(Change::Closed) => tracing::info!(breaker = what, "circuit breaker closed"),
             None => {}
         }
     }
@@ -244,8 +245,8 @@ impl Breaker {
     }
 }
 
-/// Leave to ask once. Dropped without a word, perhaps because its caller went away, it told nothing, and
-/// another may find out.
+/// The admission of one call. If it is dropped without an outcome, for example after a
+/// cancellation, another call can probe.
 #[derive(Debug)]
 pub(crate) struct Pass {
     breaker: Arc<Breaker>,
@@ -253,14 +254,14 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    /// How an attempt ended. However often one thing is tried, it fails once: what is wrong with it alone
-    /// must not close the way to all others. Who finds out has only this attempt to tell of.
+    /// Records the outcome of an attempt. Failed retries do not count, so that one bad request
+    /// cannot open the breaker for all others. A probe always counts.
     pub(crate) fn end(self, ending: Ending, is_retry: bool) {
         let is_told = !is_retry || self.leave.is_probe;
         self.tell(ending.is_failure().filter(|is_failure| is_told || !is_failure));
     }
 
-    /// Whether it failed; `None` where that does not tell.
+    /// Records a success or failure. `None` means that the outcome says nothing.
     pub(crate) fn tell(mut self, is_failure: Option<bool>) {
         self.breaker.end(self.leave, is_failure);
         self.leave.is_probe = false;

@@ -8,22 +8,22 @@ use std::time::Duration;
 pub struct Histogram {
     /// The upper bounds of the buckets in microseconds, ascending.
     bounds: &'static [u64],
-    /// One for each bound; the last one counts what is above every bound.
+    /// One for each bound. The last one counts durations above all bounds.
     buckets: Box<[AtomicU64]>,
     nanoseconds: AtomicU64,
 }
 
-/// A histogram as Prometheus reads it: each bucket includes those below it.
+/// A histogram in the format of Prometheus: each bucket includes the lower ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CumulativeHistogram {
-    /// A bound in seconds, and how many durations were at most that long. The last bound is infinite.
+    /// A bound in seconds, and the number of durations up to it. The last bound is infinite.
     pub buckets: Vec<(f64, u64)>,
     /// The sum of all durations.
     pub seconds: f64,
 }
 
 impl Histogram {
-    /// A histogram with these upper bounds in microseconds, ascending.
+    /// Creates a histogram with these upper bounds in microseconds, in ascending order.
     pub fn new(bounds: &'static [u64]) -> Self {
         let buckets = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
         Self { bounds, buckets, nanoseconds: AtomicU64::new(0) }
@@ -31,14 +31,15 @@ impl Histogram {
 
     /// Counts a duration.
     pub fn add(&self, time: Duration) {
-        // 64 bits last for centuries. `Duration::as_nanos` has 128, whose division is a slow function.
+        // 64 bits last for centuries. `Duration::as_nanos` returns 128 bits, whose division is
+        // slow.
         let nanoseconds = time.as_secs() * 1_000_000_000 + u64::from(time.subsec_nanos());
         let bucket = self.bounds.iter().position(|bound| nanoseconds <= *bound * 1_000);
         self.buckets[bucket.unwrap_or(self.bounds.len())].fetch_add(1, Ordering::Relaxed);
         self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// The counts so far. The total comes from the buckets, so the two never disagree.
+    /// The counts so far. The total comes from the buckets, so the two always agree.
     pub fn cumulative(&self) -> CumulativeHistogram {
         let bounds = self.bounds.iter().map(|micros| *micros as f64 / 1e6).chain([f64::INFINITY]);
         let mut sum = 0;
@@ -54,7 +55,7 @@ impl Histogram {
 }
 
 impl CumulativeHistogram {
-    /// How many durations there were.
+    /// The number of durations.
     pub fn count(&self) -> u64 {
         self.buckets.last().map_or(0, |(_, count)| *count)
     }

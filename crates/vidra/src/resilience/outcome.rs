@@ -1,4 +1,4 @@
-//! What came of one exchange, as far as it tells about the platform.
+//! The outcome of one exchange.
 
 use std::time::Duration;
 
@@ -6,35 +6,36 @@ use http::StatusCode;
 
 use crate::transport::{Answer, Failure};
 
-/// How an exchange ended.
+/// The outcome of one exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ending {
-    /// With what was asked for.
+    /// A successful response.
     Ok,
-    /// With a refusal: not found, not shown, a spent day, a bad key. The platform is well.
+    /// An error response about the request: not found, not accessible, quota exhausted, bad key.
+    /// YouTube works.
     Refused,
-    /// With "too many requests".
+    /// The response "too many requests".
     RateLimited,
-    /// With a wall for bots.
+    /// A bot check.
     Blocked,
-    /// With an error of the platform's, or a connection that broke.
+    /// A server error, or a broken connection.
     Failed,
-    /// With something that cannot be read.
+    /// An unreadable response.
     Unreadable,
-    /// Without an answer in the time that there was.
+    /// No response before the timeout.
     TimedOut,
-    /// The same, but the caller's time was too short to blame the platform.
+    /// No response, but the caller's deadline was too short to blame YouTube.
     CutShort,
-    /// Without a connection: nothing was sent.
+    /// No connection, so nothing was sent.
     NotSent,
 }
 
-/// No answer within less than this says nothing about the platform.
+/// A shorter wait without a response says nothing about YouTube.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
 impl Ending {
-    /// All there are.
+    /// All outcomes.
     pub const ALL: [Self; 9] = [
         Self::Ok,
         Self::Refused,
@@ -47,7 +48,7 @@ impl Ending {
         Self::NotSent,
     ];
 
-    /// In a word, for a metric's label.
+    /// The name for a metric's label.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -62,7 +63,7 @@ impl Ending {
         }
     }
 
-    /// By the status alone: what stands in the answer may say more.
+    /// The outcome by status alone. The body can say more.
     pub(crate) fn of_answer(answer: &Answer) -> Self {
         match answer.status {
             StatusCode::TOO_MANY_REQUESTS => Self::RateLimited,
@@ -81,18 +82,18 @@ impl Ending {
         }
     }
 
-    /// Nobody answered within `limit`, where an attempt has `usual` as a rule: who set that to less than
-    /// is long enough has decided what is too long.
+    /// The outcome without a response within `limit`. `usual` is the configured timeout of an
+    /// attempt. An operator who sets it below `LONG_ENOUGH` has decided what counts as a timeout.
     pub(crate) fn out_of_time(limit: Duration, usual: Duration) -> Self {
         if limit < LONG_ENOUGH.min(usual) { Self::CutShort } else { Self::TimedOut }
     }
 
-    /// Whether the platform, or the way to it, is in trouble; `None` where this does not tell.
+    /// Whether YouTube or the connection fails. `None` if the outcome says nothing.
     pub(crate) fn is_failure(self) -> Option<bool> {
         match self {
             Self::Ok | Self::Refused => Some(false),
             Self::Failed | Self::Unreadable | Self::TimedOut | Self::NotSent => Some(true),
-            // It asks to be left alone, or turned against the address, which is handled elsewhere.
+            // Rate limits and blocks are handled elsewhere.
             Self::RateLimited | Self::Blocked | Self::CutShort => None,
         }
     }

@@ -1,4 +1,4 @@
-//! How fast an address may ask: so many at once, then so many an hour.
+//! The rate limiter of an egress address: a burst, then a steady rate.
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,17 +9,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::context::waiters::Waiters;
 
-/// A pace: the platform blocks an address that asks for a few hundred transcripts in a row.
+/// A rate limit. YouTube blocks an address that requests a few hundred transcripts in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// How many at once.
+    /// The size of the burst.
     pub burst: u32,
-    /// How many an hour after that.
+    /// The steady rate per hour after the burst.
     pub per_hour: u32,
 }
 
 impl Default for Pace {
-    /// What the platform is known to bear from one address.
+    /// A rate that YouTube is known to accept from one address.
     fn default() -> Self {
         Self { burst: 300, per_hour: 1_000 }
     }
@@ -30,38 +30,38 @@ impl Pace {
         Duration::from_secs(3600) / self.per_hour
     }
 
-    /// The wait for a turn where those before it are over at `spent_until`.
+    /// The wait for a permit if the earlier ones last until `spent_until`.
     fn wait(self, spent_until: Instant, now: Instant) -> Duration {
         let saved = self.interval() * self.burst.saturating_sub(1);
         spent_until.saturating_duration_since(now + saved)
     }
 }
 
-/// Grants turns at a pace: to single requests first, otherwise in order of arrival.
+/// Grants permits at a rate: to single requests first, otherwise in order of arrival.
 ///
-/// A request takes its turn when the turn is due, never before. A waiting request holds a position in the queue
-/// and nothing else, so a caller that leaves or runs out of time costs the others nothing.
+/// A request takes its permit when it is due, never before. A waiting request holds only a position
+/// in the queue. A caller that leaves or times out costs the others nothing.
 #[derive(Debug)]
 pub(crate) struct Pacer {
-    /// `None` paces nothing.
+    /// `None` for no limit.
     pace: Option<Pace>,
-    /// Held for a few instructions and never across an await.
+    /// Held only briefly and never across an await.
     state: Mutex<State>,
-    /// Wakes the waiting requests: the queue, or the time of the next turn, has changed.
+    /// Wakes the waiting requests after a change of the queue or of the next permit.
     changed: Notify,
 }
 
 #[derive(Debug)]
 struct State {
-    /// When the turns taken so far would end at the steady pace.
+    /// The time at which the permits taken so far would end at the steady rate.
     spent_until: Instant,
     /// The waiting requests, in order of arrival.
     queue: Vec<Waiting>,
     /// The number of the next arrival.
     next: u64,
-    /// The waiting request that watches for the next turn, because it was first when last checked.
+    /// The request that waits for the next permit with a timer. It was first at the last check.
     watcher: Option<u64>,
-    /// Turns that were taken and not used yet.
+    /// Permits that were taken but not used yet.
     unused: usize,
 }
 
@@ -71,8 +71,8 @@ struct Waiting {
     urgency: Urgent,
 }
 
-/// Whether a turn is for a single request. This may change during the wait: a single request may join the
-/// fetch of a batch.
+/// Whether a permit is for a single request. This can change during the wait, because a single
+/// request can join the fetch of a batch.
 #[derive(Debug, Clone)]
 pub(crate) enum Urgent {
     Always,
@@ -89,13 +89,13 @@ impl Urgent {
 }
 
 impl State {
-    /// The number of the request that gets the next turn.
+    /// The number of the request that gets the next permit.
     fn first(&self) -> Option<u64> {
         let urgent = self.queue.iter().find(|waiting| waiting.urgency.now());
         urgent.or(self.queue.first()).map(|waiting| waiting.number)
     }
 
-    /// How many requests are ahead of one that arrives now.
+    /// The number of requests ahead of a new one.
     fn before(&self, is_urgent: bool) -> usize {
         self.queue.iter().filter(|waiting| !is_urgent || waiting.urgency.now()).count()
     }
@@ -108,8 +108,11 @@ impl Pacer {
         Self { pace, state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// Waits for a turn and takes it. Calls `on_wait` once with the expected wait. Returns that wait as `Err`
-    /// if it would last until `deadline` or longer.
+    /// Waits for a permit and takes it. It calls `on_wait` once with the expected wait.
+    ///
+    /// # Errors
+    ///
+    /// The expected wait, if it would last until `deadline` or longer.
     pub(crate) async fn turn(
         &self,
         urgency: Urgent,
@@ -157,8 +160,8 @@ impl Pacer {
                 if is_first && wait.is_zero() {
                     return self.take(&mut state, pace, now);
                 }
-                // Only the first request has a timer. A request becomes first, or is so no more, without
-                // noticing when waiters join or leave its fetch.
+                // Only the first request has a timer. The first request can change unnoticed when
+                // waiters join or leave its fetch.
                 if state.watcher != first {
                     state.watcher = first;
                     if !is_first {
@@ -180,7 +183,7 @@ impl Pacer {
         Turn { pacer: self, is_used: false }
     }
 
-    /// Takes a turn whether it is due or not.
+    /// Takes a permit whether it is due or not.
     #[cfg(test)]
     pub(crate) fn spend(&self, now: Instant) {
         if let Some(pace) = self.pace {
@@ -189,12 +192,12 @@ impl Pacer {
         }
     }
 
-    /// How long a single request that arrives now would wait. Takes no turn.
+    /// The wait of a new single request. It takes no permit.
     pub(crate) fn wait(&self, now: Instant) -> Duration {
         self.pace.map_or(Duration::ZERO, |pace| pace.wait_behind(&self.state(), true, now))
     }
 
-    /// The number of requests that wait for a turn or have not used theirs yet.
+    /// The number of waiting requests and unused permits.
     pub(crate) fn held(&self) -> usize {
         let state = self.state();
         state.queue.len() + state.unused
@@ -206,7 +209,7 @@ impl Pacer {
 }
 
 impl Pace {
-    /// The wait of a request that arrives now, behind those ahead of it.
+    /// The wait of a new request behind those ahead of it.
     fn wait_behind(self, state: &State, is_urgent: bool, now: Instant) -> Duration {
         let before = u32::try_from(state.before(is_urgent)).unwrap_or(u32::MAX);
         let spent_until = state.spent_until.max(now) + self.interval().saturating_mul(before);
@@ -227,7 +230,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Permission to send one request. Dropped before [`Turn::used`], it is returned.
+/// A permit to send one request. It is returned if it is dropped before [`Turn::used`].
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     pacer: &'a Pacer,
@@ -235,7 +238,7 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// The request has left this machine.
+    /// Marks the permit as used, because the request is being sent.
     pub(crate) fn used(mut self) {
         if !std::mem::replace(&mut self.is_used, true) {
             self.pacer.state().unused -= 1;

@@ -1,14 +1,15 @@
-//! When to try again: a pure decision, and the budget all calls share.
+//! Retry decisions and the shared retry budget.
 
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// How often and how patiently a failed exchange is repeated.
+/// The number of retries and their backoff.
 #[derive(Debug, Clone, Copy)]
 pub struct RetryPolicy {
-    /// Attempts beyond the first.
+    /// The maximum number of retries after the first attempt.
     pub retries: u32,
-    /// The backoff before the first retry is drawn from 0 to this; each further one doubles it.
+    /// The maximum backoff before the first retry. It doubles with each retry. The actual backoff
+    /// is random from zero to this value.
     pub delay: Duration,
 }
 
@@ -18,15 +19,15 @@ impl Default for RetryPolicy {
     }
 }
 
-/// No single backoff is longer, and a longer `Retry-After` is not worth a caller's waiting.
+/// The maximum backoff. A longer `Retry-After` ends the retries.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 impl RetryPolicy {
-    /// How long to wait before the next attempt, or `None` to give up.
+    /// The wait before the next attempt, or `None` to give up.
     ///
-    /// `failed` counts the attempts so far, `asked` is the platform's `Retry-After`, `left` what
-    /// remains until the deadline, and `dice` a number from 0 to 1 (full jitter: callers that failed
-    /// together must not come back together).
+    /// `failed` counts the attempts so far. `asked` is YouTube's `Retry-After`. `left` is the time
+    /// until the deadline. `dice` is a number from 0 to 1 for full jitter, so that callers that
+    /// failed together do not return together.
     pub fn wait(
         &self,
         failed: u32,
@@ -39,27 +40,26 @@ impl RetryPolicy {
         }
         let doubled = self.delay.saturating_mul(1 << (failed - 1).min(16));
         let backoff = doubled.min(LONGEST_WAIT).mul_f64(dice);
-        // "Retry-After: 0" is no reason for everybody to come back at once.
+        // `Retry-After: 0` must not make all callers return at once.
         let wait = asked.map_or(backoff, |asked| asked.max(backoff));
         (wait < left && wait <= LONGEST_WAIT).then_some(wait)
     }
 }
 
 impl RetryPolicy {
-    /// How long an unsent call waits while the platform's pause has `hold` left; `None` if that is too
-    /// long. `dice` (0 to 1) adds up to one backoff, so that waiting calls do not resume together.
+    /// The wait of an unsent call while YouTube's pause has `hold` left. `None` if it is too long.
+    /// `dice` (0 to 1) adds up to one backoff, so that waiting calls do not resume together.
     pub(crate) fn after_hold(&self, hold: Duration, left: Duration, dice: f64) -> Option<Duration> {
         let wait = hold + self.delay.min(LONGEST_WAIT).mul_f64(dice);
         (hold <= LONGEST_WAIT && wait < left).then_some(wait)
     }
 }
 
-/// Keeps retries under a fifth of calls when the platform is down, so that we do not add to its
-/// trouble or spend the day's units on it: each call earns a share of a retry, and no more than ten
-/// are ever saved up.
+/// Limits retries to less than a fifth of calls during an outage. This avoids extra load and wasted
+/// quota units. Each call earns a fraction of a retry, and at most ten retries are saved.
 #[derive(Debug)]
 pub(crate) struct RetryBudget {
-    /// Held for a few instructions and never across an await, so the std mutex is right.
+    /// Held only briefly and never across an await, so the std mutex is correct.
     saved: Mutex<u32>,
 }
 
@@ -72,13 +72,13 @@ impl RetryBudget {
         Self { saved: Mutex::new(MOST_SAVED) }
     }
 
-    /// A first attempt is made.
+    /// Records a first attempt.
     pub(crate) fn earn(&self) {
         let mut saved = self.saved.lock().expect("no panic under this lock");
         *saved = (*saved + CALL_EARNS).min(MOST_SAVED);
     }
 
-    /// Takes one retry out, if there is one.
+    /// Takes one retry from the budget. Returns `false` if there is none.
     pub(crate) fn spend(&self) -> bool {
         let mut saved = self.saved.lock().expect("no panic under this lock");
         let left = saved.checked_sub(RETRY_COSTS);

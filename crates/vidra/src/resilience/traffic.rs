@@ -1,4 +1,4 @@
-//! Counts what is asked of the platform, what came of it and how long that took.
+//! Counters of the calls to YouTube, their outcomes and durations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,27 +6,27 @@ use std::time::Duration;
 use super::histogram::{CumulativeHistogram, Histogram};
 use super::outcome::Ending;
 
-/// What was asked of one endpoint.
+/// The calls to one endpoint.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Calls {
-    /// As in the platform's URLs: `videos`, `playlistItems`; `player`, `watch`, `timedtext`, and
-    /// `translation` for timed text in another language.
+    /// The name in YouTube's URLs: `videos`, `playlistItems`, `player`, `watch`, `timedtext`, and
+    /// `translation` for translated timed text.
     pub endpoint: &'static str,
-    /// How many ended in each way, of all ways there are.
+    /// The number of calls with each outcome.
     pub endings: Vec<(Ending, u64)>,
-    /// How long they took.
+    /// The durations of the calls.
     pub time: CumulativeHistogram,
 }
 
-/// The bounds of the times of calls, in microseconds.
+/// The bounds of the durations, in microseconds.
 const BOUNDS: &[u64] =
     &[50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000];
 
-/// The counts themselves.
+/// The counters.
 #[derive(Debug)]
 pub(crate) struct Traffic {
-    /// By endpoint.
+    /// One for each endpoint.
     calls: Vec<(&'static str, Count)>,
     retries: AtomicU64,
 }
@@ -38,7 +38,7 @@ struct Count {
 }
 
 impl Traffic {
-    /// For calls of these endpoints.
+    /// Creates counters for these endpoints.
     pub(crate) fn new(endpoints: impl Iterator<Item = &'static str>) -> Self {
         let count = || Count { endings: Default::default(), times: Histogram::new(BOUNDS) };
         let calls = endpoints.map(|endpoint| (endpoint, count())).collect();

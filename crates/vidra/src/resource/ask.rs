@@ -1,4 +1,4 @@
-//! Everything that can be asked for and is worth keeping: its key, and how it is fetched.
+//! Cacheable requests: their keys, and how to fetch them.
 
 #[cfg(test)]
 mod canonical;
@@ -24,7 +24,7 @@ use crate::transport::BoxFuture;
 use crate::transport::ESCAPED;
 use crate::web::{TranscriptContext, transcript};
 
-/// A question whose answer is kept. However it was put, it is the same question.
+/// A cacheable request. Equal requests have equal keys, however they were spelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ask {
@@ -63,7 +63,7 @@ pub enum Ask {
 pub(crate) const SCHEMA: u16 = 1;
 
 impl Ask {
-    /// Its kind.
+    /// The kind of the resource.
     pub fn resource(&self) -> Resource {
         match self {
             Self::Video(_) => Resource::Video,
@@ -79,7 +79,7 @@ impl Ask {
         }
     }
 
-    /// Whether it is assembled from several records.
+    /// Whether the answer is assembled from several records.
     pub(crate) fn is_composite(&self) -> bool {
         matches!(self, Self::Playlist(_) | Self::Uploads(_))
     }
@@ -103,8 +103,8 @@ impl Ask {
         Key { resource: self.resource(), text: self.text() }
     }
 
-    /// The canonical form: equal requests have equal texts. Slashes separate its parts; text that may contain one
-    /// is escaped.
+    /// The canonical form: equal requests have equal texts. Slashes separate its parts, and text
+    /// that may contain one is escaped.
     fn text(&self) -> String {
         let hl =
             |hl: &Option<String>| escaped(&hl.as_deref().unwrap_or_default().to_ascii_lowercase());
@@ -187,7 +187,7 @@ impl Ask {
     }
 }
 
-/// Handles and names are the same in any case; ids are not.
+/// Handles and names are case-insensitive. Ids are not.
 fn name(channel: &ChannelRef) -> String {
     match channel {
         ChannelRef::Id(id) => by_id(id),
@@ -205,7 +205,7 @@ fn by_handle(handle: &str) -> String {
     format!("handle/{}", escaped(&handle.to_lowercase()))
 }
 
-/// The other keys under which a channel is found, once it is known.
+/// The other keys of a known channel.
 pub(crate) fn channel_keys(id: &str, handle: Option<&str>) -> Vec<Key> {
     let id = ChannelId::bare(id).map(|id| by_id(&id));
     let handle = handle.map(by_handle);
@@ -219,7 +219,7 @@ fn escaped(text: &str) -> String {
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<Bytes> {
-    // Boxed, because a grown vector has room to spare, which would be kept with it.
+    // Boxed, because a vector's spare capacity would stay allocated in the cache.
     let exact = |body: Vec<u8>| Bytes::from(body.into_boxed_slice());
     serde_json::to_vec(value).map(exact).map_err(Error::internal)
 }

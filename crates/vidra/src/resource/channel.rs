@@ -1,4 +1,4 @@
-//! Channels and their uploads: the cheapest way to each.
+//! Channels and their uploads, by the cheapest lookup.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Channel {
         let name = snippet.title.unwrap_or_default();
         let mut hidden = vec![];
         let mut told = |count, name| count_or_hide(count, name, &mut hidden);
-        // A hidden count may still come along, as "0".
+        // YouTube can still send a hidden count, as "0".
         let is_hidden = statistics.hidden_subscriber_count == Some(true);
         let subscribers = statistics.subscriber_count.filter(|_| !is_hidden);
         let subscribers = told(subscribers, Withheld::Subscribers);
@@ -52,7 +52,7 @@ impl Channel {
     }
 }
 
-/// `customUrl` has its `@` since 2022, had none before, and may be missing.
+/// Since 2022 `customUrl` starts with `@`. Older values have none, and it can be missing.
 fn username(custom_url: Option<&str>, title: &str) -> String {
     match custom_url.map(|url| url.trim_start_matches('@')).filter(|url| !url.is_empty()) {
         Some(handle) => format!("@{handle}"),
@@ -81,7 +81,12 @@ impl ChannelVideo {
         }
     }
 
-    /// The newest of the uploads that [`Ask::Uploads`] gives, saying anew how long ago each was published, and until when that is true.
+    /// The newest `limit` videos of an [`Ask::Uploads`] answer, with their current age. Also
+    /// returns the time at which one of the ages changes.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Internal`](crate::Reason::Internal) if `uploads` is not such an answer.
     pub fn newest(
         uploads: &Cached,
         limit: usize,
@@ -97,7 +102,7 @@ impl ChannelVideo {
     }
 }
 
-/// Finds a channel by the cheapest way that its name allows.
+/// Finds a channel by the cheapest lookup for its reference.
 pub(crate) async fn one(
     services: &Arc<Services>,
     ctx: &Context,
@@ -113,22 +118,22 @@ pub(crate) async fn one(
     };
     let found = found.ok_or_else(|| What::Channel.not_found(channel))?;
     let custom_url = found.snippet.as_ref().and_then(|snippet| snippet.custom_url.clone());
-    // Without its `@` it is a custom name from before handles, which may be another's handle today.
+    // A `customUrl` without `@` predates handles and can be another channel's handle today.
     let handle = custom_url.as_deref().and_then(|url| url.strip_prefix('@'));
     let found = Channel::from_wire(found);
     keep(services, &found, handle);
     Ok(found)
 }
 
-/// Keeps a channel under every name that it has, whichever it was found by.
+/// Caches a channel under its id and its handle, whichever reference found it.
 fn keep(services: &Services, channel: &Channel, handle: Option<&str>) {
     for key in ask::channel_keys(&channel.id, handle) {
-        // This is for other requests. A channel that cannot be stored is fetched again.
+        // This serves other requests. A channel that cannot be cached is fetched again.
         let _ = services.cache.keep(&key, ask::json(channel), Duration::ZERO);
     }
 }
 
-/// By its own id, in a call with others that are asked for at the same time.
+/// Looks up a channel by its id, together with other concurrent lookups.
 async fn by_id(
     services: &Arc<Services>,
     ctx: &Context,
@@ -137,7 +142,8 @@ async fn by_id(
     services.channels.ask(ctx, id.as_str().to_owned()).await
 }
 
-/// Up to fifty channels in one call. One that does not tell its id is the one that was asked for.
+/// Fetches up to fifty channels in one call. An item without an id belongs to the only requested
+/// one.
 pub(crate) async fn list_by_id(
     data_api: &DataApi,
     ctx: &Context,
@@ -152,10 +158,10 @@ pub(crate) async fn list_by_id(
     Ok(items.into_iter().filter_map(with_id).collect())
 }
 
-/// All parts that we ever serve: they do not change the cost.
+/// All parts that we serve. They do not change the cost.
 const PARTS: &str = "snippet,statistics,contentDetails";
 
-/// Some lookups say "not found" with 404, others with an empty list.
+/// Some lookups report "not found" with 404, others with an empty list.
 fn found<T>(items: Result<Vec<T>>) -> Result<Vec<T>> {
     match items {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(vec![]),
@@ -163,14 +169,14 @@ fn found<T>(items: Result<Vec<T>>) -> Result<Vec<T>> {
     }
 }
 
-/// A custom name may live on as a handle, as a user name, or only in search.
+/// Finds a channel by its custom name, which can be a handle, a user name, or known only to search.
 async fn by_name(
     services: &Arc<Services>,
     ctx: &Context,
     channel: &ChannelRef,
     name: &str,
 ) -> Result<Option<wire::Channel>> {
-    // Whose name it was, it still is: what may take three calls and a search is found out once.
+    // A name rarely changes its owner. The cached id avoids up to three calls and a search.
     if let Some(before) = services.cache.remembered(&Ask::Channel(channel.clone()).key()).await
         && let Ok(Channel { id, .. }) = before.decode()
         && let Some(id) = ChannelId::bare(&id)
@@ -215,13 +221,13 @@ async fn list(
     Ok(items.into_iter().next())
 }
 
-/// Assembles the newest uploads of a channel, newest first: the list of their ids, and the videos.
+/// Assembles the newest uploads of a channel, newest first, from the list of ids and the videos.
 pub(crate) async fn uploads(
     services: &Arc<Services>,
     ctx: &Context,
     channel: &ChannelRef,
 ) -> Result<Cached> {
-    // A channel has one list of uploads, whatever name it was requested by.
+    // A channel has one list of uploads, whatever reference was used.
     let (channel, outcome) = match channel {
         ChannelRef::Id(_) => (channel.clone(), Outcome::Hit),
         _ => {
@@ -234,15 +240,15 @@ pub(crate) async fn uploads(
     let videos = video::list_json(services, ctx, &ids.decode::<Vec<VideoId>>()?).await?;
     let outcome = outcome.worst(ids.outcome).worst(videos.outcome);
     let mut newest: Vec<Video> = videos.decode()?;
-    // Stable, so that videos of the same moment stay as the platform lists them.
+    // Stable, so that videos with the same time stay in YouTube's order.
     newest.sort_by_key(|video| std::cmp::Reverse(video.published_at));
     let now = services.data_api.clock.now();
     let newest: Vec<_> = newest.into_iter().map(|video| ChannelVideo::new(video, now)).collect();
     Ok(Cached { body: ask::json(&newest)?, outcome, ..ids })
 }
 
-/// The ids of the newest uploads, as many as one call for videos takes: a full call costs no more than a small one.
-/// The uploads playlist of a channel id is known without a call.
+/// Fetches the ids of the newest uploads, as many as one call for videos takes. A full call costs
+/// no more than a small one. The uploads playlist of a channel id is known without a call.
 pub(crate) async fn upload_ids(
     services: &Arc<Services>,
     ctx: &Context,
@@ -266,15 +272,15 @@ pub(crate) async fn upload_ids(
     }
 }
 
-/// The playlist that lists a channel's uploads has the channel's id with `UU` in front. The platform does
-/// not promise this, so whoever uses it must be ready for "not found".
+/// The uploads playlist has the channel's id with the prefix `UU`. YouTube does not guarantee this,
+/// so a caller must handle "not found".
 fn likely_uploads(channel: &ChannelId) -> PlaylistId {
     let id = channel.as_str().replacen("UC", "UU", 1);
     PlaylistId::bare(&id).expect("it has the alphabet of a channel's id")
 }
 
-/// The latest entries of an uploads playlist, as many as one detail call takes. `None` where there is
-/// no such playlist; a channel without uploads has none.
+/// The latest entries of an uploads playlist, as many as one call for videos takes. `None` if there
+/// is no such playlist, as for a channel without uploads.
 async fn recent_ids(
     services: &Arc<Services>,
     ctx: &Context,

@@ -1,4 +1,4 @@
-//! Comments: threads, replies, and their text as people wrote it.
+//! Comments: threads, replies, and their plain text.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::de::DeserializeOwned;
@@ -56,13 +56,13 @@ impl Comment {
     }
 }
 
-/// The most comments on one page.
+/// The maximum number of comments on one page.
 const PAGE: usize = 100;
 
-/// How many threads get their replies at the same time.
+/// The number of threads that fetch their replies concurrently.
 const THREADS_AT_ONCE: usize = 5;
 
-/// The threads of a video.
+/// Fetches the threads of a video.
 pub(crate) async fn threads(
     services: &Arc<Services>,
     ctx: &Context,
@@ -92,7 +92,7 @@ pub(crate) async fn threads(
         .await
 }
 
-/// Asks only where the platform did not send all replies along.
+/// Fetches the replies of a thread, unless YouTube included all of them.
 async fn with_all_replies(
     services: &Arc<Services>,
     ctx: &Context,
@@ -102,7 +102,8 @@ async fn with_all_replies(
     if let (false, Some(id)) = (complete, CommentId::bare(&thread.id)) {
         match replies(services, ctx, &id).await {
             Ok(all) => thread.replies = all,
-            // Deleted since the page was made: what came along is all there is.
+            // The thread was deleted after its page was made. The included replies are all there
+            // are.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -110,7 +111,7 @@ async fn with_all_replies(
     Ok(thread)
 }
 
-/// All replies to a comment. Asked with a reply's own id, those of its thread.
+/// Fetches all replies to a comment. The id of a reply selects its thread.
 pub(crate) async fn replies(
     services: &Arc<Services>,
     ctx: &Context,
@@ -125,7 +126,7 @@ pub(crate) async fn replies(
     Ok(found.into_iter().map(Comment::from_wire).collect())
 }
 
-/// Follows pages until there are enough items, and asks for none beyond.
+/// Fetches pages until there are enough items, and none beyond.
 async fn up_to<T: DeserializeOwned>(
     services: &Arc<Services>,
     ctx: &Context,
@@ -142,14 +143,13 @@ async fn up_to<T: DeserializeOwned>(
     Ok(found)
 }
 
-/// Text as the platform shows it, without the markup it adds: line breaks become line breaks, its
-/// own few tags go, entities are decoded. A `<` that begins none of those tags was written by a
-/// person and stays.
+/// Converts YouTube's display text to plain text. It keeps line breaks, removes YouTube's few tags
+/// and decodes entities. A `<` that starts none of those tags is part of the comment.
 fn to_text(html: &str) -> String {
     htmlize::unescape(html::without_tags(html, is_platform_tag)).into_owned()
 }
 
-/// Tags as the platform writes them: links with their address, the others bare.
+/// Tags in YouTube's spelling: links with their address, the others bare.
 fn is_platform_tag(inside: &str) -> bool {
     const BARE: [&str; 13] =
         ["br", "br/", "br /", "b", "/b", "i", "/i", "s", "/s", "code", "/code", "/a", "/span"];

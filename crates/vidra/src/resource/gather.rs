@@ -1,4 +1,4 @@
-//! Single lookups that are under way together become one call of up to fifty.
+//! Gathers concurrent single lookups into calls of up to fifty ids.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -15,21 +15,21 @@ use crate::error::Result;
 use crate::resource::another;
 use crate::transport::BoxFuture;
 
-/// The most ids that one call takes.
+/// The maximum number of ids in one call.
 pub(crate) const MOST_IDS: usize = 50;
 
-/// The longest that an id waits while a call is under way: a call that hangs must not stop all lookups.
+/// The maximum wait of an id while a call is running. A call that hangs must not stop all lookups.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// How often other tasks run before the next call leaves. It takes no time, only turns of the runtime.
+/// How often other tasks run before the next call. It takes no time, only turns of the runtime.
 const TURNS: usize = 16;
 
-/// One call for many: what came, by id.
+/// One call for many ids. It returns the items by id.
 type Call<Id, T> =
     Box<dyn Fn(Context, Vec<Id>) -> BoxFuture<'static, Result<HashMap<Id, T>>> + Send + Sync>;
 
-/// Gathers ids into calls: at once when nothing is under way, otherwise when the last call returns,
-/// when [`LONGEST_WAIT`] is over, or when there are fifty.
+/// Gathers ids into calls. A call starts at once if none is running. Otherwise it starts when the
+/// last call returns, after [`LONGEST_WAIT`], or with fifty ids.
 pub(crate) struct Gather<Id, T> {
     what: &'static str,
     call: Call<Id, T>,
@@ -38,9 +38,9 @@ pub(crate) struct Gather<Id, T> {
 
 struct State<Id, T> {
     waiting: Vec<Waiting<Id, T>>,
-    /// Calls under way.
+    /// The number of running calls.
     calls: usize,
-    /// Counts departures, so that a timer knows whether those it was set for have left.
+    /// Counts departures, so that a timer knows whether its batch has left.
     departures: u64,
 }
 
@@ -66,8 +66,12 @@ where
         Self { what, call: Box::new(call), state: Mutex::new(state) }
     }
 
-    /// Asks for one. `None` where the platform does not know it. The call is on the bill of the first
-    /// who waited for it and can pay. Panics where the call does.
+    /// Looks up one id. `None` if YouTube does not have it. The first waiter that can pay is
+    /// charged for the call.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the call panics.
     pub(crate) async fn ask(self: &Arc<Self>, ctx: &Context, id: Id) -> Result<Option<T>> {
         let (tell, told) = oneshot::channel();
         let (leaving, first_of) = {
@@ -82,12 +86,12 @@ where
         if let Some(departures) = first_of {
             self.depart_in_time(departures);
         }
-        // Passed on, so that whoever waits for this one asks again instead of being told of a bug.
+        // The panic is passed on, so that a follower retries instead of getting an internal error.
         told.await.expect("a gathered call panicked")
     }
 
-    /// Sends those who leave. Not under the lock: a runtime that ends drops what is spawned at once,
-    /// and with it comes the return.
+    /// Starts a call. It does not hold the lock: a runtime in shutdown drops a spawned task at
+    /// once, which runs `Returned`.
     fn depart(self: &Arc<Self>, leaving: Option<Vec<Waiting<Id, T>>>) {
         let Some(mut batch) = leaving else { return };
         let returned = Returned(Arc::clone(self));
@@ -104,7 +108,7 @@ where
                 let ids: Vec<Id> = batch.iter().map(|waiting| waiting.id.clone()).collect();
                 let outcome = (returned.0.call)(ctx, ids).await;
                 let told = match &outcome {
-                    // The others ask without the one who cannot pay.
+                    // The others retry without the caller that cannot pay.
                     Err(error) if error.is_of_one_caller() => {
                         let is_told = |waiting: &mut Waiting<Id, T>| {
                             waiting.ctx.bill.is_of_the_same_share(&payer.bill)
@@ -115,7 +119,8 @@ where
                 };
                 tell(told, outcome, returned.0.what);
             }
-            // A caller that has got its answer often has its next lookup ready: it joins those that leave now.
+            // A caller with a result often has its next lookup ready. That lookup joins the next
+            // call.
             for _ in 0..TURNS {
                 yield_now().await;
             }
@@ -137,7 +142,7 @@ where
 }
 
 impl<Id, T> State<Id, T> {
-    /// Takes those who wait, as one call. `None` where nobody does.
+    /// Takes all waiting ids as one call. `None` if there are none.
     fn leave(&mut self) -> Option<Vec<Waiting<Id, T>>> {
         let batch = std::mem::take(&mut self.waiting);
         if batch.is_empty() {
@@ -150,7 +155,7 @@ impl<Id, T> State<Id, T> {
 }
 
 impl<Id, T> Gather<Id, T> {
-    /// How many ids wait for a call, and how many calls are under way.
+    /// The number of waiting ids plus running calls.
     pub(crate) fn held(&self) -> usize {
         let state = self.lock();
         state.waiting.len() + state.calls
@@ -161,7 +166,7 @@ impl<Id, T> Gather<Id, T> {
     }
 }
 
-/// A call that is over, also by a panic: if it was the last, those who gathered meanwhile leave.
+/// Ends a call, even after a panic. After the last one, the gathered ids leave.
 struct Returned<Id, T>(Arc<Gather<Id, T>>)
 where
     Id: Clone + Eq + Hash + Send + Sync + 'static,
@@ -176,16 +181,16 @@ where
         let leaving = {
             let mut state = self.0.lock();
             state.calls -= 1;
-            // With others still under way, more can gather until the last of them returns: else the
-            // more calls there are, the sooner one returns, and the fewer each of them carries.
+            // While others run, ids gather until the last call returns. Otherwise more calls would
+            // return sooner and carry fewer ids each.
             if state.calls == 0 { state.leave() } else { None }
         };
         self.0.depart(leaving);
     }
 }
 
-/// Gives everybody what came for its id. Where something came that nobody asked for, whoever goes
-/// without may have been meant: another's data must not pass for "not found".
+/// Passes the results to the waiters. If YouTube sent an item that was not requested, a missing
+/// item is an error: it may be the one that was meant, and must not pass for "not found".
 fn tell<Id: Eq + Hash, T: Clone>(
     batch: Vec<Waiting<Id, T>>,
     outcome: Result<HashMap<Id, T>>,
@@ -205,7 +210,7 @@ fn tell<Id: Eq + Hash, T: Clone>(
                 None => Ok(None),
             },
         };
-        // Who is gone needs no answer.
+        // A cancelled caller needs no result.
         let _ = waiting.tell.send(answer);
     }
 }

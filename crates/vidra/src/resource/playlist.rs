@@ -36,7 +36,7 @@ impl PlaylistInfo {
     }
 }
 
-/// Title, description and pictures: one unit.
+/// Fetches title, description and thumbnails. It costs 1 unit.
 pub(crate) async fn info(
     services: &Arc<Services>,
     ctx: &Context,
@@ -52,7 +52,11 @@ pub(crate) async fn info(
 }
 
 impl PlaylistIds {
-    /// The ids of entries as [`Ask::PlaylistEntries`] gives them.
+    /// Extracts the ids from an [`Ask::PlaylistEntries`] answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Internal`](crate::Reason::Internal) if `entries` is not such an answer.
     pub fn from_entries(id: PlaylistId, entries: &Cached) -> Result<Self> {
         let entries: Vec<Entry> = entries.decode()?;
         let video_ids: Vec<VideoId> = entries.into_iter().filter_map(|entry| entry.video).collect();
@@ -60,9 +64,9 @@ impl PlaylistIds {
     }
 }
 
-/// Assembles a playlist. One that does not exist costs one unit, because everything else starts after the first
-/// page. Then pages, videos and the playlist's own data are fetched side by side: the time is that of the pages,
-/// which come one after the other.
+/// Assembles a playlist. A missing playlist costs 1 unit, because everything else starts after the
+/// first page. Then pages, videos and the playlist's own data are fetched concurrently. The pages
+/// are sequential and determine the total time.
 pub(crate) async fn complete(
     services: &Arc<Services>,
     ctx: &Context,
@@ -105,7 +109,7 @@ pub(crate) async fn complete(
     Ok(entries.answer(services, body, outcome))
 }
 
-/// Lists the videos as the playlist has them; what has no details is private or deleted.
+/// Lists the videos in playlist order. An entry without details is private or deleted.
 fn in_order(
     info: PlaylistInfo,
     order: &[Option<VideoId>],
@@ -119,7 +123,7 @@ fn in_order(
     for id in order.iter().flatten() {
         let left = still_to_come.get_mut(id).expect("every entry was counted");
         *left -= 1;
-        // Moved out at its last place, so that only real duplicates are copied.
+        // Moved at its last occurrence, so that only real duplicates are cloned.
         let video = if *left == 0 { details.remove(id) } else { details.get(id).cloned() };
         videos.extend(video.map(PlaylistVideo::from));
     }
@@ -127,8 +131,8 @@ fn in_order(
     Playlist::new(info, videos, unavailable)
 }
 
-/// Groups ids over page borders so that each group has fifty uncached videos: pages come short, calls should
-/// not.
+/// Groups ids across page borders, so that each group has fifty uncached videos. Pages can be
+/// short, but calls should be full.
 struct Wanted {
     chunks: mpsc::UnboundedSender<Vec<VideoId>>,
     /// The ids so far, so that a duplicate is read once.
@@ -162,7 +166,7 @@ impl Wanted {
     fn flush(&mut self) {
         self.uncached = 0;
         if !self.waiting.is_empty() {
-            // The receiver lives as long as the walk; if it is gone, so is the caller.
+            // The receiver lives as long as the walk. If it is gone, so is the caller.
             let _ = self.chunks.unbounded_send(std::mem::take(&mut self.waiting));
         }
     }

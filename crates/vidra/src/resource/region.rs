@@ -1,4 +1,4 @@
-//! Regions, interface languages and video categories: one call each.
+//! Regions, interface languages and video categories. Each takes one call.
 
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};

@@ -1,4 +1,4 @@
-//! Videos: fifty at a time and each once.
+//! Videos, fetched in calls of fifty and each once.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::transport::BoxFuture;
 use crate::video::{Video, Withheld};
 
 impl Video {
-    /// `None` for an item that does not even have an id.
+    /// `None` for an item without an id.
     pub(crate) fn from_wire(video: wire::Video) -> Option<Self> {
         let id = VideoId::bare(&video.id?)?;
         let snippet = video.snippet.unwrap_or_default();
@@ -56,7 +56,7 @@ impl Video {
     }
 }
 
-/// A count, or 0 and its name among the hidden ones.
+/// Returns the count. A missing count is 0, and its name is added to `hidden`.
 pub(crate) fn count_or_hide(count: Option<u64>, name: Withheld, hidden: &mut Vec<Withheld>) -> u64 {
     count.unwrap_or_else(|| {
         hidden.push(name);
@@ -64,14 +64,14 @@ pub(crate) fn count_or_hide(count: Option<u64>, name: Withheld, hidden: &mut Vec
     })
 }
 
-/// One video, in a call with others that are asked for at the same time.
+/// Fetches one video, together with other concurrent lookups.
 pub(crate) async fn one(services: &Arc<Services>, ctx: &Context, id: VideoId) -> Result<Video> {
     let found = services.videos.ask(ctx, id).await?;
     found.ok_or_else(|| What::Video.not_found(id))
 }
 
-/// Videos in the order asked, as one JSON list: as old as the oldest of them, and asked for if one of
-/// them was.
+/// Reads videos as one JSON list, in the order of `ids`. The list has the age of its oldest video
+/// and the most expensive outcome.
 pub(crate) async fn list_json(
     services: &Arc<Services>,
     ctx: &Context,
@@ -80,7 +80,7 @@ pub(crate) async fn list_json(
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
     let asked = read(services, ctx, &distinct).await;
-    // Also of those that do not exist.
+    // Videos that do not exist count too.
     let outcomes = asked.iter().map(|answered| answered.outcome);
     let outcome = outcomes.fold(Outcome::Hit, Outcome::worst);
     let age = asked.iter().map(|answered| answered.age).max().unwrap_or_default();
@@ -96,7 +96,7 @@ pub(crate) async fn list_json(
     Ok(listed(ids, &found, outcome).unwrap_or_else(nothing))
 }
 
-/// One list of those that were found. `None` where there are none.
+/// The list of the videos that were found. `None` if there are none.
 fn listed(ids: &[VideoId], found: &BTreeMap<VideoId, Cached>, outcome: Outcome) -> Option<Cached> {
     let oldest = found.values().max_by_key(|video| video.age)?;
     let soonest = found.values().min_by_key(|video| video.fresh_for())?;
@@ -106,7 +106,7 @@ fn listed(ids: &[VideoId], found: &BTreeMap<VideoId, Cached>, outcome: Outcome) 
     Some(Cached { body, outcome, age: oldest.age, life: Life { ttl, ..oldest.life } })
 }
 
-/// Reads videos through the cache; the uncached ones are fetched in full calls.
+/// Reads videos through the cache, and fetches the uncached ones in full calls.
 async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<Answered> {
     let keys: Vec<Key> = ids.iter().map(|id| Ask::Video(*id).key()).collect();
     let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
@@ -118,7 +118,7 @@ async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<A
     services.cache.read_through(&keys, ctx, &fetch).await
 }
 
-/// Fetches all of these in full calls, with one result for each.
+/// Fetches all videos in full calls, with one result for each.
 async fn bodies(data_api: Arc<DataApi>, ctx: Context, ids: Vec<VideoId>) -> Vec<Result<Bytes>> {
     let (data_api, ctx) = (&*data_api, &ctx);
     let chunks: Vec<Vec<VideoId>> = ids.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
@@ -133,10 +133,11 @@ async fn bodies(data_api: Arc<DataApi>, ctx: Context, ids: Vec<VideoId>) -> Vec<
     stream::iter(chunks).map(call).buffered(CALLS_AT_ONCE).concat().await
 }
 
-/// How many detail calls are under way together.
+/// The number of concurrent calls for video details.
 const CALLS_AT_ONCE: usize = 8;
 
-/// The videos of all `chunks`, read as the chunks come, and how they came about. Unknown ones are left out.
+/// Reads the videos of all `chunks` as the chunks arrive. It returns the videos and the worst
+/// outcome, and omits unknown ones.
 pub(crate) async fn read_chunks(
     services: &Arc<Services>,
     ctx: &Context,
@@ -165,8 +166,8 @@ pub(crate) async fn read_chunks(
         .await
 }
 
-/// Up to fifty videos in one call. Where something came that nobody asked for, what did not come may
-/// have been meant, and must not pass for unknown.
+/// Fetches up to fifty videos in one call. If YouTube sent a video that was not requested, a
+/// missing one is an error: it must not pass for unknown.
 async fn details(
     data_api: &DataApi,
     ctx: &Context,
@@ -180,7 +181,7 @@ async fn details(
     Ok(found)
 }
 
-/// The call itself. The platform drops unknown ids and keeps no order.
+/// Sends the call. YouTube omits unknown ids and returns the others in any order.
 pub(crate) async fn list(
     data_api: &DataApi,
     ctx: &Context,
@@ -189,7 +190,7 @@ pub(crate) async fn list(
     debug_assert!(ids.len() <= MOST_IDS, "the platform refuses more ids");
     let list = ids.iter().map(VideoId::as_str).collect::<Vec<_>>().join(",");
     let call = Call::new(Endpoint::Videos, What::Video, &list)
-        // All parts we ever serve: they do not change the cost.
+        // All parts that we serve. They do not change the cost.
         .with("part", "snippet,contentDetails,statistics")
         .with("id", list);
     let items: Vec<wire::Video> = data_api.list(ctx, &call).await?;

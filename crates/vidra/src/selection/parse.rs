@@ -1,4 +1,4 @@
-//! JSON to a [`Selection`], naming every fault at once rather than the first.
+//! Parses JSON into a [`Selection`], and reports all faults at once.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,11 @@ use crate::error::{Error, Result};
 use crate::whole;
 
 impl Selection {
-    /// Reads `{"filter": …, "sort": …, "range": …}`, all optional. An error has one line per fault.
+    /// Parses `{"filter": …, "sort": …, "range": …}`. All fields are optional.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput), with one detail for each fault.
     ///
     /// ```
     /// use vidra::Selection;
@@ -26,7 +30,7 @@ impl Selection {
     }
 }
 
-/// Collects faults on its way through the body.
+/// Parses the body and collects its faults.
 #[derive(Default)]
 struct Reader {
     faults: Vec<String>,
@@ -81,7 +85,7 @@ impl Reader {
         Some(Sort { field: field?, order: order? })
     }
 
-    /// Two optional whole numbers, the first not greater than the second.
+    /// Parses two optional whole numbers. The first must not exceed the second.
     fn pair(
         &mut self,
         value: &Value,
@@ -104,7 +108,7 @@ impl Reader {
         (from, to)
     }
 
-    /// The fields of an object, those that should not be there named as faults.
+    /// Returns the fields of an object, and reports unknown fields as faults.
     fn object<'a>(
         &mut self,
         value: &'a Value,

@@ -1,4 +1,4 @@
-//! A record as bytes, for stores that keep bytes.
+//! The binary encoding of a record, for stores that hold bytes.
 //!
 //! ```text
 //! 0   4  "vdra"
@@ -13,7 +13,8 @@
 //!     4  CRC-32 of all before
 //! ```
 //!
-//! Numbers are little-endian. The key is kept to tell records apart whose names in the store collide.
+//! Numbers are little-endian. The key is part of the encoding, because names of records can collide
+//! in a store.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -27,7 +28,11 @@ const REFUSAL: u8 = 1;
 const CHEAP: u8 = 2;
 
 impl Record {
-    /// The record as bytes, with `key` and a checksum.
+    /// Encodes the record with `key` and a checksum.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the key has 4 GB or more.
     pub fn encode(&self, key: &str) -> Bytes {
         let mut out = BytesMut::with_capacity(encoded_len(key, self));
         out.put_slice(MAGIC);
@@ -45,23 +50,24 @@ impl Record {
         out.freeze()
     }
 
-    /// Reads what [`Record::encode`] wrote; the body is a slice of `kept`. `None` if it was written for another
-    /// key or in the layout of another release.
+    /// Decodes the output of [`Record::encode`]. The body is a slice of `kept`. Returns `None` if
+    /// the record belongs to another key or uses the layout of another release.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if it is damaged.
+    ///
+    /// [`StoreError::Corrupt`] if the bytes are damaged.
     pub fn decode(kept: &Bytes, key: &str) -> Result<Option<Self>, StoreError> {
         decode(kept, key).ok_or(StoreError::Corrupt)
     }
 }
 
-/// How long [`Record::encode`] will make it.
+/// The length of the output of [`Record::encode`].
 pub(super) fn encoded_len(key: &str, record: &Record) -> usize {
     HEADER + key.len() + record.body.len() + CHECKSUM
 }
 
-/// Until when a record is of use, by the beginning of what [`Record::encode`] wrote. Nothing vouches for
-/// it but the checksum at the end; what goes by mistake is fetched again.
+/// Reads `keep_until` from the header alone. The header is not verified, because the checksum is at
+/// the end. A wrong eviction costs only one fetch.
 #[cfg(unix)]
 pub(super) fn keep_until(kept: &[u8]) -> Option<u64> {
     let header = kept.get(..HEADER)?;
@@ -80,7 +86,7 @@ fn decode(kept: &Bytes, key: &str) -> Option<Option<Record>> {
         return None;
     }
     if header[4] != VERSION {
-        // Another release wrote it.
+        // A record of another release.
         return Some(None);
     }
     let flags = header[5];

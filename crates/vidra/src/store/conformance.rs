@@ -1,4 +1,4 @@
-//! What every [`Store`] has to do, as a check that a store of your own can be put to.
+//! A conformance test for implementations of [`Store`].
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -33,12 +33,12 @@ const ODD_KEYS: &[&str] = &[
     "new-0123456789abcdef",
 ];
 
-/// Puts `store` to the test. It has to be empty and to have room for 4 MB; something
-/// may be left in it after.
+/// Tests whether `store` follows the rules of [`Store`]. The store must be empty and have room for
+/// 4 MB. The test can leave records behind.
 ///
 /// # Panics
 ///
-/// Where the store does not do what [`Store`] says.
+/// Panics if the store violates a rule.
 pub async fn check(store: &dyn Store) {
     nothing_is_there(store).await;
     what_is_put_is_given(store).await;

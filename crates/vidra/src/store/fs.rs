@@ -1,9 +1,10 @@
-//! Records as files in a folder, which several processes may share.
+//! Records as files in a folder that several processes can share.
 //!
-//! A file is written under another name and renamed, so that at every moment, also that of a kill -9,
-//! each record is whole or not there. There is no index that could be wrong: the folder is the truth.
-//! How much it holds is counted in the background, and when that is more than the limit the files go
-//! that were not used for longest. What is past its time goes within a day.
+//! A write goes to a temporary name and is then renamed. Each record is complete or absent at every
+//! moment, even after `kill -9`. There is no index that could be wrong.
+//!
+//! A background thread counts the files. Above the limit it evicts the least recently used ones. It
+//! deletes expired records within a day.
 
 mod folder;
 mod oldest;
@@ -27,10 +28,11 @@ use super::{BoxFuture, Record, Store, StoreError, Usage};
 use folder::{FOLDERS, Folder, Place, make_root, size_of};
 use turns::{Turn, Turns};
 
-/// How many threads work on files at once. Should the disk hang, no more than these hang with it.
+/// The maximum number of threads that work on files. A hanging disk blocks no more threads than
+/// these.
 const THREADS: usize = 16;
 
-/// Keeps records as files. Opening is quick however many there are.
+/// A store with one file for each record. Opening takes the same time for any number of files.
 pub struct Fs {
     shared: Arc<Shared>,
     threads: Arc<Semaphore>,
@@ -39,40 +41,48 @@ pub struct Fs {
 struct Shared {
     root: PathBuf,
     limit: u64,
-    /// One for each folder.
+    /// One for each subfolder.
     tallies: Vec<Mutex<Tally>>,
-    /// What all folders hold that were counted.
+    /// The total size of all counted subfolders.
     bytes: AtomicU64,
-    /// What this process wrote since all folders were last counted.
+    /// The bytes that this process wrote since the last complete count.
     written: AtomicU64,
-    /// Held while files are counted and evicted; when that may be done again.
+    /// The lock of maintenance, and the earliest time of its next run.
     tending: Mutex<Option<Instant>>,
-    /// Wakes the thread that tends, where there is one; with it goes the thread.
+    /// Wakes the maintenance thread. Dropping it ends the thread.
     wake: Option<SyncSender<()>>,
     turns: Arc<Turns>,
 }
 
-/// What a folder holds.
+/// The size of a subfolder.
 #[derive(Default)]
 struct Tally {
-    /// `None` until it is counted.
+    /// `None` until the first count.
     usage: Option<Usage>,
-    /// Rises with every change that this process makes, so that counting notices them.
+    /// Increases with every change by this process, so that a count can detect concurrent changes.
     changes: u64,
 }
 
 impl Fs {
-    /// Keeps files under `folder`, which is made where it is missing. Their blocks add up to at most
-    /// `limit_bytes`, and 5 % more for a moment; each further process that writes may add 10 %, until
-    /// it counts again.
+    /// Opens `folder` and creates it if it is missing. Its files use at most `limit_bytes`, counted
+    /// in whole blocks, and briefly 5 % more. Each further process that writes can add 10 % until
+    /// its next count.
+    ///
+    /// # Errors
+    ///
+    /// Any I/O error if the folder cannot be created or the maintenance thread cannot start.
     pub fn open(folder: impl Into<PathBuf>, limit_bytes: u64) -> io::Result<Self> {
         let root = folder.into();
         make_root(&root)?;
         Self::tended(root, limit_bytes, tend::SWEEP_EVERY)
     }
 
-    /// A folder that is there, to look at or to clear. It has no limit, and nothing is done in it
-    /// unasked.
+    /// Opens an existing folder, to inspect or clear it. This store has no limit and does no
+    /// maintenance on its own.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::NotFound`] or [`io::ErrorKind::NotADirectory`] if there is no such folder.
     pub fn open_existing(folder: impl Into<PathBuf>) -> io::Result<Self> {
         let root = folder.into();
         match std::fs::metadata(&root)?.is_dir() {
@@ -93,13 +103,17 @@ impl Fs {
         Self { shared, threads: Arc::new(Semaphore::new(THREADS)) }
     }
 
-    /// Where the files are.
+    /// The path of the folder.
     pub fn folder(&self) -> &Path {
         &self.shared.root
     }
 
-    /// Counts all files, removes what killed processes left behind and what is past its time and,
-    /// where the limit is passed, evicts. It happens by itself; this is for those who want it now.
+    /// Runs maintenance now instead of waiting for the background thread. It counts all files,
+    /// deletes leftovers of killed processes and expired records, and evicts above the limit.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] if the disk fails.
     pub async fn tend(&self) -> Result<(), StoreError> {
         self.on_a_thread(|shared| {
             let mut due = lock(&shared.tending);
@@ -114,7 +128,7 @@ impl Fs {
         work: impl FnOnce(&Arc<Shared>) -> io::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let shared = Arc::clone(&self.shared);
-        // It goes with the work, which goes on when its caller has left.
+        // The permit belongs to the work, which continues after its caller has left.
         let thread = Arc::clone(&self.threads).acquire_owned().await;
         let outcome = spawn_blocking(move || {
             let _thread = thread;
@@ -188,7 +202,7 @@ impl Shared {
         }
     }
 
-    /// The outer error is the disk's, the inner one the record's.
+    /// The outer error is from the disk. The inner error concerns the record.
     fn get(&self, key: &str) -> io::Result<Result<Option<Record>, StoreError>> {
         let place = Place::of(key);
         let Some(folder) = Folder::open(&self.root, place.folder)? else { return Ok(Ok(None)) };
@@ -201,7 +215,7 @@ impl Shared {
     fn put(self: &Arc<Self>, turn: &Turn, key: &str, record: &Record) -> io::Result<()> {
         let size = size_of(encoded_len(key, record) as u64);
         let written = self.written.fetch_add(size, Ordering::Relaxed) + size;
-        // While eviction is behind, it is better to keep nothing more than to fill the disk.
+        // While eviction lags behind, the store drops new records instead of filling the disk.
         let is_overfull =
             self.bytes.load(Ordering::Relaxed) > self.limit.saturating_add(self.limit / 20);
         if size > self.largest() || is_overfull {
@@ -222,7 +236,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The largest file that is kept.
+    /// The maximum size of a file.
     fn largest(&self) -> u64 {
         self.limit / 10
     }
@@ -248,7 +262,8 @@ impl Shared {
     fn clear(&self, turn: u64) -> io::Result<()> {
         self.turns.clear(turn);
         for index in 0..FOLDERS {
-            // Who found its turn not to be over is waited for, and then listed.
+            // Waits for a writer that has already passed its check, so that the listing includes
+            // its file.
             drop(self.tally(index));
             let Some(folder) = Folder::open(&self.root, index)? else { continue };
             let mut files = vec![];
@@ -278,7 +293,7 @@ impl Shared {
         lock(&self.tallies[index])
     }
 
-    /// Notes that a file of the folder changed its size, appeared or went.
+    /// Updates the size of a subfolder after one file changed.
     fn change(&self, tally: &mut Tally, before: Option<u64>, after: Option<u64>) {
         tally.changes += 1;
         let Some(usage) = &mut tally.usage else { return };
@@ -289,7 +304,7 @@ impl Shared {
         usage.bytes = bytes;
     }
 
-    /// A folder's share of the sum was `before` and is `after`.
+    /// Replaces a subfolder's share of the total.
     fn shift(&self, before: u64, after: u64) {
         self.bytes.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
     }
@@ -326,7 +341,7 @@ mod tests {
             assert!(begun.elapsed() < Duration::from_secs(60), "nobody removes it");
             tokio::task::yield_now().await;
         }
-        // It may have been counted before it was removed, and is taken off after.
+        // The count may have included the file before its removal; the next run corrects it.
         store.tend().await.expect("it can be tended");
         assert_eq!(store.usage().await, Ok(Usage::default()));
     }

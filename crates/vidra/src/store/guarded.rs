@@ -1,4 +1,4 @@
-//! A store that cannot hurt: slow, full, damaged or gone, it is a miss.
+//! A guard that turns failures and timeouts of a store into cache misses.
 
 use std::fmt;
 use std::future::Future;
@@ -12,50 +12,52 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Record, Store, StoreError, Usage};
 
-/// How long a store has for one answer.
+/// The timeout of a read.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long it has to keep something: nobody waits for that, and what comes while it is left alone is
-/// not kept at all.
+/// The timeout of a write. No caller waits for a write, so it can be longer. While the gate is
+/// shut, writes are dropped.
 const PATIENCE_TO_PUT: Duration = Duration::from_millis(500);
-/// How long is waited for it to say how much it keeps, how long it may go on counting after that, and
-/// for how long what it said will do: anybody may ask, and counting is work.
+/// The wait for a count, the timeout of the count itself, and the lifetime of its result. A count
+/// is expensive, and any caller can request one.
 const PATIENCE_TO_COUNT: Duration = Duration::from_secs(1);
 const LONGEST_COUNT: Duration = Duration::from_secs(60);
 const COUNT_LASTS: Duration = Duration::from_secs(5);
-/// How long it has to throw all of it away.
+/// The timeout of clearing the store.
 const PATIENCE_TO_CLEAR: Duration = Duration::from_secs(60);
-/// For how long a store is left alone after its first failure; each further one doubles it.
+/// The pause after the first failure. Each further failure doubles it.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// How often trouble is told in the log at most.
+/// The minimum time between two log messages.
 const LOG_EVERY: Duration = Duration::from_secs(60);
 
-/// What went wrong with a store so far.
+/// The failures of a store so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// Reads that failed or took too long.
+    /// Reads that failed or timed out.
     pub reads: u64,
-    /// Writes and removals that failed or took too long.
+    /// Writes and removals that failed or timed out.
     pub writes: u64,
-    /// Calls that were not made, because the store had failed a moment before.
+    /// Calls that were skipped, because the store had failed shortly before.
     pub skipped: u64,
-    /// Records that were damaged.
+    /// Damaged records.
     pub corrupt: u64,
 }
 
-/// Wraps a store. A call that fails or takes more than 50 ms is a miss, or more than 500 ms where it
-/// keeps something, for which nobody waits. Then the store is left alone, for a second at first and for
-/// 30 at most, until one call tries it again. Reads and writes are left alone apart from each other,
-/// because a full disk can still be read.
+/// Wraps a store with timeouts and a circuit breaker.
+///
+/// A read that fails or exceeds 50 ms is a miss. A write has 500 ms, because no caller waits for
+/// it. After a failure the guard skips calls for one second, and for up to 30 seconds after
+/// repeated failures. Then a single call probes the store. Reads and writes have separate breakers,
+/// because a full disk is still readable.
 pub struct Guarded {
     store: Arc<dyn Store>,
     reads: Gate,
     writes: Gate,
     skipped: AtomicU64,
     corrupt: AtomicU64,
-    /// When trouble was last told.
+    /// The time of the last log message.
     told: Mutex<Option<Instant>>,
-    /// When it was last counted and what came of it. Locked while it is being counted.
+    /// The last count and its time. Locked during a count.
     counted: Arc<tokio::sync::Mutex<Option<Counted>>>,
 }
 
@@ -78,7 +80,7 @@ impl Guarded {
         }
     }
 
-    /// What is kept under `key`. A damaged record is removed.
+    /// Returns the record under `key`. It removes a damaged record.
     pub async fn get(&self, key: &str) -> Option<Record> {
         let until = Instant::now() + PATIENCE;
         match self.ask(&self.reads, PATIENCE, async { self.store.get(key).await }).await {
@@ -93,7 +95,7 @@ impl Guarded {
         }
     }
 
-    /// What is kept under each of `keys`, in their order.
+    /// Returns the record under each of `keys`, in their order.
     pub async fn get_many(&self, keys: &[String]) -> Vec<Option<Record>> {
         let found = self.ask(&self.reads, PATIENCE, async { self.store.get_many(keys).await });
         let found = found.await;
@@ -102,18 +104,27 @@ impl Guarded {
         found
     }
 
-    /// Keeps `record` under `key`, if the store can.
+    /// Stores `record` under `key`. A failure is only counted and logged.
     pub async fn put(&self, key: &str, record: &Record) {
         let put = async { self.store.put(key, record).await };
         let _ = self.ask(&self.writes, PATIENCE_TO_PUT, put).await;
     }
 
-    /// Forgets what is kept under `key`. Whoever asks for that wants to know whether it is so.
+    /// Removes the record under `key`.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`]. The record can still exist.
     pub async fn remove(&self, key: &str) -> Result<(), StoreError> {
         self.ask(&self.writes, PATIENCE, async { self.store.remove(key).await }).await
     }
 
-    /// Forgets everything; asked for by hand, so also of a store that is left alone.
+    /// Removes all records. It calls the store even while the breaker is open, because an operator
+    /// requested it.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`]. Some records can still exist.
     pub async fn clear(&self) -> Result<(), StoreError> {
         let outcome = within(PATIENCE_TO_CLEAR, async { self.store.clear().await }).await;
         if let Ok(mut counted) = self.counted.try_lock() {
@@ -122,7 +133,8 @@ impl Guarded {
         outcome
     }
 
-    /// How much there is or was some seconds ago; `None` where the store does not say.
+    /// Returns the size of the store, which can be some seconds old. `None` if the store does not
+    /// report it.
     pub async fn usage(&self) -> Option<Usage> {
         if self.is_left_alone() {
             return None;
@@ -135,7 +147,7 @@ impl Guarded {
             return last.usage;
         }
         let store = Arc::clone(&self.store);
-        // A task of its own: those who come and leave must not begin a count each.
+        // A separate task, so that callers that come and leave do not start a count each.
         let counting = tokio::spawn(async move {
             let usage = within(LONGEST_COUNT, async { store.usage().await }).await.ok();
             *counted = Some(Counted { at: Instant::now(), usage });
@@ -144,7 +156,7 @@ impl Guarded {
         timeout_at(until, counting).await.ok()?.ok()?
     }
 
-    /// What went wrong so far.
+    /// The failures so far.
     pub fn failures(&self) -> Failures {
         Failures {
             reads: self.reads.failures.load(Ordering::Relaxed),
@@ -154,7 +166,7 @@ impl Guarded {
         }
     }
 
-    /// Whether reads or writes failed when last tried.
+    /// Whether the breaker of reads or of writes is open.
     pub fn is_left_alone(&self) -> bool {
         self.reads.is_shut() || self.writes.is_shut()
     }
@@ -171,7 +183,7 @@ impl Guarded {
         };
         let outcome = within(patience, call).await;
         match &outcome {
-            // The store works; it is the record that does not.
+            // The store works; only the record is damaged.
             Ok(_) | Err(StoreError::Corrupt) => gate.worked(round),
             Err(error) => {
                 gate.failed(round);
@@ -191,7 +203,7 @@ impl Guarded {
             *told = Some(now);
         }
         let failures = self.failures();
-        tracing::warn!(%error, ?failures, "the cache's store is in trouble; going on without it");
+        tracing::warn!(%error, ?failures, "cache store failed");
     }
 }
 
@@ -201,7 +213,7 @@ impl fmt::Debug for Guarded {
     }
 }
 
-/// What `call` says in `patience`. A store that panics is one that failed.
+/// Runs `call` with a timeout. A panic counts as a failure.
 async fn within<T>(
     patience: Duration,
     call: impl Future<Output = Result<T, StoreError>>,
@@ -213,7 +225,7 @@ async fn within<T>(
     }
 }
 
-/// Lets calls through until one fails; then, after a pause, one at a time until it works.
+/// A circuit breaker. It opens after one failure, and after a pause it admits one probe at a time.
 #[derive(Debug, Default)]
 struct Gate {
     state: Mutex<Shut>,
@@ -222,11 +234,11 @@ struct Gate {
 
 #[derive(Debug, Default)]
 struct Shut {
-    /// `None` while it is open.
+    /// `None` while the breaker is closed.
     until: Option<Instant>,
     pause: Duration,
-    /// Counts closings and trials, so that a call that was let in before does not decide over what
-    /// came since.
+    /// Counts transitions and probes, so that a call from an earlier round cannot change the
+    /// current state.
     round: u64,
 }
 
@@ -239,7 +251,7 @@ impl Gate {
         self.lock().until.is_some()
     }
 
-    /// The round in which the call takes place; `None` where it may not.
+    /// Returns the round of the call, or `None` if the breaker is open.
     fn enter(&self) -> Option<u64> {
         let mut shut = self.lock();
         if let Some(until) = shut.until {
@@ -247,7 +259,7 @@ impl Gate {
             if now < until {
                 return None;
             }
-            // This call tries. Should it never come back, the next one tries a pause later.
+            // This call is the probe. If it never returns, the next probe follows one pause later.
             shut.until = Some(now + shut.pause);
             shut.round += 1;
         }

@@ -1,4 +1,4 @@
-//! Records in this process, up to so many bytes.
+//! A store in memory with a limit in bytes.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -8,26 +8,26 @@ use quick_cache::{OptionsBuilder, Weighter};
 
 use super::{BoxFuture, Record, Store, StoreError, Usage};
 
-/// What a record takes up beyond its key and body: its place in the cache's tables, which have room
-/// to grow, and what the allocator adds. A test measures it.
+/// The overhead of a record beyond its key and body: its slot in the hash tables and the
+/// allocator's share. A test measures it.
 const OVERHEAD: u64 = 336;
 
-/// The cache could be cut into parts with a lock each, but a record has to fit into one of them, and
-/// what is asked for often is answered before it comes here.
+/// One shard. A record must fit into a single shard, and a response cache already absorbs the
+/// hottest reads.
 const SHARDS: usize = 1;
 
-/// Cheap records keep up to this part of the limit, however many others there are: 1 of so many.
+/// The guaranteed share of cheap records, as a fraction of the limit: one part in this many.
 const FOR_CHEAP: u64 = 4;
 
-/// Stores records in memory, up to a limit of bytes.
+/// Stores records in memory, up to a limit in bytes.
 ///
-/// Cheap records are evicted first, but keep up to a quarter of the limit. Of equal records, those go that were not
-/// requested lately.
+/// It evicts cheap records first, but guarantees them up to a quarter of the limit. Among equal
+/// records it evicts the least recently used ones.
 pub struct Memory {
     cheap: Records,
     others: Records,
     limit: u64,
-    /// Held while the space is divided anew.
+    /// Held while the limit is divided between the two kinds.
     dividing: Mutex<()>,
 }
 
@@ -47,12 +47,12 @@ fn weight(key: &str, record: &Record) -> u64 {
 }
 
 fn records(limit_bytes: u64) -> Records {
-    // The number of evicted records that are remembered by their hash depends on this; 4 KB is a video.
+    // This sets how many hashes of evicted records the cache remembers. A video has 4 KB.
     let items = usize::try_from(limit_bytes / 4096).unwrap_or(usize::MAX);
     let options = OptionsBuilder::new()
         .shards(SHARDS)
         .estimated_items_capacity(items)
-        // A part's share is rounded up.
+        // The library rounds the share of a shard up.
         .weight_capacity(limit_bytes.saturating_sub(SHARDS as u64 - 1))
         .build()
         .expect("both capacities are given");
@@ -61,19 +61,19 @@ fn records(limit_bytes: u64) -> Records {
 }
 
 impl Memory {
-    /// At most `limit_bytes` with keys and bookkeeping. A record of more than half of that is not
-    /// stored: it would evict everything else.
+    /// Creates a store of at most `limit_bytes`, including keys and overhead. It does not store a
+    /// record larger than half the limit, which would evict everything else.
     pub fn new(limit_bytes: u64) -> Self {
         let (cheap, others) = (records(limit_bytes), records(limit_bytes));
         Self { cheap, others, limit: limit_bytes, dividing: Mutex::new(()) }
     }
 
-    /// The record under `key`.
+    /// Returns the record under `key`.
     pub fn peek(&self, key: &str) -> Option<Record> {
         self.cheap.get(key).or_else(|| self.others.get(key))
     }
 
-    /// Stores `record` under `key` and replaces the record that was there.
+    /// Stores `record` under `key` and replaces the old record.
     pub fn insert(&self, key: &str, record: Record) {
         let weight = weight(key, &record);
         let (store, other) = match record.is_cheap {
@@ -94,8 +94,9 @@ impl Memory {
         store.insert(key.into(), record);
     }
 
-    /// Divides the space for so many more bytes of each: cheap records keep up to their part, the others take what
-    /// they need of the rest, and cheap records get what is left.
+    /// Divides the limit for this many additional bytes of each kind. Cheap records keep their
+    /// guaranteed share. The other records take the rest as they need it, and cheap records get the
+    /// remainder.
     fn divide(&self, more_cheap: u64, more_others: u64) {
         let reserved = (self.cheap.weight() + more_cheap).min(self.limit / FOR_CHEAP);
         self.others.set_capacity(self.limit - reserved);
@@ -115,19 +116,19 @@ impl Memory {
         self.others.clear();
     }
 
-    /// The most bytes that it may hold.
+    /// The limit in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Visits every key with the bytes that its record takes.
+    /// Visits every key with the size of its record.
     pub fn each(&self, mut visit: impl FnMut(&str, u64)) {
         for (key, record) in self.cheap.iter().chain(self.others.iter()) {
             visit(&key, weight(&key, &record));
         }
     }
 
-    /// How much it holds.
+    /// The number and size of the records.
     pub fn held(&self) -> Usage {
         Usage {
             entries: (self.cheap.len() + self.others.len()) as u64,

@@ -1,7 +1,7 @@
-//! Records in Redis or Valkey, which several machines may share.
+//! A store in Redis or Valkey that several machines can share.
 //!
-//! A record is the value of `vidra:1:` and its key, in the bytes of [`Record::encode`], and expires
-//! there by itself.
+//! The key of a record is `vidra:1:` and its cache key. The value is the output of
+//! [`Record::encode`] and expires on the server.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -14,41 +14,46 @@ use redis::{Client, Cmd, FromRedisValue, IntoConnectionInfo as _, Pipeline, Redi
 use super::{BoxFuture, Record, Store, StoreError, Usage};
 use crate::error::{Error, Reason};
 
-/// What all keys begin with; the number is that of the layout.
+/// The prefix of all keys. The number is the version of the layout.
 const PREFIX: &str = "vidra:1:";
-/// How long the server has to accept a connection, and to answer where nobody is in a hurry.
+/// The timeouts of a connection and of a response without a tighter deadline.
 const CONNECT: Duration = Duration::from_secs(2);
 const ANSWER: Duration = Duration::from_secs(10);
-/// Data that was not acknowledged for so long: the connection leads nowhere any more.
+/// After this time without an acknowledgement the connection counts as lost.
 #[cfg(target_os = "linux")]
 const LOST_AFTER: Duration = Duration::from_secs(5);
-/// How many keys the server looks at in one step of a scan. Others are served between the steps.
+/// The number of keys in one scan step. The server handles other clients between the steps.
 const STEP: u64 = 1000;
-/// After so many steps, what is left is estimated.
+/// The maximum number of scan steps. Beyond it the size is an estimate.
 const STEPS: u64 = 200;
 
-/// Keeps records in a Redis or Valkey server. It connects when first asked and again whenever the
-/// connection breaks, so the server may come later and go in between.
+/// Stores records in a Redis or Valkey server. It connects on the first call and reconnects after a
+/// failure, so the server can start later or restart.
 pub struct Redis {
     client: Client,
-    /// Made with the first call, because that happens inside a runtime.
+    /// Created by the first call, because it needs a runtime.
     connection: OnceLock<ConnectionManager>,
 }
 
 impl Redis {
-    /// A server by its URL: `redis://[user:password@]host[:port][/database]`, the same with `rediss`
-    /// for TLS (by the certificates that the machine trusts), or `unix:///path/of/socket`; `valkey` and
-    /// `valkeys` will do, too. `Err` says what is wrong with the URL, without it; whether anybody is
-    /// there is not looked at.
+    /// Configures a server by its URL. It does not connect.
+    ///
+    /// The URL is `redis://[user:password@]host[:port][/database]`, `rediss://` for TLS with the
+    /// machine's trusted certificates, or `unix:///path/of/socket`. The schemes `valkey` and
+    /// `valkeys` work too.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] if the URL is not valid. The message does not quote the URL.
     pub fn new(url: &str) -> crate::error::Result<Self> {
-        // The source would quote the URL, and with it the password.
+        // The source would quote the URL, which can contain a password.
         let invalid =
             |_| Error::new(Reason::InvalidInput, "a Redis server is a redis, rediss or unix URL");
         let server = url.into_connection_info().map_err(invalid)?;
         let tcp = redis::io::tcp::TcpSettings::default().set_nodelay(true);
         #[cfg(target_os = "linux")]
         let tcp = tcp.set_user_timeout(LOST_AFTER);
-        // The TLS library wants to be told whose cryptography to use, unless it has been.
+        // The TLS library requires a default cryptography provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::open(server.set_tcp_settings(tcp)).map_err(invalid)?;
         Ok(Self { client, connection: OnceLock::new() })
@@ -65,7 +70,8 @@ impl Redis {
         let made = ConnectionManager::new_lazy_with_config(self.client.clone(), config)
             .map_err(|error| unavailable(&error))?;
         let connection = self.connection.get_or_init(|| made).clone();
-        // The first caller may not have the patience; the connection is made all the same.
+        // The first caller can leave before the handshake ends. This task completes the connection
+        // anyway.
         let mut first = connection.clone();
         tokio::spawn(async move { redis::cmd("PING").query_async::<()>(&mut first).await });
         Ok(connection)
@@ -79,7 +85,7 @@ impl Redis {
         commands.query_async(&mut self.connection()?).await.map_err(|error| unavailable(&error))
     }
 
-    /// One step over the server's keys: where the next one begins (0 at the end), and ours among them.
+    /// Runs one scan step. Returns the next cursor (0 at the end) and the keys with our prefix.
     async fn scan(&self, cursor: u64) -> Result<(u64, Vec<Vec<u8>>), StoreError> {
         let mut command = redis::cmd("SCAN");
         command.arg(cursor).arg("MATCH").arg(format!("{PREFIX}*")).arg("COUNT").arg(STEP);
@@ -89,7 +95,7 @@ impl Redis {
 
 impl fmt::Debug for Redis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The client's own would show the password.
+        // The `Debug` output of the client would reveal the password.
         f.debug_struct("Redis").finish_non_exhaustive()
     }
 }
@@ -128,12 +134,12 @@ impl Store for Redis {
         record: &'a Record,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            // By the record's own times, because the server's clock is another.
+            // From the record's own timestamps, because the server has another clock.
             let life = record.keep_until.saturating_sub(record.stored_at);
             if life == 0 {
                 return self.remove(key).await;
             }
-            // More than the server can count is for ever.
+            // The server's maximum. Longer lifetimes are in effect unlimited.
             let life = life.min(i64::MAX as u64 / 4);
             let content = record.encode(key);
             let mut command = redis::cmd("SET");
@@ -162,8 +168,8 @@ impl Store for Redis {
         })
     }
 
-    /// Counts keys and the lengths of their values, exactly up to 200,000 keys of all sorts in the
-    /// database, and beyond that by projection.
+    /// Counts keys and the lengths of their values. The count is exact up to 200,000 keys in the
+    /// database and an extrapolation beyond.
     fn usage(&self) -> BoxFuture<'_, Result<Usage, StoreError>> {
         Box::pin(async move {
             let mut usage = Usage::default();
@@ -198,13 +204,13 @@ fn name(key: &str) -> String {
     format!("{PREFIX}{key}")
 }
 
-/// The kind of error alone: servers repeat what they were sent, and that has keys in it.
+/// Only the kind of the error, because servers echo commands, which contain keys.
 fn unavailable(error: &RedisError) -> StoreError {
     if error.is_timeout() {
         return StoreError::TimedOut;
     }
     let what = match error.code() {
-        // Somebody keeps something else under a key of ours.
+        // Another application stores a value of another type under this key.
         Some("WRONGTYPE") => return StoreError::Corrupt,
         Some(code) => code.to_owned(),
         None if error.is_connection_refusal() => "connection refused".to_owned(),

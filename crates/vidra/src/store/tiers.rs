@@ -1,4 +1,4 @@
-//! Memory in front of one far store: what the cache asks.
+//! Two tiers: memory in front of one far store.
 
 mod writes;
 
@@ -10,31 +10,31 @@ use tokio::time::timeout;
 use super::{Failures, Guarded, Memory, Record, Store, StoreError, Usage};
 use writes::Writes;
 
-/// So many keys are asked for at once, so that a call stays far below the time a store has.
+/// The number of keys in one call, small enough to stay well below the store's timeout.
 const AT_ONCE: usize = 100;
-/// How long clearing waits for writes that are under way.
+/// How long clearing waits for pending writes.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// How much each tier holds.
+/// The size of each tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TiersUsage {
-    /// In memory.
+    /// The size of the memory tier.
     pub memory: Usage,
-    /// In the far store; `None` where there is none or it does not say.
+    /// The size of the far store. `None` if there is none or it does not report its size.
     pub far: Option<Usage>,
 }
 
-/// Memory, and a far store behind it whose trouble is nobody else's: it is [`Guarded`], and what is
-/// put goes to it in the background.
+/// Memory and an optional far store. The far store is [`Guarded`], so its failures affect no
+/// caller. Writes to it happen in the background.
 ///
-/// `now` is Unix time in milliseconds: a record past its `keep_until` is a miss.
+/// `now` is Unix time in milliseconds. A record past its `keep_until` is a miss.
 #[derive(Debug)]
 pub struct Tiers {
     memory: Memory,
     far: Option<Far>,
-    /// Counts removals, so that a slow read does not bring back what was removed meanwhile. Held
-    /// whenever memory is changed: what a change hangs on must still be so when it is made. Reading
-    /// memory does without.
+    /// Counts removals, so that a slow read does not restore a removed record. Every change of
+    /// memory holds this lock, so that its precondition still holds. Reads of memory do not need
+    /// it.
     removals: Mutex<u64>,
 }
 
@@ -45,7 +45,7 @@ struct Far {
 }
 
 impl Tiers {
-    /// `memory` alone, or in front of `far`.
+    /// Creates the tiers: `memory` alone, or in front of `far`.
     pub fn new(memory: Memory, far: Option<Arc<dyn Store>>) -> Self {
         let far = far.map(|store| {
             let store = Arc::new(Guarded::new(store));
@@ -54,12 +54,12 @@ impl Tiers {
         Self { memory, far, removals: Mutex::new(0) }
     }
 
-    /// What memory keeps under `key`, without waiting.
+    /// Returns the record in memory. It never waits.
     pub fn peek(&self, key: &str, now: u64) -> Option<Record> {
         self.memory.peek(key).filter(|record| now < record.keep_until)
     }
 
-    /// What is kept under `key`, in memory or far away.
+    /// Returns the record in memory or in the far store.
     pub async fn get(&self, key: &str, now: u64) -> Option<Record> {
         if let Some(record) = self.peek(key, now) {
             return Some(record);
@@ -70,8 +70,8 @@ impl Tiers {
         self.bring_near(key, record, now, removals)
     }
 
-    /// What is kept under each of `keys`, in their order. The far store is asked for what memory does
-    /// not have, many at once.
+    /// Returns the record under each of `keys`, in their order. It reads the keys that memory lacks
+    /// from the far store, in chunks.
     pub async fn get_many(&self, keys: &[String], now: u64) -> Vec<Option<Record>> {
         let mut found: Vec<_> = keys.iter().map(|key| self.peek(key, now)).collect();
         let Some(far) = &self.far else { return found };
@@ -86,9 +86,10 @@ impl Tiers {
         found
     }
 
-    /// Keeps `record` under `key`: in memory at once, far away in the background. Inside a runtime.
+    /// Stores `record` under `key`: in memory at once, and in the far store in the background. It
+    /// must run inside a runtime.
     pub fn put(&self, key: &str, record: Record) {
-        // The last one is the same in both, however many put at once.
+        // Both tiers see concurrent puts in the same order.
         let _changing = self.removals();
         if let Some(far) = &self.far {
             far.writes.put(key, record.clone());
@@ -96,7 +97,11 @@ impl Tiers {
         self.memory.insert(key, record);
     }
 
-    /// Forgets what is kept under `key`. An error says that the far store may still have it.
+    /// Removes the record under `key`.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`]. The far store can still have the record.
     pub async fn remove(&self, key: &str) -> Result<(), StoreError> {
         self.forget(|| self.memory.forget(key));
         let Some(far) = &self.far else { return Ok(()) };
@@ -105,7 +110,11 @@ impl Tiers {
         outcome
     }
 
-    /// Forgets everything. An error says that the far store may still have it.
+    /// Removes all records.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`]. The far store can still have records.
     pub async fn clear(&self) -> Result<(), StoreError> {
         self.forget(|| self.memory.forget_all());
         let Some(far) = &self.far else { return Ok(()) };
@@ -116,7 +125,7 @@ impl Tiers {
         outcome
     }
 
-    /// How much there is.
+    /// The size of both tiers.
     pub async fn usage(&self) -> TiersUsage {
         let far = match &self.far {
             Some(far) => far.store.usage().await,
@@ -125,45 +134,45 @@ impl Tiers {
         TiersUsage { memory: self.memory.held(), far }
     }
 
-    /// Every key in memory, and what is kept under it takes up.
+    /// Visits every key in memory with the size of its record.
     pub fn each_in_memory(&self, visit: impl FnMut(&str, u64)) {
         self.memory.each(visit);
     }
 
-    /// The most bytes that memory may hold.
+    /// The limit of memory in bytes.
     pub fn memory_limit(&self) -> u64 {
         self.memory.limit()
     }
 
-    /// Waits until the far store has been given all that was put: before a process ends.
+    /// Waits until the far store has received all pending writes. Call it before the process exits.
     pub async fn settled(&self) {
         if let Some(far) = &self.far {
             far.writes.settled().await;
         }
     }
 
-    /// How many keys wait to be written to the far store, or are being written.
+    /// The number of keys with pending or running writes to the far store.
     pub(crate) fn writes_under_way(&self) -> usize {
         self.far.as_ref().map_or(0, |far| far.writes.under_way())
     }
 
-    /// What went wrong with the far store so far; `None` where there is none.
+    /// The failures of the far store so far. `None` if there is none.
     pub fn failures(&self) -> Option<Failures> {
         self.far.as_ref().map(|far| far.store.failures())
     }
 
-    /// How many records were not given to the far store, because too many were waiting.
+    /// The number of records that were not written to the far store, because the queue was full.
     pub fn dropped(&self) -> u64 {
         self.far.as_ref().map_or(0, |far| far.writes.dropped())
     }
 
-    /// Whether the far store failed when last tried.
+    /// Whether the far store's circuit breaker is open.
     pub fn is_far_left_alone(&self) -> bool {
         self.far.as_ref().is_some_and(|far| far.store.is_left_alone())
     }
 
-    /// Puts what the far store gave into memory, unless something newer is there by now or there was
-    /// a removal since `removals` was read.
+    /// Copies a record of the far store into memory. It does nothing if memory has a newer record,
+    /// or if a removal happened since `removals` was read.
     fn bring_near(&self, key: &str, record: Record, now: u64, removals: u64) -> Option<Record> {
         if record.keep_until <= now {
             return None;

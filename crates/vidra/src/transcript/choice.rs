@@ -1,4 +1,4 @@
-//! Which track to read: pure.
+//! The choice of a caption track.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::player::{Player, Track};
 use crate::error::{Error, Reason, Result};
 use crate::language::LanguageCode;
 
-/// The languages that a caller wants, most wanted first; none for the language that is spoken.
+/// The languages of a request, in order of preference. An empty list means the spoken language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Languages(Vec<LanguageCode>);
 
@@ -18,7 +18,11 @@ impl fmt::Display for Languages {
 }
 
 impl Languages {
-    /// Reads `de` or `de,en`. `Err` says what is wrong with it.
+    /// Parses a list such as `de` or `de,en`, of at most 10 languages.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] if the list is empty, too long, or contains an invalid code.
     ///
     /// ```
     /// use vidra::Languages;
@@ -38,7 +42,8 @@ impl Languages {
 }
 
 impl Player {
-    /// Every track that will do, best first. Where the body of one is empty, the next is worth a try.
+    /// All matching tracks, the best one first. If a track turns out to be empty, a caller can try
+    /// the next one.
     pub fn candidates(&self, wanted: &Languages) -> Vec<&Track> {
         let mut chosen: Vec<&Track> = vec![];
         if wanted.0.is_empty() {
@@ -54,7 +59,7 @@ impl Player {
         }
         let mut distinct: Vec<&Track> = Vec::with_capacity(chosen.len());
         for track in chosen {
-            // Two tracks of one language are two tracks, so identity is what counts.
+            // Two tracks can have the same language, so the comparison uses identity.
             if !distinct.iter().any(|known| std::ptr::eq(*known, track)) {
                 distinct.push(track);
             }
@@ -63,8 +68,9 @@ impl Player {
     }
 }
 
-/// What is spoken: the language that was recognised, or that of the default audio track. A dubbed
-/// video has several recognised ones; the default audio track says which is the original.
+/// The spoken language: the recognised language, or else the language of the default audio track. A
+/// dubbed video has several recognised languages, and the default audio track identifies the
+/// original.
 fn spoken_language(player: &Player) -> Option<String> {
     let recognised = || player.tracks.iter().filter(|track| track.is_auto_generated);
     let audio = player.audio_language.as_deref();
@@ -76,8 +82,8 @@ fn spoken_language(player: &Player) -> Option<String> {
         .or_else(|| audio.map(str::to_owned))
 }
 
-/// The tracks for one code: exact before related, made by people before recognised by machine, and
-/// forced ones, which hold only what is not understood without them, last.
+/// The tracks for one code: exact matches before related ones, and written captions before
+/// recognised ones. Forced tracks come last, because they contain only signs and foreign words.
 fn in_language<'a>(tracks: &'a [Track], code: &str) -> Vec<&'a Track> {
     let mut found: Vec<_> = tracks
         .iter()
@@ -87,8 +93,8 @@ fn in_language<'a>(tracks: &'a [Track], code: &str) -> Vec<&'a Track> {
     found.into_iter().map(|(_, track)| track).collect()
 }
 
-/// 0 for the very code, 1 for a related one, `None` for another language. `pt-BR` is content with
-/// `pt`, and `en` with `en-GB`; but `zh-Hans` is not `zh-Hant`.
+/// 0 for an exact match, 1 for a related code, `None` for another language. `pt-BR` accepts `pt`,
+/// and `en` accepts `en-GB`. `zh-Hans` does not accept `zh-Hant`.
 fn distance(code: &str, wanted: &str) -> Option<u8> {
     if code.eq_ignore_ascii_case(wanted) {
         return Some(0);
@@ -157,7 +163,7 @@ mod tests {
             ("en de", "fr", ""),
             ("en de", "de,en", "de en"),
             ("en de", "en,en", "en"),
-            // The general code and a regional one stand in for each other.
+            // The general code and a regional one replace each other.
             ("en-GB", "en", "en-GB"),
             ("pt", "pt-BR", "pt"),
             ("en-GB en en-US", "en", "en en-GB en-US"),
@@ -169,10 +175,10 @@ mod tests {
             ("zh-Hans zh-Hant", "zh-Hant", "zh-Hant"),
             ("pt-PT", "pt-BR", ""),
             ("zh-Hans zh", "zh-Hant", "zh"),
-            // Another language that begins with the same letters.
+            // Another language with the same first letters.
             ("fil", "fi", ""),
             ("de", "d-e", ""),
-            // Written by people, then recognised by machine, then forced, whatever their order.
+            // Written captions, then recognised ones, then forced ones, in any input order.
             ("en:auto en", "en", "en en:auto"),
             ("en:forced en:auto en", "en", "en en:auto en:forced"),
             ("en-GB en:auto", "en", "en:auto en-GB"),
@@ -194,11 +200,12 @@ mod tests {
             // Tracks, language of the audio, default track.
             ("de en:auto en", "", None, "en en:auto"),
             ("de en", "en", None, "en"),
-            // A dubbed video: the audio track names the original among the recognised languages.
+            // A dubbed video: the audio track identifies the original among the recognised
+            // languages.
             ("de:auto en:auto fr:auto", "en", None, "en:auto"),
             ("de:auto en:auto en fr:auto", "en-US", None, "en en:auto"),
             ("de:auto en-US:auto", "en", None, "en-US:auto"),
-            // The audio's language was not recognised, so the first one that was counts.
+            // The audio's language was not recognised, so the first recognised language wins.
             ("es de:auto en:auto", "fr", None, "de:auto"),
             ("de:auto en:auto", "", None, "de:auto"),
             // The default track comes next, once.
@@ -206,7 +213,7 @@ mod tests {
             ("de en:auto en", "", Some(2), "en en:auto"),
             ("de en", "fr", Some(1), "en"),
             ("de en", "", Some(1), "en"),
-            // Nothing says what is spoken.
+            // The spoken language is unknown.
             ("de en", "", None, "de"),
             ("de en", "fr", None, "de"),
             ("de en", "", Some(7), "de"),

@@ -1,34 +1,33 @@
-//! What was said when: a caption as it is read, and as a line of a transcript.
+//! A caption with its times, as parsed and as a line of a transcript.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One caption, times in milliseconds.
+/// One caption. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cue {
-    /// When it appears.
+    /// The start time.
     pub start: u64,
-    /// How long it stays on screen. Automatic captions stay while the next one is spoken, so this
-    /// is often more than the time to the next cue. 0 where the platform does not tell and no
-    /// cue follows.
+    /// The time on screen. An automatic caption stays while the next one is spoken, so this often
+    /// exceeds the time to the next cue. 0 if YouTube gives no duration and no cue follows.
     pub duration: u64,
-    /// What is read: no markup, no entities; a line break where the caption has one, no blank lines.
+    /// The text without markup, entities and blank lines. It can contain line breaks.
     pub text: String,
 }
 
-/// One line of a transcript, in seconds.
+/// One line of a transcript. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TranscriptLine {
-    /// What is said: no markup, no entities. May hold a line break where the caption does.
+    /// The text without markup and entities. It can contain line breaks.
     #[cfg_attr(feature = "openapi", schema(example = "Never gonna give you up"))]
     pub text: String,
-    /// How long the caption stays on screen, in seconds. Automatic captions overlap.
+    /// The time on screen in seconds. Automatic captions overlap.
     #[cfg_attr(feature = "openapi", schema(value_type = f64, example = 3.36))]
     pub duration: Seconds,
-    /// When it appears, in seconds from the start of the video.
+    /// The start time in seconds from the beginning of the video.
     #[cfg_attr(feature = "openapi", schema(value_type = f64, example = 43))]
     pub offset: Seconds,
     /// The language code of the track.
@@ -37,7 +36,7 @@ pub struct TranscriptLine {
 }
 
 impl TranscriptLine {
-    /// The line of a cue. All lines of a track share one `lang`.
+    /// Converts a cue to a line. All lines of a track share one `lang`.
     pub fn new(cue: Cue, lang: &Arc<str>) -> Self {
         Self {
             text: cue.text,
@@ -48,7 +47,7 @@ impl TranscriptLine {
     }
 }
 
-/// A time, kept in milliseconds and written in seconds: `3.36`, `43`, `0`.
+/// A time in milliseconds that serialises as seconds: `3.36`, `43`, `0`.
 ///
 /// ```
 /// use vidra::{Seconds, TranscriptLine};
@@ -66,12 +65,12 @@ impl TranscriptLine {
 pub struct Seconds(u64);
 
 impl Seconds {
-    /// From milliseconds.
+    /// Converts from milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// In milliseconds.
+    /// Converts to milliseconds.
     pub const fn as_millis(self) -> u64 {
         self.0
     }

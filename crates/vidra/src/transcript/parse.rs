@@ -1,7 +1,8 @@
-//! Timedtext bodies to cues: srv1, srv2, srv3 and json3, told apart by what they are. Pure.
+//! Parses timedtext bodies in the formats srv1, srv2, srv3 and json3.
 //!
-//! The platform does not always send the format that was asked for, and sends pages and empty
-//! bodies with status 200, so the body alone decides. What comes out is what a person would read.
+//! YouTube does not always send the requested format. It also sends web pages and empty bodies with
+//! status 200. The parser therefore detects the format from the body alone. The output is the text
+//! that a person would read.
 
 mod json3;
 mod text;
@@ -14,18 +15,18 @@ use std::fmt;
 
 use super::cue::Cue;
 
-/// No track comes near: one hour of automatic captions is 1 MB in the longest format.
+/// The size limit. One hour of automatic captions has 1 MB in the longest format.
 const MAX_BYTES: usize = 32 << 20;
 
-/// Why a body is no track. None of it means that the video has no captions.
+/// Why a body is not a caption track. No variant means that the video has no captions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
-    /// There is nothing in it: the platform declined to serve the track.
+    /// The body is empty: YouTube declined to serve the track.
     Empty,
-    /// It is something else: a web page, an error message.
+    /// The body is something else, for example a web page or an error message.
     NotTimedText,
-    /// It is one of the formats, and broken: cut off, too large, or against the rules.
+    /// The body has a known format but is damaged: truncated, too large, or invalid.
     Malformed(String),
 }
 
@@ -41,10 +42,14 @@ impl fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// Reads a track in any of the platform's own formats.
+/// Parses a track in any of YouTube's formats.
 ///
-/// Cues come in the order of their start. Those without words (the platform's spacers) are left
-/// out; a missing duration lasts until the next cue.
+/// The cues are sorted by start time. The parser omits cues without words, which YouTube uses as
+/// spacers. A cue without a duration lasts until the next cue.
+///
+/// # Errors
+///
+/// [`Unreadable`] if the body is empty, not a caption track, or damaged.
 ///
 /// ```
 /// let body = br#"<timedtext format="3"><body>

@@ -1,4 +1,4 @@
-//! Reads the player's answer: the tracks there are, or why there are none.
+//! Parses the player's response: the caption tracks, or the reason why there are none.
 
 mod wire;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Reason, Result};
 use crate::ident::VideoId;
 
-/// A caption track, as it is listed.
+/// A caption track without its URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -16,34 +16,35 @@ pub struct CaptionTrack {
     /// The language's BCP 47 code.
     #[cfg_attr(feature = "openapi", schema(example = "en"))]
     pub language_code: String,
-    /// Its name in English, as the platform shows it.
+    /// The English name of the language, as YouTube shows it.
     #[cfg_attr(feature = "openapi", schema(example = "English (auto-generated)"))]
     pub language_name: String,
-    /// Whether a machine recognised the words.
+    /// Whether the captions come from speech recognition.
     pub is_auto_generated: bool,
-    /// Whether the platform offers to translate it.
+    /// Whether YouTube can translate the track.
     pub is_translatable: bool,
 }
 
-/// A caption track, with what it takes to read it.
+/// A caption track with its URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Track {
     /// The language's BCP 47 code.
     pub language_code: String,
-    /// Its name in the language that the player was asked in.
+    /// The name of the language, in the language of the player request.
     pub language_name: String,
-    /// Whether a machine recognised the words.
+    /// Whether the captions come from speech recognition.
     pub is_auto_generated: bool,
-    /// Whether it holds only what is not understood without it: signs, foreign words.
+    /// Whether the track contains only signs and foreign words.
     pub is_forced: bool,
-    /// Whether the platform offers to translate it.
+    /// Whether YouTube can translate the track.
     pub is_translatable: bool,
-    /// Where it is read. The platform's word: check whose address it is before you ask for it.
+    /// The URL of the captions. It comes from YouTube's response: verify the host before you send a
+    /// request.
     pub base_url: String,
 }
 
-/// What a video that can be played offers, as the player (`/youtubei/v1/player`) answers.
+/// The captions of a playable video, from the response of `/youtubei/v1/player`.
 ///
 /// ```
 /// use vidra::transcript::Player;
@@ -62,22 +63,23 @@ pub struct Track {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Player {
     pub(super) tracks: Vec<Track>,
-    /// The track that the platform would show by itself.
+    /// The track that YouTube shows by default.
     pub(super) default_track: Option<usize>,
-    /// The language of the default audio track, where the platform tells it.
+    /// The language of the default audio track, if YouTube reports it.
     pub(super) audio_language: Option<String>,
 }
 
-/// What the player's answer means.
+/// The meaning of a player response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// There are captions.
+    /// The video has captions.
     Captions(Player),
-    /// This is how it is, whoever asks.
+    /// The result is the same for every player client.
     Final(Reason),
-    /// The same, in words that say more than the reason's own.
+    /// The result is the same for every player client. The message is more specific than the
+    /// reason's own.
     FinalSaying(Reason, &'static str),
-    /// Another player may get a better answer.
+    /// Another player client may get a better response.
     AskAnother(Reason),
 }
 
@@ -96,7 +98,7 @@ impl Track {
         })
     }
 
-    /// The track without what it takes to read it.
+    /// The track without its URL.
     pub fn listed(&self) -> CaptionTrack {
         CaptionTrack {
             language_code: self.language_code.clone(),
@@ -111,7 +113,7 @@ const WHILE_LIVE: &str = "Captions of a broadcast cannot be read while it is liv
 const NO_RECORDING: &str = "Broadcast is over and there is no recording of it";
 
 impl Verdict {
-    /// What `body` means, as the answer to a player call for `asked`.
+    /// Interprets `body`, the response to a player request for `asked`.
     pub(crate) fn of(body: &[u8], asked: VideoId) -> Self {
         match serde_json::from_slice(body) {
             Ok(answer) => read(answer, asked),
@@ -129,7 +131,7 @@ fn read(answer: wire::Player, asked: VideoId) -> Verdict {
     }
     let shown = answer.video_details.and_then(|details| details.video_id);
     if shown.is_some_and(|shown| shown != asked.as_str()) {
-        // What outdated players and blocked addresses get instead.
+        // Outdated players and blocked addresses get another video.
         return Verdict::AskAnother(Reason::PlatformChanged);
     }
     let captions = answer.captions.unwrap_or_default();
@@ -138,20 +140,23 @@ fn read(answer: wire::Player, asked: VideoId) -> Verdict {
     let player = Player::from_wire(tracklist);
     match player.tracks.is_empty() {
         false => Verdict::Captions(player),
-        // There are some, and nothing tells how to get at them.
+        // The response lists tracks, but none of them is usable.
         true if lists_any => Verdict::AskAnother(Reason::PlatformChanged),
         true if captions.player_captions_renderer.is_some() => {
             Verdict::FinalSaying(Reason::Unplayable, WHILE_LIVE)
         }
-        // Only a whole answer says that there are none.
+        // Only a complete response proves that there are no captions.
         true if status.status.is_some() => Verdict::Final(Reason::CaptionsDisabled),
         true => Verdict::AskAnother(Reason::PlatformChanged),
     }
 }
 
 impl Player {
-    /// Reads the answer to a player call for `asked`. An `Err` has a [`Reason`]: that there are no
-    /// captions is one of them.
+    /// Parses the response to a player request for `asked`.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Reason`], for example [`Reason::CaptionsDisabled`] if the video has no captions.
     pub fn parse(body: &[u8], asked: VideoId) -> Result<Self> {
         match Verdict::of(body, asked) {
             Verdict::Captions(player) => Ok(player),
@@ -160,7 +165,7 @@ impl Player {
         }
     }
 
-    /// All tracks, as the player lists them.
+    /// All tracks, in the order of the response.
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
     }
@@ -172,10 +177,10 @@ impl Player {
         let audio = audio_tracks.into_iter().nth(index.unwrap_or(0)).unwrap_or_default();
         let default_track =
             audio.default_caption_track_index.and_then(|index| index.try_into().ok());
-        // `en-US.4`: the code, and the platform's number for what kind of audio it is.
+        // `en-US.4`: the language code, and YouTube's number for the kind of audio.
         let audio_language = audio.audio_track_id.as_deref().and_then(|id| id.split('.').next());
         let tracks = renderer.caption_tracks.unwrap_or_default();
-        // Positions matter to the default track, so a track that cannot be read keeps its place.
+        // The default track is an index, so an unusable track still counts as a position.
         let tracks: Vec<Option<Track>> = tracks.into_iter().map(Track::from_wire).collect();
         let before = |index: usize| tracks[..index.min(tracks.len())].iter().flatten().count();
         let default_track = default_track
@@ -189,7 +194,7 @@ impl Player {
     }
 }
 
-/// Why the player will not play. Several wordings mean one thing, and one status many.
+/// Maps a refusal to its reason. Several wordings mean the same, and one status has many meanings.
 fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
     let says = |any: &[&str]| any.iter().any(|phrase| words.contains(phrase));
     let age_gate = details.desktop_legacy_age_gate_reason.is_some();
@@ -200,7 +205,7 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
         return Verdict::Final(Reason::UpstreamRateLimited);
     }
     if says(&["on this app", "on this device", "latest version of youtube"]) {
-        // Said to outdated players, and not about the video.
+        // This message concerns an outdated player and not the video.
         return Verdict::AskAnother(Reason::PlatformChanged);
     }
     if says(&["private"]) {
@@ -208,11 +213,11 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
     }
     if age_gate
         || status.starts_with("AGE_")
-        // A warning that we said we have seen: what is left of it is the gate.
+        // Our request already confirms the content warning, so only the age gate remains.
         || status == "CONTENT_CHECK_REQUIRED"
         || says(&["confirm your age", "age-restricted", "inappropriate", "please sign in"])
     {
-        // An embedded player gets past some gates.
+        // An embedded player passes some age gates.
         return Verdict::AskAnother(Reason::AgeRestricted);
     }
     if says(&["country", "your region"]) {

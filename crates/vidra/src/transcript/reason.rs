@@ -1,21 +1,21 @@
-//! The errors of a video without a transcript.
+//! Errors of videos without a transcript.
 
 use std::fmt;
 
 use crate::error::{Error, Reason};
 
 impl Reason {
-    /// The error of the video `id`.
+    /// The error for the video `id`.
     pub(crate) fn error(self, id: impl fmt::Display) -> Error {
         Error::new(self, self.message(id))
     }
 
-    /// The error of the video `id`, with other words than the usual ones.
+    /// The error for the video `id`, with a specific message.
     pub(crate) fn error_saying(self, words: &str, id: impl fmt::Display) -> Error {
         Error::new(self, format!("{words}: {id}"))
     }
 
-    /// The usual message about the video `id`.
+    /// The default message for the video `id`.
     fn message(self, id: impl fmt::Display) -> String {
         let words = match self {
             Self::VideoNotFound => "Video not found",

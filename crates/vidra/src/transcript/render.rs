@@ -1,9 +1,8 @@
-//! Lines to SRT, VTT and plain text. Pure.
+//! Renders lines as SRT, VTT and plain text.
 //!
-//! Files end their lines with LF. In SRT and VTT no two cues are on screen at once: automatic
-//! captions, which the platform shows two at a time, end where the next begins, and cues that
-//! begin together become one of several lines. In both, a cue's text has no blank line, which
-//! would end it.
+//! Lines end with LF. In SRT and VTT no two cues overlap. An automatic caption ends at the start of
+//! the next one, and cues with the same start become one cue of several lines. The text of a cue
+//! has no blank line, which would end the cue.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,10 +10,10 @@ use std::fmt::Write as _;
 use super::cue::TranscriptLine;
 use super::parse::tidy;
 
-/// How long a cue stays that has no length of its own, if no other comes before.
+/// The duration of a cue without its own, if no other cue starts earlier.
 const VISIBLE: u64 = 2_000;
 
-/// A SubRip file.
+/// Renders a SubRip file.
 ///
 /// ```
 /// use vidra::{Seconds, TranscriptLine, to_srt};
@@ -42,7 +41,7 @@ pub fn to_srt(lines: &[TranscriptLine]) -> String {
     file
 }
 
-/// A WebVTT file, with the language of the lines in its header.
+/// Renders a WebVTT file, with the language of the lines in its header.
 ///
 /// ```
 /// use vidra::{Seconds, TranscriptLine, to_vtt};
@@ -70,7 +69,7 @@ pub fn to_vtt(lines: &[TranscriptLine]) -> String {
     file
 }
 
-/// Plain text, each caption on a line of its own.
+/// Renders plain text, with one line for each caption.
 ///
 /// ```
 /// use vidra::{Seconds, TranscriptLine, to_text};
@@ -94,14 +93,14 @@ pub fn to_text(lines: &[TranscriptLine]) -> String {
     file
 }
 
-/// What is on screen from `start` to `end`, alone.
+/// A cue that is alone on screen from `start` to `end`.
 struct Timed {
     start: u64,
     end: u64,
     text: String,
 }
 
-/// Cues in order, none empty, none without length, none beside another.
+/// Sorts the cues, removes empty ones, and resolves overlaps and missing durations.
 fn timed(lines: &[TranscriptLine]) -> Vec<Timed> {
     let mut lines: Vec<&TranscriptLine> = lines.iter().collect();
     lines.sort_by_key(|line| line.offset);
@@ -128,8 +127,8 @@ fn timed(lines: &[TranscriptLine]) -> Vec<Timed> {
     cues
 }
 
-/// Milliseconds as `HH:MM:SS` and, after the separator of the format, `mmm`. Hours take as many
-/// digits as they need.
+/// Milliseconds as `HH:MM:SS`, the separator of the format, and `mmm`. Hours have as many digits as
+/// necessary.
 struct Clock(u64, char);
 
 impl std::fmt::Display for Clock {
@@ -141,8 +140,8 @@ impl std::fmt::Display for Clock {
     }
 }
 
-/// SRT has no escapes. What readers take for the head of the next cue is written otherwise: the
-/// arrow as what it stands for, and a number that stands alone in the same line as what follows.
+/// SRT has no escapes. This function replaces text that a parser could take for the head of the
+/// next cue. It replaces the arrow with `→`, and joins a line of digits with the next line.
 fn push_srt(file: &mut String, text: &str) {
     let mut lines = text.split('\n').peekable();
     while let Some(line) = lines.next() {
@@ -152,7 +151,7 @@ fn push_srt(file: &mut String, text: &str) {
     }
 }
 
-/// What a lenient reader accepts as the number of a cue.
+/// Whether a lenient parser accepts the line as the number of a cue.
 fn is_index(line: &str) -> bool {
     let digits = line.strip_prefix('-').unwrap_or(line);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -163,7 +162,7 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-/// Text in which nothing can be taken for a tag, a reference or the arrow between times.
+/// Escapes tags, references and the arrow between times.
 fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>']) {
         return Cow::Borrowed(text);
@@ -171,7 +170,7 @@ fn escaped(text: &str) -> Cow<'_, str> {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").into()
 }
 
-/// Whether it can stand in a header: letters, digits and hyphens, as in `zh-Hant`.
+/// Whether the code fits into a header: letters, digits and hyphens, as in `zh-Hant`.
 fn is_language(code: &str) -> bool {
     !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }

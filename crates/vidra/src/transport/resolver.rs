@@ -1,9 +1,9 @@
-//! Names to addresses. The platform's own names lead out into the internet or nowhere: whoever can lie
-//! to the resolver of this machine must not have us ask this machine, or one beside it, with our key.
+//! Resolves host names. YouTube's host names must resolve to public addresses. An attacker who
+//! controls DNS must not redirect our key to this machine or its network.
 //!
-//! A connection is made to the addresses that are given out here and to no others, so that there is no
-//! second look-up that could be answered otherwise. Names of the operator's choice (another base URL, a
-//! proxy, a provider of tokens) may lead anywhere.
+//! Connections use only the addresses returned here, so that no second lookup can differ. Host
+//! names from the operator (another base URL, a proxy, a token provider) may resolve to any
+//! address.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,13 +19,13 @@ pub(crate) const WEB_HOST: &str = "www.youtube.com";
 
 type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
-/// Looks names up, and leaves out what cannot be the platform's.
+/// Resolves names, and rejects private addresses for YouTube's hosts.
 pub(super) struct Resolver {
     look_up: fn(String) -> Found,
 }
 
 impl Resolver {
-    /// As this machine does.
+    /// Creates a resolver that uses this machine's DNS configuration.
     pub(super) fn new() -> Self {
         let look_up = |name: String| -> Found {
             Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.collect()) })
@@ -52,7 +52,7 @@ impl Resolve for Resolver {
     }
 }
 
-/// Whether an address is out in the internet.
+/// Whether an address is public.
 fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -60,13 +60,12 @@ fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// 198.18.0.0/15 is let through: proxies that catch all of a machine's traffic stand for every name with
-/// an address from there.
+/// Accepts 198.18.0.0/15, because transparent proxies map every name to an address of that range.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [first, second, third, _] = address.octets();
     let is_shared = first == 100 && second & 0b1100_0000 == 64;
     let is_assigned_by_protocols = [first, second, third] == [192, 0, 0];
-    // "This network", then multicast and what is beyond it.
+    // "This network", multicast and reserved addresses.
     let is_no_host = first == 0 || first >= 224;
     !(address.is_private()
         || address.is_loopback()
@@ -76,8 +75,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || is_no_host)
 }
 
-/// All that is given out to the internet begins with 001; what an address of the old kind is packed into
-/// is judged by that.
+/// Public IPv6 addresses begin with 001. Embedded IPv4 addresses follow the rules of IPv4.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     let old = |high: u16, low: u16| {
@@ -85,7 +83,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match segments {
-        // A translator (NAT64) and a tunnel (6to4).
+        // NAT64 and 6to4.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => old(high, low),
         [first, ..] => first & 0xe000 == 0x2000,
     }
@@ -105,12 +103,12 @@ mod tests {
     #[test]
     fn s4_only_addresses_of_the_internet_are_the_platforms() {
         let table = [
-            // Those of the platform, packed and unpacked.
+            // YouTube's addresses, plain and embedded.
             ("142.250.74.110", true),
             ("2a00:1450:400f:80d::200e", true),
             ("::ffff:142.250.74.110", true),
             ("64:ff9b::8efa:4a6e", true),
-            // What a proxy for the whole machine stands for names with.
+            // Addresses of transparent proxies.
             ("198.18.0.7", true),
             // This machine.
             ("127.0.0.1", false),
@@ -123,7 +121,7 @@ mod tests {
             ("::127.0.0.1", false),
             ("64:ff9b::7f00:1", false),
             ("2002:7f00:1::", false),
-            // Those beside it.
+            // Private networks.
             ("10.0.0.1", false),
             ("172.16.0.1", false),
             ("172.31.255.255", false),
@@ -133,19 +131,19 @@ mod tests {
             ("fc00::1", false),
             ("fd12:3456:789a::1", false),
             ("fec0::1", false),
-            // On the link: also where clouds keep the credentials of a machine.
+            // Link-local addresses, including the metadata service of clouds.
             ("169.254.169.254", false),
             ("::ffff:a9fe:a9fe", false),
             ("64:ff9b::a9fe:a9fe", false),
             ("2002:a9fe:a9fe::1", false),
             ("fe80::1", false),
             ("fd00:ec2::254", false),
-            // Shared by the customers of a provider.
+            // Carrier-grade NAT.
             ("100.64.0.1", false),
             ("100.127.255.255", false),
             ("100.128.0.1", true),
             ("100.63.255.255", true),
-            // Nobody in particular.
+            // Addresses without a host.
             ("192.0.0.8", false),
             ("224.0.0.1", false),
             ("255.255.255.255", false),
@@ -160,7 +158,7 @@ mod tests {
     async fn s4_the_platforms_name_is_not_followed_to_a_private_address() {
         let trap = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = trap.local_addr().unwrap().port();
-        // Every name leads to this machine, by two ways of writing it.
+        // Every name resolves to this machine, in two notations.
         let network = Network::resolving(Arc::new(Resolver {
             look_up: |_| {
                 let addresses = ["127.0.0.1:0", "[::ffff:127.0.0.1]:0"];
@@ -175,7 +173,7 @@ mod tests {
         for host in [DATA_API_HOST, WEB_HOST, "WWW.YouTube.com", "www.youtube.com."] {
             assert_eq!(ask(host).await.err(), Some(told.clone()), "{host}");
         }
-        // A stand-in under another name may be anywhere; whoever comes first there is the one.
+        // Another host name may resolve to any address. The first connection decides.
         let came = async {
             tokio::select! {
                 biased;

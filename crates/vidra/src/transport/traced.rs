@@ -1,5 +1,5 @@
-//! Exchanges as spans of a trace, for whoever collects traces. Nobody else is told of them: they are of
-//! the level `debug`, and cost next to nothing where nobody listens.
+//! Records exchanges as spans for tracing. The spans have the level `debug` and cost almost nothing
+//! without a subscriber.
 
 use bytes::Bytes;
 use http::Request;
@@ -9,7 +9,8 @@ use tracing::field::Empty;
 
 use super::{Answer, Failure, Transport};
 
-/// One exchange. `endpoint` names no identifier: a path without its query.
+/// Runs one exchange in a span. `endpoint` must not contain an identifier: it is a path without its
+/// query.
 pub(crate) async fn exchange(
     transport: &dyn Transport,
     endpoint: &str,
@@ -19,7 +20,7 @@ pub(crate) async fn exchange(
         "upstream",
         otel.kind = "client",
         otel.name = endpoint,
-        // Stays empty where there was no answer in time: who waits too long drops this.
+        // Stays empty after a timeout, which drops this future.
         outcome = Empty,
     );
     let outcome = transport.exchange(request).instrument(span.clone()).await;
@@ -34,7 +35,7 @@ pub(crate) async fn exchange(
     outcome
 }
 
-/// Work that goes on by itself and is still a part of the trace that began it.
+/// Spawns a task that belongs to the current span.
 pub(crate) fn spawn<F>(work: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,

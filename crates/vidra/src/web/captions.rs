@@ -1,4 +1,4 @@
-//! Reads captions: the best track that the player offered, and where its body is empty, the next.
+//! Fetches captions: the best track of the player's list, or the next one if its body is empty.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ use crate::transport::ESCAPED;
 use crate::web::egress::Egress;
 use crate::web::{Load, TranscriptContext};
 
-/// Where captions are read: for whom, from which address, and as which player.
+/// The context of caption requests: fetch, egress address and player client.
 pub(super) struct Reader<'a> {
     pub(super) fetch: &'a TranscriptContext<'a>,
     pub(super) egress: &'a Egress,
@@ -31,41 +31,41 @@ pub(super) struct Reader<'a> {
     pub(super) token: &'a Token,
 }
 
-/// The proof-of-origin token of one video: asked for when it is first needed, and only once.
+/// The proof-of-origin token of one video. It is requested on first use, and only once.
 #[derive(Default)]
 pub(super) struct Token(OnceCell<Result<Option<String>>>);
 
 impl Token {
-    /// The token; `None` where nobody makes any.
+    /// The token. `None` if there is no provider.
     async fn get(&self, fetch: &TranscriptContext<'_>) -> Result<Option<&str>> {
         let told = self.0.get_or_init(|| fetch.po_token()).await;
         told.as_ref().map(Option::as_deref).map_err(Error::clone)
     }
 
-    /// The token, where it has been got already.
+    /// The token, if it was already requested.
     fn known(&self) -> Option<&str> {
         self.0.get()?.as_ref().ok()?.as_deref()
     }
 
-    /// Why there is none, where one was asked for.
+    /// The error of a failed token request.
     fn failure(&self) -> Option<Error> {
         self.0.get()?.as_ref().err().cloned()
     }
 }
 
-/// What came for a track.
+/// The response for a track.
 enum Body<T> {
     Full(T),
     Empty,
-    /// Empty as well, because the track's address is past its time.
+    /// An empty response, because the track's URL has expired.
     Expired,
 }
 
-/// More empty bodies than this are no accident.
+/// More empty bodies than this are not accidental.
 const MOST_TRACKS: usize = 4;
 
 impl Reader<'_> {
-    /// Reads the best track there is; `None` where the player's addresses are past their time.
+    /// Fetches the best track. `None` if the player's URLs have expired.
     pub(super) async fn read(
         &self,
         player: &Player,
@@ -83,7 +83,7 @@ impl Reader<'_> {
                 Body::Empty => {}
             }
         }
-        // The platform declines to serve what it lists: that is how it asks for a token.
+        // YouTube lists the track but serves it empty. That is how it demands a token.
         Err(match (self.token.failure(), self.token.known()) {
             (Some(failure), _) => failure,
             (None, Some(_)) => Reason::PoTokenRequired.error_saying(
@@ -95,20 +95,20 @@ impl Reader<'_> {
     }
 
     async fn track(&self, track: &Track, translate: Option<&str>) -> Result<Body<Transcript>> {
-        // Asked to translate to its own language, the platform damages the text.
+        // A translation into the track's own language would damage the text.
         let translate = translate.filter(|wanted| !is_already(&track.language_code, wanted));
         let Some(address) = TimedText::checked(&track.base_url, &self.fetch.web.origin) else {
             return Err(self.failed(Reason::PlatformChanged));
         };
         if address.needs_token() && self.token.get(self.fetch).await?.is_none() {
-            // Not the next track: a lesser one must not pass for the one that was chosen.
+            // No fallback to the next track: a worse one must not pass for the selected one.
             return Err(self.failed(Reason::PoTokenRequired));
         }
         let known = self.token.known();
         let mut body = self.cues(&address, translate, known).await?;
         if matches!(body, Body::Empty) && known.is_none() {
-            // The platform also asks for a token without saying so. Where there is none to be had, the
-            // next track may do.
+            // YouTube can also demand a token without saying so. Without a token, the next track
+            // may work.
             if let Ok(token @ Some(_)) = self.token.get(self.fetch).await {
                 body = self.cues(&address, translate, token).await?;
             }
@@ -165,15 +165,15 @@ fn lines(cues: Vec<Cue>, lang: &str) -> Transcript {
     cues.into_iter().map(|cue| TranscriptLine::new(cue, &lang)).collect()
 }
 
-/// The time by the platform's clock, which set the end of its addresses; else by ours.
+/// The time of YouTube's clock, which sets the expiry of URLs. The fallback is our clock.
 fn now_there(answer: &Answer, clock: &dyn Clock) -> Timestamp {
     let date = answer.headers.get(header::DATE).and_then(|date| date.to_str().ok());
     let date = date.and_then(|date| DateTimeParser::new().parse_timestamp(date).ok());
     date.unwrap_or_else(|| clock.now())
 }
 
-/// Whether captions in `code` need no translation to `wanted`: `en-US` is English. But `pt-PT` is not
-/// `pt-BR`, and what is just `zh` may be in another script than `zh-Hant`.
+/// Whether captions in `code` need no translation to `wanted`. `en-US` is already `en`. But `pt-PT`
+/// is not `pt-BR`, and `zh` can have another script than `zh-Hant`.
 fn is_already(code: &str, wanted: &str) -> bool {
     [Some(code), code.split('-').next()]
         .into_iter()
@@ -181,18 +181,18 @@ fn is_already(code: &str, wanted: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(wanted))
 }
 
-/// Says which languages there are.
+/// The error with the list of available languages.
 fn other_languages(id: VideoId, player: &Player) -> Error {
     let codes: BTreeSet<&str> = player.tracks().iter().map(|track| &*track.language_code).collect();
     let codes = codes.into_iter().collect::<Vec<_>>().join(", ");
     Reason::LanguageUnavailable.error(id).with_detail(format!("available: {codes}"))
 }
 
-/// Far more than the platform signs.
+/// The maximum length of the query. YouTube's queries are far shorter.
 const LONGEST_QUERY: usize = 8192;
 
-/// The address of captions, which is the platform's word and not ours: only its own host, only this
-/// path, and it is asked for at our configured address in any case.
+/// The URL of captions. It comes from YouTube's response, so only YouTube's hosts and this path are
+/// accepted. The request always goes to our configured base URL.
 struct TimedText<'a> {
     params: Vec<(&'a str, &'a str)>,
 }
@@ -203,7 +203,7 @@ impl<'a> TimedText<'a> {
     fn checked(base_url: &'a str, origin: &str) -> Option<Self> {
         let hosts =
             ["https://www.youtube.com", "https://m.youtube.com", "https://youtube.com", origin];
-        // A relative address is the platform's as well.
+        // A relative URL is YouTube's as well.
         let target = hosts.iter().find_map(|host| base_url.strip_prefix(host)).unwrap_or(base_url);
         let (path, query) = target.split_once('?')?;
         let allowed =
@@ -214,7 +214,7 @@ impl<'a> TimedText<'a> {
         (path == Self::PATH && clean).then(|| Self { params: params() })
     }
 
-    /// An experiment in which the platform wants a token.
+    /// Whether the URL belongs to an experiment that requires a token.
     fn needs_token(&self) -> bool {
         let experiments = self.params.iter().filter(|(name, _)| *name == "exp");
         experiments.into_iter().any(|(_, list)| {
@@ -223,14 +223,14 @@ impl<'a> TimedText<'a> {
         })
     }
 
-    /// Whether its time is over.
+    /// Whether the URL has expired.
     fn is_over(&self, now: Timestamp) -> bool {
         let expire = self.params.iter().find(|(name, _)| *name == "expire");
         let expire = expire.and_then(|(_, seconds)| seconds.parse().ok());
         expire.is_some_and(|expire: i64| expire <= now.as_second())
     }
 
-    /// Path and query: what was signed as it is, and what we want instead of what it says.
+    /// Builds path and query. It keeps the signed parameters and replaces ours.
     fn target(&self, client: &Client, translate: Option<&str>, token: Option<&str>) -> String {
         let ours = ["fmt", "tlang", "xosf", "pot", "potc", "c"];
         let theirs = self.params.iter().filter(|(name, _)| !ours.contains(name));

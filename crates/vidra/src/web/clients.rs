@@ -1,5 +1,5 @@
-//! The players we say we are. The platform retires versions every few months and treats each player
-//! differently, so they are data: a file can replace them without a new release.
+//! The player clients that we identify as. YouTube retires versions every few months and treats
+//! each client differently. They are data, so that a file can replace them without a release.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -7,36 +7,40 @@ use serde_json::{Map, Value, json};
 use crate::error::{Error, Reason, Result};
 use crate::ident::VideoId;
 
-/// Players in the order they are tried.
+/// Player clients, in the order of use.
 #[derive(Debug, Clone)]
 pub struct Clients(Vec<Client>);
 
-/// One player.
+/// One player client.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Client {
-    /// `clientName`, as the platform calls it.
+    /// YouTube's `clientName`.
     pub(crate) name: String,
-    /// The number of that name, for a header.
+    /// YouTube's number of the client, for a header.
     pub(crate) id: u32,
     /// `clientVersion`.
     pub(crate) version: String,
     pub(crate) user_agent: String,
-    /// More members of the client's context.
+    /// Additional members of the client's context.
     #[serde(default)]
     context: Map<String, Value>,
-    /// The page that an embedded player claims to be on.
+    /// The page that embeds the player.
     #[serde(default)]
     embed_url: Option<String>,
 }
 
 impl Clients {
-    /// The players that this release was made with.
+    /// The player clients of this release.
     pub fn builtin() -> Self {
         Self::from_json(include_str!("clients.json")).expect("a test reads the built-in players")
     }
 
-    /// Reads a list of players as it stands in `clients.json`; `Err` says what is wrong with it.
+    /// Parses a list in the format of `clients.json`.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] if the JSON or a client is not valid, or if the list is empty.
     pub fn from_json(text: &str) -> Result<Self> {
         let invalid = |message: String| Error::new(Reason::InvalidInput, message);
         let clients: Vec<Client> =
@@ -58,7 +62,7 @@ impl Clients {
 }
 
 impl Client {
-    /// What does not fit the URL or the header that it goes into as it is.
+    /// Why the client does not fit into a URL or a header. `None` if it does.
     fn fault(&self) -> Option<&'static str> {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let fits_header =
@@ -75,7 +79,8 @@ impl Client {
         None
     }
 
-    /// The body of a player call. In English, because reasons are told apart by their words.
+    /// The body of a player request. It uses English, because error messages are recognised by
+    /// their words.
     pub(crate) fn player_body(&self, id: VideoId) -> String {
         let mut client = json!({
             "clientName": self.name,

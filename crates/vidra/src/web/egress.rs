@@ -1,5 +1,5 @@
-//! The addresses we ask from: this machine's own, or one for each proxy. Each has its own pace, its
-//! own standing with the platform, and what it has learned from a watch page.
+//! The egress addresses: this machine's own, or one for each proxy. Each has its own rate limit,
+//! its own state with YouTube, and its own session from a watch page.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,61 +16,62 @@ use crate::resilience::breaker::{Breaker, Pauses};
 use crate::resilience::pace::{Pace, Pacer};
 use crate::transport::Transport;
 
-/// One address.
+/// One egress address.
 pub(crate) struct Egress {
     pub(crate) number: usize,
-    /// What it is called in the log: a proxy by its number, because its URL may hold a password.
+    /// The name in the log. A proxy has a number, because its URL can contain a password.
     name: String,
     pub(crate) transport: Arc<dyn Transport>,
-    /// Of failures, which say nothing about the address but that it leads nowhere now. Players and
-    /// captions have one each: either may fail while the other answers.
+    /// The circuit breakers for failures. Player and captions have one each, because either can
+    /// fail alone.
     player: Arc<Breaker>,
     timedtext: Arc<Breaker>,
-    /// Of page and player calls.
+    /// The rate limiter of page and player requests.
     pub(crate) pacer: Pacer,
-    /// Of translations, which the platform limits far harder.
+    /// The rate limiter of translations, which YouTube limits far harder.
     pub(crate) translations: Pacer,
-    /// The first pause after a block; each further block in a row adds as much.
+    /// The first pause after a block. Each consecutive block adds the same time.
     pause: Duration,
-    /// Held while a watch page is fetched, so that many do not fetch it together.
+    /// Held during the fetch of a watch page, so that concurrent requests share one fetch.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
-    /// Wakes requests that wait for the end of a probe, at whichever address.
+    /// Wakes requests that wait for the end of a probe at any address.
     probed: Arc<Notify>,
 }
 
 #[derive(Default)]
 struct State {
     standing: Standing,
-    /// How many probes there were.
+    /// The number of probes so far.
     probes: u64,
     no_translations_until: Option<Instant>,
     session: Option<(Session, Instant)>,
 }
 
-/// How the platform treats an address.
+/// The state of an address with YouTube.
 #[derive(Debug, Default)]
 enum Standing {
     #[default]
     Good,
-    /// Closed: why, for the how-manieth block in a row, until when.
+    /// Blocked: the reason, the number of consecutive blocks, and the end of the pause.
     Closed { why: Reason, strikes: u32, until: Instant },
-    /// The pause is over and one request is finding out: the probe of this number.
+    /// Half-open: the pause is over, and this probe tests the address.
     Probing { why: Reason, strikes: u32, probe: u64 },
 }
 
-/// What a watch page yields: it is a megabyte, so it is kept for hours.
+/// The session data of a watch page. A page has about a megabyte, so the session is cached for
+/// hours.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Session {
     pub(crate) key: Option<String>,
     pub(crate) visitor: Option<String>,
 }
 
-/// How long finding out takes as a rule.
+/// The usual duration of a probe.
 const PROBE_TIME: Duration = Duration::from_secs(1);
-/// A proxy that is down may be up again soon; until then one request at a time finds out.
+/// The pause of an unreachable proxy, which may return soon. Then one request at a time probes it.
 const UNREACHABLE_PAUSE: Duration = Duration::from_secs(5);
-/// Where the platform limits translations and does not say for how long.
+/// The pause after a rate limit on translations without `Retry-After`.
 const TRANSLATION_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
 const SESSION_LIFE: Duration = Duration::from_secs(4 * 3600);
@@ -100,7 +101,7 @@ impl Egress {
         }
     }
 
-    /// Of requests of this kind.
+    /// The circuit breaker for this kind of request.
     pub(crate) fn breaker(&self, load: Load) -> &Arc<Breaker> {
         match load {
             Load::Player | Load::Page => &self.player,
@@ -108,13 +109,15 @@ impl Egress {
         }
     }
 
-    /// How long nothing of this kind is of use, because it fails or the player does, which comes first.
+    /// The remaining pause if the breaker of this kind, or of the player, is open. Every fetch
+    /// starts with the player.
     fn fails(&self, load: Load, now: Instant) -> Option<Duration> {
         self.player.refuses(now).max(self.breaker(load).refuses(now))
     }
 
-    /// Whether it may be used now, to end with this kind of request, and the number of the probe where that
-    /// is to find out if a pause is over: one request at a time does. Otherwise why not, and for how long.
+    /// Whether a fetch that ends with this kind of request may use the address now. After a pause
+    /// it admits one probe and returns its number. Otherwise it returns the reason and the
+    /// remaining pause.
     fn admits(&self, load: Load, now: Instant) -> Result<Option<u64>, (Reason, Duration)> {
         if let Some(wait) = self.fails(load, now) {
             return Err((Reason::Failing, wait));
@@ -124,7 +127,8 @@ impl Egress {
         match state.standing {
             Standing::Good => Ok(None),
             Standing::Closed { why, until, .. } if until > now => Err((why, until - now)),
-            // The probe keeps all others away, so it must not begin by waiting for its turn.
+            // A probe blocks all other requests, so it must not start with a wait for the rate
+            // limiter.
             Standing::Closed { .. } if !turn.is_zero() => Err((Reason::Paced, turn)),
             Standing::Closed { why, strikes, .. } => {
                 state.probes += 1;
@@ -140,8 +144,8 @@ impl Egress {
         matches!(self.state().standing, Standing::Probing { .. })
     }
 
-    /// Why nothing of this kind is asked from it now, and for how long; also for requests that began
-    /// before.
+    /// Why the address does not admit this kind of request now, and for how long. It also applies
+    /// to requests that already use the address.
     pub(crate) fn closed(&self, load: Load, now: Instant) -> Option<(Reason, Duration)> {
         if let Some(wait) = self.breaker(load).refuses(now) {
             return Some((Reason::Failing, wait));
@@ -157,19 +161,19 @@ impl Egress {
         closed.map(|(why, until)| (why, until - now)).filter(|(_, wait)| !wait.is_zero())
     }
 
-    /// The platform limits translations, and nothing else: how long none is asked for.
+    /// Pauses translations after a rate limit, and returns the pause. Other requests continue.
     pub(crate) fn limit_translations(&self, asked: Option<Duration>, now: Instant) -> Duration {
         let pause = asked.unwrap_or(TRANSLATION_PAUSE.min(self.pause)).min(LONGEST_PAUSE);
         self.state().no_translations_until = Some(now + pause);
         pause
     }
 
-    /// Closes it, and says for how long.
+    /// Blocks the address, and returns the pause.
     fn close(&self, why: Reason, pause: impl Fn(u32) -> Duration, now: Instant) -> Duration {
         let mut state = self.state();
         let strikes = match state.standing {
-            // Requests that were under way together are one block, not many; but a block is more than
-            // a proxy that was away.
+            // Concurrent requests that fail together count as one block. But a block overrides the
+            // pause of an unreachable proxy.
             Standing::Closed { why: before, until, .. }
                 if until > now && (before != Reason::Unreachable || why == before) =>
             {
@@ -182,27 +186,22 @@ impl Egress {
         };
         let pause = pause(strikes);
         state.standing = Standing::Closed { why, strikes, until: now + pause };
-        // A new start also for what the platform knows us by.
+        // YouTube may recognise the old session.
         state.session = None;
         drop(state);
         self.probed.notify_waiters();
         let (address, reason) = (self.name.as_str(), why.code());
         let seconds = pause.as_secs_f64();
-        // A proxy that stays away is tried again every few seconds, and once is enough to say so.
+        // An unreachable proxy is probed every few seconds. One warning is enough.
         if strikes == 1 || why != Reason::Unreachable {
-            tracing::warn!(
-                address,
-                reason,
-                seconds,
-                "nothing is asked from an address for a while"
-            );
+            tracing::warn!(address, reason, pause_s = seconds, "egress address paused");
         } else {
-            tracing::debug!(address, reason, seconds, "an address is still of no use");
+            tracing::debug!(address, reason, pause_s = seconds, "egress address still paused");
         }
         pause
     }
 
-    /// Why it is of no use now, where it is.
+    /// Why the address is blocked or unreachable. `None` if it is not.
     fn trouble(&self, now: Instant) -> Option<Reason> {
         match self.state().standing {
             Standing::Closed { why, until, .. } if until > now => Some(why),
@@ -227,29 +226,29 @@ impl Egress {
     }
 }
 
-/// How carefully an address is used.
+/// The limits of an egress address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Care {
     pub(crate) requests: Option<Pace>,
     pub(crate) translations: Option<Pace>,
-    /// How long nothing is asked once it fails again and again.
+    /// The pauses of the circuit breakers.
     pub(crate) failures: Pauses,
-    /// How long nothing is asked after a block.
+    /// The pause after a block.
     pub(crate) pause: Duration,
 }
 
-/// The addresses that transcripts are asked for from, and how many of them are of no use now.
+/// The egress addresses for transcripts, and how many of them are unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
-    /// How many there are: one for each proxy, or this machine's own.
+    /// The number of addresses: one for each proxy, or this machine's own.
     pub all: usize,
-    /// Those that the platform blocks or limits.
+    /// Addresses that YouTube blocks or limits.
     pub blocked: usize,
-    /// Proxies that cannot be reached.
+    /// Proxies that are unreachable.
     pub unreachable: usize,
 }
 
-/// All addresses, used in turn.
+/// All egress addresses, used in turn.
 pub(crate) struct Egresses {
     all: Vec<Egress>,
     next: AtomicUsize,
@@ -257,15 +256,15 @@ pub(crate) struct Egresses {
     pub(crate) probed: Arc<Notify>,
 }
 
-/// Why no address can be used now.
+/// Why no address is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Closed {
-    /// Of the address that can be tried first, and when that is.
+    /// The reason and the wait of the address that becomes available first.
     pub(crate) why: Reason,
     pub(crate) wait: Duration,
-    /// When the first address whose pause is over has its turn.
+    /// The wait for the rate limiter of the first address whose pause is over.
     pub(crate) turn: Option<Duration>,
-    /// Whether a probe is under way: its end may open an address at any time.
+    /// Whether a probe is running. Its end can open an address at any time.
     pub(crate) is_probed: bool,
 }
 
@@ -281,15 +280,14 @@ impl Egresses {
         self.all.len()
     }
 
-    /// Whether nothing of this kind can be had from any of them, because the platform or the way to it
-    /// fails.
+    /// Whether all addresses fail for this kind of request.
     pub(crate) fn are_failing(&self, load: Load, now: Instant) -> bool {
         let is_failing = |egress: &Egress| egress.fails(load, now).is_some();
         let is_of_use = |egress: &Egress| !is_failing(egress) && egress.trouble(now).is_none();
         self.all.iter().any(is_failing) && !self.all.iter().any(is_of_use)
     }
 
-    /// Adds the resources that are held at this moment.
+    /// Adds the resources that the addresses hold at this moment.
     pub(crate) fn held(&self, held: &mut Held) {
         for egress in &self.all {
             held.turns += egress.pacer.held() + egress.translations.held();
@@ -298,12 +296,12 @@ impl Egresses {
         }
     }
 
-    /// Of each, by number.
+    /// The circuit breakers of all addresses, by number.
     pub(crate) fn breakers(&self) -> impl Iterator<Item = &Breaker> {
         self.all.iter().flat_map(|egress| [&*egress.player, &*egress.timedtext])
     }
 
-    /// Why each is turned away, where it is, by number.
+    /// For each address, by number: why it is unusable, or `None`.
     pub(crate) fn troubles(&self, now: Instant) -> impl Iterator<Item = Option<Reason>> {
         self.all.iter().map(move |egress| egress.trouble(now))
     }
@@ -319,9 +317,9 @@ impl Egresses {
         report
     }
 
-    /// The address that the platform does not block and that has its turn first, of equals the next in turn.
-    /// For errands that end with this kind of request: a player whose captions cannot be had is not asked.
-    /// Those that were `tried` are left out.
+    /// Chooses an address for a fetch that ends with this kind of request. It takes the unblocked
+    /// address with the shortest wait, and rotates among equal ones. It skips the addresses in
+    /// `tried`.
     pub(crate) fn choose(
         &self,
         load: Load,
@@ -332,7 +330,7 @@ impl Egresses {
             self.all.split_at(self.next.fetch_add(1, Ordering::Relaxed) % self.count());
         let is_untried = |egress: &&Egress| !tried.contains(&egress.number);
         let mut in_turn: Vec<&Egress> = after.iter().chain(before).filter(is_untried).collect();
-        // Stable, so that equals stay in turn.
+        // Stable, so that equal addresses rotate.
         in_turn.sort_by_cached_key(|egress| egress.pacer.wait(now));
         let mut refusals = Vec::with_capacity(self.count());
         for egress in in_turn {
@@ -350,31 +348,31 @@ impl Egresses {
     }
 }
 
-/// An address while a request uses it.
+/// An address in use by a request.
 pub(crate) struct InUse<'a> {
     egress: &'a Egress,
-    /// Its number, where this request is the one that finds out if a pause is over.
+    /// The number of the probe, if this request is one.
     probe: Option<u64>,
 }
 
 impl InUse<'_> {
-    /// Whether the address still waits for what this request finds out.
+    /// Whether this request is still the current probe.
     fn is_probing(&self, state: &State) -> bool {
         matches!(state.standing, Standing::Probing { probe, .. } if self.probe == Some(probe))
     }
 
-    /// The platform answered as it should.
+    /// Records a good response. It ends a successful probe.
     pub(crate) fn trusted(&self) {
         let mut state = self.egress.state();
-        // A request that was sent earlier may have met a newer block meanwhile.
+        // An earlier request may have hit a new block meanwhile.
         if self.is_probing(&state) {
             state.standing = Standing::Good;
             self.egress.probed.notify_waiters();
-            tracing::info!(address = self.egress.name, "an address is of use again");
+            tracing::info!(address = self.egress.name, "egress address resumed");
         }
     }
 
-    /// The platform turned against this address: how long nothing is asked from it.
+    /// Blocks the address, and returns the pause.
     pub(crate) fn blocked(&self, why: Reason, asked: Option<Duration>, now: Instant) -> Duration {
         let usual = self.egress.pause;
         let pause = |strikes: u32| {
@@ -384,7 +382,7 @@ impl InUse<'_> {
         self.egress.close(why, pause, now)
     }
 
-    /// There was no way through: the proxy is down.
+    /// Marks the proxy as unreachable.
     pub(crate) fn unreachable(&self, now: Instant) {
         self.egress.close(Reason::Unreachable, |_| UNREACHABLE_PAUSE, now);
     }
@@ -399,8 +397,7 @@ impl Deref for InUse<'_> {
 }
 
 impl Drop for InUse<'_> {
-    /// A request that was finding out ended without finding out, perhaps because its caller went
-    /// away: the next one may.
+    /// A probe without a result, perhaps after a cancellation, lets the next request probe.
     fn drop(&mut self) {
         let mut state = self.egress.state();
         if let Standing::Probing { why, strikes, probe } = state.standing

@@ -1,4 +1,4 @@
-//! The watch page: only asked for when the player wants what stands in it.
+//! The watch page. It is fetched only if the player requires its session data.
 
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
@@ -9,18 +9,18 @@ use crate::error::{Reason, Result};
 use crate::transport::Answer;
 use crate::web::egress::{Egress, Session};
 
-/// The cookie by which the platform knows that the consent page has been passed.
+/// The cookie that tells YouTube that consent was given.
 pub(crate) const CONSENT_GIVEN: &str = "SOCS=CAI; PREF=hl=en&tz=UTC";
 
 const BROWSER: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) \
                        Chrome/150.0.0.0 Safari/537.36";
 
 impl TranscriptContext<'_> {
-    /// Learns from the watch page what the player asks for, and keeps it for the address. Of many
-    /// who come with the same outdated session, one fetches the page.
+    /// Fetches the session data from the watch page and stores it for the address. Concurrent
+    /// requests with the same outdated session share one fetch.
     ///
-    /// The lock is held for one attempt at a time, and never while this waits to try again. The wait for
-    /// it ends with the deadline.
+    /// The lock is held for one attempt at a time, and never during a backoff. The wait for it ends
+    /// at the deadline.
     pub(crate) async fn renew_session(
         &self,
         egress: &Egress,
@@ -71,8 +71,8 @@ impl TranscriptContext<'_> {
         Ok(session)
     }
 
-    /// With the value that a consent page wants back, where one has asked: the older way of saying yes,
-    /// for a page that does not know the newer.
+    /// Builds the page request. If a consent page requested a value, it also sends the older
+    /// consent cookie.
     fn page_request(&self, consent: Option<&str>) -> Result<Request<Bytes>> {
         let cookie = match consent {
             None => CONSENT_GIVEN.to_owned(),
@@ -86,7 +86,7 @@ impl TranscriptContext<'_> {
     }
 }
 
-/// The value that a consent page wants back; empty where it does not say.
+/// The value that a consent page requests. Empty if it gives none.
 fn consent_asked(answer: &Answer) -> Option<String> {
     let redirect = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
     if redirect.is_some_and(|to| to.starts_with("https://consent.youtube.com/")) {
@@ -106,15 +106,15 @@ fn is_captcha(answer: &Answer, page: &str) -> bool {
     answer.status == StatusCode::FORBIDDEN || page.contains("class=\"g-recaptcha\"")
 }
 
-/// Where the platform sends those whom it takes for bots, from any of its addresses.
+/// Whether YouTube redirects to its page for suspected bots.
 pub(crate) fn is_sorry(answer: &Answer) -> bool {
     let location = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
     location.is_some_and(|to| to.contains("google.com/sorry"))
 }
 
-/// A setting by its name, in any of the ways that pages of different years quote it:
-/// `"NAME":"value"`, `NAME: "value"`, `'NAME': "value"`, `\"NAME\":\"value\"`. Pages hold several keys;
-/// only the one of this name is right, and not one whose name only ends so.
+/// Finds a setting by its name, in any of the quotings of different years: `"NAME":"value"`, `NAME:
+/// "value"`, `'NAME': "value"`, `\"NAME\":\"value\"`. The name must match completely, because pages
+/// contain several keys.
 fn setting(page: &str, name: &str) -> Option<String> {
     let is_whole = |at: usize| !page[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
     page.match_indices(name).filter(|(at, _)| is_whole(*at)).find_map(|(at, _)| {

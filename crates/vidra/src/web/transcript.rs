@@ -1,4 +1,4 @@
-//! Transcripts: player, choice of a track, captions, lines. Needs no key.
+//! Fetches transcripts: player, track selection, captions. It needs no key.
 
 use std::pin::pin;
 
@@ -13,17 +13,17 @@ use crate::context::nobody_waits;
 use crate::error::{Error, Reason, Result};
 use crate::transcript::{CaptionTrack, Player, Track, Transcript, TranscriptQuery, Verdict};
 
-/// The transcript of a video.
+/// Fetches the transcript of a video.
 pub(crate) async fn one(
     fetch: &TranscriptContext<'_>,
     query: &TranscriptQuery,
 ) -> Result<Transcript> {
     let mut addresses = Addresses::new(fetch, Load::Captions);
-    // Bound to the video and not to the address.
+    // The token belongs to the video and not to the address.
     let token = Token::default();
     loop {
         let egress = addresses.next().await?;
-        // Before the player is asked, for whose answer there would be no use.
+        // Checked before the player request, whose response would be useless.
         let held_back = query.translate.as_ref().and_then(|_| fetch.held_back(&egress));
         if let Some(error) = held_back {
             match addresses.pass_over(error) {
@@ -44,7 +44,7 @@ async fn read(
     token: &Token,
     query: &TranscriptQuery,
 ) -> Result<Transcript> {
-    // Once more where the addresses of the captions are past their time: the next answer has new ones.
+    // A second try if the caption URLs have expired, because the next player response has new ones.
     for _ in 0..2 {
         let (client, player) = playable(fetch, egress).await?;
         let reader = Reader { fetch, egress, client, token };
@@ -57,7 +57,7 @@ async fn read(
         .with_source("captions at addresses that have expired"))
 }
 
-/// The caption tracks of a video.
+/// Fetches the caption tracks of a video.
 pub(crate) async fn tracks(fetch: &TranscriptContext<'_>) -> Result<Vec<CaptionTrack>> {
     let mut addresses = Addresses::new(fetch, Load::Player);
     loop {
@@ -70,14 +70,14 @@ pub(crate) async fn tracks(fetch: &TranscriptContext<'_>) -> Result<Vec<CaptionT
     }
 }
 
-/// Goes from one address to the next when the platform turns against it.
+/// Iterates over the egress addresses until one works.
 struct Addresses<'a> {
     fetch: &'a TranscriptContext<'a>,
-    /// What it is all for.
+    /// The kind of the last request of the fetch.
     load: Load,
-    /// The numbers of those that were tried: each is tried once.
+    /// The numbers of the addresses that were tried. Each is tried once.
     tried: Vec<usize>,
-    /// What the last one was told.
+    /// The error of the last address.
     last: Option<Error>,
 }
 
@@ -86,8 +86,9 @@ impl<'a> Addresses<'a> {
         Self { fetch, load, tried: vec![], last: None }
     }
 
-    /// An address that the platform does not block. Waits for the end of a probe, because a refusal might be
-    /// wrong a moment later, and for the turn of an address whose pause is over.
+    /// Returns an unblocked address. It waits for the end of a probe, because the refusal may be
+    /// outdated a moment later. It also waits for the rate limiter of an address whose pause is
+    /// over.
     async fn next(&mut self) -> Result<InUse<'a>> {
         let fetch = self.fetch;
         let egresses = &fetch.web.egresses;
@@ -115,7 +116,7 @@ impl<'a> Addresses<'a> {
             if let Some(turn) = turn {
                 fetch.announce(turn);
             }
-            // Another address may be free sooner.
+            // Another address may become available sooner.
             let until = fetch.ctx.deadline.min(now + wait);
             tokio::select! {
                 biased;
@@ -128,7 +129,7 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// Notes what a result says about its address; `None` where another one should be tried.
+    /// Records what a result says about its address. `None` if the next address should be tried.
     fn settle<T>(&mut self, egress: &InUse<'_>, result: Result<T>) -> Option<Result<T>> {
         let now = Instant::now();
         let mut error = match result {
@@ -143,13 +144,13 @@ impl<'a> Addresses<'a> {
                 let pause = egress.blocked(why, error.retry_after(), now);
                 error = error.with_retry_after(Some(pause));
             }
-            // A dead proxy is passed over; a dead network has nobody to pass on to.
+            // With several addresses, a dead proxy is skipped. A single address has no alternative.
             Reason::Unreachable if self.fetch.web.egresses.count() > 1 => {
                 egress.unreachable(now);
             }
-            // It was content until then.
+            // The address itself is not blocked.
             Reason::TranslationLimited => egress.trusted(),
-            // The platform spoke of the video, and so has nothing against the address.
+            // The response concerns the video, so the address is not blocked.
             why if why != Reason::TimedOut && !why.may_go_better_elsewhere() => {
                 egress.trusted();
             }
@@ -161,7 +162,7 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// Leaves an address for the next; the error where all have been tried.
+    /// Skips an address. Returns the error if all addresses were tried.
     fn pass_over(&mut self, error: Error) -> Option<Error> {
         if self.tried.len() == self.fetch.web.egresses.count() {
             return Some(error);
@@ -172,7 +173,7 @@ impl<'a> Addresses<'a> {
 }
 
 impl Reason {
-    /// Whether it says nothing about the video, so that asking from another address may go better.
+    /// Whether the reason does not concern the video, so that another address may succeed.
     fn may_go_better_elsewhere(self) -> bool {
         self.is_about_the_address()
             || matches!(
@@ -185,19 +186,19 @@ impl Reason {
             )
     }
 
-    /// Whether the platform has turned against the address that asked, not against the video.
+    /// Whether YouTube rejects the address and not the video.
     fn is_about_the_address(self) -> bool {
         matches!(self, Self::Blocked | Self::UpstreamRateLimited)
     }
 }
 
-/// Asks one player after the other until one says something that counts.
+/// Tries the player clients in order until one gives a definite response.
 async fn playable<'a>(
     fetch: &'a TranscriptContext<'_>,
     egress: &Egress,
 ) -> Result<(&'a Client, Player)> {
     let mut told = Reason::PlatformChanged;
-    // The page is a megabyte: once is enough for all players.
+    // The page has about a megabyte. One fetch is enough for all clients.
     let mut may_renew = true;
     for client in fetch.web.clients.iter() {
         let reason = match ask_player(fetch, egress, client, &mut may_renew).await? {
@@ -208,7 +209,7 @@ async fn playable<'a>(
             }
             Verdict::AskAnother(reason) => reason,
         };
-        // The first that says more than "I do not understand".
+        // The first reason that is more specific than `PlatformChanged`.
         if told == Reason::PlatformChanged {
             told = reason;
         }
@@ -226,7 +227,7 @@ async fn ask_player(
     let request = fetch.player_request(client, known.as_ref())?;
     let mut answer = fetch.send(egress, Load::Player, &request).await?;
     if answer.status == StatusCode::BAD_REQUEST && std::mem::take(may_renew) {
-        // It asks for what stands in the watch page, or for something newer than what stood there.
+        // The player requires the session data of the watch page, or newer data.
         let session = fetch.renew_session(egress, known.as_ref()).await?;
         let request = fetch.player_request(client, Some(&session))?;
         answer = fetch.send(egress, Load::Player, &request).await?;

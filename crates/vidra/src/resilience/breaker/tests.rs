@@ -2,7 +2,7 @@ use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 const PAUSES: Pauses = Pauses { first: Duration::from_secs(30), longest: Duration::from_secs(300) };
-/// Neither shorter nor longer.
+/// No jitter.
 const EVEN: fn() -> f64 = || 0.5;
 
 fn circuit(pauses: Pauses) -> (Circuit, Instant) {
@@ -10,7 +10,7 @@ fn circuit(pauses: Pauses) -> (Circuit, Instant) {
     (Circuit::new(pauses, now), now)
 }
 
-/// Asks, as one who is let through, and says what came of it.
+/// Admits a call and records its outcome.
 fn ask(circuit: &mut Circuit, is_failure: Option<bool>, now: Instant) -> Option<Change> {
     let leave = circuit.admit(now).unwrap();
     circuit.end(leave, is_failure, now, EVEN)
@@ -22,7 +22,7 @@ fn five_in_a_row_open_it_and_one_answer_begins_the_count_anew() {
     for is_failure in [true, true, true, true, false, true, true, true, true] {
         assert_eq!(ask(&mut circuit, Some(is_failure), now), None);
     }
-    // What does not tell counts neither way.
+    // An outcome that says nothing does not count.
     assert_eq!(ask(&mut circuit, None, now), None);
     let pause = 30 * SECOND;
     assert_eq!(ask(&mut circuit, Some(true), now), Some(Change::Opened { times: 1, pause }));
@@ -33,7 +33,7 @@ fn five_in_a_row_open_it_and_one_answer_begins_the_count_anew() {
 
 #[test]
 fn half_of_twenty_within_ten_seconds_open_it() {
-    // How many fail and how many answer, in turns, over how many seconds, and whether it opens.
+    // Failures and successes in turn, the number of seconds, and whether the breaker opens.
     let table = [
         (1, 1, 0, true),
         (1, 1, 9, true),
@@ -59,11 +59,11 @@ fn half_of_twenty_within_ten_seconds_open_it() {
     }
 }
 
-/// A second is counted in whole: calls of second 0 count until second 9 is over.
+/// The window has whole seconds: calls of second 0 count until the end of second 9.
 #[test]
 fn calls_of_ten_seconds_ago_no_longer_count() {
     let millis = Duration::from_millis;
-    // When 19 mixed calls are made, when the failure that makes 20 is, and whether it opens.
+    // The time of 19 mixed calls, the time of the 20th failure, and whether the breaker opens.
     let table = [
         (millis(0), millis(9_999), true),
         (millis(999), millis(9_999), true),
@@ -83,7 +83,7 @@ fn calls_of_ten_seconds_ago_no_longer_count() {
         assert_eq!(ask(&mut circuit, Some(false), start + last), None);
         let opened = ask(&mut circuit, Some(true), start + last);
         assert_eq!(opened.is_some(), opens, "{first:?} and {last:?}");
-        // The window by itself, without the call at its end, which would take the oldest slot.
+        // The window alone, without the last call, which would replace the oldest slot.
         let mut recent = Recent::new(start);
         for _ in 0..20 {
             recent.add(true, start + first);
@@ -108,7 +108,7 @@ fn after_the_pause_one_finds_out_and_each_failure_makes_it_longer() {
         assert_eq!(circuit.end(probe, Some(true), now, EVEN), opened);
     }
     now += circuit.admit(now).unwrap_err();
-    // One that went away leaves the finding out to the next.
+    // A cancelled probe lets the next call probe.
     assert_eq!(ask(&mut circuit, None, now), None);
     assert_eq!(circuit.standing(now), Standing::HalfOpen);
     assert_eq!(ask(&mut circuit, Some(false), now), Some(Change::Closed));
@@ -130,7 +130,7 @@ fn who_left_before_it_opened_changes_nothing() {
     assert_eq!(changes.iter().flatten().count(), 1);
     assert_eq!(circuit.end(early[0], Some(false), now, EVEN), None);
     assert_eq!(circuit.refuses(now), Some(30 * SECOND));
-    // Nor once it is closed again, which they know nothing of.
+    // Also after the breaker has closed again.
     let over = now + 30 * SECOND;
     assert_eq!(ask(&mut circuit, Some(false), over), Some(Change::Closed));
     for leave in late {

@@ -10,12 +10,12 @@ fn pacer(burst: u32, per_hour: u32) -> Pacer {
     Pacer::new(Some(Pace { burst, per_hour }), Instant::now())
 }
 
-/// A batch for which nobody waits.
+/// A batch without single requests.
 fn batch() -> Urgent {
     Urgent::While(Waiters::of_lasting([WaiterCount::default()]))
 }
 
-/// Takes a turn, however long that takes, and uses it: how long it took.
+/// Takes and uses a permit, and returns the wait.
 async fn use_turn(pacer: &Pacer, urgency: Urgent) -> u64 {
     let start = Instant::now();
     pacer.turn(urgency, start + 3600 * SECOND, |_| {}).await.unwrap().used();
@@ -30,7 +30,7 @@ async fn a_burst_and_then_a_steady_pace() {
         waits.push(use_turn(&pacer, Urgent::Always).await);
     }
     assert_eq!(waits, [0, 0, 0, 1, 1, 1]);
-    // A minute later everything has been saved up again, and no more than that.
+    // A minute later the burst is complete again, and not larger.
     advance(60 * SECOND).await;
     let mut waits = vec![];
     for _ in 0..4 {
@@ -59,7 +59,7 @@ async fn who_cannot_wait_takes_no_turn() {
 async fn who_leaves_costs_nobody_anything() {
     let pacer = pacer(1, 3600);
     let turn = || Box::pin(pacer.turn(Urgent::Always, Instant::now() + 60 * SECOND, |_| {}));
-    // One request has a turn, and nine wait for theirs.
+    // One request has a permit, and nine wait.
     let mut all: Vec<_> = (0..10).map(|_| turn()).collect();
     let first = all.remove(0).now_or_never().unwrap().unwrap();
     for waiting in &mut all {
@@ -70,7 +70,7 @@ async fn who_leaves_costs_nobody_anything() {
     assert_eq!(pacer.wait(Instant::now()), SECOND);
     drop(first);
     assert_eq!((pacer.held(), pacer.wait(Instant::now())), (0, Duration::ZERO));
-    // When a request in the middle leaves, those behind it move up.
+    // If a request in the middle leaves, those behind it move up.
     use_turn(&pacer, Urgent::Always).await;
     let (mut second, mut third) = (turn(), turn());
     assert!((&mut second).now_or_never().is_none() && (&mut third).now_or_never().is_none());

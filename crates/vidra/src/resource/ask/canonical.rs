@@ -1,11 +1,11 @@
-//! Keys are equal where the questions are, and nowhere else.
+//! Two keys are equal if and only if the requests are equal.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::transcript::Languages;
 
-/// Text with everything in it that keys are made with.
+/// Text from the characters that are special in keys.
 fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(vec!['a', 'A', 'é', '/', '%', '2', 'F', ',']), 1..4)
         .prop_map(String::from_iter)
@@ -15,15 +15,15 @@ fn one_of<T: Clone + std::fmt::Debug>(all: &[T]) -> prop::sample::Select<T> {
     prop::sample::select(all.to_vec())
 }
 
-/// The parts of a request, written beside the request and not read back from it: code
-/// that loses a part must not lose it on both sides of the comparison.
+/// The parts of a request, written beside the request and not derived from it. Code that loses a
+/// part must not lose it on both sides of the comparison.
 type Identity = Vec<String>;
 
 fn identity(parts: &[&str]) -> Identity {
     parts.iter().map(|part| (*part).to_owned()).collect()
 }
 
-/// An optional language of names, and what identifies it.
+/// An optional display language and its identity.
 fn names_in() -> impl Strategy<Value = (Option<String>, String)> {
     prop::option::of(text()).prop_map(|hl| {
         let identity = hl.as_ref().map_or("-".to_owned(), |hl| hl.to_ascii_lowercase());
@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// Keys to the letter. A store holds them across releases: whoever changes one raises [`SHAPE`].
+/// The exact keys. A store holds them across releases: a change requires a new [`SCHEMA`].
 #[test]
 fn keys_are_written_out() {
     let video = VideoId::parse("dQw4w9WgXcQ").unwrap();

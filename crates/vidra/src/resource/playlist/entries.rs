@@ -1,4 +1,4 @@
-//! The entries of a playlist: what each says of its video, and the way through all of them.
+//! The entries of a playlist, and the iteration over them.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::ident::{PlaylistId, VideoId};
 use crate::resource::Services;
 use crate::resource::ask::Ask;
 
-/// An entry as it is listed.
+/// An entry of a playlist.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// `None` where the platform does not tell which video it is.
+    /// `None` if YouTube does not reveal the video.
     pub(crate) video: Option<VideoId>,
-    /// Empty where the video is private or deleted.
+    /// Empty if the video is private or deleted.
     pub(crate) title: String,
     pub(crate) standing: Standing,
 }
 
-/// Whether there is a video behind an entry.
+/// Whether the video of an entry is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Standing {
@@ -34,8 +34,9 @@ pub(crate) enum Standing {
 }
 
 impl Entry {
-    /// Private and deleted videos are listed under a title of the platform's, without an owner and
-    /// without a date. In old answers no entry has those, so all three have to agree.
+    /// YouTube lists private and deleted videos under a placeholder title, without an owner and
+    /// without a date. Old responses have no owners and dates at all, so all three conditions must
+    /// hold.
     pub(super) fn from_wire(item: wire::PlaylistItem) -> Self {
         let dated = item
             .content_details
@@ -53,7 +54,7 @@ impl Entry {
     }
 }
 
-/// All entries, without details.
+/// Fetches all entries, without video details.
 pub(crate) async fn all_entries(
     services: &Arc<Services>,
     ctx: &Context,
@@ -69,7 +70,7 @@ pub(crate) async fn all_entries(
 /// The entries of a playlist, page by page: from the cache, or from a walk through the playlist.
 pub(crate) enum Entries {
     Cached {
-        /// All that is left of the list.
+        /// The rest of the list.
         left: Option<Arc<Vec<Entry>>>,
         cached: Cached,
     },
@@ -80,8 +81,12 @@ pub(crate) enum Entries {
 }
 
 impl Entries {
+    /// Opens the entries of a playlist.
+    ///
     /// # Errors
-    /// As for the first page, if the entries are cached; otherwise if the service is at its limit.
+    ///
+    /// For cached entries, the errors of the first page. Otherwise
+    /// [`Reason::Overloaded`](crate::Reason::Overloaded) if all slots are taken.
     pub(crate) async fn new(
         services: &Arc<Services>,
         ctx: &Context,
@@ -97,7 +102,7 @@ impl Entries {
         Ok(Self::Walked { follower: Walks::follow(services, ctx, id), key })
     }
 
-    /// The next page; `None` past the last.
+    /// Returns the next page. `None` after the last.
     pub(crate) async fn next(&mut self) -> Result<Option<Arc<Vec<Entry>>>> {
         match self {
             Self::Cached { left, .. } => Ok(left.take()),
@@ -105,7 +110,7 @@ impl Entries {
         }
     }
 
-    /// How the pages came about.
+    /// The cache outcome of the pages.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Cached { cached, .. } => cached.outcome,
@@ -114,7 +119,7 @@ impl Entries {
         }
     }
 
-    /// An answer that was assembled from these entries: its age is theirs.
+    /// Returns an answer that was assembled from these entries and has their age.
     pub(crate) fn answer(&self, services: &Services, body: Bytes, outcome: Outcome) -> Cached {
         match self {
             Self::Cached { cached, .. } => Cached { body, outcome, ..cached.clone() },

@@ -1,5 +1,5 @@
-//! Walks through the pages of a playlist. Operations that need the same playlist at the same time follow one walk
-//! from its first page, so that each page is fetched once.
+//! Walks through the pages of a playlist. Concurrent operations on the same playlist follow one
+//! walk from its first page, so that each page is fetched once.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -22,17 +22,17 @@ use crate::resource::Services;
 use crate::resource::ask::{self, Ask};
 use crate::transport::traced;
 
-/// The walks that are under way, by playlist.
+/// The running walks by playlist.
 #[derive(Default)]
 pub(crate) struct Walks(Mutex<HashMap<PlaylistId, Weak<Walk>>>);
 
-/// One walk. It fetches a page when a follower wants it, and ends with its last follower.
+/// One walk. It fetches a page on demand of a follower, and ends with its last follower.
 struct Walk {
     key: Key,
-    /// When its first page was requested. All its data are at most this old.
+    /// The time of the first request. All data of the walk are at most this old.
     began: Instant,
     state: Mutex<State>,
-    /// Wakes followers: a page has come, or the walk has ended.
+    /// Wakes the followers after a new page or the end of the walk.
     changed: Notify,
     followers: WaiterCount,
 }
@@ -46,7 +46,7 @@ struct State {
     end: Option<Result<()>>,
     /// The followers that wait for the next page, in order of arrival. The first one pays for it.
     wants: Vec<Want>,
-    /// The number of the next follower that waits.
+    /// The number of the next waiting follower.
     next: u64,
     has_panicked: bool,
 }
@@ -54,7 +54,8 @@ struct State {
 struct Want {
     number: u64,
     ctx: Context,
-    /// An error that concerns this follower alone: its budget is spent, or its time is over.
+    /// An error that concerns this follower only: its budget is exhausted, or its deadline has
+    /// passed.
     error: Option<Error>,
 }
 
@@ -63,18 +64,17 @@ pub(crate) struct Follower {
     services: Arc<Services>,
     walk: Arc<Walk>,
     ctx: Context,
-    /// How many pages it has read.
+    /// The number of pages that it has read.
     read: usize,
     has_begun_walk: bool,
 }
 
 impl Walks {
-    /// Follows the walk through a playlist from its first page. An operation that bypasses the cache starts a
-    /// new walk.
+    /// Follows the walk through a playlist from its first page. A refresh starts a new walk.
     pub(crate) fn follow(services: &Arc<Services>, ctx: &Context, id: &PlaylistId) -> Follower {
         let mut walks = services.walks.lock();
         let under_way = walks.get(id).and_then(Weak::upgrade);
-        // A batch with a slow reader walks for hours, and its first pages grow old.
+        // A batch with a slow reader can walk for hours, and its first pages become stale.
         let is_recent = |walk: &Walk| walk.began.elapsed() < services.cache.fetch_time;
         let is_shared = |walk: &Arc<Walk>| {
             ctx.mode != CacheMode::Refresh && !walk.has_failed() && is_recent(walk)
@@ -92,7 +92,7 @@ impl Walks {
         Follower { services, walk, ctx, read: 0, has_begun_walk }
     }
 
-    /// How many followers wait for a page.
+    /// The number of followers that wait for a page.
     pub(crate) fn held(&self) -> usize {
         let walks = self.lock();
         walks.values().filter_map(Weak::upgrade).map(|walk| walk.followers.taken()).sum()
@@ -104,7 +104,7 @@ impl Walks {
 }
 
 impl Follower {
-    /// Whether no other operation had begun this walk.
+    /// Whether this follower started the walk.
     pub(crate) fn has_begun_walk(&self) -> bool {
         self.has_begun_walk
     }
@@ -114,7 +114,7 @@ impl Follower {
         self.walk.began.elapsed()
     }
 
-    /// The next page; `None` past the last. Waits until the deadline of its operation.
+    /// Returns the next page. `None` after the last. It waits until the deadline of its operation.
     pub(crate) async fn next(&mut self) -> Result<Option<Arc<Vec<Entry>>>> {
         let page = match self.walk.page(self.read) {
             Some(page) => page?,
@@ -165,7 +165,7 @@ impl Drop for Wanting<'_> {
 impl Walk {
     fn new(id: &PlaylistId) -> Self {
         let call = Call::new(Endpoint::PlaylistItems, What::Playlist, id)
-            // All parts that are ever served: they do not change the cost.
+            // All parts that we serve. They do not change the cost.
             .with("part", "snippet,contentDetails")
             .with("playlistId", id.as_str())
             .with("maxResults", "50");
@@ -191,8 +191,11 @@ impl Walk {
         state.has_panicked || matches!(state.end, Some(Err(_)))
     }
 
-    /// The page at `index`, or the end of the walk; `None` if it has not come yet. Panics if the walk did, so that
-    /// the operation that follows it is repeated like one that panics itself.
+    /// The page at `index`, or the end of the walk. `None` if the page has not arrived.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the walk panicked, so that the operation is retried like one that panics itself.
     fn page(&self, index: usize) -> Option<Result<Option<Arc<Vec<Entry>>>>> {
         let state = self.lock();
         assert!(!state.has_panicked, "the walk through a playlist panicked");
@@ -217,8 +220,8 @@ impl Walk {
         want.error.take()
     }
 
-    /// Fetches the next page as a task of its own, unless one is under way: a follower that leaves must not end
-    /// it for others.
+    /// Fetches the next page in its own task, unless a fetch is running. A follower that leaves
+    /// must not cancel it for others.
     fn fetch_next(self: &Arc<Self>, services: &Arc<Services>) {
         let mut state = self.lock();
         let Some(want) = state.wants.iter().find(|want| want.error.is_none()) else { return };
@@ -255,13 +258,13 @@ impl Walk {
                 state.pages.push(Arc::new(page.collect()));
                 if is_at_end {
                     state.end = Some(Ok(()));
-                    // For others. A list that cannot be stored is fetched again.
+                    // This serves other requests. A list that cannot be cached is fetched again.
                     let all: Vec<&Entry> =
                         state.pages.iter().flat_map(|page| page.iter()).collect();
                     let _ = services.cache.keep(&self.key, ask::json(&all), self.began.elapsed());
                 }
             }
-            // Another follower may be able to pay, or has more time.
+            // Another follower may be able to pay, or may have more time.
             Err(error) if error.is_of_one_caller() => {
                 if let Some(want) = state.wants.iter_mut().find(|want| want.number == payer) {
                     want.error = Some(error);
@@ -281,7 +284,7 @@ impl Walk {
     }
 }
 
-/// Wakes the followers when the fetch of a page is over, also after a panic.
+/// Wakes the followers after the fetch of a page, even after a panic.
 struct Fetched {
     walk: Arc<Walk>,
 }

@@ -1,7 +1,7 @@
-//! One of the 256 folders that files are spread over, and all that is done inside it.
+//! One of the 256 subfolders, and all file operations inside it.
 //!
-//! A folder is held open while it is worked in, files are named by a hash and opened without following
-//! links: whatever a key says and whatever somebody planted, nothing outside is touched.
+//! The subfolder stays open during an operation. File names are hashes, and links are never
+//! followed. No key and no planted file can reach anything outside the cache.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -18,18 +18,18 @@ use sha2::{Digest, Sha256};
 
 use super::super::codec::{HEADER, keep_until};
 
-/// How many folders there are. With a million records each holds four thousand, which file systems
-/// find quickly; a second level of folders would weigh more than many a cache.
+/// The number of subfolders. With a million records each has about 4,000 files, which file systems
+/// handle well. A second level would cost more space than many caches need.
 pub(super) const FOLDERS: usize = 256;
 
-/// What a file that is being written is called, before 16 digits of chance.
+/// The prefix of a temporary file name. 16 random hexadecimal digits follow.
 const UNFINISHED: &str = "new-";
-/// A file that is still unfinished after this is what a killed process left behind.
+/// A temporary file older than this is a leftover of a killed process.
 const LEFTOVER_AFTER: Duration = Duration::from_secs(600);
-/// A file that was used less long ago is not marked as used again: that writes to the disk.
+/// A file used more recently than this is not marked again, because marking writes to the disk.
 const MARK_AFTER: Duration = Duration::from_secs(600);
 
-/// Where a key's record is.
+/// The location of a key's record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub(super) folder: usize,
@@ -47,28 +47,29 @@ impl Place {
     }
 }
 
-/// A file as it is listed.
+/// A file of a listing.
 pub(super) struct Listed {
     pub(super) file: String,
     pub(super) size: u64,
-    /// When it was last used, in nanoseconds of Unix time.
+    /// The time of the last use, in nanoseconds of Unix time.
     pub(super) used: i64,
 }
 
-/// An open folder.
+/// An open subfolder.
 pub(super) struct Folder(OwnedFd);
 
 impl Folder {
-    /// `None` where there is no such folder, or something else in its place: that is not ours, and
-    /// only the keys that belong there go without.
+    /// Opens a subfolder. `None` if it does not exist, or if its name belongs to something else.
+    /// Only the keys of that subfolder lose their cache then.
     pub(super) fn open(root: &Path, index: usize) -> io::Result<Option<Self>> {
-        // Of the path only the last part is ours; the operator may have linked the rest.
+        // Only the last component of the path is ours. The operator may have made the rest a link.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let path = path(root, index);
         match openat(CWD, &path, flags, Mode::empty()) {
             Ok(folder) => Ok(Some(Self(folder))),
             Err(Errno::NOENT) => Ok(None),
-            // Or it is the cache's folder itself that is none; then this does not find anything.
+            // If the cache's root itself is not a folder, this `statat` fails too and the error is
+            // returned.
             Err(Errno::NOTDIR | Errno::LOOP)
                 if statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW).is_ok() =>
             {
@@ -78,8 +79,8 @@ impl Folder {
         }
     }
 
-    /// Opens it, and makes it where it is missing, also when somebody removed the whole cache. `None`
-    /// where something else is in its place.
+    /// Opens a subfolder and creates it if it is missing, even if someone deleted the whole cache.
+    /// `None` if its name belongs to something else.
     pub(super) fn make(root: &Path, index: usize) -> io::Result<Option<Self>> {
         if let Some(folder) = Self::open(root, index)? {
             return Ok(Some(folder));
@@ -91,12 +92,12 @@ impl Folder {
         }
     }
 
-    /// A file's content, and marks it as used unless it is past its time. `None` where there is no
-    /// file of ours, as one of more than `most` bytes is not.
+    /// Reads a file, and marks it as used unless its record is expired. `None` if there is no
+    /// regular file of at most `most` bytes.
     pub(super) fn read(&self, file: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         let file = match self.open_file(file) {
             Ok(file) => file,
-            // A link, a socket or somebody else's file is none of ours.
+            // A link, a socket or an unreadable file is not ours.
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ACCESS) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
@@ -110,13 +111,13 @@ impl Folder {
         let is_recent = |used| now.duration_since(used).is_ok_and(|since| since < MARK_AFTER);
         let is_over = keep_until(&content).is_some_and(|until| until <= millis(now));
         if !is_over && !about.modified().is_ok_and(is_recent) {
-            // Where that is not allowed the file looks older than it is.
+            // Without permission the file only looks older than it is.
             let _ = file.set_modified(now);
         }
         Ok(Some(content))
     }
 
-    /// Until when a file's record is of use; `None` where that cannot be told.
+    /// The end of retention of a file's record. `None` if the header is not readable.
     pub(super) fn keep_until(&self, file: &str) -> Option<u64> {
         let mut header = [0; HEADER];
         self.open_file(file).ok()?.read_exact(&mut header).ok()?;
@@ -124,13 +125,13 @@ impl Folder {
     }
 
     fn open_file(&self, file: &str) -> Result<File, Errno> {
-        // Opening a pipe would wait for its other end.
+        // Opening a pipe would otherwise block until its other end opens.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         openat(&self.0, file, flags, Mode::empty()).map(File::from)
     }
 
-    /// Writes `content` to a file that has no name of ours yet. It is not forced to the disk: what a
-    /// power cut leaves of it is found by its checksum, and costs one fetch.
+    /// Writes `content` to a temporary file. It does not call `fsync`: after a power failure the
+    /// checksum exposes a damaged file, which costs one fetch.
     pub(super) fn write(&self, content: &[u8]) -> io::Result<Unfinished<'_>> {
         let name = format!("{UNFINISHED}{:016x}", fastrand::u64(..));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -140,19 +141,19 @@ impl Folder {
         Ok(unfinished)
     }
 
-    /// How large a file is; `None` where there is none.
+    /// The size of a file. `None` if it does not exist.
     pub(super) fn size(&self, file: &str) -> Option<u64> {
         let about = statat(&self.0, file, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         is_file(&about).then(|| size(&about))
     }
 
-    /// When a file was last used, as it is listed.
+    /// The time of the last use, as a listing reports it.
     pub(super) fn used(&self, file: &str) -> Option<i64> {
         let about = statat(&self.0, file, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(past(used(&about), nanos(SystemTime::now())))
     }
 
-    /// Removes a file; one that is not there is no error.
+    /// Removes a file. A missing file is no error.
     pub(super) fn remove(&self, file: &str) -> io::Result<()> {
         match unlinkat(&self.0, file, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -160,8 +161,8 @@ impl Folder {
         }
     }
 
-    /// Every record's file, and removes what killed processes left unfinished. What else there is was
-    /// put there by others and is left alone.
+    /// Visits every record's file, and removes temporary files of killed processes. It ignores all
+    /// other files.
     pub(super) fn list(&self, mut each: impl FnMut(Listed)) -> io::Result<()> {
         let now = nanos(SystemTime::now());
         for entry in Dir::read_from(&self.0)? {
@@ -171,7 +172,7 @@ impl Folder {
             if !is_record && !is_unfinished {
                 continue;
             }
-            // It may be gone by now.
+            // The file may have been removed since it was listed.
             let Ok(about) = statat(&self.0, file, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             if !is_file(&about) {
                 continue;
@@ -188,14 +189,14 @@ impl Folder {
     }
 }
 
-/// A file that is whole but not yet where it belongs. Dropping it removes it.
+/// A complete temporary file. Dropping it removes it.
 pub(super) struct Unfinished<'a> {
     folder: &'a Folder,
     name: Option<String>,
 }
 
 impl Unfinished<'_> {
-    /// Takes the place of `file` in one step: whoever reads sees the old one or the new one.
+    /// Replaces `file` atomically: a reader sees the old file or the new one.
     pub(super) fn finish(mut self, file: &str) -> io::Result<()> {
         let Some(name) = &self.name else { return Ok(()) };
         renameat(&self.folder.0, name, &self.folder.0, file)?;
@@ -212,7 +213,7 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-/// Makes the cache's folder for nobody else's eyes. One that is there stays as it is.
+/// Creates the cache's root with access for the owner only. It does not change an existing folder.
 pub(super) fn make_root(root: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(root)
@@ -238,7 +239,7 @@ fn is_file(about: &Stat) -> bool {
     FileType::from_raw_mode(about.st_mode) == FileType::RegularFile
 }
 
-/// What a file takes up: file systems give it whole blocks.
+/// The size of a file in whole blocks, which is the space it occupies.
 fn size(about: &Stat) -> u64 {
     size_of(u64::try_from(about.st_size).unwrap_or(0))
 }
@@ -252,8 +253,8 @@ fn used(about: &Stat) -> i64 {
     (about.st_mtime as i64).saturating_mul(1_000_000_000).saturating_add(about.st_mtime_nsec as i64)
 }
 
-/// What claims to be from the future counts as very old: the clock was wrong once, and the file must
-/// not stay until it is right.
+/// Treats a time in the future as very old. The clock was wrong when the file was written, and the
+/// file must not escape eviction.
 fn past(used: i64, now: i64) -> i64 {
     if used > now { 0 } else { used }
 }

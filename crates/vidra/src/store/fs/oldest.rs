@@ -1,23 +1,22 @@
-//! The files to evict, found in one pass over all of them without remembering all of them.
+//! Selects the files to evict in one pass and with bounded memory.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::folder::Place;
 
-/// A file and when it was last used.
+/// A file and the time of its last use.
 pub(super) struct Aged {
     pub(super) used: i64,
     pub(super) size: u64,
     pub(super) place: Place,
 }
 
-/// The files used longest ago that together have at least `enough` bytes, and no more of them than
-/// that takes.
+/// The smallest set of least recently used files that together have at least `enough` bytes.
 pub(super) struct Oldest {
     enough: u64,
     held: u64,
-    /// The one used last is on top.
+    /// A max-heap: the most recently used file is on top.
     files: BinaryHeap<Aged>,
 }
 
@@ -37,7 +36,7 @@ impl Oldest {
         }
     }
 
-    /// The one used longest ago comes first.
+    /// Returns the files, the least recently used one first.
     pub(super) fn into_files(self) -> Vec<Aged> {
         self.files.into_sorted_vec()
     }

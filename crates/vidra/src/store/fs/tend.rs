@@ -1,4 +1,4 @@
-//! Keeps the folder in order: counts, evicts, and throws away what is of no use to anybody any more.
+//! Maintenance of the folder: counting, eviction, and removal of expired records.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -10,21 +10,22 @@ use super::folder::{FOLDERS, Folder, Place, nanos};
 use super::oldest::{Aged, Oldest};
 use super::{Shared, Usage};
 
-/// After so long the next folder is looked through for what is too old: each of them once a day. It
-/// opens files, and all of them at once would keep a disk busy.
+/// The interval between two sweeps, so that each subfolder is swept once a day. A sweep opens
+/// files, and a sweep of all subfolders at once would keep the disk busy.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(86_400 / FOLDERS as u64);
-/// So long after its `keep_until` a record goes. Clocks differ, and what goes too early is fetched again.
+/// The grace period after `keep_until`. Clocks differ, and a record that is deleted too early costs
+/// a fetch.
 const SKEW: Duration = Duration::from_secs(3600);
 
-/// Tends whenever `wake` says so and sweeps from time to time, as long as there is the store. A thread
-/// of its own, because a runtime would wait for it before it ends.
+/// Starts the maintenance thread, which ends with the store. It is not a runtime task, because a
+/// runtime would wait for it at shutdown.
 pub(super) fn start(
     shared: Weak<Shared>,
     wake: Receiver<()>,
     sweep_every: Duration,
 ) -> io::Result<()> {
     let work = move || {
-        // Processes that are soon over sweep one folder each, and not all of them the same.
+        // A random start, so that short-lived processes do not all sweep the same subfolder.
         let mut folder = fastrand::usize(..FOLDERS);
         let mut sweep_at = Instant::now();
         loop {
@@ -41,7 +42,7 @@ pub(super) fn start(
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             if let Err(error) = outcome {
-                tracing::debug!(%error, "the cache's folder could not be tended");
+                tracing::debug!(%error, "cache folder maintenance failed");
             }
         }
     };
@@ -53,12 +54,12 @@ fn is_due(due: Option<Instant>) -> bool {
 }
 
 impl Shared {
-    /// Has the thread tend, unless it does or did so a moment ago.
+    /// Wakes the maintenance thread, unless it is running or ran a moment ago.
     pub(super) fn tend_soon(self: &Arc<Self>) {
         if let Some(wake) = &self.wake
             && self.tending.try_lock().is_ok_and(|due| is_due(*due))
         {
-            // Where that is full, it will.
+            // A full channel means that a wake-up is already pending.
             let _ = wake.try_send(());
         }
     }
@@ -70,8 +71,8 @@ impl Shared {
         }
     }
 
-    /// Counts everything and evicts down to nine tenths of the limit where it is passed. `due` makes
-    /// sure that it takes a tenth of the time at most.
+    /// Counts all files, and evicts down to 90 % of the limit if it is exceeded. `due` limits
+    /// maintenance to a tenth of the time.
     pub(super) fn tend(&self, due: &mut Option<Instant>) -> io::Result<()> {
         let begun = Instant::now();
         let outcome = self.count_and_evict();
@@ -81,7 +82,8 @@ impl Shared {
 
     fn count_and_evict(&self) -> io::Result<()> {
         let goal = self.limit - self.limit / 10;
-        // Before the first count it is not known how much is too much, and others may be writing.
+        // Repeats, because the excess is unknown before the first count and other processes may be
+        // writing.
         for _ in 0..4 {
             self.written.store(0, Ordering::Relaxed);
             let mut oldest = Oldest::new(self.bytes.load(Ordering::Relaxed).saturating_sub(goal));
@@ -103,8 +105,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Counts a folder, once more where this process changed it meanwhile. After the third time the
-    /// number may be off by what was changed; the next count will be better.
+    /// Counts a subfolder, and repeats the count if this process changed the subfolder meanwhile.
+    /// The third count is final and can be slightly wrong until the next one.
     pub(super) fn count(&self, index: usize, mut each: impl FnMut(Aged)) -> io::Result<Usage> {
         for is_last in [false, false, true] {
             let changes = self.tally(index).changes;
@@ -132,13 +134,14 @@ impl Shared {
         unreachable!("the last time decides")
     }
 
-    /// Removes what a folder holds that is past its time.
+    /// Removes the expired records of a subfolder.
     pub(super) fn sweep(&self, index: usize) -> io::Result<()> {
         let Some(folder) = Folder::open(&self.root, index)? else { return Ok(()) };
         let over = nanos(SystemTime::now()) - SKEW.as_nanos() as i64;
         let mut old = vec![];
         folder.list(|listed| {
-            // What was written or used since was not over then: what is over is not marked as used.
+            // A recently written or used file is not expired, because a read does not mark an
+            // expired record.
             if listed.used < over {
                 old.push(listed);
             }
@@ -153,7 +156,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Removes a file, unless it was replaced or used since it was listed.
+    /// Removes a file, unless it was replaced or used since the listing.
     fn remove_unused(&self, folder: &Folder, place: &Place, used: i64) -> io::Result<()> {
         let mut tally = self.tally(place.folder);
         match folder.used(&place.file) == Some(used) {

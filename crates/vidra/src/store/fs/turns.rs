@@ -1,7 +1,7 @@
-//! Writes of one key take effect in the order in which they were asked for.
+//! Orders the writes of each key by the time of their calls.
 //!
-//! Who has no more patience leaves, but the thread that writes goes on. When it is done at last, it must
-//! not undo what was put or removed since.
+//! A cancelled caller leaves, but its thread continues to write. That late write must not overwrite
+//! a newer put or removal.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,30 +9,30 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::folder::Place;
 use super::lock;
 
-/// Locked for moments only, never while the disk is waited for: turns are taken by callers.
+/// Callers take turns, so the lock is held only briefly and never during disk I/O.
 #[derive(Default)]
 pub(super) struct Turns(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The number last given out.
+    /// The last number given out.
     last: u64,
-    /// That of the last clearing.
+    /// The number of the last clear.
     cleared: u64,
-    /// The places that are being written to.
+    /// The locations with writes in progress.
     places: HashMap<Place, UnderWay>,
 }
 
 #[derive(Default)]
 struct UnderWay {
-    /// How many have a turn there.
+    /// The number of open turns.
     writes: usize,
     /// The last turn that took effect.
     done: u64,
 }
 
 impl Turns {
-    /// The next turn to write to `place`.
+    /// Takes the next turn to write to `place`.
     pub(super) fn take(self: &Arc<Self>, place: Place) -> Turn {
         let mut state = self.lock();
         state.last += 1;
@@ -40,14 +40,14 @@ impl Turns {
         Turn { turns: Arc::clone(self), place, number: state.last }
     }
 
-    /// The next turn to clear everything.
+    /// Takes the next turn to clear the store.
     pub(super) fn number(&self) -> u64 {
         let mut state = self.lock();
         state.last += 1;
         state.last
     }
 
-    /// Everything is being cleared: turns before `number` are over.
+    /// Ends all turns before `number`, because the store is being cleared.
     pub(super) fn clear(&self, number: u64) {
         let mut state = self.lock();
         state.cleared = state.cleared.max(number);
@@ -58,7 +58,7 @@ impl Turns {
     }
 }
 
-/// Held as long as a write may still take effect.
+/// A turn to write. It is held as long as the write can still take effect.
 pub(super) struct Turn {
     turns: Arc<Turns>,
     pub(super) place: Place,
@@ -66,14 +66,15 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Whether a later write took effect. Asked, acted on and noted under the lock of the folder.
+    /// Whether a later write has taken effect. The caller must hold the lock of the subfolder for
+    /// the check, the write and [`Turn::done`].
     pub(super) fn is_over(&self) -> bool {
         let state = self.turns.lock();
         let done = state.places.get(&self.place).map_or(0, |place| place.done);
         self.number < done.max(state.cleared)
     }
 
-    /// Notes that this write took effect.
+    /// Records that this write took effect.
     pub(super) fn done(&self) {
         if let Some(place) = self.turns.lock().places.get_mut(&self.place) {
             place.done = self.number;

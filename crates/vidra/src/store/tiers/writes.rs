@@ -1,5 +1,5 @@
-//! Writes to the far store, in the background: those of one key in their order, and never so many
-//! that a slow store fills the memory.
+//! Background writes to the far store. Writes of one key stay in order, and the queue is bounded,
+//! so that a slow store cannot exhaust memory.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,33 +12,34 @@ use tokio::sync::{Notify, Semaphore, oneshot};
 
 use super::super::{Guarded, Record, StoreError};
 
-/// How many keys may wait to be written. A playlist of 5,000 is put in a few hundred milliseconds.
+/// The maximum number of keys in the queue. A playlist of 5,000 videos fills the queue within a few
+/// hundred milliseconds.
 const MOST_WAITING: usize = 8192;
-/// How large the bodies may be that wait.
+/// The maximum total size of queued bodies.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// How many are written at the same time.
+/// The number of concurrent writes.
 const AT_ONCE: usize = 8;
 
 pub(super) struct Writes {
     far: Arc<Guarded>,
     queue: Mutex<Queue>,
     places: Semaphore,
-    /// Told when nothing is left to write.
+    /// Notified when the queue is empty.
     idle: Notify,
     dropped: AtomicU64,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// Every key that is being written or waits for it, with what is to be written next. A newer
-    /// record takes the place of one that still waits.
+    /// Every key with a running or pending write, and its next write. A newer record replaces a
+    /// pending one.
     next: HashMap<Box<str>, Option<Write>>,
     bytes: usize,
 }
 
 enum Write {
     Put(Record),
-    /// Tells whoever waits for it.
+    /// Notifies the caller that waits for the removal.
     Remove(Option<oneshot::Sender<Result<(), StoreError>>>),
 }
 
@@ -62,8 +63,8 @@ impl Writes {
         }
     }
 
-    /// Writes `record` soon, unless too much waits already. What waits for the same key is not too
-    /// much: it makes room.
+    /// Queues `record`, unless the queue is full. A pending record of the same key does not count,
+    /// because the new one replaces it.
     pub(super) fn put(self: &Arc<Self>, key: &str, record: Record) {
         let mut queue = self.lock();
         let known = queue.next.get(key);
@@ -74,21 +75,25 @@ impl Writes {
             return;
         }
         self.dropped.fetch_add(1, Ordering::Relaxed);
-        // An older record is on its way: it is better to have none.
+        // An older record is pending or being written. No record is better than an outdated one.
         if let Some(None | Some(Write::Put(_))) = queue.next.get(key) {
             self.add(&mut queue, key, Write::Remove(None));
         }
     }
 
-    /// Removes `key` after what waits for it now; a put that comes meanwhile comes after the removal.
+    /// Removes `key` after its pending writes. A put during the removal takes effect after it.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`]. The far store can still have the record.
     pub(super) async fn remove(self: &Arc<Self>, key: &str) -> Result<(), StoreError> {
         let (sender, done) = oneshot::channel();
         self.add(&mut self.lock(), key, Write::Remove(Some(sender)));
-        // Replaced by a newer record: so the old one goes all the same.
+        // A newer record replaced the removal, so the old record is gone in any case.
         done.await.unwrap_or(Ok(()))
     }
 
-    /// Drops the records that wait.
+    /// Drops all pending records.
     pub(super) fn forget_waiting(&self) {
         let mut queue = self.lock();
         for write in queue.next.values_mut() {
@@ -99,7 +104,7 @@ impl Writes {
         queue.bytes = 0;
     }
 
-    /// Waits until nothing is left to write.
+    /// Waits until the queue is empty.
     pub(super) async fn settled(&self) {
         loop {
             let mut idle = std::pin::pin!(self.idle.notified());
@@ -119,7 +124,7 @@ impl Writes {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Whether it could be added: outside a runtime nobody would write it.
+    /// Adds a write. Returns `false` outside a runtime, where no task could run it.
     fn add(self: &Arc<Self>, queue: &mut Queue, key: &str, write: Write) -> bool {
         let Ok(runtime) = Handle::try_current() else { return false };
         let bytes = write.bytes();
@@ -136,7 +141,7 @@ impl Writes {
         true
     }
 
-    /// Writes what there is for `key` until there is nothing more.
+    /// Runs the writes of `key` until none is left.
     async fn work(self: Arc<Self>, key: Box<str>) {
         loop {
             let _place = self.places.acquire().await;
@@ -151,7 +156,7 @@ impl Writes {
         }
     }
 
-    /// The next write of `key`; where there is none, its place in the queue is given up.
+    /// Takes the next write of `key`. Without one it removes the key from the queue.
     fn take(&self, key: &str) -> Option<Write> {
         let mut queue = self.lock();
         let write = queue.next.get_mut(key).and_then(Option::take);

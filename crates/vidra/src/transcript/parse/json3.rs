@@ -1,7 +1,8 @@
 //! json3: `{"events":[{"tStartMs":80,"dDurationMs":3839,"segs":[{"utf8":"The"},…]},…]}`.
 //!
-//! Read in one pass and without a tree, because this is the longest of the formats. Events without
-//! `segs` define windows; those that append a line break have no words and drop out as such.
+//! The parser runs in one pass and builds no tree, because this is the longest format. Events
+//! without `segs` define windows. Events that only append a line break have no words and are
+//! omitted.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +19,7 @@ pub(super) fn read(body: &[u8]) -> Result<Vec<Cue>, Unreadable> {
         serde_json::from_slice(body).map_err(|error| Unreadable::Malformed(error.to_string()))?;
     match (root.events, root.wire_magic) {
         (Some(Events(track)), _) => Ok(track.finish()),
-        // A track without any event; other JSON is an error message.
+        // A track without events. Any other JSON is an error message.
         (None, Some(_)) => Ok(vec![]),
         (None, None) => Err(Unreadable::NotTimedText),
     }
@@ -31,7 +32,7 @@ struct Root {
     events: Option<Events>,
 }
 
-/// The events, each made a cue as soon as it is read.
+/// The events. The parser converts each one to a cue immediately.
 struct Events(Track);
 
 #[derive(Deserialize)]
@@ -44,7 +45,7 @@ struct EventObject {
     text: Option<Segments>,
 }
 
-/// The text of all segments. Words bring their own spaces.
+/// The text of all segments. The segments contain their own spaces.
 struct Segments(Vec<u8>);
 
 #[derive(Deserialize)]
@@ -53,11 +54,11 @@ struct Segment<'a> {
     utf8: Option<Utf8<'a>>,
 }
 
-/// Read as bytes, because the platform cuts emoji in half: as text, an escaped half of a pair
-/// would fail the whole track.
+/// Read as bytes, because YouTube splits emoji. As text, half of an escaped surrogate pair would
+/// fail the whole track.
 struct Utf8<'a>(Cow<'a, [u8]>);
 
-/// A time where the platform wrote one.
+/// A time, if YouTube wrote one.
 #[derive(Default)]
 struct Millis(Option<u64>);
 
@@ -147,7 +148,7 @@ impl<'de> Deserialize<'de> for Millis {
                 Ok(Millis(Some(millis)))
             }
 
-            /// Before the video there is nothing to see.
+            /// Negative times become 0.
             fn visit_i64<E>(self, millis: i64) -> Result<Millis, E> {
                 Ok(Millis(Some(u64::try_from(millis).unwrap_or(0))))
             }

@@ -1,22 +1,22 @@
-//! The text of a cue, as a person would read it.
+//! Converts the text of a cue to plain text.
 
 use std::borrow::Cow;
 
 use crate::html;
 
-/// Tags that captions are formatted with, by the platform or by whoever uploaded them.
+/// Formatting tags in captions, from YouTube or from the uploader.
 const FORMATTING: [&str; 23] = [
     "a", "b", "big", "br", "c", "code", "del", "em", "font", "i", "ins", "mark", "p", "rp", "rt",
     "ruby", "s", "small", "span", "strong", "sub", "sup", "u",
 ];
 
-/// Plain text of what a format holds once its own escapes are undone.
+/// Removes formatting from text after its escapes were resolved.
 pub(super) fn plain(text: &str) -> String {
     tidy(&html::without_tags(text, is_formatting))
 }
 
-/// A known tag, bare (`i`, `/i`, `br/`), with a class (`c.colorE5E5E5`) or with attributes. What
-/// else a person put between `<` and `>` is words.
+/// Whether this is a known tag: bare (`i`, `/i`, `br/`), with a class (`c.colorE5E5E5`) or with
+/// attributes. Any other text between `<` and `>` is content.
 fn is_formatting(inside: &str) -> bool {
     let inside = inside.strip_prefix('/').unwrap_or(inside);
     let end = inside.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inside.len());
@@ -26,12 +26,12 @@ fn is_formatting(inside: &str) -> bool {
         && (rest.trim_matches([' ', '/']).is_empty() || rest.starts_with('.') || rest.contains('='))
 }
 
-/// What srv1 escapes a second time.
+/// Resolves the second level of escapes in srv1.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     htmlize::unescape(text)
 }
 
-/// What stands between two visible characters, the strongest last.
+/// The separator between two visible characters, the strongest last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     None,
@@ -39,9 +39,9 @@ enum Gap {
     Break,
 }
 
-/// Words with one space between them, lines with one line break between them, and nothing around
-/// them. Blanks that only serve the layout of the platform's player go: no-break spaces at line
-/// ends, zero-width spaces around styled words.
+/// Normalises white space: one space between words, one line break between lines, and none around
+/// the text. It removes layout characters of YouTube's player: no-break spaces at line ends, and
+/// zero-width spaces around styled words.
 pub(in super::super) fn tidy(text: &str) -> String {
     if is_tidy(text.as_bytes()) {
         return text.to_owned();
@@ -55,8 +55,8 @@ pub(in super::super) fn tidy(text: &str) -> String {
                 gap = Gap::Break;
             }
             _ if c.is_whitespace() => gap = gap.max(Gap::Space),
-            // No width and no meaning between words. Joiners and directions, which have one in
-            // Persian, Hindi, Hebrew and in emoji, are not among them.
+            // These have no width and no meaning between words. Joiners and directional marks stay,
+            // because Persian, Hindi, Hebrew and emoji need them.
             '\u{200b}' | '\u{2060}' | '\u{feff}' => {}
             _ if c.is_control() => {}
             _ => {
@@ -74,7 +74,7 @@ pub(in super::super) fn tidy(text: &str) -> String {
     if visible { tidy } else { String::new() }
 }
 
-/// Almost all captions are plain ASCII on one line with nothing to do.
+/// A fast path: almost all captions are normalised ASCII on one line.
 fn is_tidy(text: &[u8]) -> bool {
     let mut before = b' ';
     let words = text.iter().all(|byte| {
@@ -85,7 +85,8 @@ fn is_tidy(text: &[u8]) -> bool {
     words && before != b' '
 }
 
-/// Directions, joiners and variants: they change their neighbours and show nothing themselves.
+/// Directional marks, joiners and variation selectors. They change their neighbours and are
+/// invisible themselves.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fe00}'..='\u{fe0f}' | '\u{ad}' | '\u{61c}')
 }
@@ -117,7 +118,7 @@ mod tests {
         }
     }
 
-    /// The result is the same either way; what is tidy already is only copied.
+    /// Both paths have the same result. The fast path only copies.
     #[test]
     fn plain_text_takes_the_short_way() {
         for plain in ["as it is", "a", "!~", "1 < 2 > 0"] {

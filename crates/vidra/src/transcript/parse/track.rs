@@ -1,21 +1,21 @@
-//! What the formats share: times, and what becomes of a cue once its text is known.
+//! The common part of all formats: times, and the construction of cues.
 
 use super::super::cue::Cue;
 use super::Unreadable;
 use super::text;
 
-/// The longest time that is read as it is: eleven years in milliseconds. What is beyond is a
-/// mistake, and sums of two stay far from any limit.
+/// The maximum time: about nine years in milliseconds. Longer times are errors, and the sum of two
+/// cannot overflow.
 const MAX_MILLIS: u64 = 1 << 38;
 
-/// A day and a night of captions, one a second, is 86,400.
+/// The maximum number of cues. A day of captions, one a second, has 86,400.
 const MAX_CUES: usize = 500_000;
 
-/// The cues of a track while it is read.
+/// The cues of a track during parsing.
 #[derive(Default)]
 pub(super) struct Track {
     drafts: Vec<Draft>,
-    /// The start of the last cue that told one.
+    /// The last known start time.
     start: u64,
 }
 
@@ -27,8 +27,8 @@ struct Draft {
 }
 
 impl Track {
-    /// Adds a cue with the text as the format had it, unless nothing is left to read. One that
-    /// does not say when it starts belongs with the one before it.
+    /// Adds a cue, unless its text is empty. A cue without a start time gets the start of the
+    /// previous one.
     pub(super) fn push(
         &mut self,
         start: Option<u64>,
@@ -48,11 +48,11 @@ impl Track {
         Ok(())
     }
 
-    /// All cues, in the order of their start, those that start together as they were written.
+    /// Returns all cues sorted by start time. The sort is stable.
     pub(super) fn finish(mut self) -> Vec<Cue> {
         self.drafts.sort_by_key(|draft| draft.start);
-        // From the end, so that the next later start is known to each. Cues that start together
-        // have the same one.
+        // Backwards, so that the next later start is known. Cues with the same start have the same
+        // next start.
         let (mut this, mut later) = (u64::MAX, u64::MAX);
         for draft in self.drafts.iter_mut().rev() {
             if draft.start < this {
@@ -69,8 +69,8 @@ impl Track {
     }
 }
 
-/// A decimal number times `10^places`, rounded: `("17.119", 3)` is 17119. Below zero is 0, and
-/// what is no plain number is `None`.
+/// Parses a decimal number times `10^places`, rounded: `("17.119", 3)` is 17119. Negative numbers
+/// are 0. Any other text is `None`.
 pub(super) fn decimal(text: &str, places: usize) -> Option<u64> {
     let text = text.trim();
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));

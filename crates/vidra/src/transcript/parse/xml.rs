@@ -1,7 +1,7 @@
 //! srv1, srv2 and srv3.
 //!
-//! Only the five references that XML predefines and numbers are resolved, and a DOCTYPE, which
-//! could define more, ends the reading. Comments, window definitions and pens say nothing.
+//! The parser resolves only numeric references and the five predefined entities of XML. It rejects
+//! a DOCTYPE, which could define more. It ignores comments, window definitions and pens.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
@@ -12,13 +12,13 @@ use super::Unreadable;
 use super::text::unescaped;
 use super::track::{Track, decimal};
 
-/// The formats nest four deep.
+/// The formats nest four levels deep.
 const MAX_DEPTH: usize = 32;
 
-/// A cue has at most seven.
+/// A cue has at most seven attributes.
 const MAX_ATTRIBUTES: usize = 64;
 
-/// What the root element says about the rest.
+/// The dialect, from the root element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     /// `<transcript><text start="1.5" dur="2">`: seconds, and text escaped twice.
@@ -28,7 +28,7 @@ enum Dialect {
     Millis,
 }
 
-/// A cue whose end tag has not come.
+/// A cue without its end tag so far.
 struct Open {
     depth: usize,
     start: Option<u64>,
@@ -38,7 +38,7 @@ struct Open {
 
 pub(super) fn read(text: &str) -> Result<Vec<Cue>, Unreadable> {
     let mut xml = Reader::from_str(text);
-    // What is escaped once in a format that escapes twice leaves lone ampersands.
+    // srv1 escapes twice. Text that was escaped only once contains lone ampersands.
     xml.config_mut().allow_dangling_amp = true;
     let dialect = root(&mut xml)?;
     let Some(dialect) = dialect else { return Ok(vec![]) };
@@ -62,8 +62,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Cue>, Unreadable> {
     }
 }
 
-/// Reads up to the root element. `None` where that is empty; whatever is no root of ours is no
-/// timedtext, and nobody needs to know what else is wrong with it.
+/// Reads up to the root element. `None` if it is empty. An unknown root is not timedtext, whatever
+/// other errors the body has.
 fn root(xml: &mut Reader<&[u8]>) -> Result<Option<Dialect>, Unreadable> {
     loop {
         let (tag, is_empty) = match xml.read_event() {
@@ -96,7 +96,7 @@ fn malformed(error: impl std::fmt::Display) -> Unreadable {
     Unreadable::Malformed(error.to_string())
 }
 
-/// What is inside the root element.
+/// The parser inside the root element.
 struct Body {
     dialect: Dialect,
     depth: usize,
@@ -112,7 +112,7 @@ impl Body {
         }
         match (&mut self.open, tag.name().0) {
             (Some(open), "br") => open.text.push('\n'),
-            // `<s>`, a word, and whatever else is in a cue: its text is read in place.
+            // `<s>` and all other elements inside a cue: the parser reads their text in place.
             (Some(_), _) => {}
             (None, "p" | "text") => self.open = Some(self.cue(tag)?),
             (None, _) => {}
@@ -140,13 +140,13 @@ impl Body {
             Err(_) => open.text.push(char::REPLACEMENT_CHARACTER),
             Ok(None) => match resolve_predefined_entity(reference) {
                 Some(text) => open.text.push_str(text),
-                // Not a reference of XML: somebody wrote an ampersand, and later a semicolon.
+                // Not an XML reference: the author wrote an ampersand, and later a semicolon.
                 None => open.text.extend(["&", reference, ";"]),
             },
         }
     }
 
-    /// Whether that was the end of the root.
+    /// Returns whether the root element has ended.
     fn end(&mut self) -> Result<bool, Unreadable> {
         if let Some(open) = self.open.take_if(|open| open.depth == self.depth) {
             let text = match self.dialect {
@@ -161,7 +161,7 @@ impl Body {
 
     fn cue(&self, tag: &BytesStart<'_>) -> Result<Open, Unreadable> {
         let mut cue = Open { depth: self.depth, start: None, duration: None, text: String::new() };
-        // Unchecked: looking for duplicates takes the square of their number.
+        // Unchecked, because the check for duplicates takes quadratic time.
         for (index, attribute) in tag.attributes().with_checks(false).enumerate() {
             if index == MAX_ATTRIBUTES {
                 return Err(Unreadable::Malformed("too many attributes".to_owned()));

@@ -1,4 +1,4 @@
-//! The player's answer as the platform writes it, read leniently.
+//! The player's response in YouTube's format, parsed leniently.
 
 use crate::lenient::shapes;
 
@@ -57,7 +57,7 @@ shapes! {
         audio_track_id: String,
     }
 
-    /// Text for people, in the old form or in runs.
+    /// Text for people, in the old form or as runs.
     Text {
         simple_text: String,
         runs: Vec<Run>,
@@ -67,7 +67,7 @@ shapes! {
         text: String,
     }
 
-    /// An object whose presence is all that counts.
+    /// An object of which only the presence matters.
     Anything {}
 }
 
@@ -79,8 +79,8 @@ impl Text {
 }
 
 impl Playability {
-    /// All that is said about it, in lower case and with plain apostrophes: the telling words stand
-    /// now in the reason, now in the messages, now on the error screen.
+    /// All messages, in lower case and with plain apostrophes. The decisive words can be in the
+    /// reason, in the messages or on the error screen.
     pub(crate) fn words(&self) -> String {
         let screen = self
             .error_screen

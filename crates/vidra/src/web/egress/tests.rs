@@ -3,7 +3,7 @@ use crate::transport::Network;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Addresses that may ask once a minute.
+/// Addresses with a rate limit of one request a minute.
 fn egresses(count: usize, now: Instant) -> Egresses {
     let requests = Some(Pace { burst: 1, per_hour: 60 });
     let failures = Pauses { first: MINUTE, longest: MINUTE };
@@ -12,7 +12,7 @@ fn egresses(count: usize, now: Instant) -> Egresses {
     Egresses::new((1..=count).map(one).collect())
 }
 
-/// Which one is chosen; it takes a turn.
+/// The number of the chosen address, which uses a permit.
 fn chosen(egresses: &Egresses, now: Instant) -> usize {
     let in_use = egresses.choose(Load::Captions, &[], now).ok().unwrap();
     in_use.pacer.spend(now);
@@ -86,7 +86,7 @@ async fn a_probe_that_succeeds_does_not_end_a_newer_block() {
     let pause = first.blocked(Reason::Blocked, None, start);
     let over = start + pause;
     let probe = choose(over).ok().unwrap();
-    // A request that was sent before the pause meets another block while the probe is under way.
+    // An earlier request hits another block while the probe is running.
     late.blocked(Reason::Blocked, None, over);
     probe.trusted();
     assert_eq!(choose(over).err().map(|closed| closed.why), Some(Reason::Blocked));
@@ -128,7 +128,7 @@ async fn a_request_tries_every_address_once() {
     let egresses = egresses(2, now);
     let first = egresses.choose(Load::Captions, &[], now).ok().unwrap();
     first.blocked(Reason::Blocked, None, now);
-    // The pause is over, and the turn of the second address is later.
+    // The pause is over, but the rate limiter delays the second address.
     let over = now + 11 * MINUTE;
     let other = if first.number == 1 { 2 } else { 1 };
     egresses.all[other - 1].pacer.spend(over);
