@@ -27,6 +27,13 @@ enum Breaker {
     TimedText(usize),
 }
 
+/// Whether an operation shares its walk through a list with no other.
+fn walks_alone(op: &Op) -> bool {
+    let is_list =
+        super::is_composite(op.operation()) || matches!(op.operation(), Operation::Ids(_));
+    op.caller.no_cache && is_list
+}
+
 /// The breaker that counts an exchange.
 fn breaker(exchange: &Exchange) -> Breaker {
     match exchange.kind {
@@ -286,7 +293,7 @@ impl Judge {
         let (mut keys, mut videos, mut slots) = (BTreeSet::new(), BTreeSet::new(), 0);
         for other in at_work {
             // The fetch of a caller that has left holds its slot, also if another operation shares it.
-            if !other.is_live(now) {
+            if !other.is_live(now) || walks_alone(other) {
                 slots += 1;
                 continue;
             }
@@ -302,7 +309,10 @@ impl Judge {
             slots += usize::from(leads || other.caller.no_cache);
             videos.extend(ids.into_iter().cloned());
         }
-        if let Some(own) = op.operation().key() {
+        // An operation that bypasses the cache walks through a list by itself.
+        if let Some(own) = op.operation().key()
+            && !walks_alone(op)
+        {
             keys.remove(&own);
         }
         keys.len() + slots >= it.most_misses
