@@ -23,11 +23,11 @@ pub(crate) enum Part {
     Service,
     /// Answers from the cache, against a bare server and nginx
     Hot,
-    /// What the cache costs: misses, memory, upstream units
+    /// Cost of the cache: misses, memory, upstream units
     Kept,
-    /// Three times what it can, over 2,000 connections; not without being asked for
+    /// Overload: three times the capacity, over 2,000 connections; runs only if it is named
     Load,
-    /// A long mixture with faults; not without being asked for
+    /// Soak: a long mixture of requests with faults; runs only if it is named
     Soak,
 }
 

@@ -118,7 +118,7 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
     done
 }
 
-/// What a command runs with: the service that answers, and the output.
+/// The service that answers a command, and its output.
 struct CommandContext {
     service: Service,
     output: Output,

@@ -420,7 +420,7 @@ struct ErrorInfo {
     details: Vec<String>,
 }
 
-/// What the user of a command can do about it.
+/// Advice for the user of a command.
 fn advice(reason: Reason) -> Option<&'static str> {
     match reason {
         Reason::UpstreamKeyMissing => Some(

@@ -56,7 +56,7 @@ pub struct Progress {
     pub done: u64,
     /// The number of all videos, if it is known.
     pub total: Option<u64>,
-    /// What was done last or is awaited. It contains no text of third parties.
+    /// The last step, or the one in progress. It contains no text of third parties.
     pub what: String,
 }
 

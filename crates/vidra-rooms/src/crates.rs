@@ -27,7 +27,7 @@ pub fn check(folder: &Path, order: &[&str], tools: &[&str]) {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-/// What is wrong with the dependencies of a crate.
+/// The faults in the dependencies of a crate.
 fn faults(order: &[&str], tools: &[&str], name: &str, manifest: &str) -> Vec<String> {
     let height = |name: &str| order.iter().position(|other| *other == name);
     let mut faults = vec![];

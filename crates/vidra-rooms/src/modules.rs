@@ -147,7 +147,7 @@ fn leaves_the_room(depth: usize, code: &str) -> bool {
     false
 }
 
-/// What is wrong with the imports of a file of `room`.
+/// The faults in the imports of a file of `room`.
 fn faults(rooms: &[&str], room: &str, depth: usize, code: &str) -> Vec<String> {
     let height = |name: &str| rooms.iter().position(|room| *room == name);
     let mut faults = vec![];

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::gate::Rules;
 
-/// How the service behaves. What it fetches and caches is configured in the client.
+/// The settings of the service. The client has the settings for fetching and caching.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Whether `Cache-Control: no-cache` in a request bypasses the cache.

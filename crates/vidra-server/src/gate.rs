@@ -77,7 +77,7 @@ pub(crate) struct Gate {
     opened: Instant,
 }
 
-/// What the gate learned about a request that it admits.
+/// The facts about an admitted request: its caller, limits and origin.
 #[derive(Clone, Default)]
 pub(crate) struct Admission {
     /// `None` if the request needed no key.
@@ -224,7 +224,7 @@ impl Admission {
     }
 }
 
-/// What a path requires of its callers.
+/// The access rule of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// A key, if the service requires keys, and the rate limit applies.

@@ -32,9 +32,9 @@ use report::UpstreamReport;
 /// A client of YouTube. It is cheap to clone. Clones share connections, cache, quota ledger and
 /// retry budget.
 ///
-/// Every operation returns [`Error`](crate::Error) on failure and is safe to cancel: dropping its
-/// future frees its slots. A shared fetch continues while another caller waits for it. Units that
-/// were charged before the cancellation stay charged.
+/// Every operation returns [`Error`](crate::Error) on failure and is safe to cancel by dropping its
+/// future. A shared fetch continues while another caller waits for it. The units of requests that
+/// were already sent stay charged.
 #[derive(Clone)]
 pub struct Vidra {
     services: Arc<Services>,

@@ -24,7 +24,7 @@ use crate::transport::BoxFuture;
 use crate::transport::ESCAPED;
 use crate::web::{TranscriptContext, transcript};
 
-/// A cacheable request. Equal requests have equal keys, however they were spelled.
+/// A cacheable request. Equal requests have equal keys in any spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ask {
