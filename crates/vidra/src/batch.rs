@@ -22,7 +22,7 @@ use crate::error::{Error, Reason, Result};
 use crate::ident::{PlaylistId, VideoId};
 use crate::resource::Services;
 use crate::resource::ask::Ask;
-use crate::resource::playlist::{Entries, Entry, Standing};
+use crate::resource::playlist::{Entries, Entry, Availability};
 use crate::transcript::{Languages, TranscriptLine, TranscriptQuery};
 use crate::transport::traced;
 
@@ -297,7 +297,7 @@ fn report_waits(events: &Events) -> OnWait {
 async fn transcript_of(batch: &Batch, ctx: &Context, entry: Placed) -> VideoTranscript {
     let (position, entry) = entry;
     let result = match entry.video {
-        Some(id) if entry.standing == Standing::Public => {
+        Some(id) if entry.availability == Availability::Public => {
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let ask = Ask::Transcript(id, wanted);
@@ -310,9 +310,9 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: Placed) -> VideoTran
         id => {
             let named = id.map(|id| id.to_string());
             let named = named.unwrap_or_else(|| format!("entry {position} of the playlist"));
-            let reason = match entry.standing {
-                Standing::Private => Reason::VideoPrivate,
-                Standing::Public | Standing::Deleted => Reason::VideoNotFound,
+            let reason = match entry.availability {
+                Availability::Private => Reason::VideoPrivate,
+                Availability::Public | Availability::Deleted => Reason::VideoNotFound,
             };
             Err(reason.error(named))
         }

@@ -26,7 +26,7 @@ use crate::clock::Clock;
 use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::held::Held;
-use crate::resilience::breaker::Pauses;
+use crate::resilience::breaker::BreakerPolicy;
 use crate::store::{Record, Tiers, Usage};
 use answer::Tally;
 use clock::CacheClock;
@@ -77,7 +77,7 @@ pub(crate) struct Limits {
     /// How long a failure is cached.
     pub(crate) failures_last: Duration,
     /// How long renewals pause after YouTube refuses all our requests.
-    pub(crate) refusals_last: Pauses,
+    pub(crate) refusals_last: BreakerPolicy,
     /// The maximum number of concurrent fetches of uncached answers. Followers do not count.
     pub(crate) most_misses: usize,
     /// The time limit of a shared fetch.
@@ -289,7 +289,7 @@ impl Cache {
             memory: usage.memory,
             memory_limit: self.tiers.memory_limit(),
             far: usage.far,
-            is_far_failing: self.tiers.is_far_left_alone(),
+            is_far_failing: self.tiers.is_far_failing(),
             far_failures: self.tiers.failures(),
             oldest_stale: self.tally.oldest_stale(self.clock.now()),
             renewal_failures: self.renewals.iter().map(Renewals::failures).max().unwrap_or(0),

@@ -22,7 +22,7 @@ use crate::data_api::DataApi;
 use crate::error::Result;
 use crate::held::Held;
 use crate::quota::Allowance;
-use crate::resilience::breaker::Standing;
+use crate::resilience::circuit::BreakerState;
 use crate::resource::Services;
 use crate::resource::ask::Ask;
 use crate::web::Load;
@@ -224,7 +224,7 @@ impl Vidra {
         UpstreamReport {
             calls: traffic.report(),
             retries: traffic.retries(),
-            breakers: breakers.map(|it| (it.name.clone(), it.standing(now))).collect(),
+            breakers: breakers.map(|it| (it.name.clone(), it.state(now))).collect(),
             addresses: egresses.troubles(now).collect(),
             batches: self.batches.report(),
         }
@@ -232,7 +232,7 @@ impl Vidra {
 
     /// Whether the store behind memory failed on its last use.
     pub fn is_store_failing(&self) -> bool {
-        self.services.cache.tiers.is_far_left_alone()
+        self.services.cache.tiers.is_far_failing()
     }
 
     /// Reports the egress addresses for transcripts, and whether YouTube accepts them.
@@ -244,7 +244,7 @@ impl Vidra {
     /// on all egress addresses. The client then serves stale answers without a fetch.
     pub fn is_platform_failing(&self) -> bool {
         let now = Instant::now();
-        self.services.data_api.breaker.standing(now) != Standing::Closed
+        self.services.data_api.breaker.state(now) != BreakerState::Closed
             || self.services.web.egresses.are_failing(Load::Captions, now)
     }
 

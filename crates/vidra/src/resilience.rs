@@ -1,6 +1,7 @@
 //! Policies of both interfaces: rate limits, retries and circuit breakers.
 
 pub(crate) mod breaker;
+pub(crate) mod circuit;
 pub(crate) mod histogram;
 pub(crate) mod outcome;
 pub(crate) mod pace;

@@ -63,7 +63,7 @@ pub enum StoreError {
     /// The store exceeded its timeout.
     TimedOut,
     /// The circuit breaker is open: the store failed recently, so the cache does not call it.
-    LeftAlone,
+    BreakerOpen,
     /// The stored record is damaged.
     Corrupt,
 }
@@ -73,7 +73,7 @@ impl fmt::Display for StoreError {
         match self {
             Self::Unavailable(why) => f.write_str(why),
             Self::TimedOut => f.write_str("no answer in time"),
-            Self::LeftAlone => f.write_str("not asked, because it failed a moment ago"),
+            Self::BreakerOpen => f.write_str("not called, because it failed a moment ago"),
             Self::Corrupt => f.write_str("a damaged record"),
         }
     }

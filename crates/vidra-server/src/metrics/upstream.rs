@@ -1,6 +1,6 @@
 //! Metrics of the client: calls, breakers, egress addresses, batches.
 
-use vidra::{BatchReport, Calls, Standing, UpstreamReport};
+use vidra::{BatchReport, Calls, BreakerState, UpstreamReport};
 
 use super::table;
 use super::text::Page;
@@ -12,11 +12,11 @@ pub(super) fn write(page: &mut Page, report: &UpstreamReport) {
     write_calls(page, &report.calls);
     page.one(&table::UPSTREAM_RETRIES, report.retries);
     let mut breakers = page.family(&table::BREAKER_STATE);
-    for (domain, standing) in report.breakers.iter().take(2 + 2 * MOST_ADDRESSES) {
-        let state = match standing {
-            Standing::Closed => 0,
-            Standing::HalfOpen => 1,
-            Standing::Open => 2,
+    for (domain, state) in report.breakers.iter().take(2 + 2 * MOST_ADDRESSES) {
+        let state = match state {
+            BreakerState::Closed => 0,
+            BreakerState::HalfOpen => 1,
+            BreakerState::Open => 2,
         };
         breakers.sample(&[("domain", domain)], state);
     }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 use vidra::BucketUse;
 use vidra::store::Usage;
-use vidra::{Addresses, Bucket, Counts, Quota, Resource, Standing, Vidra};
+use vidra::{Addresses, Bucket, Counts, Quota, Resource, BreakerState, Vidra};
 
 use crate::error_body::{ApiError, ErrorBody};
 use crate::gate::Caller;
@@ -238,10 +238,10 @@ fn unusable_addresses(
 }
 
 /// The circuit breakers that are not closed.
-fn open_breakers(breakers: Vec<(String, Standing)>) -> impl Iterator<Item = String> {
-    let open = breakers.into_iter().filter(|(_, standing)| *standing != Standing::Closed);
-    open.map(|(domain, standing)| match standing {
-        Standing::HalfOpen => format!("{domain}: failed; whether it still does is being found out"),
+fn open_breakers(breakers: Vec<(String, BreakerState)>) -> impl Iterator<Item = String> {
+    let open = breakers.into_iter().filter(|(_, state)| *state != BreakerState::Closed);
+    open.map(|(domain, state)| match state {
+        BreakerState::HalfOpen => format!("{domain}: failed; whether it still does is being found out"),
         _ => format!("{domain}: fails, and is left alone for a while; what is known is sent"),
     })
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::is_trouble;
 use crate::error::{Error, ErrorKind, Result};
-use crate::resilience::breaker::{Breaker, Pass, Pauses};
+use crate::resilience::breaker::{Breaker, BreakerPolicy, Pass};
 
 /// The maximum number of concurrent renewals: one full call of single videos.
 const MOST: usize = 50;
@@ -34,8 +34,8 @@ pub(crate) struct Renewal {
 }
 
 impl Renewals {
-    pub(crate) fn new(what: &str, pauses: Pauses, now: Instant) -> Self {
-        let refusals = Arc::new(Breaker::new(format!("renewals of {what}"), pauses, now));
+    pub(crate) fn new(what: &str, policy: BreakerPolicy, now: Instant) -> Self {
+        let refusals = Arc::new(Breaker::new(format!("renewals of {what}"), policy, now));
         Self { places: Arc::new(Semaphore::new(MOST)), refusals, failures: Arc::default() }
     }
 
@@ -73,7 +73,7 @@ impl Renewal {
             Some(_) => drop(self.failures.fetch_add(1, Ordering::Relaxed)),
             None => self.failures.store(0, Ordering::Relaxed),
         }
-        self.pass.tell(error.map_or(Some(false), is_refusal_to_us));
+        self.pass.record(error.map_or(Some(false), is_refusal_to_us));
     }
 }
 
@@ -100,8 +100,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn after_five_refusals_one_at_a_time_finds_out() {
-        let pauses = Pauses { first: SECOND, longest: 5 * SECOND };
-        let renewals = Renewals::new("videos", pauses, Instant::now());
+        let policy =
+            BreakerPolicy { failures: 5, first_pause: SECOND, longest_pause: 5 * SECOND };
+        let renewals = Renewals::new("videos", policy, Instant::now());
         let begin = || renewals.begin(Instant::now());
         let refused = Err::<(), _>(Error::new(Reason::UpstreamKeyMissing, "no"));
         let failed = Err::<(), _>(Error::new(Reason::UpstreamFailed, "no"));

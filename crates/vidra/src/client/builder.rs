@@ -20,7 +20,7 @@ use crate::data_api::call::Endpoint;
 use crate::data_api::{ApiKey, DataApi, Holds};
 use crate::error::{Error, Result};
 use crate::quota::{Backing, Ledger, LedgerDouble, QuotaLimits};
-use crate::resilience::breaker::{Breaker, Pauses};
+use crate::resilience::breaker::{Breaker, BreakerPolicy};
 use crate::resilience::pace::Pace;
 use crate::resilience::retry::{RetryBudget, RetryPolicy};
 use crate::resilience::traffic::Traffic;
@@ -30,7 +30,7 @@ use crate::store::{Memory, Store, Tiers};
 use crate::transport::resolver::{DATA_API_HOST, WEB_HOST};
 use crate::transport::{Network, Transport};
 use crate::web::clients::Clients;
-use crate::web::egress::{Care, Egress, Egresses};
+use crate::web::egress::{EgressLimits, Egress, Egresses};
 use crate::web::{Load, PotProvider, Web};
 
 /// Settings of a [`Vidra`]. The defaults suit YouTube itself.
@@ -326,25 +326,29 @@ impl Builder {
 
     /// The limits of each egress address: strict for YouTube, and off for any other URL unless
     /// configured.
-    fn care(&self) -> Care {
+    fn egress_limits(&self) -> EgressLimits {
         let requests = self.pacing.pace(&self.web_url);
         let usual_pause = if is_platform(&self.web_url) { 15 * 60 } else { 1 };
-        Care {
+        EgressLimits {
             requests,
             translations: requests.map(Pacing::of_translations),
-            failures: self.pauses(&self.web_url),
-            pause: self.block_pause.unwrap_or(Duration::from_secs(usual_pause)).min(FOREVER),
+            breaker: self.breaker_policy(&self.web_url),
+            block_pause: self.block_pause.unwrap_or(Duration::from_secs(usual_pause)).min(FOREVER),
         }
     }
 
-    /// The pauses of a circuit breaker for `url`.
-    fn pauses(&self, url: &str) -> Pauses {
+    /// The policy of a circuit breaker for `url`.
+    fn breaker_policy(&self, url: &str) -> BreakerPolicy {
         let (first, longest) = match self.breaker_pause {
             Some(pause) => (pause, pause.saturating_mul(10)),
             None if is_platform(url) => (Duration::from_secs(30), Duration::from_secs(300)),
             None => (Duration::from_secs(1), Duration::from_secs(5)),
         };
-        Pauses { first: first.min(FOREVER), longest: longest.min(FOREVER) }
+        BreakerPolicy {
+            failures: 5,
+            first_pause: first.min(FOREVER),
+            longest_pause: longest.min(FOREVER),
+        }
     }
 
     /// Builds the client. It sends nothing.
@@ -359,8 +363,8 @@ impl Builder {
     /// ```
     pub fn build(self) -> Result<Vidra> {
         self.check_urls()?;
-        let care = self.care();
-        let pauses = self.pauses(&self.data_api_url);
+        let settings = self.egress_limits();
+        let policy = self.breaker_policy(&self.data_api_url);
         let transport = self.transport.unwrap_or_else(|| Arc::new(Network::new()));
         let now = Instant::now();
         let endpoints = Endpoint::ALL.map(Endpoint::path).into_iter();
@@ -369,12 +373,12 @@ impl Builder {
         let count = self.proxies.len();
         let proxies = self.proxies.into_iter().zip(1..).map(|(proxy, number)| {
             let name = format!("proxy {number} of {count}");
-            Egress::new(name, number, proxy, care, now)
+            Egress::new(name, number, proxy, settings, now)
         });
         let mut egresses: Vec<Egress> = proxies.collect();
         if egresses.is_empty() {
             let name = "this machine's address".to_owned();
-            egresses.push(Egress::new(name, 1, Arc::clone(&transport), care, now));
+            egresses.push(Egress::new(name, 1, Arc::clone(&transport), settings, now));
         }
         let pot_transport = || Arc::clone(&transport);
         let web = Web {
@@ -406,8 +410,8 @@ impl Builder {
             holds: Holds::default(),
             retry: self.retry,
             budget: RetryBudget::new(),
-            breaker: Arc::new(Breaker::new("data-api", pauses, now)),
-            search_breaker: Arc::new(Breaker::new("search", pauses, now)),
+            breaker: Arc::new(Breaker::new("data-api", policy, now)),
+            search_breaker: Arc::new(Breaker::new("search", policy, now)),
             traffic,
             key_rejected: AtomicBool::new(false),
             attempt_timeout: self.attempt_timeout,
@@ -416,7 +420,7 @@ impl Builder {
         let failures_last = if keeps { FAILURES_LAST } else { Duration::ZERO };
         let most_misses = self.most_misses.min(Semaphore::MAX_PERMITS);
         let fetch_time = self.deadline.min(FOREVER);
-        let limits = Limits { failures_last, refusals_last: pauses, most_misses, fetch_time };
+        let limits = Limits { failures_last, refusals_last: policy, most_misses, fetch_time };
         let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store);
         let cache = Cache::new(tiers, self.lifetimes, limits, Ask::resource_of, SCHEMA, self.clock);
         Ok(Vidra {

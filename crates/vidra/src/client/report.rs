@@ -2,7 +2,7 @@
 
 use crate::batch::BatchReport;
 use crate::error::Reason;
-use crate::resilience::breaker::Standing;
+use crate::resilience::circuit::BreakerState;
 use crate::resilience::traffic::Calls;
 
 /// The calls of a client to YouTube since it was built, and the state of its circuit breakers.
@@ -18,7 +18,7 @@ pub struct UpstreamReport {
     pub retries: u64,
     /// The state of each circuit breaker, by name: `data-api`, `search`, and `egress-1` for the
     /// first address.
-    pub breakers: Vec<(String, Standing)>,
+    pub breakers: Vec<(String, BreakerState)>,
     /// One item for each egress address, in order: the reason if YouTube or the proxy rejects the
     /// address.
     pub addresses: Vec<Option<Reason>>,

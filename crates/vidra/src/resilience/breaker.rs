@@ -1,74 +1,47 @@
-//! Circuit breakers. A breaker opens after repeated failures. After a pause it is half-open and
-//! admits one probe.
+//! The circuit breaker of one dependency. It opens after repeated failures. After a pause it admits
+//! one probe.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::circuit::{Admission, BreakerState, Circuit};
 use super::outcome::Ending;
-
-/// The number of consecutive failures that opens the breaker.
-const IN_A_ROW: u32 = 5;
 
 /// With mixed outcomes the breaker opens at a failure rate of 50 %, with at least this many calls
 /// in the last ten seconds.
-const ENOUGH_TO_TELL: u32 = 20;
+const ENOUGH_CALLS: u32 = 20;
 const WINDOW: usize = 10;
 
-/// The usual duration of a probe.
-const PROBE_TIME: Duration = Duration::from_secs(1);
-
-/// The state of a circuit breaker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Standing {
-    /// Calls are admitted.
-    Closed,
-    /// Calls are rejected.
-    Open,
-    /// A probe is running or may start.
-    HalfOpen,
-}
-
-/// The pauses of a breaker. The n-th consecutive opening pauses for n times `first`, up to
-/// `longest`.
+/// When a breaker opens, and for how long. The n-th consecutive opening lasts n times
+/// `first_pause`, up to `longest_pause`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pauses {
+pub(crate) struct BreakerPolicy {
+    /// The number of consecutive failures that opens the breaker.
+    pub(crate) failures: u32,
     /// Zero for a breaker that never opens.
-    pub(crate) first: Duration,
-    pub(crate) longest: Duration,
+    pub(crate) first_pause: Duration,
+    pub(crate) longest_pause: Duration,
 }
 
-impl Pauses {
+impl BreakerPolicy {
     /// The pause of the n-th consecutive opening, with a jitter of 20 % from `dice` (0 to 1).
     /// Services that failed together must not return together.
-    fn after(self, times: u32, dice: f64) -> Duration {
-        self.first.saturating_mul(times).min(self.longest).mul_f64(0.8 + 0.4 * dice)
+    fn pause(self, times: u32, dice: f64) -> Duration {
+        let pause = self.first_pause.saturating_mul(times).min(self.longest_pause);
+        pause.mul_f64(0.8 + 0.4 * dice)
     }
 }
 
-/// The state machine, without a clock.
+/// A breaker without a clock: the circuit, and the outcomes that open it.
 #[derive(Debug)]
-struct Circuit {
-    pauses: Pauses,
-    state: State,
-    /// The number of openings so far.
-    openings: u64,
-}
-
-/// The admission of one call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Leave {
-    /// Whether the call is a probe.
-    is_probe: bool,
-    /// The number of openings at the time of the admission.
-    openings: u64,
-}
-
-#[derive(Debug)]
-enum State {
-    Closed { in_a_row: u32, recent: Recent },
-    Open { times: u32, until: Instant, is_probed: bool },
+struct Counting {
+    policy: BreakerPolicy,
+    circuit: Circuit<()>,
+    /// The number of consecutive failures.
+    in_a_row: u32,
+    recent: Recent,
 }
 
 /// The last ten seconds, in slots of one second.
@@ -105,85 +78,45 @@ impl Recent {
         let recent = self.slots.iter().filter(|slot| slot.second + WINDOW as u64 > second);
         let (all, failed) =
             recent.fold((0, 0), |(all, failed), slot| (all + slot.all, failed + slot.failed));
-        all >= ENOUGH_TO_TELL && failed * 2 >= all
+        all >= ENOUGH_CALLS && failed * 2 >= all
     }
 }
 
-impl Circuit {
-    fn new(pauses: Pauses, now: Instant) -> Self {
-        let state = State::Closed { in_a_row: 0, recent: Recent::new(now) };
-        Self { pauses, state, openings: 0 }
-    }
-
-    /// The remaining pause. `None` if the breaker admits calls.
-    fn refuses(&self, now: Instant) -> Option<Duration> {
-        match self.state {
-            State::Open { until, .. } if until > now => Some(until - now),
-            State::Open { is_probed: true, .. } => Some(PROBE_TIME),
-            _ => None,
-        }
-    }
-
-    /// Admits a call, or returns the remaining pause.
-    fn admit(&mut self, now: Instant) -> Result<Leave, Duration> {
-        if let Some(wait) = self.refuses(now) {
-            return Err(wait);
-        }
-        let is_probe = match &mut self.state {
-            State::Closed { .. } => false,
-            State::Open { is_probed, .. } => {
-                *is_probed = true;
-                true
-            }
-        };
-        Ok(Leave { is_probe, openings: self.openings })
+impl Counting {
+    fn new(policy: BreakerPolicy, now: Instant) -> Self {
+        Self { policy, circuit: Circuit::new(), in_a_row: 0, recent: Recent::new(now) }
     }
 
     /// Records the outcome of a call. `None` means that the outcome says nothing. Calls that were
     /// admitted before the last opening are ignored. Returns the transition, if there is one.
     fn end(
         &mut self,
-        Leave { is_probe, openings }: Leave,
+        admission: Admission,
         is_failure: Option<bool>,
         now: Instant,
         dice: impl FnOnce() -> f64,
     ) -> Option<Change> {
-        if openings != self.openings {
+        if !self.circuit.is_current(admission) {
             return None;
         }
-        let times = match (&mut self.state, is_failure) {
-            (State::Closed { in_a_row, recent }, Some(is_failure)) => {
-                *in_a_row = if is_failure { *in_a_row + 1 } else { 0 };
-                recent.add(is_failure, now);
-                let is_bad = is_failure && (*in_a_row >= IN_A_ROW || recent.is_bad(now));
-                if !is_bad || self.pauses.first.is_zero() {
-                    return None;
-                }
-                1
-            }
-            (State::Open { is_probed, .. }, None) if is_probe => {
-                *is_probed = false;
-                return None;
-            }
-            (State::Open { .. }, Some(false)) if is_probe => {
-                self.state = State::Closed { in_a_row: 0, recent: Recent::new(now) };
-                return Some(Change::Closed);
-            }
-            (State::Open { times, .. }, Some(true)) if is_probe => times.saturating_add(1),
-            _ => return None,
+        let Some(is_failure) = is_failure else {
+            self.circuit.abandon(admission);
+            return None;
         };
-        let pause = self.pauses.after(times, dice());
-        self.state = State::Open { times, until: now + pause, is_probed: false };
-        self.openings += 1;
-        Some(Change::Opened { times, pause })
-    }
-
-    fn standing(&self, now: Instant) -> Standing {
-        match self.state {
-            State::Closed { .. } => Standing::Closed,
-            State::Open { until, .. } if until > now => Standing::Open,
-            State::Open { .. } => Standing::HalfOpen,
+        if !is_failure && self.circuit.close(admission) {
+            (self.in_a_row, self.recent) = (0, Recent::new(now));
+            return Some(Change::Closed);
         }
+        self.in_a_row = if is_failure { self.in_a_row + 1 } else { 0 };
+        self.recent.add(is_failure, now);
+        let policy = self.policy;
+        let is_bad = self.in_a_row >= policy.failures || self.recent.is_bad(now);
+        if !is_failure || !(admission.is_probe || is_bad) || policy.first_pause.is_zero() {
+            return None;
+        }
+        let pause = |times| policy.pause(times, dice());
+        let (times, pause) = self.circuit.open((), pause, now);
+        Some(Change::Opened { times, pause })
     }
 }
 
@@ -199,49 +132,54 @@ pub(crate) struct Breaker {
     /// The name in logs and metrics.
     pub(crate) name: String,
     /// Held only briefly and never across an await.
-    circuit: Mutex<Circuit>,
+    counting: Mutex<Counting>,
 }
 
 impl Breaker {
-    pub(crate) fn new(name: impl Into<String>, pauses: Pauses, now: Instant) -> Self {
-        Self { name: name.into(), circuit: Mutex::new(Circuit::new(pauses, now)) }
+    pub(crate) fn new(name: impl Into<String>, policy: BreakerPolicy, now: Instant) -> Self {
+        Self { name: name.into(), counting: Mutex::new(Counting::new(policy, now)) }
     }
 
     /// The remaining pause. `None` if the breaker admits calls.
     pub(crate) fn refuses(&self, now: Instant) -> Option<Duration> {
-        self.circuit().refuses(now)
+        self.lock().circuit.refusal(now).map(|((), wait)| wait)
     }
 
     /// Admits one call, or returns the remaining pause.
     pub(crate) fn admit(self: &Arc<Self>, now: Instant) -> Result<Pass, Duration> {
-        let leave = self.circuit().admit(now)?;
-        Ok(Pass { breaker: Arc::clone(self), leave })
+        let admission = self.lock().circuit.admit(now).map_err(|((), wait)| wait)?;
+        Ok(Pass { breaker: Arc::clone(self), admission })
     }
 
-    pub(crate) fn standing(&self, now: Instant) -> Standing {
-        self.circuit().standing(now)
+    pub(crate) fn state(&self, now: Instant) -> BreakerState {
+        self.lock().circuit.state(now)
     }
 
     /// Whether a probe is running.
     pub(crate) fn is_probed(&self) -> bool {
-        matches!(self.circuit().state, State::Open { is_probed: true, .. })
+        self.lock().circuit.probed().is_some()
     }
 
-    fn end(&self, leave: Leave, is_failure: Option<bool>) {
-        let change = self.circuit().end(leave, is_failure, Instant::now(), fastrand::f64);
+    fn end(&self, admission: Admission, is_failure: Option<bool>) {
+        let change = self.lock().end(admission, is_failure, Instant::now(), fastrand::f64);
         let what = self.name.as_str();
         match change {
+            Some(Change::Opened { times: 1, pause }) => {
+                let seconds = pause.as_secs_f64();
+                tracing::warn!(breaker = what, pause_s = seconds, "circuit breaker opened");
+            }
+            // One warning is enough.
             Some(Change::Opened { times, pause }) => {
                 let seconds = pause.as_secs_f64();
-                tracing::warn!(breaker = what, times, pause_s = seconds, "circuit breaker opened");
+                tracing::debug!(breaker = what, times, pause_s = seconds, "probe failed");
             }
             Some(Change::Closed) => tracing::info!(breaker = what, "circuit breaker closed"),
             None => {}
         }
     }
 
-    fn circuit(&self) -> MutexGuard<'_, Circuit> {
-        self.circuit.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Counting> {
+        self.counting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -250,28 +188,28 @@ impl Breaker {
 #[derive(Debug)]
 pub(crate) struct Pass {
     breaker: Arc<Breaker>,
-    leave: Leave,
+    admission: Admission,
 }
 
 impl Pass {
     /// Records the outcome of an attempt. Failed retries do not count, so that one bad request
     /// cannot open the breaker for all others. A probe always counts.
     pub(crate) fn end(self, ending: Ending, is_retry: bool) {
-        let is_told = !is_retry || self.leave.is_probe;
-        self.tell(ending.is_failure().filter(|is_failure| is_told || !is_failure));
+        let counts = !is_retry || self.admission.is_probe;
+        self.record(ending.is_failure().filter(|is_failure| counts || !is_failure));
     }
 
     /// Records a success or failure. `None` means that the outcome says nothing.
-    pub(crate) fn tell(mut self, is_failure: Option<bool>) {
-        self.breaker.end(self.leave, is_failure);
-        self.leave.is_probe = false;
+    pub(crate) fn record(mut self, is_failure: Option<bool>) {
+        self.breaker.end(self.admission, is_failure);
+        self.admission.is_probe = false;
     }
 }
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        if self.leave.is_probe {
-            self.breaker.end(self.leave, None);
+        if self.admission.is_probe {
+            self.breaker.end(self.admission, None);
         }
     }
 }

@@ -11,11 +11,13 @@ use futures_util::FutureExt;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Record, Store, StoreError, Usage};
+use crate::resilience::breaker::{Breaker, BreakerPolicy};
+use crate::resilience::circuit::BreakerState;
 
 /// The timeout of a read.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// The timeout of a write. No caller waits for a write, so it can be longer. While the gate is
-/// shut, writes are dropped.
+/// The timeout of a write. No caller waits for a write, so it can be longer. While the breaker is
+/// open, writes are dropped.
 const PATIENCE_TO_PUT: Duration = Duration::from_millis(500);
 /// The wait for a count, the timeout of the count itself, and the lifetime of its result. A count
 /// is expensive, and any caller can request one.
@@ -24,9 +26,12 @@ const LONGEST_COUNT: Duration = Duration::from_secs(60);
 const COUNT_LASTS: Duration = Duration::from_secs(5);
 /// The timeout of clearing the store.
 const PATIENCE_TO_CLEAR: Duration = Duration::from_secs(60);
-/// The pause after the first failure. Each further failure doubles it.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// One failure opens a breaker, because a cache that is slow to answer is worse than none.
+const BREAKER: BreakerPolicy = BreakerPolicy {
+    failures: 1,
+    first_pause: Duration::from_secs(1),
+    longest_pause: Duration::from_secs(30),
+};
 /// The minimum time between two log messages.
 const LOG_EVERY: Duration = Duration::from_secs(60);
 
@@ -51,14 +56,31 @@ pub struct Failures {
 /// because a full disk is still readable.
 pub struct Guarded {
     store: Arc<dyn Store>,
-    reads: Gate,
-    writes: Gate,
+    reads: Side,
+    writes: Side,
     skipped: AtomicU64,
     corrupt: AtomicU64,
     /// The time of the last log message.
-    told: Mutex<Option<Instant>>,
+    logged: Mutex<Option<Instant>>,
     /// The last count and its time. Locked during a count.
     counted: Arc<tokio::sync::Mutex<Option<Counted>>>,
+}
+
+/// Reads or writes.
+struct Side {
+    breaker: Arc<Breaker>,
+    failures: AtomicU64,
+}
+
+impl Side {
+    fn new(breaker: &str) -> Self {
+        let breaker = Arc::new(Breaker::new(breaker, BREAKER, Instant::now()));
+        Self { breaker, failures: AtomicU64::new(0) }
+    }
+
+    fn is_failing(&self) -> bool {
+        self.breaker.state(Instant::now()) != BreakerState::Closed
+    }
 }
 
 struct Counted {
@@ -71,11 +93,11 @@ impl Guarded {
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
-            reads: Gate::default(),
-            writes: Gate::default(),
+            reads: Side::new("cache-reads"),
+            writes: Side::new("cache-writes"),
             skipped: AtomicU64::new(0),
             corrupt: AtomicU64::new(0),
-            told: Mutex::new(None),
+            logged: Mutex::new(None),
             counted: Arc::default(),
         }
     }
@@ -87,7 +109,7 @@ impl Guarded {
             Ok(found) => found,
             Err(StoreError::Corrupt) => {
                 self.corrupt.fetch_add(1, Ordering::Relaxed);
-                self.tell(&StoreError::Corrupt);
+                self.log(&StoreError::Corrupt);
                 let _ = timeout_at(until, self.remove(key)).await;
                 None
             }
@@ -136,7 +158,7 @@ impl Guarded {
     /// Returns the size of the store, which can be some seconds old. `None` if the store does not
     /// report it.
     pub async fn usage(&self) -> Option<Usage> {
-        if self.is_left_alone() {
+        if self.is_failing() {
             return None;
         }
         let until = Instant::now() + PATIENCE_TO_COUNT;
@@ -167,40 +189,39 @@ impl Guarded {
     }
 
     /// Whether the breaker of reads or of writes is open.
-    pub fn is_left_alone(&self) -> bool {
-        self.reads.is_shut() || self.writes.is_shut()
+    pub fn is_failing(&self) -> bool {
+        self.reads.is_failing() || self.writes.is_failing()
     }
 
     async fn ask<T>(
         &self,
-        gate: &Gate,
+        side: &Side,
         patience: Duration,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let Some(round) = gate.enter() else {
+        let Ok(pass) = side.breaker.admit(Instant::now()) else {
             self.skipped.fetch_add(1, Ordering::Relaxed);
-            return Err(StoreError::LeftAlone);
+            return Err(StoreError::BreakerOpen);
         };
         let outcome = within(patience, call).await;
-        match &outcome {
-            // The store works; only the record is damaged.
-            Ok(_) | Err(StoreError::Corrupt) => gate.worked(round),
-            Err(error) => {
-                gate.failed(round);
-                self.tell(error);
-            }
+        // With a damaged record the store itself works.
+        let failure = outcome.as_ref().err().filter(|error| !matches!(error, StoreError::Corrupt));
+        pass.record(Some(failure.is_some()));
+        if let Some(error) = failure {
+            side.failures.fetch_add(1, Ordering::Relaxed);
+            self.log(error);
         }
         outcome
     }
 
-    fn tell(&self, error: &StoreError) {
+    fn log(&self, error: &StoreError) {
         let now = Instant::now();
         {
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-            if told.is_some_and(|told| now < told + LOG_EVERY) {
+            let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+            if logged.is_some_and(|logged| now < logged + LOG_EVERY) {
                 return;
             }
-            *told = Some(now);
+            *logged = Some(now);
         }
         let failures = self.failures();
         tracing::warn!(%error, ?failures, "cache store failed");
@@ -222,64 +243,5 @@ async fn within<T>(
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => Err(StoreError::Unavailable("the store panicked".to_owned())),
         Err(_) => Err(StoreError::TimedOut),
-    }
-}
-
-/// A circuit breaker. It opens after one failure, and after a pause it admits one probe at a time.
-#[derive(Debug, Default)]
-struct Gate {
-    state: Mutex<Shut>,
-    failures: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Shut {
-    /// `None` while the breaker is closed.
-    until: Option<Instant>,
-    pause: Duration,
-    /// Counts transitions and probes, so that a call from an earlier round cannot change the
-    /// current state.
-    round: u64,
-}
-
-impl Gate {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Shut> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_shut(&self) -> bool {
-        self.lock().until.is_some()
-    }
-
-    /// Returns the round of the call, or `None` if the breaker is open.
-    fn enter(&self) -> Option<u64> {
-        let mut shut = self.lock();
-        if let Some(until) = shut.until {
-            let now = Instant::now();
-            if now < until {
-                return None;
-            }
-            // This call is the probe. If it never returns, the next probe follows one pause later.
-            shut.until = Some(now + shut.pause);
-            shut.round += 1;
-        }
-        Some(shut.round)
-    }
-
-    fn worked(&self, round: u64) {
-        let mut shut = self.lock();
-        if shut.until.is_some() && shut.round == round {
-            *shut = Shut { round: round + 1, ..Shut::default() };
-        }
-    }
-
-    fn failed(&self, round: u64) {
-        self.failures.fetch_add(1, Ordering::Relaxed);
-        let mut shut = self.lock();
-        if shut.round == round {
-            shut.pause = (shut.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
-            shut.until = Some(Instant::now() + shut.pause);
-            shut.round += 1;
-        }
     }
 }

@@ -167,8 +167,8 @@ impl Tiers {
     }
 
     /// Whether the far store's circuit breaker is open.
-    pub fn is_far_left_alone(&self) -> bool {
-        self.far.as_ref().is_some_and(|far| far.store.is_left_alone())
+    pub fn is_far_failing(&self) -> bool {
+        self.far.as_ref().is_some_and(|far| far.store.is_failing())
     }
 
     /// Copies a record of the far store into memory. It does nothing if memory has a newer record,

@@ -12,7 +12,8 @@ use tokio::time::Instant;
 use super::Load;
 use crate::error::Reason;
 use crate::held::Held;
-use crate::resilience::breaker::{Breaker, Pauses};
+use crate::resilience::breaker::{Breaker, BreakerPolicy};
+use crate::resilience::circuit::{Admission, BreakerState, Circuit, PROBE_TIME};
 use crate::resilience::pace::{Pace, Pacer};
 use crate::transport::Transport;
 
@@ -31,7 +32,7 @@ pub(crate) struct Egress {
     /// The rate limiter of translations, which YouTube limits far harder.
     pub(crate) translations: Pacer,
     /// The first pause after a block. Each consecutive block adds the same time.
-    pause: Duration,
+    block_pause: Duration,
     /// Held during the fetch of a watch page, so that concurrent requests share one fetch.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -39,24 +40,11 @@ pub(crate) struct Egress {
     probed: Arc<Notify>,
 }
 
-#[derive(Default)]
 struct State {
-    standing: Standing,
-    /// The number of probes so far.
-    probes: u64,
+    /// Open while YouTube blocks the address, or while the proxy is unreachable.
+    circuit: Circuit<Reason>,
     no_translations_until: Option<Instant>,
     session: Option<(Session, Instant)>,
-}
-
-/// The state of an address with YouTube.
-#[derive(Debug, Default)]
-enum Standing {
-    #[default]
-    Good,
-    /// Blocked: the reason, the number of consecutive blocks, and the end of the pause.
-    Closed { why: Reason, strikes: u32, until: Instant },
-    /// Half-open: the pause is over, and this probe tests the address.
-    Probing { why: Reason, strikes: u32, probe: u64 },
 }
 
 /// The session data of a watch page. A page has about a megabyte, so the session is cached for
@@ -67,8 +55,6 @@ pub(crate) struct Session {
     pub(crate) visitor: Option<String>,
 }
 
-/// The usual duration of a probe.
-const PROBE_TIME: Duration = Duration::from_secs(1);
 /// The pause of an unreachable proxy, which may return soon. Then one request at a time probes it.
 const UNREACHABLE_PAUSE: Duration = Duration::from_secs(5);
 /// The pause after a rate limit on translations without `Retry-After`.
@@ -81,22 +67,26 @@ impl Egress {
         name: String,
         number: usize,
         transport: Arc<dyn Transport>,
-        care: Care,
+        settings: EgressLimits,
         now: Instant,
     ) -> Self {
-        let breaker =
-            |of| Arc::new(Breaker::new(format!("egress-{number}-{of}"), care.failures, now));
+        let breaker = |of| {
+            let name = format!("egress-{number}-{of}");
+            Arc::new(Breaker::new(name, settings.breaker, now))
+        };
+        let state =
+            State { circuit: Circuit::new(), no_translations_until: None, session: None };
         Self {
             number,
             name,
             transport,
             player: breaker("player"),
             timedtext: breaker("timedtext"),
-            pacer: Pacer::new(care.requests, now),
-            translations: Pacer::new(care.translations, now),
-            pause: care.pause,
+            pacer: Pacer::new(settings.requests, now),
+            translations: Pacer::new(settings.translations, now),
+            block_pause: settings.block_pause,
             renewing: tokio::sync::Mutex::default(),
-            state: Mutex::default(),
+            state: Mutex::new(state),
             probed: Arc::default(),
         }
     }
@@ -115,33 +105,26 @@ impl Egress {
         self.player.refuses(now).max(self.breaker(load).refuses(now))
     }
 
-    /// Whether a fetch that ends with this kind of request may use the address now. After a pause
-    /// it admits one probe and returns its number. Otherwise it returns the reason and the
-    /// remaining pause.
-    fn admits(&self, load: Load, now: Instant) -> Result<Option<u64>, (Reason, Duration)> {
+    /// Admits a fetch that ends with this kind of request. After a pause it admits one probe.
+    /// Otherwise it returns the reason and the remaining pause.
+    fn admit(&self, load: Load, now: Instant) -> Result<Admission, (Reason, Duration)> {
         if let Some(wait) = self.fails(load, now) {
             return Err((Reason::Failing, wait));
         }
-        let mut state = self.state();
+        let circuit = &mut self.state().circuit;
         let turn = self.pacer.wait(now);
-        match state.standing {
-            Standing::Good => Ok(None),
-            Standing::Closed { why, until, .. } if until > now => Err((why, until - now)),
-            // A probe blocks all other requests, so it must not start with a wait for the rate
-            // limiter.
-            Standing::Closed { .. } if !turn.is_zero() => Err((Reason::Paced, turn)),
-            Standing::Closed { why, strikes, .. } => {
-                state.probes += 1;
-                let probe = state.probes;
-                state.standing = Standing::Probing { why, strikes, probe };
-                Ok(Some(probe))
-            }
-            Standing::Probing { why, .. } => Err((why, turn.max(PROBE_TIME))),
+        if let Some(why) = circuit.probed() {
+            return Err((why, turn.max(PROBE_TIME)));
         }
+        // A probe blocks all other requests, so it must not start with a wait for the rate limiter.
+        if circuit.state(now) == BreakerState::HalfOpen && !turn.is_zero() {
+            return Err((Reason::Paced, turn));
+        }
+        circuit.admit(now)
     }
 
     fn is_probed(&self) -> bool {
-        matches!(self.state().standing, Standing::Probing { .. })
+        self.state().circuit.probed().is_some()
     }
 
     /// Why the address does not admit this kind of request now, and for how long. It also applies
@@ -151,41 +134,30 @@ impl Egress {
             return Some((Reason::Failing, wait));
         }
         let state = self.state();
-        let closed = match (&state.standing, state.no_translations_until) {
-            (Standing::Closed { why, until, .. }, _) if *until > now => Some((*why, *until)),
-            (_, Some(until)) if load == Load::Translation => {
-                Some((Reason::TranslationLimited, until))
-            }
-            _ => None,
-        };
-        closed.map(|(why, until)| (why, until - now)).filter(|(_, wait)| !wait.is_zero())
+        state.circuit.pause(now).or_else(|| {
+            let until = state.no_translations_until.filter(|_| load == Load::Translation)?;
+            (until > now).then(|| (Reason::TranslationLimited, until - now))
+        })
     }
 
     /// Pauses translations after a rate limit, and returns the pause. Other requests continue.
     pub(crate) fn limit_translations(&self, asked: Option<Duration>, now: Instant) -> Duration {
-        let pause = asked.unwrap_or(TRANSLATION_PAUSE.min(self.pause)).min(LONGEST_PAUSE);
+        let pause = asked.unwrap_or(TRANSLATION_PAUSE.min(self.block_pause)).min(LONGEST_PAUSE);
         self.state().no_translations_until = Some(now + pause);
         pause
     }
 
     /// Blocks the address, and returns the pause.
-    fn close(&self, why: Reason, pause: impl Fn(u32) -> Duration, now: Instant) -> Duration {
+    fn close(&self, why: Reason, pause: impl FnOnce(u32) -> Duration, now: Instant) -> Duration {
         let mut state = self.state();
-        let strikes = match state.standing {
-            // Concurrent requests that fail together count as one block. But a block overrides the
-            // pause of an unreachable proxy.
-            Standing::Closed { why: before, until, .. }
-                if until > now && (before != Reason::Unreachable || why == before) =>
-            {
-                return until.duration_since(now);
-            }
-            Standing::Good => 1,
-            Standing::Closed { strikes, .. } | Standing::Probing { strikes, .. } => {
-                strikes.saturating_add(1)
-            }
-        };
-        let pause = pause(strikes);
-        state.standing = Standing::Closed { why, strikes, until: now + pause };
+        // Concurrent requests that fail together count as one block. But a block overrides the
+        // pause of an unreachable proxy.
+        if let Some((before, wait)) = state.circuit.pause(now)
+            && (before != Reason::Unreachable || why == before)
+        {
+            return wait;
+        }
+        let (times, pause) = state.circuit.open(why, pause, now);
         // YouTube may recognise the old session.
         state.session = None;
         drop(state);
@@ -193,7 +165,7 @@ impl Egress {
         let (address, reason) = (self.name.as_str(), why.code());
         let seconds = pause.as_secs_f64();
         // An unreachable proxy is probed every few seconds. One warning is enough.
-        if strikes == 1 || why != Reason::Unreachable {
+        if times == 1 || why != Reason::Unreachable {
             tracing::warn!(address, reason, pause_s = seconds, "egress address paused");
         } else {
             tracing::debug!(address, reason, pause_s = seconds, "egress address still paused");
@@ -203,11 +175,7 @@ impl Egress {
 
     /// Why the address is blocked or unreachable. `None` if it is not.
     fn trouble(&self, now: Instant) -> Option<Reason> {
-        match self.state().standing {
-            Standing::Closed { why, until, .. } if until > now => Some(why),
-            Standing::Probing { why, .. } => Some(why),
-            Standing::Good | Standing::Closed { .. } => None,
-        }
+        self.state().circuit.refusal(now).map(|(why, _)| why)
     }
 
     pub(crate) fn session(&self, now: Instant) -> Option<Session> {
@@ -228,13 +196,12 @@ impl Egress {
 
 /// The limits of an egress address.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Care {
+pub(crate) struct EgressLimits {
     pub(crate) requests: Option<Pace>,
     pub(crate) translations: Option<Pace>,
-    /// The pauses of the circuit breakers.
-    pub(crate) failures: Pauses,
-    /// The pause after a block.
-    pub(crate) pause: Duration,
+    pub(crate) breaker: BreakerPolicy,
+    /// The first pause after a block.
+    pub(crate) block_pause: Duration,
 }
 
 /// The egress addresses for transcripts, and how many of them are unusable.
@@ -334,8 +301,8 @@ impl Egresses {
         in_turn.sort_by_cached_key(|egress| egress.pacer.wait(now));
         let mut refusals = Vec::with_capacity(self.count());
         for egress in in_turn {
-            match egress.admits(load, now) {
-                Ok(probe) => return Ok(InUse { egress, probe }),
+            match egress.admit(load, now) {
+                Ok(admission) => return Ok(InUse { egress, admission }),
                 Err(refusal) => refusals.push(refusal),
             }
         }
@@ -351,22 +318,14 @@ impl Egresses {
 /// An address in use by a request.
 pub(crate) struct InUse<'a> {
     egress: &'a Egress,
-    /// The number of the probe, if this request is one.
-    probe: Option<u64>,
+    admission: Admission,
 }
 
 impl InUse<'_> {
-    /// Whether this request is still the current probe.
-    fn is_probing(&self, state: &State) -> bool {
-        matches!(state.standing, Standing::Probing { probe, .. } if self.probe == Some(probe))
-    }
-
-    /// Records a good response. It ends a successful probe.
+    /// Records a good response. It ends a successful probe, unless an earlier request has hit a new
+    /// block meanwhile.
     pub(crate) fn trusted(&self) {
-        let mut state = self.egress.state();
-        // An earlier request may have hit a new block meanwhile.
-        if self.is_probing(&state) {
-            state.standing = Standing::Good;
+        if self.egress.state().circuit.close(self.admission) {
             self.egress.probed.notify_waiters();
             tracing::info!(address = self.egress.name, "egress address resumed");
         }
@@ -374,9 +333,9 @@ impl InUse<'_> {
 
     /// Blocks the address, and returns the pause.
     pub(crate) fn blocked(&self, why: Reason, asked: Option<Duration>, now: Instant) -> Duration {
-        let usual = self.egress.pause;
-        let pause = |strikes: u32| {
-            let ours = usual.saturating_mul(strikes).min(LONGEST_PAUSE.max(usual));
+        let usual = self.egress.block_pause;
+        let pause = |times: u32| {
+            let ours = usual.saturating_mul(times).min(LONGEST_PAUSE.max(usual));
             ours.max(asked.unwrap_or_default().min(LONGEST_PAUSE))
         };
         self.egress.close(why, pause, now)
@@ -399,11 +358,7 @@ impl Deref for InUse<'_> {
 impl Drop for InUse<'_> {
     /// A probe without a result, perhaps after a cancellation, lets the next request probe.
     fn drop(&mut self) {
-        let mut state = self.egress.state();
-        if let Standing::Probing { why, strikes, probe } = state.standing
-            && self.probe == Some(probe)
-        {
-            state.standing = Standing::Closed { why, strikes, until: Instant::now() };
+        if self.egress.state().circuit.abandon(self.admission) {
             self.egress.probed.notify_waiters();
         }
     }

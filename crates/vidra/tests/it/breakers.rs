@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, advance, sleep, timeout};
 use vidra::{
     Ask, BatchEvent, BatchQuery, BatchStatus, Builder, ChannelRef, Error, ErrorKind, Outcome,
-    PlaylistId, Reason, RetryPolicy, Standing, TranscriptQuery, VideoId, Vidra,
+    PlaylistId, Reason, RetryPolicy, BreakerState, TranscriptQuery, VideoId, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 
@@ -284,7 +284,7 @@ async fn captions_that_fail_are_left_alone_though_players_answer() {
         .upstream_report()
         .breakers
         .into_iter()
-        .filter_map(|(name, standing)| (standing == Standing::Open).then_some(name))
+        .filter_map(|(name, state)| (state == BreakerState::Open).then_some(name))
         .collect();
     assert_eq!(open, ["egress-1-timedtext"]);
     // Which tracks there are is the player's to say.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::{advance, sleep};
 use vidra::{
-    Ask, BatchQuery, Ending, Network, Outcome, PlaylistId, Reason, RetryPolicy, Standing,
+    Ask, BatchQuery, Ending, Network, Outcome, PlaylistId, Reason, RetryPolicy, BreakerState,
     TranscriptQuery, UpstreamReport, VideoId,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
@@ -78,7 +78,7 @@ async fn breakers_are_told_by_name_and_addresses_by_number() {
     let proxies = ["http://user:secret@127.0.0.1:9", "http://127.0.0.1:9"];
     let proxies = proxies.map(|url| Network::through(url).unwrap()).to_vec();
     let vidra = sim::builder(&sim).retry(retry).proxies(proxies).build().unwrap();
-    let standings = |of: &str| {
+    let state_of = |of: &str| {
         let report = vidra.upstream_report();
         let names: Vec<&str> = report.breakers.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(
@@ -96,14 +96,14 @@ async fn breakers_are_told_by_name_and_addresses_by_number() {
         assert!(!format!("{report:?}").contains("secret"));
         report.breakers.into_iter().find(|(name, _)| name == of).unwrap().1
     };
-    assert_eq!(standings("data-api"), Standing::Closed);
+    assert_eq!(state_of("data-api"), BreakerState::Closed);
     for _ in 0..5 {
         vidra.video(video("quirkNoLike")).await.unwrap_err();
     }
-    assert_eq!(standings("data-api"), Standing::Open);
-    assert_eq!(standings("egress-1-player"), Standing::Closed);
+    assert_eq!(state_of("data-api"), BreakerState::Open);
+    assert_eq!(state_of("egress-1-player"), BreakerState::Closed);
     advance(Duration::from_secs(2)).await;
-    assert_eq!(standings("data-api"), Standing::HalfOpen);
+    assert_eq!(state_of("data-api"), BreakerState::HalfOpen);
 }
 
 #[tokio::test(start_paused = true)]

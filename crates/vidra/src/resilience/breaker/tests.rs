@@ -1,34 +1,39 @@
 use super::*;
+use crate::resilience::circuit::PROBE_TIME;
 
 const SECOND: Duration = Duration::from_secs(1);
-const PAUSES: Pauses = Pauses { first: Duration::from_secs(30), longest: Duration::from_secs(300) };
+const POLICY: BreakerPolicy = BreakerPolicy {
+    failures: 5,
+    first_pause: Duration::from_secs(30),
+    longest_pause: Duration::from_secs(300),
+};
 /// No jitter.
 const EVEN: fn() -> f64 = || 0.5;
 
-fn circuit(pauses: Pauses) -> (Circuit, Instant) {
+fn breaker(policy: BreakerPolicy) -> (Counting, Instant) {
     let now = Instant::now();
-    (Circuit::new(pauses, now), now)
+    (Counting::new(policy, now), now)
 }
 
 /// Admits a call and records its outcome.
-fn ask(circuit: &mut Circuit, is_failure: Option<bool>, now: Instant) -> Option<Change> {
-    let leave = circuit.admit(now).unwrap();
-    circuit.end(leave, is_failure, now, EVEN)
+fn ask(breaker: &mut Counting, is_failure: Option<bool>, now: Instant) -> Option<Change> {
+    let leave = breaker.circuit.admit(now).unwrap();
+    breaker.end(leave, is_failure, now, EVEN)
 }
 
 #[test]
 fn five_in_a_row_open_it_and_one_answer_begins_the_count_anew() {
-    let (mut circuit, now) = circuit(PAUSES);
+    let (mut breaker, now) = breaker(POLICY);
     for is_failure in [true, true, true, true, false, true, true, true, true] {
-        assert_eq!(ask(&mut circuit, Some(is_failure), now), None);
+        assert_eq!(ask(&mut breaker, Some(is_failure), now), None);
     }
     // An outcome that says nothing does not count.
-    assert_eq!(ask(&mut circuit, None, now), None);
+    assert_eq!(ask(&mut breaker, None, now), None);
     let pause = 30 * SECOND;
-    assert_eq!(ask(&mut circuit, Some(true), now), Some(Change::Opened { times: 1, pause }));
-    assert_eq!(circuit.admit(now), Err(pause));
-    assert_eq!(circuit.admit(now + 29 * SECOND), Err(SECOND));
-    assert_eq!(circuit.standing(now), Standing::Open);
+    assert_eq!(ask(&mut breaker, Some(true), now), Some(Change::Opened { times: 1, pause }));
+    assert_eq!(breaker.circuit.admit(now), Err(((), pause)));
+    assert_eq!(breaker.circuit.admit(now + 29 * SECOND), Err(((), SECOND)));
+    assert_eq!(breaker.circuit.state(now), BreakerState::Open);
 }
 
 #[test]
@@ -43,14 +48,14 @@ fn half_of_twenty_within_ten_seconds_open_it() {
         (1, 9, 0, false),
     ];
     for (failures, answers, seconds, opens) in table {
-        let (mut circuit, start) = circuit(PAUSES);
+        let (mut breaker, start) = breaker(POLICY);
         let rounds = 40 / (failures + answers);
         let mut opened = None;
         for round in 0..rounds {
             let now = start + SECOND * seconds * round / rounds;
             for is_failure in (0..answers).map(|_| false).chain((0..failures).map(|_| true)) {
-                if let Ok(leave) = circuit.admit(now) {
-                    opened = opened.or(circuit.end(leave, Some(is_failure), now, EVEN));
+                if let Ok(leave) = breaker.circuit.admit(now) {
+                    opened = opened.or(breaker.end(leave, Some(is_failure), now, EVEN));
                 }
             }
         }
@@ -76,12 +81,12 @@ fn calls_of_ten_seconds_ago_no_longer_count() {
         (millis(0), millis(3_600_000), false),
     ];
     for (first, last, opens) in table {
-        let (mut circuit, start) = circuit(PAUSES);
+        let (mut breaker, start) = breaker(POLICY);
         for number in 0..19 {
-            assert_eq!(ask(&mut circuit, Some(number % 2 == 0), start + first), None);
+            assert_eq!(ask(&mut breaker, Some(number % 2 == 0), start + first), None);
         }
-        assert_eq!(ask(&mut circuit, Some(false), start + last), None);
-        let opened = ask(&mut circuit, Some(true), start + last);
+        assert_eq!(ask(&mut breaker, Some(false), start + last), None);
+        let opened = ask(&mut breaker, Some(true), start + last);
         assert_eq!(opened.is_some(), opens, "{first:?} and {last:?}");
         // The window alone, without the last call, which would replace the oldest slot.
         let mut recent = Recent::new(start);
@@ -94,49 +99,49 @@ fn calls_of_ten_seconds_ago_no_longer_count() {
 
 #[test]
 fn after_the_pause_one_finds_out_and_each_failure_makes_it_longer() {
-    let (mut circuit, mut now) = circuit(PAUSES);
+    let (mut breaker, mut now) = breaker(POLICY);
     for _ in 0..5 {
-        ask(&mut circuit, Some(true), now);
+        ask(&mut breaker, Some(true), now);
     }
     for (times, pause) in (2..).zip([60, 90, 120, 150, 180, 210, 240, 270, 300, 300]) {
-        now += circuit.admit(now).unwrap_err();
-        assert_eq!(circuit.standing(now), Standing::HalfOpen);
-        let probe = circuit.admit(now).unwrap();
+        now += breaker.circuit.admit(now).unwrap_err().1;
+        assert_eq!(breaker.circuit.state(now), BreakerState::HalfOpen);
+        let probe = breaker.circuit.admit(now).unwrap();
         assert!(probe.is_probe);
-        assert_eq!(circuit.admit(now), Err(PROBE_TIME), "one at a time");
+        assert_eq!(breaker.circuit.admit(now), Err(((), PROBE_TIME)), "one at a time");
         let opened = Some(Change::Opened { times, pause: pause * SECOND });
-        assert_eq!(circuit.end(probe, Some(true), now, EVEN), opened);
+        assert_eq!(breaker.end(probe, Some(true), now, EVEN), opened);
     }
-    now += circuit.admit(now).unwrap_err();
+    now += breaker.circuit.admit(now).unwrap_err().1;
     // A cancelled probe lets the next call probe.
-    assert_eq!(ask(&mut circuit, None, now), None);
-    assert_eq!(circuit.standing(now), Standing::HalfOpen);
-    assert_eq!(ask(&mut circuit, Some(false), now), Some(Change::Closed));
+    assert_eq!(ask(&mut breaker, None, now), None);
+    assert_eq!(breaker.circuit.state(now), BreakerState::HalfOpen);
+    assert_eq!(ask(&mut breaker, Some(false), now), Some(Change::Closed));
     for _ in 0..4 {
-        assert_eq!(ask(&mut circuit, Some(true), now), None, "all is forgotten");
+        assert_eq!(ask(&mut breaker, Some(true), now), None, "all is forgotten");
     }
-    let opened = ask(&mut circuit, Some(true), now);
+    let opened = ask(&mut breaker, Some(true), now);
     assert_eq!(opened, Some(Change::Opened { times: 1, pause: 30 * SECOND }));
 }
 
 #[test]
 fn who_left_before_it_opened_changes_nothing() {
-    let (mut circuit, now) = circuit(PAUSES);
-    let left: Vec<Leave> = (0..20).map(|_| circuit.admit(now).unwrap()).collect();
+    let (mut breaker, now) = breaker(POLICY);
+    let left: Vec<Admission> = (0..20).map(|_| breaker.circuit.admit(now).unwrap()).collect();
     let (early, late) = left.split_at(10);
     let fail =
-        |circuit: &mut Circuit, leave: &Leave, now| circuit.end(*leave, Some(true), now, EVEN);
-    let changes: Vec<_> = early.iter().map(|leave| fail(&mut circuit, leave, now)).collect();
+        |breaker: &mut Counting, leave: &Admission, now| breaker.end(*leave, Some(true), now, EVEN);
+    let changes: Vec<_> = early.iter().map(|leave| fail(&mut breaker, leave, now)).collect();
     assert_eq!(changes.iter().flatten().count(), 1);
-    assert_eq!(circuit.end(early[0], Some(false), now, EVEN), None);
-    assert_eq!(circuit.refuses(now), Some(30 * SECOND));
+    assert_eq!(breaker.end(early[0], Some(false), now, EVEN), None);
+    assert_eq!(breaker.circuit.refusal(now), Some(((), 30 * SECOND)));
     // Also after the breaker has closed again.
     let over = now + 30 * SECOND;
-    assert_eq!(ask(&mut circuit, Some(false), over), Some(Change::Closed));
+    assert_eq!(ask(&mut breaker, Some(false), over), Some(Change::Closed));
     for leave in late {
-        assert_eq!(fail(&mut circuit, leave, over), None);
+        assert_eq!(fail(&mut breaker, leave, over), None);
     }
-    assert_eq!(circuit.standing(over), Standing::Closed);
+    assert_eq!(breaker.circuit.state(over), BreakerState::Closed);
 }
 
 #[test]
@@ -144,23 +149,23 @@ fn pauses_differ_by_a_fifth_at_most() {
     let seed = 7;
     let mut random = fastrand::Rng::with_seed(seed);
     let pauses: Vec<f64> =
-        (0..10_000).map(|_| PAUSES.after(1, random.f64()).as_secs_f64()).collect();
+        (0..10_000).map(|_| POLICY.pause(1, random.f64()).as_secs_f64()).collect();
     assert!(pauses.iter().all(|pause| (24.0..=36.0).contains(pause)), "seed {seed}");
     assert!(pauses.iter().any(|pause| *pause < 25.0) && pauses.iter().any(|pause| *pause > 35.0));
 }
 
 #[test]
 fn without_a_pause_it_never_opens() {
-    let (mut circuit, now) = circuit(Pauses { first: Duration::ZERO, longest: Duration::ZERO });
+    let (mut breaker, now) = breaker(BreakerPolicy { first_pause: Duration::ZERO, ..POLICY });
     for _ in 0..1_000 {
-        assert_eq!(ask(&mut circuit, Some(true), now), None);
+        assert_eq!(ask(&mut breaker, Some(true), now), None);
     }
 }
 
 #[tokio::test]
 async fn a_pass_that_is_dropped_frees_the_probe() {
-    let pauses = Pauses { first: Duration::from_nanos(1), longest: Duration::from_nanos(1) };
-    let breaker = Arc::new(Breaker::new("test", pauses, Instant::now()));
+    let policy = BreakerPolicy { first_pause: Duration::from_nanos(1), ..POLICY };
+    let breaker = Arc::new(Breaker::new("test", policy, Instant::now()));
     for _ in 0..5 {
         breaker.admit(Instant::now()).unwrap().end(Ending::TimedOut, false);
     }
@@ -169,24 +174,24 @@ async fn a_pass_that_is_dropped_frees_the_probe() {
     assert!(breaker.admit(later).is_err());
     drop(probe);
     breaker.admit(later).unwrap().end(Ending::Refused, false);
-    assert_eq!(breaker.standing(later), Standing::Closed);
+    assert_eq!(breaker.state(later), BreakerState::Closed);
 }
 
 #[tokio::test]
 async fn retries_that_fail_count_only_where_they_find_out() {
-    let pauses = Pauses { first: SECOND, longest: SECOND };
+    let policy = BreakerPolicy { first_pause: SECOND, longest_pause: SECOND, ..POLICY };
     let now = Instant::now();
-    let breaker = Arc::new(Breaker::new("test", pauses, now));
+    let breaker = Arc::new(Breaker::new("test", policy, now));
     let fail = |is_retry, now| breaker.admit(now).unwrap().end(Ending::Failed, is_retry);
     for is_retry in [false, true, true, true, false, true, false, false, true] {
         fail(is_retry, now);
     }
-    assert_eq!(breaker.standing(now), Standing::Closed, "four have failed");
+    assert_eq!(breaker.state(now), BreakerState::Closed, "four have failed");
     fail(false, now);
-    assert_eq!(breaker.standing(now), Standing::Open);
+    assert_eq!(breaker.state(now), BreakerState::Open);
     let later = now + 2 * SECOND;
-    assert_eq!(breaker.standing(later), Standing::HalfOpen);
+    assert_eq!(breaker.state(later), BreakerState::HalfOpen);
     fail(true, later);
-    let again = breaker.circuit().openings;
+    let again = breaker.lock().circuit.openings();
     assert_eq!(again, 2, "it found out that nothing has changed");
 }

@@ -21,13 +21,13 @@ pub(crate) struct Entry {
     pub(crate) video: Option<VideoId>,
     /// Empty if the video is private or deleted.
     pub(crate) title: String,
-    pub(crate) standing: Standing,
+    pub(crate) availability: Availability,
 }
 
 /// Whether the video of an entry is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Standing {
+pub(crate) enum Availability {
     Public,
     Private,
     Deleted,
@@ -45,12 +45,12 @@ impl Entry {
         let snippet = item.snippet.as_ref();
         let owned = snippet.is_some_and(|snippet| snippet.video_owner_channel_id.is_some());
         let title = snippet.and_then(|snippet| snippet.title.clone()).unwrap_or_default();
-        let (title, standing) = match title.as_str() {
-            "Private video" if !dated && !owned => (String::new(), Standing::Private),
-            "Deleted video" if !dated && !owned => (String::new(), Standing::Deleted),
-            _ => (title, Standing::Public),
+        let (title, availability) = match title.as_str() {
+            "Private video" if !dated && !owned => (String::new(), Availability::Private),
+            "Deleted video" if !dated && !owned => (String::new(), Availability::Deleted),
+            _ => (title, Availability::Public),
         };
-        Self { video: item.video_id(), title, standing }
+        Self { video: item.video_id(), title, availability }
     }
 }
 

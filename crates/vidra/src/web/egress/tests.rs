@@ -6,9 +6,10 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Addresses with a rate limit of one request a minute.
 fn egresses(count: usize, now: Instant) -> Egresses {
     let requests = Some(Pace { burst: 1, per_hour: 60 });
-    let failures = Pauses { first: MINUTE, longest: MINUTE };
-    let care = Care { requests, translations: None, failures, pause: 10 * MINUTE };
-    let one = |number| Egress::new("one".to_owned(), number, Arc::new(Network::new()), care, now);
+    let breaker = BreakerPolicy { failures: 5, first_pause: MINUTE, longest_pause: MINUTE };
+    let settings =
+        EgressLimits { requests, translations: None, breaker, block_pause: 10 * MINUTE };
+    let one = |number| Egress::new("one".to_owned(), number, Arc::new(Network::new()), settings, now);
     Egresses::new((1..=count).map(one).collect())
 }
 
@@ -35,7 +36,7 @@ async fn where_captions_fail_only_players_are_asked() {
     let egresses = egresses(2, now);
     for _ in 0..5 {
         let pass = egresses.all[0].breaker(Load::Translation).admit(now);
-        pass.unwrap().tell(Some(true));
+        pass.unwrap().record(Some(true));
     }
     let chosen = |load| {
         let in_use = egresses.choose(load, &[], now).ok().unwrap();

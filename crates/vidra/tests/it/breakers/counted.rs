@@ -80,7 +80,7 @@ async fn no_answer_in_the_time_that_an_attempt_has_counts_however_short_that_is(
             vidra.transcript(id, &TranscriptQuery::default()).await.unwrap_err();
         }
         let report = vidra.upstream_report();
-        let open = report.breakers.iter().filter(|(_, standing)| *standing == Standing::Open);
+        let open = report.breakers.iter().filter(|(_, state)| *state == BreakerState::Open);
         assert_eq!(open.count(), usize::from(is_outage), "{attempt:?} of {deadline:?}");
     }
 }

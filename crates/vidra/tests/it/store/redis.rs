@@ -168,7 +168,7 @@ async fn what_is_damaged_or_of_another_kind_is_a_miss() {
         assert_eq!(guarded.get(key).await, None);
         assert_eq!(store.get(key).await, Ok(None), "it was removed");
     }
-    assert_eq!((guarded.failures().corrupt, guarded.is_left_alone()), (2, false));
+    assert_eq!((guarded.failures().corrupt, guarded.is_failing()), (2, false));
 }
 
 #[tokio::test]

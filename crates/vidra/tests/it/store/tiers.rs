@@ -117,7 +117,7 @@ async fn a_store_that_hangs_delays_a_read_once_and_a_put_never() {
     assert_eq!(begun.elapsed(), Duration::from_millis(550), "then those are let go");
     assert!(tiers.peek("19999", NOW).is_some());
     assert!(tiers.remove("19999").await.is_err(), "who removes is told that it may be there still");
-    assert!(tiers.is_far_left_alone());
+    assert!(tiers.is_far_failing());
 
     far.suffer(Trouble::None);
     advance(Duration::from_secs(2)).await;
@@ -125,7 +125,7 @@ async fn a_store_that_hangs_delays_a_read_once_and_a_put_never() {
     tiers.settled().await;
     assert_eq!(far.memory.peek("key"), Some(record("1")));
     assert_eq!(tiers.get("absent", NOW).await, None);
-    assert!(!tiers.is_far_left_alone());
+    assert!(!tiers.is_far_failing());
 }
 
 #[tokio::test(start_paused = true)]
