@@ -22,7 +22,7 @@ use crate::error::{Error, Reason, Result};
 use crate::ident::{PlaylistId, VideoId};
 use crate::resource::Services;
 use crate::resource::ask::Ask;
-use crate::resource::playlist::{Entries, Entry, Availability};
+use crate::resource::playlist::{Availability, Entries, Entry};
 use crate::transcript::{Languages, TranscriptLine, TranscriptQuery};
 use crate::transport::traced;
 

@@ -217,13 +217,13 @@ impl Vidra {
     /// ```
     pub fn upstream_report(&self) -> UpstreamReport {
         let now = Instant::now();
-        let DataApi { breaker, search_breaker, traffic, .. } = &*self.services.data_api;
+        let DataApi { breaker, search_breaker, sender, .. } = &*self.services.data_api;
         let egresses = &self.services.web.egresses;
         let breakers = [&**breaker, &**search_breaker].into_iter();
         let breakers = breakers.chain(egresses.breakers());
         UpstreamReport {
-            calls: traffic.report(),
-            retries: traffic.retries(),
+            calls: sender.traffic.report(),
+            retries: sender.traffic.retries(),
             breakers: breakers.map(|it| (it.name.clone(), it.state(now))).collect(),
             addresses: egresses.troubles(now).collect(),
             batches: self.batches.report(),

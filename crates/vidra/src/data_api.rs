@@ -16,7 +16,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderValue, Request, header};
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::clock::Clock;
 use crate::context::{Charged, Context, Refused, nobody_waits};
@@ -24,11 +24,9 @@ use crate::error::{Error, ErrorKind, Reason, Result};
 use crate::quota::{Ledger, Quota};
 use crate::resilience::breaker::Breaker;
 use crate::resilience::outcome::Ending;
-use crate::resilience::retry::{RetryBudget, RetryPolicy};
-use crate::resilience::traffic::Traffic;
-use crate::transport::{Answer, Failure, Transport, traced};
+use crate::resilience::send::{Fault, Sender, Unanswered};
+use crate::transport::{Failure, Transport};
 use call::{Call, Endpoint};
-use fault::Fault;
 
 pub(crate) use hold::Holds;
 
@@ -65,16 +63,12 @@ pub(crate) struct DataApi {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) holds: Holds,
-    pub(crate) retry: RetryPolicy,
-    pub(crate) budget: RetryBudget,
+    pub(crate) sender: Sender,
     /// The breaker of all calls except searches, which can fail on their own.
     pub(crate) breaker: Arc<Breaker>,
     pub(crate) search_breaker: Arc<Breaker>,
-    pub(crate) traffic: Arc<Traffic>,
     /// Whether YouTube rejected the key in its last answer about it.
     pub(crate) key_rejected: AtomicBool,
-    /// The timeout of one attempt. The deadline of the request can shorten it.
-    pub(crate) attempt_timeout: Duration,
 }
 
 impl DataApi {
@@ -92,16 +86,6 @@ impl DataApi {
     }
 }
 
-/// Why an exchange ended without a response.
-enum Unanswered {
-    /// Nothing was sent, so YouTube bills nothing.
-    NotSent(Failure),
-    /// YouTube may have received and billed the request.
-    Sent(Failure),
-    /// The exchange exceeded its timeout.
-    TooLate(Duration),
-}
-
 impl DataApi {
     /// Sends one call with retries, and decodes its response. Each attempt that is sent costs the
     /// call's units.
@@ -111,37 +95,19 @@ impl DataApi {
     /// The error of the last attempt. An error that concerns one caller is marked as such, so that
     /// a follower retries.
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, ctx: &Context, call: &Call) -> Result<T> {
-        let mut failed = 0;
-        loop {
-            self.wait_for_hold(ctx, call).await?;
-            let fault = match self.attempt(ctx, call, failed > 0).await {
-                Ok(decoded) => {
-                    self.key_rejected.store(false, Ordering::Relaxed);
-                    return Ok(decoded);
-                }
-                Err(fault) => fault,
-            };
-            if fault.error.kind() == ErrorKind::UpstreamKey {
+        let attempt = |is_retry| async move {
+            self.wait_for_hold(ctx, call).await.map_err(Fault::permanent)?;
+            self.attempt(ctx, call, is_retry).await
+        };
+        let fetched = self.sender.with_retries(ctx, self.breaker(call.endpoint), attempt).await;
+        match &fetched {
+            Ok(_) => self.key_rejected.store(false, Ordering::Relaxed),
+            Err(error) if error.kind() == ErrorKind::UpstreamKey => {
                 self.key_rejected.store(true, Ordering::Relaxed);
             }
-            failed += 1;
-            let left = ctx.left();
-            let wait = self.retry.wait(failed, fault.asked_wait, Duration::MAX, fastrand::f64());
-            // No retry after the circuit breaker has opened.
-            let is_open = || self.breaker(call.endpoint).refuses(Instant::now()).is_some();
-            let wait = wait.filter(|_| fault.transient && !is_open());
-            // A follower may have time for a retry that exceeds the leader's deadline.
-            if wait.is_some_and(|wait| wait >= left) {
-                return Err(fault.error.of_one_caller());
-            }
-            match wait.filter(|_| self.budget.spend()) {
-                Some(wait) => {
-                    self.traffic.note_retry();
-                    sleep(wait).await;
-                }
-                None => return Err(fault.error),
-            }
+            Err(_) => {}
         }
+        fetched
     }
 
     /// Waits for the end of a pause that YouTube requested, or fails if the pause is too long.
@@ -149,11 +115,11 @@ impl DataApi {
         let bucket = call.endpoint.bucket();
         while let Some(hold) = self.holds.left(bucket, Instant::now()) {
             let left = ctx.left();
-            let wait = self.retry.after_hold(hold, left, fastrand::f64());
+            let wait = self.sender.retry.after_hold(hold, left, fastrand::f64());
             let Some(wait) = wait else {
                 let error = Fault::held(hold).error;
                 // A follower may have time for a wait that exceeds the leader's deadline.
-                let is_short = self.retry.after_hold(hold, Duration::MAX, 0.0).is_some();
+                let is_short = self.sender.retry.after_hold(hold, Duration::MAX, 0.0).is_some();
                 return Err(if is_short { error.of_one_caller() } else { error });
             };
             tokio::select! {
@@ -173,14 +139,11 @@ impl DataApi {
         is_retry: bool,
     ) -> Result<T, Fault> {
         if ctx.waiters.is_gone() {
-            return Err(Fault::lasting(nobody_waits()));
+            return Err(Fault::permanent(nobody_waits()));
         }
         let request = self.request(call)?;
-        let breaker = self.breaker(call.endpoint);
-        let pass = breaker.admit(Instant::now()).map_err(Fault::failing)?;
-        if !is_retry {
-            self.budget.earn();
-        }
+        let (endpoint, breaker) = (call.endpoint.path(), self.breaker(call.endpoint));
+        let attempt = self.sender.begin(endpoint, breaker, is_retry).map_err(Fault::failing)?;
         let charged = self.charge(ctx, call).await?;
         // The charge may have been slow. Dropping the guard refunds it.
         let left = ctx.left();
@@ -188,52 +151,34 @@ impl DataApi {
             return Err(Fault::out_of_time(call));
         }
         if ctx.waiters.is_gone() {
-            return Err(Fault::lasting(nobody_waits()));
+            return Err(Fault::permanent(nobody_waits()));
         }
-        let limit = self.attempt_timeout.min(left);
         let charge = charged.sent();
-        let started = Instant::now();
-        let note = |ending| {
-            self.traffic.note(call.endpoint.path(), ending, started.elapsed());
-        };
-        let end = |ending| {
-            note(ending);
-            pass.end(ending, is_retry);
-        };
-        match self.exchange(request, call, limit).await {
-            Err(Unanswered::NotSent(failure)) => {
-                end(Ending::of_failure(&failure));
-                let (bill, now) = (ctx.bill.clone(), self.clock.now());
-                // Before the next attempt is charged. The refund completes even if the caller
-                // leaves.
-                let refund = move |ledger: &Arc<Ledger>| bill.refund(ledger, &charge, now);
-                let _ = self.with_ledger(ctx, call, refund).await;
+        tracing::debug!(endpoint, "sending request");
+        match attempt.exchange(&*self.transport, request, left).await {
+            Err(Unanswered::Failed(failure)) => {
+                if let Failure::NotSent(_) = failure {
+                    let (bill, now) = (ctx.bill.clone(), self.clock.now());
+                    // Before the next attempt is charged. The refund completes even if the caller
+                    // leaves.
+                    let refund = move |ledger: &Arc<Ledger>| bill.refund(ledger, &charge, now);
+                    let _ = self.with_ledger(ctx, call, refund).await;
+                }
                 Err(self.fault_of(&failure, call))
             }
-            Err(Unanswered::Sent(failure)) => {
-                end(Ending::of_failure(&failure));
-                Err(self.fault_of(&failure, call))
-            }
-            Err(Unanswered::TooLate(limit)) => {
-                end(Ending::out_of_time(limit, self.attempt_timeout));
-                Err(if limit < self.attempt_timeout {
-                    Fault::out_of_time(call)
-                } else {
-                    Fault::timeout(call)
-                })
-            }
-            Ok(answer) if answer.status.is_success() => {
+            Err(Unanswered::DeadlinePassed) => Err(Fault::out_of_time(call)),
+            Ok((answer, attempt)) if answer.status.is_success() => {
                 let read = serde_json::from_slice(&answer.body);
                 match &read {
-                    Ok(_) => end(Ending::Ok),
+                    Ok(_) => attempt.end(Ending::Ok),
                     // One unexpected response says nothing about other calls.
-                    Err(error) if error.is_data() => note(Ending::Unreadable),
-                    Err(_) => end(Ending::Unreadable),
+                    Err(error) if error.is_data() => attempt.end_uncounted(Ending::Unreadable),
+                    Err(_) => attempt.end(Ending::Unreadable),
                 }
                 read.map_err(|error| Fault::unreadable(self.redacted(&error.to_string())))
             }
-            Ok(answer) => {
-                end(Ending::of_answer(&answer));
+            Ok((answer, attempt)) => {
+                attempt.end(Ending::of_answer(&answer));
                 let now = self.clock.now();
                 let verdict = classify::refusal(&answer, call, now, |text| self.redacted(text));
                 if let Some(pause) = verdict.pause {
@@ -248,35 +193,19 @@ impl DataApi {
         }
     }
 
-    async fn exchange(
-        &self,
-        request: Request<Bytes>,
-        call: &Call,
-        limit: Duration,
-    ) -> Result<Answer, Unanswered> {
-        let (transport, endpoint) = (&*self.transport, call.endpoint.path());
-        tracing::debug!(endpoint, "sending request");
-        match timeout(limit, traced::exchange(transport, endpoint, request)).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(failure @ Failure::NotSent(_))) => Err(Unanswered::NotSent(failure)),
-            Ok(Err(failure)) => Err(Unanswered::Sent(failure)),
-            Err(_elapsed) => Err(Unanswered::TooLate(limit)),
-        }
-    }
-
     fn fault_of(&self, failure: &Failure, call: &Call) -> Fault {
         let source = self.redacted(&failure.to_string());
         let error = |reason, message| Error::new(reason, message).with_source(source);
         match failure {
             Failure::NotSent(_) => {
-                Fault::passing(error(Reason::Unreachable, "YouTube could not be reached"))
+                Fault::transient(error(Reason::Unreachable, "YouTube could not be reached"))
             }
             Failure::Broken(_) => {
-                Fault::passing(error(Reason::UpstreamFailed, "The connection to YouTube broke"))
+                Fault::transient(error(Reason::UpstreamFailed, "The connection to YouTube broke"))
             }
             Failure::TimedOut => Fault::timeout(call),
             Failure::TooLarge => {
-                Fault::lasting(error(Reason::UpstreamFailed, "YouTube's answer is too large"))
+                Fault::permanent(error(Reason::UpstreamFailed, "YouTube's answer is too large"))
             }
         }
     }

@@ -180,6 +180,7 @@ pub use {
     context::Cost,
     data_api::ApiKey,
     quota::{Allowance, Bucket, BucketUse, Quota, QuotaLimits, SearchBilling, Spending},
+    resilience::bucket::LeakyBucket,
     resilience::circuit::BreakerState,
     resilience::histogram::{CumulativeHistogram, Histogram},
     resilience::outcome::Ending,

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 use crate::clock::Clock;
 use crate::context::{Context, nobody_waits};
@@ -20,9 +20,8 @@ use crate::error::{Error, Reason, Result};
 use crate::ident::VideoId;
 use crate::resilience::outcome::Ending;
 use crate::resilience::pace::{Turn, Urgent};
-use crate::resilience::retry::{RetryBudget, RetryPolicy};
-use crate::resilience::traffic::Traffic;
-use crate::transport::{Answer, Failure, Transport, traced};
+use crate::resilience::send::{Fault, Sender, Unanswered};
+use crate::transport::{Answer, Failure, Transport};
 use egress::{Egress, Egresses, Session};
 
 use clients::{Client, Clients};
@@ -34,10 +33,7 @@ pub(crate) struct Web {
     pub(crate) egresses: Egresses,
     pub(crate) clients: Clients,
     pub(crate) pot_provider: Option<PotProvider>,
-    pub(crate) retry: RetryPolicy,
-    pub(crate) budget: RetryBudget,
-    pub(crate) attempt_timeout: Duration,
-    pub(crate) traffic: Arc<Traffic>,
+    pub(crate) sender: Sender,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -69,13 +65,6 @@ pub(crate) enum Load {
     Translation,
 }
 
-/// A failed attempt.
-pub(crate) struct FailedAttempt {
-    error: Error,
-    /// Whether a retry would fail too.
-    is_final: bool,
-}
-
 impl Load {
     pub(crate) const ALL: [Self; 4] = [Self::Player, Self::Page, Self::Captions, Self::Translation];
 
@@ -90,16 +79,6 @@ impl Load {
     }
 }
 
-impl FailedAttempt {
-    fn passing(error: Error) -> Self {
-        Self { error, is_final: false }
-    }
-
-    fn lasting(error: Error) -> Self {
-        Self { error, is_final: true }
-    }
-}
-
 impl TranscriptContext<'_> {
     /// Sends a request from `egress` within its rate limit, with retries. The caller interprets
     /// error responses, except for 429, blocks, proxy errors and server errors.
@@ -109,13 +88,8 @@ impl TranscriptContext<'_> {
         load: Load,
         request: &Request<Bytes>,
     ) -> Result<Answer> {
-        let mut failed = 0;
-        loop {
-            match self.send_once(egress, load, request, failed > 0).await {
-                Ok(answer) => return Ok(answer),
-                Err(attempt) => self.back_off(egress, load, &mut failed, attempt).await?,
-            }
-        }
+        let send = |is_retry| self.send_once(egress, load, request, is_retry);
+        self.web.sender.with_retries(self.ctx, egress.breaker(load), send).await
     }
 
     /// Sends one attempt within the rate limit of `egress`.
@@ -125,59 +99,27 @@ impl TranscriptContext<'_> {
         load: Load,
         request: &Request<Bytes>,
         is_retry: bool,
-    ) -> Result<Answer, FailedAttempt> {
-        self.check(egress, load).map_err(FailedAttempt::lasting)?;
-        let turn = self.take_turn(egress, load).await.map_err(FailedAttempt::lasting)?;
+    ) -> Result<Answer, Fault> {
+        self.check(egress, load).map_err(Fault::permanent)?;
+        let turn = self.take_turn(egress, load).await.map_err(Fault::permanent)?;
         // The address may have been blocked, or the waiters may have left, during the wait.
-        self.check(egress, load).map_err(FailedAttempt::lasting)?;
+        self.check(egress, load).map_err(Fault::permanent)?;
         let failed = |reason: Reason| reason.error(self.id);
         match self.attempt(egress, load, request, turn, is_retry).await? {
             answer if answer.status == StatusCode::TOO_MANY_REQUESTS => {
-                Err(FailedAttempt::lasting(self.too_many(egress, load, &answer)))
+                Err(Fault::permanent(self.too_many(egress, load, &answer)))
             }
-            answer if page::is_sorry(&answer) => {
-                Err(FailedAttempt::lasting(failed(Reason::Blocked)))
-            }
+            answer if page::is_sorry(&answer) => Err(Fault::permanent(failed(Reason::Blocked))),
             // This response comes from the proxy and never from YouTube. A retry would fail too.
             answer if answer.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 let cause = "the proxy asks for another user or password";
-                Err(FailedAttempt::lasting(failed(Reason::Unreachable).with_source(cause)))
+                Err(Fault::permanent(failed(Reason::Unreachable).with_source(cause)))
             }
             answer if answer.status.is_server_error() => {
                 let cause = answer.status.to_string();
-                Err(FailedAttempt::passing(failed(Reason::UpstreamFailed).with_source(cause)))
+                Err(Fault::transient(failed(Reason::UpstreamFailed).with_source(cause)))
             }
             answer => Ok(answer),
-        }
-    }
-
-    /// Waits before the next attempt, or fails if there is none. It keeps the batch slot: the wait
-    /// is short, and the caller may hold a lock.
-    pub(crate) async fn back_off(
-        &self,
-        egress: &Egress,
-        load: Load,
-        failed: &mut u32,
-        FailedAttempt { error, is_final }: FailedAttempt,
-    ) -> Result<()> {
-        *failed += 1;
-        let wait = self.web.retry.wait(*failed, None, Duration::MAX, fastrand::f64());
-        // No retry after the circuit breaker has opened.
-        let is_final = is_final || egress.breaker(load).refuses(Instant::now()).is_some();
-        // A follower may have time for a retry that exceeds the leader's deadline.
-        if !is_final && wait.is_some_and(|wait| wait >= self.left()) {
-            return Err(error.of_one_caller());
-        }
-        match wait.filter(|_| !is_final && self.web.budget.spend()) {
-            Some(wait) => {
-                self.web.traffic.note_retry();
-                // Even a timer of zero takes a millisecond.
-                if !wait.is_zero() {
-                    sleep(wait).await;
-                }
-                Ok(())
-            }
-            None => Err(error),
         }
     }
 
@@ -258,53 +200,44 @@ impl TranscriptContext<'_> {
         request: &Request<Bytes>,
         turn: Option<Turn<'_>>,
         is_retry: bool,
-    ) -> Result<Answer, FailedAttempt> {
-        let too_late = || Reason::TimedOut.error(self.id);
-        let limit = self.web.attempt_timeout.min(self.left());
-        if limit.is_zero() {
-            return Err(FailedAttempt::lasting(too_late().of_one_caller()));
+    ) -> Result<Answer, Fault> {
+        let timed_out = || Reason::TimedOut.error(self.id);
+        // Followers of the same fetch may have more time.
+        let deadline_passed = || Fault::permanent(timed_out().of_one_caller());
+        let left = self.left();
+        if left.is_zero() {
+            return Err(deadline_passed());
         }
-        let pass = egress.breaker(load).admit(Instant::now());
-        let pass = pass.map_err(|wait| {
-            FailedAttempt::lasting(Reason::Failing.error(self.id).with_retry_after(Some(wait)))
+        let sender = &self.web.sender;
+        let attempt = sender.begin(load.endpoint(), egress.breaker(load), is_retry);
+        let attempt = attempt.map_err(|wait| {
+            Fault::permanent(Reason::Failing.error(self.id).with_retry_after(Some(wait)))
         })?;
-        if !is_retry {
-            self.web.budget.earn();
-        }
-        let started = Instant::now();
-        let (transport, path) = (&*egress.transport, request.uri().path());
         // From here on the request counts as sent, even if this future is dropped.
         if let Some(turn) = turn {
             turn.used();
         }
-        let exchange = traced::exchange(transport, path, request.clone());
-        let outcome = timeout(limit, exchange).await;
-        let ending = match &outcome {
-            Ok(Ok(answer)) if page::is_sorry(answer) => Ending::Blocked,
-            Ok(Ok(answer)) => Ending::of_answer(answer),
-            Ok(Err(failure)) => Ending::of_failure(failure),
-            Err(_) => Ending::out_of_time(limit, self.web.attempt_timeout),
+        let failure = match attempt.exchange(&*egress.transport, request.clone(), left).await {
+            Ok((answer, attempt)) => {
+                let is_blocked = page::is_sorry(&answer);
+                attempt.end(if is_blocked { Ending::Blocked } else { Ending::of_answer(&answer) });
+                return Ok(answer);
+            }
+            Err(Unanswered::DeadlinePassed) => return Err(deadline_passed()),
+            Err(Unanswered::Failed(failure)) => failure,
         };
-        self.web.traffic.note(load.endpoint(), ending, started.elapsed());
-        pass.end(ending, is_retry);
-        let passing = |reason: Reason, cause: Failure| {
-            FailedAttempt::passing(reason.error(self.id).with_source(cause.to_string()))
-        };
-        match outcome {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(failure @ Failure::NotSent(_))) => Err(passing(Reason::Unreachable, failure)),
-            Ok(Err(failure @ Failure::Broken(_))) => Err(passing(Reason::UpstreamFailed, failure)),
+        let cause = failure.to_string();
+        Err(match failure {
+            Failure::NotSent(_) => {
+                Fault::transient(Reason::Unreachable.error(self.id).with_source(cause))
+            }
+            Failure::Broken(_) => {
+                Fault::transient(Reason::UpstreamFailed.error(self.id).with_source(cause))
+            }
             // A retry would get the same large response.
-            Ok(Err(Failure::TooLarge)) => {
-                Err(FailedAttempt::lasting(Reason::PlatformChanged.error(self.id)))
-            }
-            Ok(Err(Failure::TimedOut)) => Err(FailedAttempt::passing(too_late())),
-            // Followers of the same fetch may have more time.
-            Err(_) if limit < self.web.attempt_timeout => {
-                Err(FailedAttempt::lasting(too_late().of_one_caller()))
-            }
-            Err(_) => Err(FailedAttempt::passing(too_late())),
-        }
+            Failure::TooLarge => Fault::permanent(Reason::PlatformChanged.error(self.id)),
+            Failure::TimedOut => Fault::transient(timed_out()),
+        })
     }
 
     fn too_many(&self, egress: &Egress, load: Load, answer: &Answer) -> Error {
@@ -365,7 +298,7 @@ impl TranscriptContext<'_> {
             .body(Bytes::from(body));
         let exchange = provider.transport.exchange(built(request)?);
         let failed = |cause: String| Reason::NoPoToken.error(self.id).with_source(cause);
-        let answer = timeout(self.web.attempt_timeout.min(self.left()), exchange)
+        let answer = timeout(self.web.sender.attempt_timeout.min(self.left()), exchange)
             .await
             .map_err(|_| failed("no answer in time".to_owned()))?
             .map_err(|failure| failed(failure.to_string()))?;

@@ -108,7 +108,7 @@ fn requests_and_the_calls_they_need_are_spans_of_the_callers_trace() {
     let transcripts = named("/api/transcript/{id}");
     assert_eq!(transcripts.len(), 1);
     assert_eq!(transcripts[0].status.as_ref().map(|status| status.code), Some(2), "an error");
-    assert_eq!(named("/youtubei/v1/player").len(), 1, "{spans:?}");
+    assert_eq!(named("player").len(), 1, "{spans:?}");
 }
 
 #[test]

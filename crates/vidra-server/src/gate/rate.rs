@@ -1,16 +1,18 @@
-//! Rate limits by the generic cell rate algorithm (GCRA), with one number per caller.
+//! Rate limits of callers: a [`LeakyBucket`] with one number per caller.
 //!
 //! A meter holds the time at which the full burst is available again. Each request moves it forward by one
-//! interval. A request is over the limit if that would move it further ahead than the whole burst.
+//! interval. A request over the limit does not move it.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
+use vidra::LeakyBucket;
 
 /// The most meters of addresses. The least used are evicted, and begin anew with the next request.
 const MAX_ADDRESSES: usize = 65_536;
@@ -34,13 +36,13 @@ enum Per {
 }
 
 impl Per {
-    fn nanos(self) -> u64 {
+    fn duration(self) -> Duration {
         let seconds = match self {
             Self::Second => 1,
             Self::Minute => 60,
             Self::Hour => 3600,
         };
-        seconds * 1_000_000_000
+        Duration::from_secs(seconds)
     }
 }
 
@@ -101,20 +103,25 @@ pub(super) struct RateStatus {
 }
 
 impl Rate {
+    fn bucket(self) -> LeakyBucket {
+        LeakyBucket::new(self.count, self.per.duration() / self.count)
+    }
+
     /// The new value of a meter at `full_at`, for a request at `now`, both in nanoseconds.
     fn decide(self, full_at: u64, now: u64) -> (u64, RateStatus) {
-        let interval = self.per.nanos() / u64::from(self.count);
-        let burst = interval * u64::from(self.count);
+        let bucket = self.bucket();
         // A meter is further ahead only after a stricter limit or a change of the clock.
-        let ahead = full_at.saturating_sub(now).min(burst);
-        let after = ahead + interval;
-        let (limit, seconds) = (self.count, |nanos: u64| nanos.div_ceil(1_000_000_000));
-        if after > burst {
-            let wait = Some(seconds(after - burst));
-            return (now + ahead, RateStatus { limit, remaining: 0, reset: seconds(ahead), wait });
-        }
-        let remaining = u32::try_from((burst - after) / interval).unwrap_or(limit);
-        (now + after, RateStatus { limit, remaining, reset: seconds(after), wait: None })
+        let ahead = Duration::from_nanos(full_at.saturating_sub(now)).min(bucket.capacity());
+        let wait = bucket.wait(ahead);
+        let ahead = if wait.is_zero() { ahead + bucket.interval() } else { ahead };
+        let seconds = |time: Duration| time.as_nanos().div_ceil(1_000_000_000) as u64;
+        let status = RateStatus {
+            limit: self.count,
+            remaining: bucket.remaining(ahead),
+            reset: seconds(ahead),
+            wait: (!wait.is_zero()).then(|| seconds(wait)),
+        };
+        (now + ahead.as_nanos() as u64, status)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Metrics of the client: calls, breakers, egress addresses, batches.
 
-use vidra::{BatchReport, Calls, BreakerState, UpstreamReport};
+use vidra::{BatchReport, BreakerState, Calls, UpstreamReport};
 
 use super::table;
 use super::text::Page;

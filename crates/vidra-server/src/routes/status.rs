@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 use vidra::BucketUse;
 use vidra::store::Usage;
-use vidra::{Addresses, Bucket, Counts, Quota, Resource, BreakerState, Vidra};
+use vidra::{Addresses, BreakerState, Bucket, Counts, Quota, Resource, Vidra};
 
 use crate::error_body::{ApiError, ErrorBody};
 use crate::gate::Caller;
@@ -241,7 +241,9 @@ fn unusable_addresses(
 fn open_breakers(breakers: Vec<(String, BreakerState)>) -> impl Iterator<Item = String> {
     let open = breakers.into_iter().filter(|(_, state)| *state != BreakerState::Closed);
     open.map(|(domain, state)| match state {
-        BreakerState::HalfOpen => format!("{domain}: failed; whether it still does is being found out"),
+        BreakerState::HalfOpen => {
+            format!("{domain}: failed; whether it still does is being found out")
+        }
         _ => format!("{domain}: fails, and is left alone for a while; what is known is sent"),
     })
 }

@@ -100,8 +100,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn after_five_refusals_one_at_a_time_finds_out() {
-        let policy =
-            BreakerPolicy { failures: 5, first_pause: SECOND, longest_pause: 5 * SECOND };
+        let policy = BreakerPolicy { failures: 5, first_pause: SECOND, longest_pause: 5 * SECOND };
         let renewals = Renewals::new("videos", policy, Instant::now());
         let begin = || renewals.begin(Instant::now());
         let refused = Err::<(), _>(Error::new(Reason::UpstreamKeyMissing, "no"));

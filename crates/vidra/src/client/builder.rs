@@ -23,6 +23,7 @@ use crate::quota::{Backing, Ledger, LedgerDouble, QuotaLimits};
 use crate::resilience::breaker::{Breaker, BreakerPolicy};
 use crate::resilience::pace::Pace;
 use crate::resilience::retry::{RetryBudget, RetryPolicy};
+use crate::resilience::send::Sender;
 use crate::resilience::traffic::Traffic;
 use crate::resource::Services;
 use crate::resource::ask::{Ask, SCHEMA};
@@ -30,7 +31,7 @@ use crate::store::{Memory, Store, Tiers};
 use crate::transport::resolver::{DATA_API_HOST, WEB_HOST};
 use crate::transport::{Network, Transport};
 use crate::web::clients::Clients;
-use crate::web::egress::{EgressLimits, Egress, Egresses};
+use crate::web::egress::{Egress, EgressLimits, Egresses};
 use crate::web::{Load, PotProvider, Web};
 
 /// Settings of a [`Vidra`]. The defaults suit YouTube itself.
@@ -370,6 +371,12 @@ impl Builder {
         let endpoints = Endpoint::ALL.map(Endpoint::path).into_iter();
         let endpoints = endpoints.chain(Load::ALL.map(Load::endpoint));
         let traffic = Arc::new(Traffic::new(endpoints));
+        let sender = || Sender {
+            retry: self.retry,
+            budget: RetryBudget::new(),
+            traffic: Arc::clone(&traffic),
+            attempt_timeout: self.attempt_timeout,
+        };
         let count = self.proxies.len();
         let proxies = self.proxies.into_iter().zip(1..).map(|(proxy, number)| {
             let name = format!("proxy {number} of {count}");
@@ -388,10 +395,7 @@ impl Builder {
             pot_provider: self
                 .pot_provider
                 .map(|url| PotProvider { url, transport: pot_transport() }),
-            retry: self.retry,
-            budget: RetryBudget::new(),
-            attempt_timeout: self.attempt_timeout,
-            traffic: Arc::clone(&traffic),
+            sender: sender(),
             clock: Arc::clone(&self.clock),
         };
         let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
@@ -408,13 +412,10 @@ impl Builder {
             clock: Arc::clone(&self.clock),
             ledger: Arc::new(ledger),
             holds: Holds::default(),
-            retry: self.retry,
-            budget: RetryBudget::new(),
+            sender: sender(),
             breaker: Arc::new(Breaker::new("data-api", policy, now)),
             search_breaker: Arc::new(Breaker::new("search", policy, now)),
-            traffic,
             key_rejected: AtomicBool::new(false),
-            attempt_timeout: self.attempt_timeout,
         };
         let keeps = self.cache_bytes > 0 || self.store.is_some();
         let failures_last = if keeps { FAILURES_LAST } else { Duration::ZERO };

@@ -8,10 +8,11 @@ use http::StatusCode;
 use jiff::Timestamp;
 
 use super::call::{Call, Subject};
-use super::fault::{Fault, slow_down};
+use super::fault::slow_down;
 use super::wire::Refusal;
 use crate::error::{Error, Reason};
 use crate::quota::Bucket;
+use crate::resilience::send::Fault;
 use crate::transport::Answer;
 
 /// A classified error response.
@@ -72,12 +73,12 @@ pub(crate) fn refusal(
     };
     // By status alone: the same reason comes with 400 for a permanent error and with 503 for a
     // temporary one.
-    let transient =
+    let is_transient =
         answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error();
     let named = refusal.message().contains("Search Queries").then_some(Bucket::Search);
     let empty = (meaning == Meaning::BucketEmpty).then_some(Empty { named });
     let pause = asked_wait.filter(|_| meaning == Meaning::SlowDown);
-    Verdict { fault: Fault { error, transient, asked_wait }, empty, pause }
+    Verdict { fault: Fault { error, is_transient, asked_wait }, empty, pause }
 }
 
 fn meaning(status: StatusCode, refusal: &Refusal) -> Meaning {

@@ -1,4 +1,4 @@
-//! Errors of failed attempts.
+//! The errors of calls to the Data API.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -6,31 +6,12 @@ use std::time::Duration;
 use super::call::Call;
 use crate::error::{Error, Reason};
 use crate::quota::{Bucket, Spent};
-
-/// A failed attempt.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) error: Error,
-    /// Whether a retry can succeed.
-    pub(crate) transient: bool,
-    /// The `Retry-After` header, if YouTube sent one.
-    pub(crate) asked_wait: Option<Duration>,
-}
+use crate::resilience::send::Fault;
 
 impl Fault {
-    /// A temporary fault: a retry can succeed.
-    pub(crate) fn passing(error: Error) -> Self {
-        Self { error, transient: true, asked_wait: None }
-    }
-
-    /// A permanent fault: a retry would fail too and cost more units.
-    pub(crate) fn lasting(error: Error) -> Self {
-        Self { error, transient: false, asked_wait: None }
-    }
-
     pub(super) fn no_key() -> Self {
         let message = "The service has no key for the YouTube Data API";
-        Self::lasting(Error::new(Reason::UpstreamKeyMissing, message))
+        Self::permanent(Error::new(Reason::UpstreamKeyMissing, message))
     }
 
     pub(super) fn spent(spent: Spent) -> Self {
@@ -38,7 +19,7 @@ impl Fault {
             Bucket::Default => (Reason::QuotaExhausted, "daily YouTube quota of this service"),
             Bucket::Search => (Reason::SearchQuotaExhausted, "daily search quota of this service"),
         };
-        Self::lasting(used_up(reason, what, spent))
+        Self::permanent(used_up(reason, what, spent))
     }
 
     /// The budget of one caller is exhausted. Other callers have their own.
@@ -48,37 +29,37 @@ impl Fault {
             Bucket::Search => "daily budget of searches",
         };
         let what = format!("{what} of this caller");
-        Self::lasting(used_up(Reason::CallerBudgetExhausted, &what, spent).of_one_caller())
+        Self::permanent(used_up(Reason::CallerBudgetExhausted, &what, spent).of_one_caller())
     }
 
     pub(super) fn failing(wait: Duration) -> Self {
         let message = "YouTube fails; the service retries in a moment";
-        Self::lasting(Error::new(Reason::Failing, message).with_retry_after(Some(wait)))
+        Self::permanent(Error::new(Reason::Failing, message).with_retry_after(Some(wait)))
     }
 
     pub(super) fn timeout(call: &Call) -> Self {
         let message = format!("YouTube did not answer in time ({})", call.endpoint.path());
-        Self::passing(Error::new(Reason::TimedOut, message))
+        Self::transient(Error::new(Reason::TimedOut, message))
     }
 
     /// The operation's own deadline has passed. Followers of the same fetch may have more time.
     pub(super) fn out_of_time(call: &Call) -> Self {
         let Self { error, .. } = Self::timeout(call);
-        Self::lasting(error.of_one_caller())
+        Self::permanent(error.of_one_caller())
     }
 
     /// YouTube requested a pause that is longer than the caller can wait.
     pub(super) fn held(wait: Duration) -> Self {
-        Self::lasting(slow_down().with_retry_after(Some(wait)))
+        Self::permanent(slow_down().with_retry_after(Some(wait)))
     }
 
     pub(super) fn unreadable(cause: String) -> Self {
         let message = "YouTube's answer could not be read";
-        Self::passing(Error::new(Reason::UpstreamFailed, message).with_source(cause))
+        Self::transient(Error::new(Reason::UpstreamFailed, message).with_source(cause))
     }
 
     pub(super) fn internal(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self::lasting(Error::internal(source))
+        Self::permanent(Error::internal(source))
     }
 }
 

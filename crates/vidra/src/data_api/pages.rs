@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 
 use super::DataApi;
 use super::call::Call;
-use super::fault::Fault;
 use super::wire::List;
 use crate::context::Context;
 use crate::error::Result;
@@ -43,7 +42,7 @@ impl Pages {
         let page: List<T> = data_api.fetch(ctx, &call).await?;
         // Such a token could not be sent back, and the list would be truncated silently.
         if page.next_page_token.as_ref().is_some_and(|token| token.len() > LONGEST_TOKEN) {
-            return Err(Fault::unreadable("a page token without end".to_owned()).error);
+            return Err(super::Fault::unreadable("a page token without end".to_owned()).error);
         }
         self.next = page
             .next_page_token

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+use super::bucket::LeakyBucket;
 use crate::context::waiters::Waiters;
 
 /// A rate limit. YouTube blocks an address that requests a few hundred transcripts in a row.
@@ -26,14 +27,8 @@ impl Default for Pace {
 }
 
 impl Pace {
-    fn interval(self) -> Duration {
-        Duration::from_secs(3600) / self.per_hour
-    }
-
-    /// The wait for a permit if the earlier ones last until `spent_until`.
-    fn wait(self, spent_until: Instant, now: Instant) -> Duration {
-        let saved = self.interval() * self.burst.saturating_sub(1);
-        spent_until.saturating_duration_since(now + saved)
+    fn bucket(self) -> LeakyBucket {
+        LeakyBucket::new(self.burst, Duration::from_secs(3600) / self.per_hour)
     }
 }
 
@@ -44,7 +39,7 @@ impl Pace {
 #[derive(Debug)]
 pub(crate) struct Pacer {
     /// `None` for no limit.
-    pace: Option<Pace>,
+    bucket: Option<LeakyBucket>,
     /// Held only briefly and never across an await.
     state: Mutex<State>,
     /// Wakes the waiting requests after a change of the queue or of the next permit.
@@ -99,13 +94,20 @@ impl State {
     fn before(&self, is_urgent: bool) -> usize {
         self.queue.iter().filter(|waiting| !is_urgent || waiting.urgency.now()).count()
     }
+
+    /// The wait of a new request behind those ahead of it.
+    fn wait_of_new(&self, bucket: LeakyBucket, is_urgent: bool, now: Instant) -> Duration {
+        let before = u32::try_from(self.before(is_urgent)).unwrap_or(u32::MAX);
+        let ahead = self.spent_until.saturating_duration_since(now);
+        bucket.wait(ahead.saturating_add(bucket.interval().saturating_mul(before)))
+    }
 }
 
 impl Pacer {
     pub(crate) fn new(pace: Option<Pace>, now: Instant) -> Self {
-        let pace = pace.filter(|pace| pace.per_hour > 0);
+        let bucket = pace.filter(|pace| pace.per_hour > 0).map(Pace::bucket);
         let state = State { spent_until: now, queue: vec![], next: 0, watcher: None, unused: 0 };
-        Self { pace, state: Mutex::new(state), changed: Notify::new() }
+        Self { bucket, state: Mutex::new(state), changed: Notify::new() }
     }
 
     /// Waits for a permit and takes it. It calls `on_wait` once with the expected wait.
@@ -119,13 +121,13 @@ impl Pacer {
         deadline: Instant,
         on_wait: impl FnOnce(Duration),
     ) -> Result<Turn<'_>, Duration> {
-        let Some(pace) = self.pace else { return Ok(Turn { pacer: self, is_used: true }) };
+        let Some(bucket) = self.bucket else { return Ok(Turn { pacer: self, is_used: true }) };
         let now = Instant::now();
         let place = {
             let mut state = self.state();
-            let wait = pace.wait_behind(&state, urgency.now(), now);
+            let wait = state.wait_of_new(bucket, urgency.now(), now);
             if wait.is_zero() && state.queue.is_empty() {
-                return Ok(self.take(&mut state, pace, now));
+                return Ok(self.take(&mut state, bucket, now));
             }
             if now + wait >= deadline {
                 return Err(wait);
@@ -137,16 +139,16 @@ impl Pacer {
             on_wait(wait);
             Place { pacer: self, number }
         };
-        match timeout_at(deadline, self.wait_in_queue(pace, &place)).await {
+        match timeout_at(deadline, self.wait_in_queue(bucket, &place)).await {
             Ok(turn) => Ok(turn),
             Err(_) => {
                 drop(place);
-                Err(pace.wait_behind(&self.state(), urgency.now(), Instant::now()))
+                Err(self.state().wait_of_new(bucket, urgency.now(), Instant::now()))
             }
         }
     }
 
-    async fn wait_in_queue(&self, pace: Pace, place: &Place<'_>) -> Turn<'_> {
+    async fn wait_in_queue(&self, bucket: LeakyBucket, place: &Place<'_>) -> Turn<'_> {
         loop {
             let mut changed = pin!(self.changed.notified());
             // Enabled before the check, so that no wake-up is lost between the two.
@@ -156,9 +158,9 @@ impl Pacer {
                 let now = Instant::now();
                 let first = state.first();
                 let is_first = first == Some(place.number);
-                let wait = pace.wait(state.spent_until, now);
+                let wait = bucket.wait(state.spent_until.saturating_duration_since(now));
                 if is_first && wait.is_zero() {
-                    return self.take(&mut state, pace, now);
+                    return self.take(&mut state, bucket, now);
                 }
                 // Only the first request has a timer. The first request can change unnoticed when
                 // waiters join or leave its fetch.
@@ -177,8 +179,8 @@ impl Pacer {
         }
     }
 
-    fn take(&self, state: &mut State, pace: Pace, now: Instant) -> Turn<'_> {
-        state.spent_until = state.spent_until.max(now) + pace.interval();
+    fn take(&self, state: &mut State, bucket: LeakyBucket, now: Instant) -> Turn<'_> {
+        state.spent_until = state.spent_until.max(now) + bucket.interval();
         state.unused += 1;
         Turn { pacer: self, is_used: false }
     }
@@ -186,15 +188,16 @@ impl Pacer {
     /// Takes a permit whether it is due or not.
     #[cfg(test)]
     pub(crate) fn spend(&self, now: Instant) {
-        if let Some(pace) = self.pace {
-            let turn = self.take(&mut self.state(), pace, now);
+        if let Some(bucket) = self.bucket {
+            let turn = self.take(&mut self.state(), bucket, now);
             turn.used();
         }
     }
 
     /// The wait of a new single request. It takes no permit.
     pub(crate) fn wait(&self, now: Instant) -> Duration {
-        self.pace.map_or(Duration::ZERO, |pace| pace.wait_behind(&self.state(), true, now))
+        let wait = |bucket| self.state().wait_of_new(bucket, true, now);
+        self.bucket.map_or(Duration::ZERO, wait)
     }
 
     /// The number of waiting requests and unused permits.
@@ -205,15 +208,6 @@ impl Pacer {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Pace {
-    /// The wait of a new request behind those ahead of it.
-    fn wait_behind(self, state: &State, is_urgent: bool, now: Instant) -> Duration {
-        let before = u32::try_from(state.before(is_urgent)).unwrap_or(u32::MAX);
-        let spent_until = state.spent_until.max(now) + self.interval().saturating_mul(before);
-        self.wait(spent_until, now)
     }
 }
 
@@ -251,10 +245,10 @@ impl Drop for Turn<'_> {
         if self.is_used {
             return;
         }
-        if let Some(pace) = self.pacer.pace {
+        if let Some(bucket) = self.pacer.bucket {
             let mut state = self.pacer.state();
             state.unused -= 1;
-            if let Some(before) = state.spent_until.checked_sub(pace.interval()) {
+            if let Some(before) = state.spent_until.checked_sub(bucket.interval()) {
                 state.spent_until = before;
             }
         }

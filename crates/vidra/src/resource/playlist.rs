@@ -22,7 +22,7 @@ use crate::resource::gather::MOST_IDS;
 use crate::resource::{Services, the_one};
 use crate::video::Video;
 
-pub(crate) use entries::{Entries, Entry, Availability, all_entries};
+pub(crate) use entries::{Availability, Entries, Entry, all_entries};
 
 impl PlaylistInfo {
     pub(crate) fn from_wire(id: PlaylistId, playlist: wire::Playlist) -> Self {

@@ -74,8 +74,7 @@ impl Egress {
             let name = format!("egress-{number}-{of}");
             Arc::new(Breaker::new(name, settings.breaker, now))
         };
-        let state =
-            State { circuit: Circuit::new(), no_translations_until: None, session: None };
+        let state = State { circuit: Circuit::new(), no_translations_until: None, session: None };
         Self {
             number,
             name,

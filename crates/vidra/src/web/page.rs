@@ -1,11 +1,14 @@
 //! The watch page. It is fetched only if the player requires its session data.
 
+use std::sync::OnceLock;
+
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
 use tokio::time::{Instant, timeout_at};
 
 use super::{ENGLISH, Load, TranscriptContext, built};
 use crate::error::{Reason, Result};
+use crate::resilience::send::Fault;
 use crate::transport::Answer;
 use crate::web::egress::{Egress, Session};
 
@@ -26,34 +29,37 @@ impl TranscriptContext<'_> {
         egress: &Egress,
         outdated: Option<&Session>,
     ) -> Result<Session> {
-        let (mut failed, mut consent) = (0, None);
-        loop {
-            let Ok(only_one) = timeout_at(self.ctx.deadline, egress.renewing.lock()).await else {
-                return Err(Reason::TimedOut.error(self.id).of_one_caller());
+        let consent = &OnceLock::new();
+        let fetch = |is_retry| async move {
+            let Ok(_only_one) = timeout_at(self.ctx.deadline, egress.renewing.lock()).await else {
+                return Err(Fault::permanent(Reason::TimedOut.error(self.id).of_one_caller()));
             };
             let newer = egress.session(Instant::now()).filter(|known| Some(known) != outdated);
             if let Some(newer) = newer {
                 return Ok(newer);
             }
-            let request = self.page_request(consent.as_deref())?;
-            let answer = match self.send_once(egress, Load::Page, &request, failed > 0).await {
-                Ok(answer) => answer,
-                Err(attempt) => {
-                    drop(only_one);
-                    self.back_off(egress, Load::Page, &mut failed, attempt).await?;
-                    continue;
-                }
-            };
-            if consent.is_none() {
-                consent = consent_asked(&answer);
-                if consent.is_some() {
-                    continue;
-                }
+            let mut answer = self.send_page(egress, consent.get(), is_retry).await?;
+            if consent.get().is_none()
+                && let Some(value) = consent_asked(&answer)
+            {
+                let value = consent.get_or_init(|| value);
+                answer = self.send_page(egress, Some(value), is_retry).await?;
             }
-            let session = self.read_page(&answer)?;
+            let session = self.read_page(&answer).map_err(Fault::permanent)?;
             egress.keep_session(session.clone(), Instant::now());
-            return Ok(session);
-        }
+            Ok(session)
+        };
+        self.web.sender.with_retries(self.ctx, egress.breaker(Load::Page), fetch).await
+    }
+
+    async fn send_page(
+        &self,
+        egress: &Egress,
+        consent: Option<&String>,
+        is_retry: bool,
+    ) -> Result<Answer, Fault> {
+        let request = self.page_request(consent).map_err(Fault::permanent)?;
+        self.send_once(egress, Load::Page, &request, is_retry).await
     }
 
     fn read_page(&self, answer: &Answer) -> Result<Session> {
@@ -73,7 +79,7 @@ impl TranscriptContext<'_> {
 
     /// Builds the page request. If a consent page requested a value, it also sends the older
     /// consent cookie.
-    fn page_request(&self, consent: Option<&str>) -> Result<Request<Bytes>> {
+    fn page_request(&self, consent: Option<&String>) -> Result<Request<Bytes>> {
         let cookie = match consent {
             None => CONSENT_GIVEN.to_owned(),
             Some(value) => format!("CONSENT=YES+{value}; {CONSENT_GIVEN}"),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::{Instant, advance, sleep, timeout};
 use vidra::{
-    Ask, BatchEvent, BatchQuery, BatchStatus, Builder, ChannelRef, Error, ErrorKind, Outcome,
-    PlaylistId, Reason, RetryPolicy, BreakerState, TranscriptQuery, VideoId, Vidra,
+    Ask, BatchEvent, BatchQuery, BatchStatus, BreakerState, Builder, ChannelRef, Error, ErrorKind,
+    Outcome, PlaylistId, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 

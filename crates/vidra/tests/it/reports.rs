@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::{advance, sleep};
 use vidra::{
-    Ask, BatchQuery, Ending, Network, Outcome, PlaylistId, Reason, RetryPolicy, BreakerState,
+    Ask, BatchQuery, BreakerState, Ending, Network, Outcome, PlaylistId, Reason, RetryPolicy,
     TranscriptQuery, UpstreamReport, VideoId,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};

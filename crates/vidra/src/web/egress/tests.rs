@@ -7,9 +7,9 @@ const MINUTE: Duration = Duration::from_secs(60);
 fn egresses(count: usize, now: Instant) -> Egresses {
     let requests = Some(Pace { burst: 1, per_hour: 60 });
     let breaker = BreakerPolicy { failures: 5, first_pause: MINUTE, longest_pause: MINUTE };
-    let settings =
-        EgressLimits { requests, translations: None, breaker, block_pause: 10 * MINUTE };
-    let one = |number| Egress::new("one".to_owned(), number, Arc::new(Network::new()), settings, now);
+    let settings = EgressLimits { requests, translations: None, breaker, block_pause: 10 * MINUTE };
+    let one =
+        |number| Egress::new("one".to_owned(), number, Arc::new(Network::new()), settings, now);
     Egresses::new((1..=count).map(one).collect())
 }
 
