@@ -5,7 +5,7 @@
 //! preflight comes before the key, because browsers send it without one. The rate limit of a key applies
 //! only to requests that present the key.
 
-mod caller_limit;
+mod caller_id;
 mod cors;
 mod host;
 mod key_file;
@@ -30,7 +30,7 @@ pub use proxies::TrustedProxy;
 pub use rate::Rate;
 pub use spent::SpentFile;
 
-pub(crate) use caller_limit::{CallerId, CallerLimit};
+pub(crate) use caller_id::CallerId;
 pub(crate) use keys::Caller;
 pub(crate) use rate::ClientNetwork;
 pub(crate) use rejection::Rejection;

@@ -25,6 +25,7 @@
 //! - `typed_url`: URLs typed into a path
 //! - `error_body`: the only mapping of errors to HTTP
 //! - `drain`: whether the service is shutting down
+//! - `slots`: slots that are counted by key
 //! - `counters`: what the service counts, as atomics
 
 mod app;
@@ -42,6 +43,7 @@ mod pages;
 mod respond;
 pub mod routes;
 mod serve;
+mod slots;
 mod state;
 mod stream;
 mod typed_url;

@@ -1,9 +1,9 @@
 //! The service on a socket: the accept loop with its limits, and graceful shutdown.
 
 mod activity;
+mod connection_limit;
 mod graceful;
 mod limits;
-mod slots;
 mod timeout_stream;
 mod tls;
 
@@ -31,8 +31,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::app::{App, ImmediateResponse, ResponseBody};
 use activity::{Activity, RequestGuard};
+use connection_limit::{ConnectionLimit, ConnectionSlot};
 use graceful::{Connections, Membership};
-use slots::{Slot, Slots};
 use timeout_stream::TimeoutStream;
 
 pub use limits::Limits;
@@ -70,8 +70,8 @@ pub async fn serve(
     give_up: impl Future<Output = ()>,
 ) {
     let delay = serving.limits.drain_delay;
-    let slots = Arc::new(Slots::new(&serving.limits));
-    let acceptor = Acceptor { app: app.clone(), serving: Arc::new(serving), slots };
+    let limit = Arc::new(ConnectionLimit::new(&serving.limits));
+    let acceptor = Acceptor { app: app.clone(), serving: Arc::new(serving), limit };
     let older = Connections::new(app.drain_state());
     acceptor.accept_until(stop, &listener, &older).await;
 
@@ -107,7 +107,7 @@ async fn all_closed(connections: &Connections) {
 struct Acceptor {
     app: App,
     serving: Arc<Serving>,
-    slots: Arc<Slots>,
+    limit: Arc<ConnectionLimit>,
 }
 
 impl Acceptor {
@@ -163,14 +163,14 @@ impl Acceptor {
         // Responses are written whole, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let peer = peer.ip().to_canonical();
-        let slot = match Slots::take(&self.slots, peer) {
+        let slot = match self.limit.take(peer) {
             Ok(slot) => slot,
             Err(limit) => {
                 self.app.connections().refused.add(limit.reason());
                 tracing::debug!(%peer, ?limit, "connection refused");
                 // Under TLS nothing can be sent before the handshake.
                 if self.serving.tls.is_none() {
-                    self.slots.refuse(stream, limit);
+                    self.limit.refuse(stream, limit);
                 }
                 return;
             }
@@ -200,7 +200,7 @@ struct Connection {
     app: App,
     serving: Arc<Serving>,
     peer: IpAddr,
-    _slot: Slot,
+    _slot: ConnectionSlot,
 }
 
 impl Drop for Connection {

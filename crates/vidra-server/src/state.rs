@@ -10,8 +10,9 @@ use vidra_mcp::BatchPlaces;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::drain::Drain;
-use crate::gate::{CallerId, CallerLimit};
+use crate::gate::CallerId;
 use crate::hot::ResponseCache;
+use crate::slots::{Slot, Slots};
 
 /// The shared state of the public and the admin routes. Clones share it.
 #[derive(Clone)]
@@ -23,7 +24,8 @@ pub(crate) struct AppState {
     pub(crate) responses: Arc<ResponseCache>,
     pub(crate) drain: Drain,
     /// The batches that each caller runs.
-    pub(crate) batches: Arc<CallerLimit>,
+    pub(crate) batches: Arc<Slots<CallerId>>,
+    batches_per_caller: usize,
     /// The document that `GET /openapi.json` serves.
     pub(crate) document: Arc<OpenApi>,
 }
@@ -41,15 +43,21 @@ impl AppState {
             counters: Arc::new(counters),
             responses: Arc::new(responses),
             drain: Drain::default(),
-            batches: Arc::new(CallerLimit::new(config.batches_per_caller)),
+            batches: Arc::default(),
+            batches_per_caller: config.batches_per_caller,
             document: Arc::new(document),
         }
     }
 
+    /// Takes a slot for a batch, so that one caller cannot take the slots of all others.
+    pub(crate) fn batch_slot(&self, caller: CallerId) -> Option<Slot<CallerId>> {
+        self.batches.take(caller, self.batches_per_caller)
+    }
+
     /// The slots that a caller's tools take for their batches.
     pub(crate) fn batch_slots(&self, caller: CallerId) -> BatchPlaces {
-        let batches = Arc::clone(&self.batches);
-        BatchPlaces::new(move || Some(Box::new(batches.take(caller.clone())?)))
+        let state = self.clone();
+        BatchPlaces::new(move || Some(Box::new(state.batch_slot(caller.clone())?)))
     }
 }
 

@@ -172,7 +172,7 @@ pub(super) async fn get_playlist_transcripts(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let query = body.as_ref().map(BatchQuery::from_json).transpose()?.unwrap_or_default();
-    let slot = caller.map(|Extension(caller)| state.batches.take(caller).ok_or_else(too_many));
+    let slot = caller.map(|Extension(caller)| state.batch_slot(caller).ok_or_else(too_many));
     let slot = slot.transpose()?;
     // The stream owns the slot, however it ends.
     let events = vidra.playlist_transcripts(&id, &query).inspect(move |_| _ = &slot);

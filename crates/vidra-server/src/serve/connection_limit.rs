@@ -1,19 +1,19 @@
 //! Limits on connections, in total and per address.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::Limits;
 use crate::error_body::ApiError;
 use crate::gate::{ClientNetwork, TrustedProxy};
 use crate::hot::new_request_id;
+use crate::slots::{Slot, Slots};
 use vidra::Reason;
 
 /// The default limit of an address other than loopback.
@@ -25,25 +25,19 @@ const MAX_REFUSALS: usize = 64;
 /// How long a refused caller may take to read the response.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The slots for connections.
-pub(super) struct Slots {
-    max: usize,
+/// The limit on connections, in total and per address.
+pub(super) struct ConnectionLimit {
+    all: Arc<Semaphore>,
     max_per_address: Option<usize>,
     trusted_proxies: Vec<TrustedProxy>,
-    taken: Mutex<Taken>,
+    by_address: Arc<Slots<ClientNetwork>>,
     refusals: Arc<Semaphore>,
 }
 
-#[derive(Default)]
-struct Taken {
-    total: usize,
-    by_address: HashMap<ClientNetwork, usize>,
-}
-
-/// The slot of one connection. Dropping it returns the slot.
-pub(super) struct Slot {
-    slots: Arc<Slots>,
-    network: ClientNetwork,
+/// The slots of one connection.
+pub(super) struct ConnectionSlot {
+    _of_all: OwnedSemaphorePermit,
+    _of_address: Slot<ClientNetwork>,
 }
 
 /// Which limit is reached.
@@ -63,35 +57,29 @@ impl LimitReached {
     }
 }
 
-impl Slots {
+impl ConnectionLimit {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            max: limits.connections,
+            all: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
             max_per_address: limits.connections_per_address,
             trusted_proxies: limits.trusted_proxies.clone(),
-            taken: Mutex::default(),
+            by_address: Arc::default(),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
         }
     }
 
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Slot, LimitReached> {
-        let mut taken = self.lock();
-        if taken.total >= self.max {
-            return Err(LimitReached::Total);
-        }
+    pub(super) fn take(&self, address: IpAddr) -> Result<ConnectionSlot, LimitReached> {
+        let of_all = Arc::clone(&self.all).try_acquire_owned();
+        let _of_all = of_all.map_err(|_| LimitReached::Total)?;
         let max = match self.max_per_address {
             _ if self.trusted_proxies.iter().any(|proxy| proxy.contains(address)) => usize::MAX,
             Some(max) => max,
             None if address.is_loopback() => usize::MAX,
             None => DEFAULT_PER_ADDRESS,
         };
-        let network = ClientNetwork::of(address);
-        if taken.by_address.get(&network).is_some_and(|count| *count >= max) {
-            return Err(LimitReached::PerAddress);
-        }
-        *taken.by_address.entry(network).or_default() += 1;
-        taken.total += 1;
-        Ok(Slot { slots: Arc::clone(self), network })
+        let of_address = self.by_address.take(ClientNetwork::of(address), max);
+        let _of_address = of_address.ok_or(LimitReached::PerAddress)?;
+        Ok(ConnectionSlot { _of_all, _of_address })
     }
 
     /// Sends a refusal in a task of its own, if not too many are being sent.
@@ -115,23 +103,6 @@ impl Slots {
             let _ = timeout(REFUSAL_TIMEOUT, refusal).await;
             drop(permit);
         });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let mut taken = self.slots.lock();
-        taken.total -= 1;
-        if let Some(count) = taken.by_address.get_mut(&self.network) {
-            *count -= 1;
-            if *count == 0 {
-                taken.by_address.remove(&self.network);
-            }
-        }
     }
 }
 
@@ -158,7 +129,7 @@ mod tests {
     fn a_returned_slot_is_free_again() {
         let limits =
             Limits { connections: 3, connections_per_address: Some(2), ..Limits::default() };
-        let slots = Arc::new(Slots::new(&limits));
+        let slots = ConnectionLimit::new(&limits);
         let [here, there] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().unwrap());
         let first = slots.take(here).ok().unwrap();
         let _second = slots.take(here).ok().unwrap();
@@ -168,13 +139,13 @@ mod tests {
         drop(first);
         assert!(slots.take(here).is_ok());
         drop(third);
-        assert_eq!(slots.lock().by_address.len(), 1, "addresses without connections are forgotten");
+        assert!(slots.take(there).is_ok());
     }
 
     #[test]
     fn an_ipv6_network_of_one_customer_counts_as_one() {
         let limits = Limits { connections_per_address: Some(2), ..Limits::default() };
-        let slots = Arc::new(Slots::new(&limits));
+        let slots = ConnectionLimit::new(&limits);
         let take = |address: &str| slots.take(address.parse().unwrap());
         let _taken = (take("2001:db8::1").ok().unwrap(), take("2001:db8::2").ok().unwrap());
         assert_eq!(take("2001:db8::3").err(), Some(LimitReached::PerAddress));
@@ -184,7 +155,7 @@ mod tests {
     #[test]
     fn a_proxy_has_no_limit_of_its_own() {
         let trusted_proxies = vec!["10.1.0.0/16".parse().unwrap()];
-        let slots = Arc::new(Slots::new(&Limits { trusted_proxies, ..Limits::default() }));
+        let slots = ConnectionLimit::new(&Limits { trusted_proxies, ..Limits::default() });
         let table =
             [("127.0.0.1", 10_000), ("::1", 10_000), ("10.1.0.1", 10_000), ("10.0.0.1", 256)];
         for (address, slots_for_it) in table {
