@@ -51,7 +51,7 @@ fn write_cache(page: &mut Page, report: &CacheReport, rendered: Usage) {
             ("miss", counts.misses),
             ("coalesced", counts.coalesced),
         ] {
-            answers.sample(&[("resource", resource.name()), ("outcome", outcome)], count);
+            answers.sample(&[("resource", resource), ("outcome", outcome)], count);
         }
     }
     let mut tiers = vec![("memory", report.memory), ("ready", rendered)];

@@ -31,7 +31,7 @@ use crate::store::{Record, Tiers, Usage};
 use answer::Tally;
 use clock::CacheClock;
 use flight::Flights;
-use freshness::{Life, Lifetimes, Resource, State};
+use freshness::{Kind, Life, Policy, State};
 use renewal::Renewals;
 
 pub(crate) use answer::{CacheReport, Cached, Outcome};
@@ -40,7 +40,7 @@ pub(crate) use read_through::{Answered, Fetch};
 /// A cache key in canonical form: equal requests have equal keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
-    pub(crate) resource: Resource,
+    pub(crate) kind: Kind,
     pub(crate) text: String,
 }
 
@@ -54,17 +54,17 @@ pub(crate) struct Cache {
     flights: Arc<Flights<Record>>,
     /// Composites that are being assembled.
     composites: Arc<Flights<Cached>>,
-    /// Renewals from the web interface and from the Data API. They are separate, because one can
-    /// fail without the other.
+    /// One for each `RenewalGroup`.
     renewals: [Renewals; 2],
     /// The slots of fetches for uncached answers.
     misses: Arc<Semaphore>,
     most_misses: usize,
     /// The time limit of a shared fetch.
     pub(crate) fetch_time: Duration,
-    lifetimes: Lifetimes,
+    /// The policies by kind.
+    policies: Vec<Policy>,
     /// Maps a key to the kind of its record.
-    kind_of: fn(&str) -> Option<Resource>,
+    kind_of: fn(&str) -> Option<Kind>,
     /// The format of the records that this release writes.
     schema: u16,
     clock: CacheClock,
@@ -100,9 +100,9 @@ impl Found {
 impl Cache {
     pub(crate) fn new(
         tiers: Tiers,
-        lifetimes: Lifetimes,
+        policies: Vec<Policy>,
         limits: Limits,
-        kind_of: fn(&str) -> Option<Resource>,
+        kind_of: fn(&str) -> Option<Kind>,
         schema: u16,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -116,11 +116,11 @@ impl Cache {
             misses: Arc::new(Semaphore::new(most_misses)),
             most_misses,
             fetch_time,
-            lifetimes,
             kind_of,
             schema,
             clock: CacheClock::new(clock),
-            tally: Tally::default(),
+            tally: Tally::new(policies.len()),
+            policies,
         }
     }
 
@@ -153,14 +153,14 @@ impl Cache {
         keys.iter().zip(records).map(usable).collect()
     }
 
-    fn renewals(&self, resource: Resource) -> &Renewals {
-        &self.renewals[usize::from(resource.is_from_data_api())]
+    fn policy(&self, key: &Key) -> &Policy {
+        &self.policies[key.kind]
     }
 
     fn judged(&self, key: &Key, record: Record) -> Found {
         let mut hasher = DefaultHasher::new();
         (&key.text, record.stored_at).hash(&mut hasher);
-        let life = self.lifetimes.of(key.resource, record.is_refusal, hasher.finish());
+        let life = self.policy(key).life(record.is_refusal, hasher.finish());
         let now = self.clock.now();
         let age = if record.stored_at > now.saturating_add(MOST_AHEAD) {
             Duration::MAX
@@ -172,8 +172,8 @@ impl Cache {
     }
 
     /// An empty list, with the outcome and age of the lookups behind it.
-    pub(crate) fn nothing(&self, resource: Resource, outcome: Outcome, age: Duration) -> Cached {
-        let life = self.lifetimes.of(resource, true, 0);
+    pub(crate) fn nothing(&self, kind: Kind, outcome: Outcome, age: Duration) -> Cached {
+        let life = self.policies[kind].life(true, 0);
         Cached { body: Bytes::from_static(b"[]"), outcome, age, life }
     }
 
@@ -197,7 +197,7 @@ impl Cache {
         outcome: Outcome,
         age: Duration,
     ) -> Cached {
-        let life = self.lifetimes.of(key.resource, false, 0);
+        let life = self.policy(key).life(false, 0);
         Cached { body, outcome, age, life }
     }
 
@@ -223,7 +223,7 @@ impl Cache {
             stored_at,
             keep_until: u64::MAX,
             is_refusal: outcome.is_err(),
-            is_cheap: key.resource.is_cheap(),
+            is_cheap: self.policy(key).is_cheap,
             schema: self.schema,
             body,
         };
@@ -253,7 +253,7 @@ impl Cache {
     /// Counts a lookup. Parts of a composite do not count separately.
     fn note(&self, key: &Key, outcome: Outcome, ctx: &Context) {
         if !ctx.is_part {
-            self.tally.add(key.resource, outcome);
+            self.tally.add(key.kind, outcome);
         }
     }
 
@@ -270,22 +270,24 @@ impl Cache {
     }
 
     /// Counts an answer that another cache served.
-    pub(crate) fn count(&self, resource: Resource, outcome: Outcome) {
-        self.tally.add(resource, outcome);
+    pub(crate) fn count(&self, kind: Kind, outcome: Outcome) {
+        self.tally.add(kind, outcome);
     }
 
     pub(crate) async fn report(&self) -> CacheReport {
-        let mut held = [Usage::default(); Resource::ALL.len()];
+        let mut held = vec![Usage::default(); self.policies.len()];
         self.tiers.each_in_memory(|key, weight| {
-            if let Some(resource) = (self.kind_of)(key) {
-                let usage = &mut held[resource as usize];
+            if let Some(kind) = (self.kind_of)(key) {
+                let usage = &mut held[kind];
                 *usage = Usage { entries: usage.entries + 1, bytes: usage.bytes + weight };
             }
         });
         let usage = self.tiers.usage().await;
-        let by_kind = |resource| (resource, self.tally.of(resource), held[resource as usize]);
+        let by_kind = |(kind, usage): (Kind, Usage)| {
+            (self.policies[kind].name, self.tally.counts(kind), usage)
+        };
         CacheReport {
-            resources: Resource::ALL.map(by_kind).to_vec(),
+            resources: held.into_iter().enumerate().map(by_kind).collect(),
             memory: usage.memory,
             memory_limit: self.tiers.memory_limit(),
             far: usage.far,

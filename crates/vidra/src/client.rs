@@ -13,7 +13,7 @@ use tokio::time::Instant;
 pub use builder::{Builder, Pacing};
 
 use crate::batch::Batches;
-use crate::cache::freshness::{FOREVER, Resource};
+use crate::cache::freshness::FOREVER;
 use crate::cache::{CacheReport, Cached, Outcome};
 use crate::clock::Clock;
 use crate::context::waiters::{Urgency, Waiters};
@@ -25,6 +25,7 @@ use crate::quota::Allowance;
 use crate::resilience::circuit::BreakerState;
 use crate::resource::Services;
 use crate::resource::ask::Ask;
+use crate::resource::lifetime::Resource;
 use crate::web::Load;
 use crate::web::egress::Addresses;
 use report::UpstreamReport;
@@ -189,13 +190,13 @@ impl Vidra {
     /// Reports the size of the cache, and its hits and misses per resource.
     ///
     /// ```
-    /// use vidra::{Resource, VideoId};
+    /// use vidra::VideoId;
     ///
     #[doc = include_str!("example.txt")]
     /// vidra.video(VideoId::parse("fda4eREcaTQ")?).await?;
     /// vidra.video(VideoId::parse("fda4eREcaTQ")?).await?;
     /// let report = vidra.cache_report().await;
-    /// let (_, videos, _) = report.resources.iter().find(|(kind, ..)| *kind == Resource::Video).unwrap();
+    /// let (_, videos, _) = report.resources.iter().find(|(name, ..)| *name == "video").unwrap();
     /// assert_eq!((videos.misses, videos.hits), (1, 1));
     /// # Ok(()) }
     /// ```
@@ -271,7 +272,7 @@ impl Vidra {
 
     /// Counts a cache hit that a cache in front of this client served.
     pub fn note_hit(&self, resource: Resource) {
-        self.services.cache.count(resource, Outcome::Hit);
+        self.services.cache.count(resource.kind(), Outcome::Hit);
     }
 
     /// Waits until all pending writes to the store have finished. Call it before the process exits.

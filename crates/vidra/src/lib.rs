@@ -174,7 +174,7 @@ pub use {held::Held, quota::LedgerDouble};
 pub use {
     batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript},
     cache::answer::{CacheReport, Cached, Counts, Outcome},
-    cache::freshness::{Life, Lifetimes, Resource},
+    cache::freshness::Life,
     client::report::UpstreamReport,
     client::{Builder, Pacing, Vidra},
     context::Cost,
@@ -188,6 +188,7 @@ pub use {
     resilience::retry::RetryPolicy,
     resilience::traffic::Calls,
     resource::ask::Ask,
+    resource::lifetime::{Lifetimes, Resource},
     transport::{InProcess, Network, Transport},
     web::clients::Clients,
     web::egress::Addresses,

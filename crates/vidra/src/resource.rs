@@ -4,6 +4,7 @@ pub(crate) mod ask;
 pub(crate) mod channel;
 pub(crate) mod comment;
 pub(crate) mod gather;
+pub(crate) mod lifetime;
 pub(crate) mod playlist;
 pub(crate) mod region;
 pub(crate) mod video;
@@ -13,7 +14,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::cache::freshness::Resource;
 use crate::cache::{Cache, Cached, Fetch};
 use crate::context::Context;
 use crate::data_api::{DataApi, wire};
@@ -24,6 +24,7 @@ use crate::video::Video;
 use crate::web::{Load, Web};
 use ask::Ask;
 use gather::Gather;
+use lifetime::Resource;
 use playlist::walk::Walks;
 
 /// The dependencies of all fetches, shared by all operations of a client.
@@ -89,7 +90,7 @@ impl Services {
             let fetching = ask.clone().fetch(Arc::clone(self), ctx);
             Box::pin(async move { vec![fetching.await] })
         };
-        let is_failing = || self.is_failing(key.resource);
+        let is_failing = || self.is_failing(ask.resource());
         let fetch = Fetch { is_failing: &is_failing, per_call: 1, run: &run };
         self.cache.read_one(&key, ctx, &fetch).await
     }

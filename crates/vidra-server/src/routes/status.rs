@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 use vidra::BucketUse;
 use vidra::store::Usage;
-use vidra::{Addresses, BreakerState, Bucket, Counts, Quota, Resource, Vidra};
+use vidra::{Addresses, BreakerState, Bucket, Counts, Quota, Vidra};
 
 use crate::error_body::{ApiError, ErrorBody};
 use crate::gate::Caller;
@@ -124,10 +124,10 @@ pub(super) struct ResourceState {
     hit_ratio: f64,
 }
 
-impl From<(Resource, Counts, Usage)> for ResourceState {
-    fn from((resource, counts, held): (Resource, Counts, Usage)) -> Self {
+impl From<(&'static str, Counts, Usage)> for ResourceState {
+    fn from((name, counts, held): (&'static str, Counts, Usage)) -> Self {
         Self {
-            name: resource.name(),
+            name,
             entries: held.entries,
             bytes: held.bytes,
             hits: counts.hits,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
-use super::freshness::{Life, Resource};
+use super::freshness::{Kind, Life};
 use crate::error::{Error, Result};
 use crate::store::{Failures, Usage};
 
@@ -98,10 +98,9 @@ impl Counts {
     }
 }
 
-/// Counts answers by resource and outcome.
-#[derive(Default)]
+/// Counts answers by kind and outcome.
 pub(super) struct Tally {
-    counts: [[AtomicU64; 4]; Resource::ALL.len()],
+    counts: Vec<[AtomicU64; 4]>,
     oldest: Mutex<Oldest>,
 }
 
@@ -124,8 +123,14 @@ impl Oldest {
 }
 
 impl Tally {
-    pub(super) fn add(&self, resource: Resource, outcome: Outcome) {
-        self.counts[resource as usize][outcome as usize].fetch_add(1, Ordering::Relaxed);
+    /// Creates counters for this many kinds.
+    pub(super) fn new(kinds: usize) -> Self {
+        let counts = (0..kinds).map(|_| Default::default()).collect();
+        Self { counts, oldest: Mutex::default() }
+    }
+
+    pub(super) fn add(&self, kind: Kind, outcome: Outcome) {
+        self.counts[kind][outcome as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records a stale answer of this age. `now` is in milliseconds.
@@ -146,9 +151,8 @@ impl Tally {
         oldest
     }
 
-    pub(super) fn of(&self, resource: Resource) -> Counts {
-        let count =
-            |outcome| self.counts[resource as usize][outcome as usize].load(Ordering::Relaxed);
+    pub(super) fn counts(&self, kind: Kind) -> Counts {
+        let count = |outcome| self.counts[kind][outcome as usize].load(Ordering::Relaxed);
         Counts {
             hits: count(Outcome::Hit),
             stale: count(Outcome::Stale),
@@ -163,7 +167,7 @@ impl Tally {
 #[non_exhaustive]
 pub struct CacheReport {
     /// For each resource: the number of answers by outcome, and its share of memory.
-    pub resources: Vec<(Resource, Counts, Usage)>,
+    pub resources: Vec<(&'static str, Counts, Usage)>,
     /// The total size of the records in memory.
     pub memory: Usage,
     /// The limit of memory in bytes.

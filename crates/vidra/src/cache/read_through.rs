@@ -178,7 +178,7 @@ impl Cache {
         if (fetch.is_failing)() {
             return (None, false);
         }
-        let renewals = self.renewals(read.key.resource);
+        let renewals = &self.renewals[self.policy(read.key).renewals as usize];
         let renewal = match expired {
             Some(_) => renewals.begin_waited_for(Instant::now()),
             None => renewals.begin(Instant::now()),
@@ -343,7 +343,7 @@ impl Cache {
             let found = self.usable(key, record)?;
             (ctx.mode != CacheMode::Refresh && found.state() == State::Fresh).then_some(found)
         };
-        self.flights.board(&key.text, key.resource.replace_after(), ctx.urgency, came_meanwhile)
+        self.flights.board(&key.text, self.policy(key).replace_after, ctx.urgency, came_meanwhile)
     }
 
     fn served(&self, key: &Key, found: &Found, outcome: Outcome, ctx: &Context) -> Answered {

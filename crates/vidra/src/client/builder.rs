@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::Vidra;
 use crate::batch::Batches;
-use crate::cache::freshness::{FOREVER, Lifetimes};
+use crate::cache::freshness::FOREVER;
 use crate::cache::{Cache, Limits};
 use crate::clock::{Clock, SystemClock};
 use crate::context::{Bill, CacheMode};
@@ -27,6 +27,7 @@ use crate::resilience::send::Sender;
 use crate::resilience::traffic::Traffic;
 use crate::resource::Services;
 use crate::resource::ask::{Ask, SCHEMA};
+use crate::resource::lifetime::Lifetimes;
 use crate::store::{Memory, Store, Tiers};
 use crate::transport::resolver::{DATA_API_HOST, WEB_HOST};
 use crate::transport::{Network, Transport};
@@ -423,7 +424,8 @@ impl Builder {
         let fetch_time = self.deadline.min(FOREVER);
         let limits = Limits { failures_last, refusals_last: policy, most_misses, fetch_time };
         let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store);
-        let cache = Cache::new(tiers, self.lifetimes, limits, Ask::resource_of, SCHEMA, self.clock);
+        let cache =
+            Cache::new(tiers, self.lifetimes.policies(), limits, Ask::kind_of, SCHEMA, self.clock);
         Ok(Vidra {
             services: Arc::new(Services::new(cache, data_api, web, self.search)),
             batches: Arc::new(Batches::new(self.most_batches)),

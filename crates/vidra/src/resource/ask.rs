@@ -10,7 +10,7 @@ use percent_encoding::utf8_percent_encode;
 use serde::Serialize;
 
 use crate::cache::Key;
-use crate::cache::freshness::Resource;
+use crate::cache::freshness::Kind;
 use crate::comment::{CommentOrder, CommentQuery};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -18,6 +18,7 @@ use crate::ident::{ChannelId, ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::language::LanguageCode;
 use crate::region::CategoryQuery;
 use crate::resource::Services;
+use crate::resource::lifetime::Resource;
 use crate::resource::{channel, comment, playlist, region, video};
 use crate::transcript::TranscriptQuery;
 use crate::transport::BoxFuture;
@@ -85,22 +86,23 @@ impl Ask {
     }
 
     /// The kind of the record under a key.
-    pub(crate) fn resource_of(key: &str) -> Option<Resource> {
-        match key.split('/').next()? {
-            "video" => Some(Resource::Video),
-            "channel" => Some(Resource::Channel),
-            "uploads" | "upload-ids" => Some(Resource::Uploads),
-            "playlist" | "playlist-info" | "playlist-entries" => Some(Resource::Playlist),
-            "comments" | "replies" => Some(Resource::Comments),
-            "regions" | "languages" | "categories" => Some(Resource::Regions),
-            "tracks" => Some(Resource::Tracks),
-            "transcript" => Some(Resource::Transcript),
-            _ => None,
-        }
+    pub(crate) fn kind_of(key: &str) -> Option<Kind> {
+        let resource = match key.split('/').next()? {
+            "video" => Resource::Video,
+            "channel" => Resource::Channel,
+            "uploads" | "upload-ids" => Resource::Uploads,
+            "playlist" | "playlist-info" | "playlist-entries" => Resource::Playlist,
+            "comments" | "replies" => Resource::Comments,
+            "regions" | "languages" | "categories" => Resource::Regions,
+            "tracks" => Resource::Tracks,
+            "transcript" => Resource::Transcript,
+            _ => return None,
+        };
+        Some(resource.kind())
     }
 
     pub(crate) fn key(&self) -> Key {
-        Key { resource: self.resource(), text: self.text() }
+        Key { kind: self.resource().kind(), text: self.text() }
     }
 
     /// The canonical form: equal requests have equal texts. Slashes separate its parts, and text
@@ -210,7 +212,7 @@ pub(crate) fn channel_keys(id: &str, handle: Option<&str>) -> Vec<Key> {
     let id = ChannelId::bare(id).map(|id| by_id(&id));
     let handle = handle.map(by_handle);
     let text = |name| format!("channel/{name}");
-    let key = |name| Key { resource: Resource::Channel, text: text(name) };
+    let key = |name| Key { kind: Resource::Channel.kind(), text: text(name) };
     id.into_iter().chain(handle).map(key).collect()
 }
 
@@ -251,8 +253,8 @@ mod tests {
             Ask::Transcript(video, TranscriptQuery::default()),
         ];
         for ask in all {
-            let Key { resource, text } = ask.key();
-            assert_eq!(Ask::resource_of(&text), Some(resource), "{text}");
+            let Key { kind, text } = ask.key();
+            assert_eq!(Ask::kind_of(&text), Some(kind), "{text}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 
-use crate::cache::freshness::{Life, Resource};
+use crate::cache::freshness::Life;
 use crate::cache::{Answered, Cached, Fetch, Key, Outcome};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
@@ -16,6 +16,7 @@ use crate::format::{self, Moment};
 use crate::ident::VideoId;
 use crate::resource::ask::{self, Ask};
 use crate::resource::gather::MOST_IDS;
+use crate::resource::lifetime::Resource;
 use crate::resource::{Services, another};
 use crate::transport::BoxFuture;
 use crate::video::{Video, Withheld};
@@ -92,7 +93,7 @@ pub(crate) async fn list_json(
             Err(error) => return Err(error),
         }
     }
-    let nothing = || services.cache.nothing(Resource::Video, outcome, age);
+    let nothing = || services.cache.nothing(Resource::Video.kind(), outcome, age);
     Ok(listed(ids, &found, outcome).unwrap_or_else(nothing))
 }
 

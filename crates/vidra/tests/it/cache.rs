@@ -76,7 +76,7 @@ async fn settle() {
 
 async fn counts(vidra: &Vidra, resource: Resource) -> Counts {
     let report = vidra.cache_report().await;
-    report.resources.into_iter().find(|entry| entry.0 == resource).unwrap().1
+    report.resources.into_iter().find(|entry| entry.0 == resource.name()).unwrap().1
 }
 
 /// The simulator's world stays as it is. In this one everything is renamed with each answer, to the
