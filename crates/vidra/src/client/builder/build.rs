@@ -1,0 +1,203 @@
+//! Builds a client from its settings.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use http::Uri;
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::{Builder, Pacing};
+use crate::batch::Batches;
+use crate::cache::freshness::FOREVER;
+use crate::cache::{Cache, Limits};
+use crate::client::Vidra;
+use crate::context::{Bill, CacheMode};
+use crate::data_api::call::Endpoint;
+use crate::data_api::{ApiKey, DataApi, Holds};
+use crate::error::{Error, Result};
+use crate::quota::{Backing, Ledger};
+use crate::resilience::breaker::{Breaker, BreakerPolicy};
+use crate::resilience::pace::Pace;
+use crate::resilience::retry::RetryBudget;
+use crate::resilience::send::Sender;
+use crate::resilience::traffic::Traffic;
+use crate::resource::Services;
+use crate::resource::ask::{Ask, SCHEMA};
+use crate::store::{Memory, Tiers};
+use crate::transport::Network;
+use crate::web::egress::{Egress, EgressLimits, Egresses};
+use crate::web::{Load, PotProvider, Web};
+
+/// The lifetime of a cached failure. An immediate retry would only add load to a failing platform.
+const FAILURES_LAST: Duration = Duration::from_secs(1);
+
+impl Pacing {
+    /// YouTube limits translations about ten times harder than captions.
+    fn of_translations(Pace { burst, per_hour }: Pace) -> Pace {
+        Pace { burst: (burst / 10).max(1), per_hour: (per_hour / 10).max(1) }
+    }
+
+    fn pace(self, web_url: &str) -> Option<Pace> {
+        match self {
+            Self::Auto => is_platform(web_url).then(Pace::default),
+            Self::Off => None,
+            Self::At(pace) => Some(pace),
+        }
+    }
+}
+
+/// Whether `url` points to YouTube itself. The host comparison ignores case.
+fn is_platform(url: &str) -> bool {
+    let host = url.parse::<Uri>().ok().and_then(|url| url.host().map(str::to_ascii_lowercase));
+    let is_at = |domain: &str| {
+        host.as_deref()
+            .and_then(|host| host.strip_suffix(domain))
+            .is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
+    };
+    is_at("youtube.com") || is_at("googleapis.com")
+}
+
+impl Builder {
+    /// The limits of each egress address: strict for YouTube, and off for any other URL unless
+    /// configured.
+    fn egress_limits(&self) -> EgressLimits {
+        let requests = self.pacing.pace(&self.web_url);
+        let usual_pause = if is_platform(&self.web_url) { 15 * 60 } else { 1 };
+        EgressLimits {
+            requests,
+            translations: requests.map(Pacing::of_translations),
+            breaker: self.breaker_policy(&self.web_url),
+            block_pause: self.block_pause.unwrap_or(Duration::from_secs(usual_pause)).min(FOREVER),
+        }
+    }
+
+    /// The policy of a circuit breaker for `url`.
+    fn breaker_policy(&self, url: &str) -> BreakerPolicy {
+        let (first, longest) = match self.breaker_pause {
+            Some(pause) => (pause, pause.saturating_mul(10)),
+            None if is_platform(url) => (Duration::from_secs(30), Duration::from_secs(300)),
+            None => (Duration::from_secs(1), Duration::from_secs(5)),
+        };
+        BreakerPolicy {
+            failures: 5,
+            first_pause: first.min(FOREVER),
+            longest_pause: longest.min(FOREVER),
+        }
+    }
+
+    /// Builds the client. It sends nothing.
+    ///
+    /// # Errors
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput) if a URL is not an `http` or `https` URL.
+    ///
+    /// ```
+    /// use vidra::{Reason, Vidra};
+    /// let error = Vidra::builder().data_api_url("not a url").build().err().unwrap();
+    /// assert_eq!(error.reason(), Reason::InvalidInput);
+    /// ```
+    pub fn build(self) -> Result<Vidra> {
+        self.check_urls()?;
+        let settings = self.egress_limits();
+        let policy = self.breaker_policy(&self.data_api_url);
+        let transport = self.transport.unwrap_or_else(|| Arc::new(Network::new()));
+        let now = Instant::now();
+        let endpoints = Endpoint::ALL.map(Endpoint::path).into_iter();
+        let endpoints = endpoints.chain(Load::ALL.map(Load::endpoint));
+        let traffic = Arc::new(Traffic::new(endpoints));
+        let sender = || Sender {
+            retry: self.retry,
+            budget: RetryBudget::new(),
+            traffic: Arc::clone(&traffic),
+            attempt_timeout: self.attempt_timeout,
+        };
+        let count = self.proxies.len();
+        let proxies = self.proxies.into_iter().zip(1..).map(|(proxy, number)| {
+            let name = format!("proxy {number} of {count}");
+            Egress::new(name, number, proxy, settings, now)
+        });
+        let mut egresses: Vec<Egress> = proxies.collect();
+        if egresses.is_empty() {
+            let name = "this machine's address".to_owned();
+            egresses.push(Egress::new(name, 1, Arc::clone(&transport), settings, now));
+        }
+        let pot_transport = || Arc::clone(&transport);
+        let web = Web {
+            origin: self.web_url,
+            egresses: Egresses::new(egresses),
+            clients: self.clients,
+            pot_provider: self
+                .pot_provider
+                .map(|url| PotProvider { url, transport: pot_transport() }),
+            sender: sender(),
+            clock: Arc::clone(&self.clock),
+        };
+        let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
+        let backing = match (self.ledger_double, file) {
+            (Some(double), _) => Backing::Double(double),
+            (None, Some(file)) => Backing::File(file),
+            (None, None) => Backing::None,
+        };
+        let ledger = Ledger::new(self.limits, backing, self.clock.now());
+        let data_api = DataApi {
+            base: self.data_api_url,
+            key: self.key,
+            transport,
+            clock: Arc::clone(&self.clock),
+            ledger: Arc::new(ledger),
+            holds: Holds::default(),
+            sender: sender(),
+            breaker: Arc::new(Breaker::new("data-api", policy, now)),
+            search_breaker: Arc::new(Breaker::new("search", policy, now)),
+            key_rejected: AtomicBool::new(false),
+        };
+        let keeps = self.cache_bytes > 0 || self.store.is_some();
+        let failures_last = if keeps { FAILURES_LAST } else { Duration::ZERO };
+        let most_misses = self.most_misses.min(Semaphore::MAX_PERMITS);
+        let fetch_time = self.deadline.min(FOREVER);
+        let limits = Limits { failures_last, refusals_last: policy, most_misses, fetch_time };
+        let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store);
+        let cache =
+            Cache::new(tiers, self.lifetimes.policies(), limits, Ask::kind_of, SCHEMA, self.clock);
+        Ok(Vidra {
+            services: Arc::new(Services::new(cache, data_api, web, self.search)),
+            batches: Arc::new(Batches::new(self.most_batches)),
+            mode: CacheMode::Normal,
+            deadline: self.deadline,
+            patience: FOREVER,
+            batch_deadline: self.batch_deadline,
+            bill: Bill::default(),
+        })
+    }
+
+    fn check_urls(&self) -> Result<()> {
+        let urls = [
+            ("data_api_url", Some(&self.data_api_url)),
+            ("web_url", Some(&self.web_url)),
+            ("pot_provider", self.pot_provider.as_ref()),
+        ];
+        let is_url = |url: &str| {
+            let url: Option<Uri> = url.parse().ok();
+            let has_scheme = |url: &Uri| {
+                matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
+            };
+            url.is_some_and(|url| has_scheme(&url) && url.query().is_none())
+        };
+        let wrong = urls.into_iter().filter(|(_, url)| url.is_some_and(|url| !is_url(url)));
+        let faults: Vec<String> =
+            wrong.map(|(name, _)| format!("{name}: must be an http or https URL")).collect();
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(Error::invalid("The settings are not valid", faults)),
+        }
+    }
+}
+
+/// The file name of the ledger. Quota belongs to the project of a key, so each key has its own
+/// ledger. The fingerprint is too short to reveal anything about the key.
+fn ledger_name(key: Option<&ApiKey>) -> String {
+    let digest = Sha256::digest(key.map_or(&[][..], ApiKey::as_bytes));
+    format!("quota-{:02x}{:02x}{:02x}{:02x}.json", digest[0], digest[1], digest[2], digest[3])
+}
