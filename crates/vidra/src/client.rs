@@ -26,7 +26,7 @@ use crate::resilience::circuit::BreakerState;
 use crate::resource::Services;
 use crate::resource::ask::Ask;
 use crate::resource::lifetime::Resource;
-use crate::web::Load;
+use crate::web::WebRequestKind;
 use crate::web::egress::Addresses;
 use report::UpstreamReport;
 
@@ -246,7 +246,7 @@ impl Vidra {
     pub fn is_platform_failing(&self) -> bool {
         let now = Instant::now();
         self.services.data_api.breaker.state(now) != BreakerState::Closed
-            || self.services.web.egresses.are_failing(Load::Captions, now)
+            || self.services.web.egresses.are_failing(WebRequestKind::Captions, now)
     }
 
     /// The wall clock of this client.

@@ -18,7 +18,7 @@ pub struct Held {
     pub batches: usize,
     /// Requests in the queue of an address's rate limiter, and permits that were taken but not used
     /// yet.
-    pub turns: usize,
+    pub permits: usize,
     /// Addresses and circuit breakers that one request is probing.
     pub probes: usize,
     /// Addresses for which a watch page is being fetched.

@@ -21,7 +21,7 @@ use crate::error::{Error, Reason, Result};
 use crate::ident::VideoId;
 use crate::transport::BoxFuture;
 use crate::video::Video;
-use crate::web::{Load, Web};
+use crate::web::{Web, WebRequestKind};
 use ask::Ask;
 use gather::Gather;
 use lifetime::Resource;
@@ -101,8 +101,8 @@ impl Services {
         let now = Instant::now();
         match resource {
             // Only the player lists tracks.
-            Resource::Tracks => self.web.egresses.are_failing(Load::Player, now),
-            Resource::Transcript => self.web.egresses.are_failing(Load::Captions, now),
+            Resource::Tracks => self.web.egresses.are_failing(WebRequestKind::Player, now),
+            Resource::Transcript => self.web.egresses.are_failing(WebRequestKind::Captions, now),
             _ => self.data_api.breaker.refuses(now).is_some(),
         }
     }

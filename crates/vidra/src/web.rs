@@ -19,7 +19,7 @@ use crate::context::{Context, nobody_waits};
 use crate::error::{Error, Reason, Result};
 use crate::ident::VideoId;
 use crate::resilience::outcome::Ending;
-use crate::resilience::pace::{Turn, Urgent};
+use crate::resilience::pace::{Permit, Urgent};
 use crate::resilience::send::{Fault, Sender, Unanswered};
 use crate::transport::{Answer, Failure, Transport};
 use egress::{Egress, Egresses, Session};
@@ -54,7 +54,7 @@ pub(crate) struct TranscriptContext<'a> {
 
 /// The kind of a request, which selects its rate limit and circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Load {
+pub(crate) enum WebRequestKind {
     /// A player request.
     Player,
     /// A watch page.
@@ -65,7 +65,7 @@ pub(crate) enum Load {
     Translation,
 }
 
-impl Load {
+impl WebRequestKind {
     pub(crate) const ALL: [Self; 4] = [Self::Player, Self::Page, Self::Captions, Self::Translation];
 
     /// The name in reports.
@@ -85,29 +85,29 @@ impl TranscriptContext<'_> {
     pub(crate) async fn send(
         &self,
         egress: &Egress,
-        load: Load,
+        kind: WebRequestKind,
         request: &Request<Bytes>,
     ) -> Result<Answer> {
-        let send = |is_retry| self.send_once(egress, load, request, is_retry);
-        self.web.sender.with_retries(self.ctx, egress.breaker(load), send).await
+        let send = |is_retry| self.send_once(egress, kind, request, is_retry);
+        self.web.sender.with_retries(self.ctx, egress.breaker(kind), send).await
     }
 
     /// Sends one attempt within the rate limit of `egress`.
     pub(crate) async fn send_once(
         &self,
         egress: &Egress,
-        load: Load,
+        kind: WebRequestKind,
         request: &Request<Bytes>,
         is_retry: bool,
     ) -> Result<Answer, Fault> {
-        self.check(egress, load).map_err(Fault::permanent)?;
-        let turn = self.take_turn(egress, load).await.map_err(Fault::permanent)?;
+        self.check(egress, kind).map_err(Fault::permanent)?;
+        let permit = self.take_permit(egress, kind).await.map_err(Fault::permanent)?;
         // The address may have been blocked, or the waiters may have left, during the wait.
-        self.check(egress, load).map_err(Fault::permanent)?;
+        self.check(egress, kind).map_err(Fault::permanent)?;
         let failed = |reason: Reason| reason.error(self.id);
-        match self.attempt(egress, load, request, turn, is_retry).await? {
+        match self.attempt(egress, kind, request, permit, is_retry).await? {
             answer if answer.status == StatusCode::TOO_MANY_REQUESTS => {
-                Err(Fault::permanent(self.too_many(egress, load, &answer)))
+                Err(Fault::permanent(self.too_many(egress, kind, &answer)))
             }
             answer if page::is_sorry(&answer) => Err(Fault::permanent(failed(Reason::Blocked))),
             // This response comes from the proxy and never from YouTube. A retry would fail too.
@@ -124,15 +124,15 @@ impl TranscriptContext<'_> {
     }
 
     /// Fails if there are no waiters, or if `egress` does not admit this kind of request.
-    fn check(&self, egress: &Egress, load: Load) -> Result<()> {
+    fn check(&self, egress: &Egress, kind: WebRequestKind) -> Result<()> {
         if self.ctx.waiters.is_gone() {
             return Err(nobody_waits());
         }
-        self.check_open(egress, load)
+        self.check_open(egress, kind)
     }
 
-    fn check_open(&self, egress: &Egress, load: Load) -> Result<()> {
-        match egress.closed(load, Instant::now()) {
+    fn check_open(&self, egress: &Egress, kind: WebRequestKind) -> Result<()> {
+        match egress.closed(kind, Instant::now()) {
             Some((why, wait)) => Err(why.error(self.id).with_retry_after(Some(wait))),
             None => Ok(()),
         }
@@ -141,17 +141,19 @@ impl TranscriptContext<'_> {
     /// Why `egress` cannot send a translation before the deadline. `None` if it can.
     pub(crate) fn held_back(&self, egress: &Egress) -> Option<Error> {
         let wait = egress.translations.wait(Instant::now());
-        let closed = self.check_open(egress, Load::Translation).err();
+        let closed = self.check_open(egress, WebRequestKind::Translation).err();
         closed.or_else(|| {
             let is_too_long = !wait.is_zero() && wait >= self.left();
-            is_too_long.then(|| self.paced(Load::Translation, wait))
+            is_too_long.then(|| self.paced(WebRequestKind::Translation, wait))
         })
     }
 
-    pub(crate) fn paced(&self, load: Load, wait: Duration) -> Error {
-        let error = match load {
-            Load::Player | Load::Page | Load::Captions => Reason::Paced.error(self.id),
-            Load::Translation => Reason::Paced.error_saying(
+    pub(crate) fn paced(&self, kind: WebRequestKind, wait: Duration) -> Error {
+        let error = match kind {
+            WebRequestKind::Player | WebRequestKind::Page | WebRequestKind::Captions => {
+                Reason::Paced.error(self.id)
+            }
+            WebRequestKind::Translation => Reason::Paced.error_saying(
                 "The service delays translations, so that YouTube does not limit them",
                 self.id,
             ),
@@ -170,15 +172,19 @@ impl TranscriptContext<'_> {
         }
     }
 
-    async fn take_turn<'e>(&self, egress: &'e Egress, load: Load) -> Result<Option<Turn<'e>>> {
-        let pacer = match load {
-            Load::Player | Load::Page => &egress.pacer,
-            Load::Translation => &egress.translations,
-            Load::Captions => return Ok(None),
+    async fn take_permit<'e>(
+        &self,
+        egress: &'e Egress,
+        kind: WebRequestKind,
+    ) -> Result<Option<Permit<'e>>> {
+        let pacer = match kind {
+            WebRequestKind::Player | WebRequestKind::Page => &egress.pacer,
+            WebRequestKind::Translation => &egress.translations,
+            WebRequestKind::Captions => return Ok(None),
         };
-        let urgency = match load {
+        let urgency = match kind {
             // Every request that gets a 400 from the player waits for the page.
-            Load::Page => Urgent::Always,
+            WebRequestKind::Page => Urgent::Always,
             _ => Urgent::While(self.ctx.waiters.clone()),
         };
         // The wait keeps the batch slot, so that no more entries queue than may run.
@@ -186,8 +192,8 @@ impl TranscriptContext<'_> {
         tokio::select! {
             // A permit that is available is taken first. The waiters are checked after it.
             biased;
-            turn = pacer.turn(urgency, self.ctx.deadline, announce) => {
-                turn.map(Some).map_err(|wait| self.paced(load, wait))
+            permit = pacer.acquire(urgency, self.ctx.deadline, announce) => {
+                permit.map(Some).map_err(|wait| self.paced(kind, wait))
             }
             () = self.ctx.waiters.gone() => Err(nobody_waits()),
         }
@@ -196,9 +202,9 @@ impl TranscriptContext<'_> {
     async fn attempt(
         &self,
         egress: &Egress,
-        load: Load,
+        kind: WebRequestKind,
         request: &Request<Bytes>,
-        turn: Option<Turn<'_>>,
+        permit: Option<Permit<'_>>,
         is_retry: bool,
     ) -> Result<Answer, Fault> {
         let timed_out = || Reason::TimedOut.error(self.id);
@@ -209,13 +215,13 @@ impl TranscriptContext<'_> {
             return Err(deadline_passed());
         }
         let sender = &self.web.sender;
-        let attempt = sender.begin(load.endpoint(), egress.breaker(load), is_retry);
+        let attempt = sender.begin(kind.endpoint(), egress.breaker(kind), is_retry);
         let attempt = attempt.map_err(|wait| {
             Fault::permanent(Reason::Failing.error(self.id).with_retry_after(Some(wait)))
         })?;
         // From here on the request counts as sent, even if this future is dropped.
-        if let Some(turn) = turn {
-            turn.used();
+        if let Some(permit) = permit {
+            permit.used();
         }
         let failure = match attempt.exchange(&*egress.transport, request.clone(), left).await {
             Ok((answer, attempt)) => {
@@ -240,14 +246,14 @@ impl TranscriptContext<'_> {
         })
     }
 
-    fn too_many(&self, egress: &Egress, load: Load, answer: &Answer) -> Error {
+    fn too_many(&self, egress: &Egress, kind: WebRequestKind, answer: &Answer) -> Error {
         let asked = answer.retry_after(self.web.clock.now());
-        match load {
-            Load::Translation => {
+        match kind {
+            WebRequestKind::Translation => {
                 let pause = egress.limit_translations(asked, Instant::now());
                 Reason::TranslationLimited.error(self.id).with_retry_after(Some(pause))
             }
-            Load::Player | Load::Page | Load::Captions => {
+            WebRequestKind::Player | WebRequestKind::Page | WebRequestKind::Captions => {
                 Reason::UpstreamRateLimited.error(self.id).with_retry_after(asked)
             }
         }

@@ -115,15 +115,15 @@ impl Pacer {
     /// # Errors
     ///
     /// The expected wait, if it would last until `deadline` or longer.
-    pub(crate) async fn turn(
+    pub(crate) async fn acquire(
         &self,
         urgency: Urgent,
         deadline: Instant,
         on_wait: impl FnOnce(Duration),
-    ) -> Result<Turn<'_>, Duration> {
-        let Some(bucket) = self.bucket else { return Ok(Turn { pacer: self, is_used: true }) };
+    ) -> Result<Permit<'_>, Duration> {
+        let Some(bucket) = self.bucket else { return Ok(Permit { pacer: self, is_used: true }) };
         let now = Instant::now();
-        let place = {
+        let position = {
             let mut state = self.state();
             let wait = state.wait_of_new(bucket, urgency.now(), now);
             if wait.is_zero() && state.queue.is_empty() {
@@ -137,18 +137,18 @@ impl Pacer {
             state.queue.push(Waiting { number, urgency: urgency.clone() });
             drop(state);
             on_wait(wait);
-            Place { pacer: self, number }
+            QueuePosition { pacer: self, number }
         };
-        match timeout_at(deadline, self.wait_in_queue(bucket, &place)).await {
-            Ok(turn) => Ok(turn),
+        match timeout_at(deadline, self.wait_in_queue(bucket, &position)).await {
+            Ok(permit) => Ok(permit),
             Err(_) => {
-                drop(place);
+                drop(position);
                 Err(self.state().wait_of_new(bucket, urgency.now(), Instant::now()))
             }
         }
     }
 
-    async fn wait_in_queue(&self, bucket: LeakyBucket, place: &Place<'_>) -> Turn<'_> {
+    async fn wait_in_queue(&self, bucket: LeakyBucket, position: &QueuePosition<'_>) -> Permit<'_> {
         loop {
             let mut changed = pin!(self.changed.notified());
             // Enabled before the check, so that no wake-up is lost between the two.
@@ -157,7 +157,7 @@ impl Pacer {
                 let mut state = self.state();
                 let now = Instant::now();
                 let first = state.first();
-                let is_first = first == Some(place.number);
+                let is_first = first == Some(position.number);
                 let wait = bucket.wait(state.spent_until.saturating_duration_since(now));
                 if is_first && wait.is_zero() {
                     return self.take(&mut state, bucket, now);
@@ -179,18 +179,18 @@ impl Pacer {
         }
     }
 
-    fn take(&self, state: &mut State, bucket: LeakyBucket, now: Instant) -> Turn<'_> {
+    fn take(&self, state: &mut State, bucket: LeakyBucket, now: Instant) -> Permit<'_> {
         state.spent_until = state.spent_until.max(now) + bucket.interval();
         state.unused += 1;
-        Turn { pacer: self, is_used: false }
+        Permit { pacer: self, is_used: false }
     }
 
     /// Takes a permit whether it is due or not.
     #[cfg(test)]
     pub(crate) fn spend(&self, now: Instant) {
         if let Some(bucket) = self.bucket {
-            let turn = self.take(&mut self.state(), bucket, now);
-            turn.used();
+            let permit = self.take(&mut self.state(), bucket, now);
+            permit.used();
         }
     }
 
@@ -212,26 +212,26 @@ impl Pacer {
 }
 
 /// A position in the queue, released on drop.
-struct Place<'a> {
+struct QueuePosition<'a> {
     pacer: &'a Pacer,
     number: u64,
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePosition<'_> {
     fn drop(&mut self) {
         self.pacer.state().queue.retain(|waiting| waiting.number != self.number);
         self.pacer.changed.notify_waiters();
     }
 }
 
-/// A permit to send one request. It is returned if it is dropped before [`Turn::used`].
+/// A permit to send one request. It is returned if it is dropped before [`Permit::used`].
 #[derive(Debug)]
-pub(crate) struct Turn<'a> {
+pub(crate) struct Permit<'a> {
     pacer: &'a Pacer,
     is_used: bool,
 }
 
-impl Turn<'_> {
+impl Permit<'_> {
     /// Marks the permit as used, because the request is being sent.
     pub(crate) fn used(mut self) {
         if !std::mem::replace(&mut self.is_used, true) {
@@ -240,7 +240,7 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if self.is_used {
             return;

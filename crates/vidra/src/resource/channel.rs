@@ -139,7 +139,7 @@ async fn by_id(
     ctx: &Context,
     id: &ChannelId,
 ) -> Result<Option<wire::Channel>> {
-    services.channels.ask(ctx, id.as_str().to_owned()).await
+    services.channels.get(ctx, id.as_str().to_owned()).await
 }
 
 /// Fetches up to fifty channels in one call. An item without an id belongs to the only requested

@@ -72,7 +72,7 @@ where
     /// # Panics
     ///
     /// Panics if the call panics.
-    pub(crate) async fn ask(self: &Arc<Self>, ctx: &Context, id: Id) -> Result<Option<T>> {
+    pub(crate) async fn get(self: &Arc<Self>, ctx: &Context, id: Id) -> Result<Option<T>> {
         let (tell, told) = oneshot::channel();
         let (leaving, first_of) = {
             let mut state = self.lock();
@@ -117,7 +117,7 @@ where
                     }
                     _ => std::mem::take(&mut batch),
                 };
-                tell(told, outcome, returned.0.what);
+                deliver(told, outcome, returned.0.what);
             }
             // A caller with a result often has its next lookup ready. That lookup joins the next
             // call.
@@ -191,7 +191,7 @@ where
 
 /// Passes the results to the waiters. If YouTube sent an item that was not requested, a missing
 /// item is an error: it may be the one that was meant, and must not pass for "not found".
-fn tell<Id: Eq + Hash, T: Clone>(
+fn deliver<Id: Eq + Hash, T: Clone>(
     batch: Vec<Waiting<Id, T>>,
     outcome: Result<HashMap<Id, T>>,
     what: &str,

@@ -67,7 +67,7 @@ pub(crate) fn count_or_hide(count: Option<u64>, name: Withheld, hidden: &mut Vec
 
 /// Fetches one video, together with other concurrent lookups.
 pub(crate) async fn one(services: &Arc<Services>, ctx: &Context, id: VideoId) -> Result<Video> {
-    let found = services.videos.ask(ctx, id).await?;
+    let found = services.videos.get(ctx, id).await?;
     found.ok_or_else(|| What::Video.not_found(id))
 }
 

@@ -9,7 +9,7 @@
 mod folder;
 mod oldest;
 mod tend;
-mod turns;
+mod write_order;
 
 use std::fmt;
 use std::io;
@@ -25,8 +25,8 @@ use tokio::task::spawn_blocking;
 
 use super::codec::encoded_len;
 use super::{BoxFuture, Record, Store, StoreError, Usage};
-use folder::{FOLDERS, Folder, Place, make_root, size_of};
-use turns::{Turn, Turns};
+use folder::{FOLDERS, Folder, Location, make_root, size_of};
+use write_order::{PendingWrite, WriteOrder};
 
 /// The maximum number of threads that work on files. A hanging disk blocks no more threads than
 /// these.
@@ -51,7 +51,7 @@ struct Shared {
     tending: Mutex<Option<Instant>>,
     /// Wakes the maintenance thread. Dropping it ends the thread.
     wake: Option<SyncSender<()>>,
-    turns: Arc<Turns>,
+    order: Arc<WriteOrder>,
 }
 
 /// The size of a subfolder.
@@ -168,19 +168,19 @@ impl Store for Fs {
         key: &'a str,
         record: &'a Record,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let turn = self.shared.turns.take(Place::of(key));
+        let write = self.shared.order.begin(Location::of(key));
         let (key, record) = (key.to_owned(), record.clone());
-        Box::pin(self.on_a_thread(move |shared| shared.put(&turn, &key, &record)))
+        Box::pin(self.on_a_thread(move |shared| shared.put(&write, &key, &record)))
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        let turn = self.shared.turns.take(Place::of(key));
-        Box::pin(self.on_a_thread(move |shared| shared.remove(&turn)))
+        let write = self.shared.order.begin(Location::of(key));
+        Box::pin(self.on_a_thread(move |shared| shared.remove(&write)))
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        let turn = self.shared.turns.number();
-        Box::pin(self.on_a_thread(move |shared| shared.clear(turn)))
+        let number = self.shared.order.number();
+        Box::pin(self.on_a_thread(move |shared| shared.clear(number)))
     }
 
     fn usage(&self) -> BoxFuture<'_, Result<Usage, StoreError>> {
@@ -198,36 +198,36 @@ impl Shared {
             written: AtomicU64::new(0),
             tending: Mutex::new(None),
             wake,
-            turns: Arc::default(),
+            order: Arc::default(),
         }
     }
 
     /// The outer error is from the disk. The inner error concerns the record.
     fn get(&self, key: &str) -> io::Result<Result<Option<Record>, StoreError>> {
-        let place = Place::of(key);
-        let Some(folder) = Folder::open(&self.root, place.folder)? else { return Ok(Ok(None)) };
-        Ok(match folder.read(&place.file, self.largest().max(size_of(1)))? {
+        let location = Location::of(key);
+        let Some(folder) = Folder::open(&self.root, location.folder)? else { return Ok(Ok(None)) };
+        Ok(match folder.read(&location.file, self.largest().max(size_of(1)))? {
             None => Ok(None),
             Some(content) => Record::decode(&Bytes::from(content), key),
         })
     }
 
-    fn put(self: &Arc<Self>, turn: &Turn, key: &str, record: &Record) -> io::Result<()> {
+    fn put(self: &Arc<Self>, write: &PendingWrite, key: &str, record: &Record) -> io::Result<()> {
         let size = size_of(encoded_len(key, record) as u64);
         let written = self.written.fetch_add(size, Ordering::Relaxed) + size;
         // While eviction lags behind, the store drops new records instead of filling the disk.
         let is_overfull =
             self.bytes.load(Ordering::Relaxed) > self.limit.saturating_add(self.limit / 20);
         if size > self.largest() || is_overfull {
-            self.remove(turn)?;
-        } else if let Some(folder) = Folder::make(&self.root, turn.place.folder)? {
+            self.remove(write)?;
+        } else if let Some(folder) = Folder::make(&self.root, write.location.folder)? {
             let unfinished = folder.write(&record.encode(key))?;
-            let mut tally = self.tally(turn.place.folder);
-            if !turn.is_over() {
-                let before = folder.size(&turn.place.file);
-                unfinished.finish(&turn.place.file)?;
+            let mut tally = self.tally(write.location.folder);
+            if !write.is_over() {
+                let before = folder.size(&write.location.file);
+                unfinished.finish(&write.location.file)?;
                 self.change(&mut tally, before, Some(size));
-                turn.done();
+                write.done();
             }
         }
         if self.bytes.load(Ordering::Relaxed) > self.limit || written > self.limit / 10 {
@@ -241,13 +241,13 @@ impl Shared {
         self.limit / 10
     }
 
-    fn remove(&self, turn: &Turn) -> io::Result<()> {
-        let mut tally = self.tally(turn.place.folder);
-        if !turn.is_over() {
-            if let Some(folder) = Folder::open(&self.root, turn.place.folder)? {
-                self.unlink(&mut tally, &folder, &turn.place.file)?;
+    fn remove(&self, write: &PendingWrite) -> io::Result<()> {
+        let mut tally = self.tally(write.location.folder);
+        if !write.is_over() {
+            if let Some(folder) = Folder::open(&self.root, write.location.folder)? {
+                self.unlink(&mut tally, &folder, &write.location.file)?;
             }
-            turn.done();
+            write.done();
         }
         Ok(())
     }
@@ -259,8 +259,8 @@ impl Shared {
         Ok(())
     }
 
-    fn clear(&self, turn: u64) -> io::Result<()> {
-        self.turns.clear(turn);
+    fn clear(&self, number: u64) -> io::Result<()> {
+        self.order.clear(number);
         for index in 0..FOLDERS {
             // Waits for a writer that has already passed its check, so that the listing includes
             // its file.
@@ -332,8 +332,8 @@ mod tests {
             body: "over".into(),
         };
         store.put("key", &over).await.expect("it is kept");
-        let place = Place::of("key");
-        let path = folder.path().join(format!("{:02x}", place.folder)).join(&place.file);
+        let location = Location::of("key");
+        let path = folder.path().join(format!("{:02x}", location.folder)).join(&location.file);
         let file = std::fs::File::options().write(true).open(&path).expect("its file");
         file.set_modified(std::time::UNIX_EPOCH).expect("it is old");
         let begun = Instant::now();

@@ -105,7 +105,7 @@ impl Guarded {
     /// Returns the record under `key`. It removes a damaged record.
     pub async fn get(&self, key: &str) -> Option<Record> {
         let until = Instant::now() + PATIENCE;
-        match self.ask(&self.reads, PATIENCE, async { self.store.get(key).await }).await {
+        match self.call(&self.reads, PATIENCE, async { self.store.get(key).await }).await {
             Ok(found) => found,
             Err(StoreError::Corrupt) => {
                 self.corrupt.fetch_add(1, Ordering::Relaxed);
@@ -119,7 +119,7 @@ impl Guarded {
 
     /// Returns the record under each of `keys`, in their order.
     pub async fn get_many(&self, keys: &[String]) -> Vec<Option<Record>> {
-        let found = self.ask(&self.reads, PATIENCE, async { self.store.get_many(keys).await });
+        let found = self.call(&self.reads, PATIENCE, async { self.store.get_many(keys).await });
         let found = found.await;
         let mut found = found.unwrap_or_default();
         found.resize(keys.len(), None);
@@ -129,7 +129,7 @@ impl Guarded {
     /// Stores `record` under `key`. A failure is only counted and logged.
     pub async fn put(&self, key: &str, record: &Record) {
         let put = async { self.store.put(key, record).await };
-        let _ = self.ask(&self.writes, PATIENCE_TO_PUT, put).await;
+        let _ = self.call(&self.writes, PATIENCE_TO_PUT, put).await;
     }
 
     /// Removes the record under `key`.
@@ -138,7 +138,7 @@ impl Guarded {
     ///
     /// Any [`StoreError`]. The record can still exist.
     pub async fn remove(&self, key: &str) -> Result<(), StoreError> {
-        self.ask(&self.writes, PATIENCE, async { self.store.remove(key).await }).await
+        self.call(&self.writes, PATIENCE, async { self.store.remove(key).await }).await
     }
 
     /// Removes all records. It calls the store even while the breaker is open, because an operator
@@ -193,7 +193,7 @@ impl Guarded {
         self.reads.is_failing() || self.writes.is_failing()
     }
 
-    async fn ask<T>(
+    async fn call<T>(
         &self,
         side: &Side,
         patience: Duration,

@@ -77,7 +77,7 @@ impl Redis {
         Ok(connection)
     }
 
-    async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, StoreError> {
+    async fn call<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, StoreError> {
         command.query_async(&mut self.connection()?).await.map_err(|error| unavailable(&error))
     }
 
@@ -89,7 +89,7 @@ impl Redis {
     async fn scan(&self, cursor: u64) -> Result<(u64, Vec<Vec<u8>>), StoreError> {
         let mut command = redis::cmd("SCAN");
         command.arg(cursor).arg("MATCH").arg(format!("{PREFIX}*")).arg("COUNT").arg(STEP);
-        self.ask(&command).await
+        self.call(&command).await
     }
 }
 
@@ -103,7 +103,7 @@ impl fmt::Debug for Redis {
 impl Store for Redis {
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         Box::pin(async move {
-            let kept: Option<Vec<u8>> = self.ask(redis::cmd("GET").arg(name(key))).await?;
+            let kept: Option<Vec<u8>> = self.call(redis::cmd("GET").arg(name(key))).await?;
             kept.map_or(Ok(None), |kept| Record::decode(&Bytes::from(kept), key))
         })
     }
@@ -120,7 +120,7 @@ impl Store for Redis {
             for key in keys {
                 command.arg(name(key));
             }
-            let kept: Vec<Option<Vec<u8>>> = self.ask(&command).await?;
+            let kept: Vec<Option<Vec<u8>>> = self.call(&command).await?;
             let read = |(key, kept): (&String, Option<Vec<u8>>)| {
                 kept.and_then(|kept| Record::decode(&Bytes::from(kept), key).ok().flatten())
             };
@@ -144,12 +144,12 @@ impl Store for Redis {
             let content = record.encode(key);
             let mut command = redis::cmd("SET");
             command.arg(name(key)).arg(&content[..]).arg("PX").arg(life);
-            self.ask(&command).await
+            self.call(&command).await
         })
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.ask(redis::cmd("UNLINK").arg(name(key))).await })
+        Box::pin(async move { self.call(redis::cmd("UNLINK").arg(name(key))).await })
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -158,7 +158,7 @@ impl Store for Redis {
             loop {
                 let (next, names) = self.scan(cursor).await?;
                 if !names.is_empty() {
-                    let _: () = self.ask(redis::cmd("UNLINK").arg(names)).await?;
+                    let _: () = self.call(redis::cmd("UNLINK").arg(names)).await?;
                 }
                 if next == 0 {
                     return Ok(());
@@ -192,7 +192,7 @@ impl Store for Redis {
                 }
                 cursor = next;
             }
-            let all: u64 = self.ask(&redis::cmd("DBSIZE")).await?;
+            let all: u64 = self.call(&redis::cmd("DBSIZE")).await?;
             let times =
                 |seen: u64| (u128::from(seen) * u128::from(all) / u128::from(STEP * STEPS)) as u64;
             Ok(Usage { entries: times(usage.entries), bytes: times(usage.bytes) })

@@ -21,7 +21,7 @@ use crate::transcript::{
 use crate::transport::Answer;
 use crate::transport::ESCAPED;
 use crate::web::egress::Egress;
-use crate::web::{Load, TranscriptContext};
+use crate::web::{TranscriptContext, WebRequestKind};
 
 /// The context of caption requests: fetch, egress address and player client.
 pub(super) struct Reader<'a> {
@@ -127,10 +127,14 @@ impl Reader<'_> {
         translate: Option<&str>,
         token: Option<&str>,
     ) -> Result<Body<Vec<Cue>>> {
-        let load = if translate.is_some() { Load::Translation } else { Load::Captions };
+        let kind = if translate.is_some() {
+            WebRequestKind::Translation
+        } else {
+            WebRequestKind::Captions
+        };
         let target = address.target(self.client, translate, token);
         let request = self.fetch.captions_request(self.client, &target)?;
-        let answer = self.fetch.send(self.egress, load, &request).await?;
+        let answer = self.fetch.send(self.egress, kind, &request).await?;
         if translate.is_some() && answer.status == StatusCode::BAD_REQUEST {
             let detail = "YouTube does not translate these captions to that language";
             return Err(self.failed(Reason::LanguageUnavailable).with_detail(detail));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::Load;
+use super::WebRequestKind;
 use crate::error::Reason;
 use crate::held::Held;
 use crate::resilience::breaker::{Breaker, BreakerPolicy};
@@ -91,33 +91,33 @@ impl Egress {
     }
 
     /// The circuit breaker for this kind of request.
-    pub(crate) fn breaker(&self, load: Load) -> &Arc<Breaker> {
-        match load {
-            Load::Player | Load::Page => &self.player,
-            Load::Captions | Load::Translation => &self.timedtext,
+    pub(crate) fn breaker(&self, kind: WebRequestKind) -> &Arc<Breaker> {
+        match kind {
+            WebRequestKind::Player | WebRequestKind::Page => &self.player,
+            WebRequestKind::Captions | WebRequestKind::Translation => &self.timedtext,
         }
     }
 
     /// The remaining pause if the breaker of this kind, or of the player, is open. Every fetch
     /// starts with the player.
-    fn fails(&self, load: Load, now: Instant) -> Option<Duration> {
-        self.player.refuses(now).max(self.breaker(load).refuses(now))
+    fn fails(&self, kind: WebRequestKind, now: Instant) -> Option<Duration> {
+        self.player.refuses(now).max(self.breaker(kind).refuses(now))
     }
 
     /// Admits a fetch that ends with this kind of request. After a pause it admits one probe.
     /// Otherwise it returns the reason and the remaining pause.
-    fn admit(&self, load: Load, now: Instant) -> Result<Admission, (Reason, Duration)> {
-        if let Some(wait) = self.fails(load, now) {
+    fn admit(&self, kind: WebRequestKind, now: Instant) -> Result<Admission, (Reason, Duration)> {
+        if let Some(wait) = self.fails(kind, now) {
             return Err((Reason::Failing, wait));
         }
         let circuit = &mut self.state().circuit;
-        let turn = self.pacer.wait(now);
+        let pace_wait = self.pacer.wait(now);
         if let Some(why) = circuit.probed() {
-            return Err((why, turn.max(PROBE_TIME)));
+            return Err((why, pace_wait.max(PROBE_TIME)));
         }
         // A probe blocks all other requests, so it must not start with a wait for the rate limiter.
-        if circuit.state(now) == BreakerState::HalfOpen && !turn.is_zero() {
-            return Err((Reason::Paced, turn));
+        if circuit.state(now) == BreakerState::HalfOpen && !pace_wait.is_zero() {
+            return Err((Reason::Paced, pace_wait));
         }
         circuit.admit(now)
     }
@@ -128,13 +128,14 @@ impl Egress {
 
     /// Why the address does not admit this kind of request now, and for how long. It also applies
     /// to requests that already use the address.
-    pub(crate) fn closed(&self, load: Load, now: Instant) -> Option<(Reason, Duration)> {
-        if let Some(wait) = self.breaker(load).refuses(now) {
+    pub(crate) fn closed(&self, kind: WebRequestKind, now: Instant) -> Option<(Reason, Duration)> {
+        if let Some(wait) = self.breaker(kind).refuses(now) {
             return Some((Reason::Failing, wait));
         }
         let state = self.state();
         state.circuit.pause(now).or_else(|| {
-            let until = state.no_translations_until.filter(|_| load == Load::Translation)?;
+            let until =
+                state.no_translations_until.filter(|_| kind == WebRequestKind::Translation)?;
             (until > now).then(|| (Reason::TranslationLimited, until - now))
         })
     }
@@ -229,7 +230,7 @@ pub(crate) struct Closed {
     pub(crate) why: Reason,
     pub(crate) wait: Duration,
     /// The wait for the rate limiter of the first address whose pause is over.
-    pub(crate) turn: Option<Duration>,
+    pub(crate) pace_wait: Option<Duration>,
     /// Whether a probe is running. Its end can open an address at any time.
     pub(crate) is_probed: bool,
 }
@@ -247,8 +248,8 @@ impl Egresses {
     }
 
     /// Whether all addresses fail for this kind of request.
-    pub(crate) fn are_failing(&self, load: Load, now: Instant) -> bool {
-        let is_failing = |egress: &Egress| egress.fails(load, now).is_some();
+    pub(crate) fn are_failing(&self, kind: WebRequestKind, now: Instant) -> bool {
+        let is_failing = |egress: &Egress| egress.fails(kind, now).is_some();
         let is_of_use = |egress: &Egress| !is_failing(egress) && egress.trouble(now).is_none();
         self.all.iter().any(is_failing) && !self.all.iter().any(is_of_use)
     }
@@ -256,7 +257,7 @@ impl Egresses {
     /// Adds the resources that the addresses hold at this moment.
     pub(crate) fn held(&self, held: &mut Held) {
         for egress in &self.all {
-            held.turns += egress.pacer.held() + egress.translations.held();
+            held.permits += egress.pacer.held() + egress.translations.held();
             held.sessions += usize::from(egress.renewing.try_lock().is_err());
             held.probes += usize::from(egress.is_probed());
         }
@@ -288,7 +289,7 @@ impl Egresses {
     /// `tried`.
     pub(crate) fn choose(
         &self,
-        load: Load,
+        kind: WebRequestKind,
         tried: &[usize],
         now: Instant,
     ) -> Result<InUse<'_>, Closed> {
@@ -300,17 +301,17 @@ impl Egresses {
         in_turn.sort_by_cached_key(|egress| egress.pacer.wait(now));
         let mut refusals = Vec::with_capacity(self.count());
         for egress in in_turn {
-            match egress.admit(load, now) {
+            match egress.admit(kind, now) {
                 Ok(admission) => return Ok(InUse { egress, admission }),
                 Err(refusal) => refusals.push(refusal),
             }
         }
-        let turns = refusals.iter().filter(|(why, _)| *why == Reason::Paced);
-        let turn = turns.map(|(_, wait)| *wait).min();
+        let pace_waits = refusals.iter().filter(|(why, _)| *why == Reason::Paced);
+        let pace_wait = pace_waits.map(|(_, wait)| *wait).min();
         let soonest = refusals.into_iter().min_by_key(|(_, wait)| *wait);
         let (why, wait) = soonest.unwrap_or((Reason::Blocked, Duration::MAX));
         let is_probed = self.all.iter().any(Egress::is_probed);
-        Err(Closed { why, wait, turn, is_probed })
+        Err(Closed { why, wait, pace_wait, is_probed })
     }
 }
 

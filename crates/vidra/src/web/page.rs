@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Request, StatusCode, header};
 use tokio::time::{Instant, timeout_at};
 
-use super::{ENGLISH, Load, TranscriptContext, built};
+use super::{ENGLISH, TranscriptContext, WebRequestKind, built};
 use crate::error::{Reason, Result};
 use crate::resilience::send::Fault;
 use crate::transport::Answer;
@@ -49,7 +49,7 @@ impl TranscriptContext<'_> {
             egress.keep_session(session.clone(), Instant::now());
             Ok(session)
         };
-        self.web.sender.with_retries(self.ctx, egress.breaker(Load::Page), fetch).await
+        self.web.sender.with_retries(self.ctx, egress.breaker(WebRequestKind::Page), fetch).await
     }
 
     async fn send_page(
@@ -59,7 +59,7 @@ impl TranscriptContext<'_> {
         is_retry: bool,
     ) -> Result<Answer, Fault> {
         let request = self.page_request(consent).map_err(Fault::permanent)?;
-        self.send_once(egress, Load::Page, &request, is_retry).await
+        self.send_once(egress, WebRequestKind::Page, &request, is_retry).await
     }
 
     fn read_page(&self, answer: &Answer) -> Result<Session> {

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use super::captions::{Reader, Token};
 use super::clients::Client;
 use super::egress::{Closed, Egress, InUse};
-use super::{Load, TranscriptContext};
+use super::{TranscriptContext, WebRequestKind};
 use crate::context::nobody_waits;
 use crate::error::{Error, Reason, Result};
 use crate::transcript::{CaptionTrack, Player, Track, Transcript, TranscriptQuery, Verdict};
@@ -18,7 +18,7 @@ pub(crate) async fn one(
     fetch: &TranscriptContext<'_>,
     query: &TranscriptQuery,
 ) -> Result<Transcript> {
-    let mut addresses = Addresses::new(fetch, Load::Captions);
+    let mut addresses = Addresses::new(fetch, WebRequestKind::Captions);
     // The token belongs to the video and not to the address.
     let token = Token::default();
     loop {
@@ -59,7 +59,7 @@ async fn read(
 
 /// Fetches the caption tracks of a video.
 pub(crate) async fn tracks(fetch: &TranscriptContext<'_>) -> Result<Vec<CaptionTrack>> {
-    let mut addresses = Addresses::new(fetch, Load::Player);
+    let mut addresses = Addresses::new(fetch, WebRequestKind::Player);
     loop {
         let egress = addresses.next().await?;
         let result = playable(fetch, &egress).await;
@@ -74,7 +74,7 @@ pub(crate) async fn tracks(fetch: &TranscriptContext<'_>) -> Result<Vec<CaptionT
 struct Addresses<'a> {
     fetch: &'a TranscriptContext<'a>,
     /// The kind of the last request of the fetch.
-    load: Load,
+    kind: WebRequestKind,
     /// The numbers of the addresses that were tried. Each is tried once.
     tried: Vec<usize>,
     /// The error of the last address.
@@ -82,8 +82,8 @@ struct Addresses<'a> {
 }
 
 impl<'a> Addresses<'a> {
-    fn new(fetch: &'a TranscriptContext<'a>, load: Load) -> Self {
-        Self { fetch, load, tried: vec![], last: None }
+    fn new(fetch: &'a TranscriptContext<'a>, kind: WebRequestKind) -> Self {
+        Self { fetch, kind, tried: vec![], last: None }
     }
 
     /// Returns an unblocked address. It waits for the end of a probe, because the refusal may be
@@ -97,24 +97,24 @@ impl<'a> Addresses<'a> {
             // Enabled before the check, so that no wake-up is lost between the two.
             probed.as_mut().enable();
             let now = Instant::now();
-            let chosen = egresses.choose(self.load, &self.tried, now);
-            let Closed { why, wait, turn, is_probed } = match chosen {
+            let chosen = egresses.choose(self.kind, &self.tried, now);
+            let Closed { why, wait, pace_wait, is_probed } = match chosen {
                 Ok(egress) => {
                     self.tried.push(egress.number);
                     return Ok(egress);
                 }
                 Err(closed) => closed,
             };
-            let turn = turn.filter(|turn| now + *turn < fetch.ctx.deadline);
-            if !is_probed && turn.is_none() {
+            let pace_wait = pace_wait.filter(|pace_wait| now + *pace_wait < fetch.ctx.deadline);
+            if !is_probed && pace_wait.is_none() {
                 let refusal = || match why {
-                    Reason::Paced => fetch.paced(self.load, wait),
+                    Reason::Paced => fetch.paced(self.kind, wait),
                     _ => why.error(fetch.id).with_retry_after(Some(wait)),
                 };
                 return Err(self.last.take().unwrap_or_else(refusal));
             }
-            if let Some(turn) = turn {
-                fetch.announce(turn);
+            if let Some(pace_wait) = pace_wait {
+                fetch.announce(pace_wait);
             }
             // Another address may become available sooner.
             let until = fetch.ctx.deadline.min(now + wait);
@@ -225,12 +225,12 @@ async fn ask_player(
 ) -> Result<Verdict> {
     let known = egress.session(Instant::now());
     let request = fetch.player_request(client, known.as_ref())?;
-    let mut answer = fetch.send(egress, Load::Player, &request).await?;
+    let mut answer = fetch.send(egress, WebRequestKind::Player, &request).await?;
     if answer.status == StatusCode::BAD_REQUEST && std::mem::take(may_renew) {
         // The player requires the session data of the watch page, or newer data.
         let session = fetch.renew_session(egress, known.as_ref()).await?;
         let request = fetch.player_request(client, Some(&session))?;
-        answer = fetch.send(egress, Load::Player, &request).await?;
+        answer = fetch.send(egress, WebRequestKind::Player, &request).await?;
     }
     if !answer.status.is_success() {
         return Ok(Verdict::AskAnother(Reason::PlatformChanged));

@@ -29,7 +29,7 @@ use crate::resource::ask::{Ask, SCHEMA};
 use crate::store::{Memory, Tiers};
 use crate::transport::Network;
 use crate::web::egress::{Egress, EgressLimits, Egresses};
-use crate::web::{Load, PotProvider, Web};
+use crate::web::{PotProvider, Web, WebRequestKind};
 
 /// The lifetime of a cached failure. An immediate retry would only add load to a failing platform.
 const FAILURES_LAST: Duration = Duration::from_secs(1);
@@ -105,7 +105,7 @@ impl Builder {
         let transport = self.transport.unwrap_or_else(|| Arc::new(Network::new()));
         let now = Instant::now();
         let endpoints = Endpoint::ALL.map(Endpoint::path).into_iter();
-        let endpoints = endpoints.chain(Load::ALL.map(Load::endpoint));
+        let endpoints = endpoints.chain(WebRequestKind::ALL.map(WebRequestKind::endpoint));
         let traffic = Arc::new(Traffic::new(endpoints));
         let sender = || Sender {
             retry: self.retry,

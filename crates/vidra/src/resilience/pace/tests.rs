@@ -18,7 +18,7 @@ fn batch() -> Urgent {
 /// Takes and uses a permit, and returns the wait.
 async fn use_turn(pacer: &Pacer, urgency: Urgent) -> u64 {
     let start = Instant::now();
-    pacer.turn(urgency, start + 3600 * SECOND, |_| {}).await.unwrap().used();
+    pacer.acquire(urgency, start + 3600 * SECOND, |_| {}).await.unwrap().used();
     start.elapsed().as_secs()
 }
 
@@ -38,7 +38,7 @@ async fn a_burst_and_then_a_steady_pace() {
     }
     assert_eq!(waits, [0, 0, 0, 1]);
     for _ in 0..3 {
-        assert_eq!(pacer.wait(Instant::now()), SECOND, "looking takes no turn");
+        assert_eq!(pacer.wait(Instant::now()), SECOND, "looking takes no permit");
     }
 }
 
@@ -48,7 +48,7 @@ async fn who_cannot_wait_takes_no_turn() {
     use_turn(&pacer, Urgent::Always).await;
     for patience in [0, 9, 10] {
         let deadline = Instant::now() + patience * SECOND;
-        let refused = pacer.turn(Urgent::Always, deadline, |_| {}).await.unwrap_err();
+        let refused = pacer.acquire(Urgent::Always, deadline, |_| {}).await.unwrap_err();
         assert_eq!(refused, 10 * SECOND, "{patience} s leave no time to send");
     }
     assert_eq!(use_turn(&pacer, Urgent::Always).await, 10);
@@ -58,9 +58,9 @@ async fn who_cannot_wait_takes_no_turn() {
 #[tokio::test(start_paused = true)]
 async fn who_leaves_costs_nobody_anything() {
     let pacer = pacer(1, 3600);
-    let turn = || Box::pin(pacer.turn(Urgent::Always, Instant::now() + 60 * SECOND, |_| {}));
+    let permit = || Box::pin(pacer.acquire(Urgent::Always, Instant::now() + 60 * SECOND, |_| {}));
     // One request has a permit, and nine wait.
-    let mut all: Vec<_> = (0..10).map(|_| turn()).collect();
+    let mut all: Vec<_> = (0..10).map(|_| permit()).collect();
     let first = all.remove(0).now_or_never().unwrap().unwrap();
     for waiting in &mut all {
         assert!(waiting.now_or_never().is_none());
@@ -72,7 +72,7 @@ async fn who_leaves_costs_nobody_anything() {
     assert_eq!((pacer.held(), pacer.wait(Instant::now())), (0, Duration::ZERO));
     // If a request in the middle leaves, those behind it move up.
     use_turn(&pacer, Urgent::Always).await;
-    let (mut second, mut third) = (turn(), turn());
+    let (mut second, mut third) = (permit(), permit());
     assert!((&mut second).now_or_never().is_none() && (&mut third).now_or_never().is_none());
     drop(second);
     let start = Instant::now();
@@ -90,7 +90,7 @@ async fn single_requests_come_before_batches() {
         use_turn(&pacer, Urgent::Always).await
     };
     let (batches, single) = tokio::join!(batches, single);
-    assert_eq!(single, 1, "the next turn");
+    assert_eq!(single, 1, "the next permit");
     assert_eq!(batches, (2..22).collect::<Vec<u64>>());
 }
 
@@ -110,7 +110,7 @@ async fn a_batch_that_a_single_request_joins_is_urgent_from_then_on() {
         seats.take(Urgency::Interactive)
     };
     let (_, late, _seat) = tokio::join!(others, late, single);
-    assert_eq!(late, 2, "the next turn after it was joined");
+    assert_eq!(late, 2, "the next permit after it was joined");
 }
 
 #[tokio::test(start_paused = true)]
@@ -118,7 +118,7 @@ async fn no_pace_holds_nobody_up() {
     let now = Instant::now();
     for pacer in [Pacer::new(None, now), Pacer::new(Some(Pace { burst: 1, per_hour: 0 }), now)] {
         for _ in 0..1000 {
-            assert!(pacer.turn(batch(), now, |_| {}).now_or_never().unwrap().is_ok());
+            assert!(pacer.acquire(batch(), now, |_| {}).now_or_never().unwrap().is_ok());
         }
     }
 }

@@ -31,12 +31,12 @@ const MARK_AFTER: Duration = Duration::from_secs(600);
 
 /// The location of a key's record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) folder: usize,
     pub(super) file: String,
 }
 
-impl Place {
+impl Location {
     pub(super) fn of(key: &str) -> Self {
         let hash = Sha256::digest(key.as_bytes());
         let mut file = String::with_capacity(62);

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::folder::Place;
+use super::folder::Location;
 
 /// A file and the time of its last use.
 pub(super) struct Aged {
     pub(super) used: i64,
     pub(super) size: u64,
-    pub(super) place: Place,
+    pub(super) location: Location,
 }
 
 /// The smallest set of least recently used files that together have at least `enough` bytes.

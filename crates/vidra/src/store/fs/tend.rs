@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::folder::{FOLDERS, Folder, Place, nanos};
+use super::folder::{FOLDERS, Folder, Location, nanos};
 use super::oldest::{Aged, Oldest};
 use super::{Shared, Usage};
 
@@ -97,8 +97,8 @@ impl Shared {
                 if self.bytes.load(Ordering::Relaxed) <= goal {
                     break;
                 }
-                if let Some(folder) = Folder::open(&self.root, file.place.folder)? {
-                    self.remove_unused(&folder, &file.place, file.used)?;
+                if let Some(folder) = Folder::open(&self.root, file.location.folder)? {
+                    self.remove_unused(&folder, &file.location, file.used)?;
                 }
             }
         }
@@ -125,8 +125,8 @@ impl Shared {
                 self.shift(before.bytes, usage.bytes);
                 drop(tally);
                 for listed in files {
-                    let place = Place { folder: index, file: listed.file };
-                    each(Aged { used: listed.used, size: listed.size, place });
+                    let location = Location { folder: index, file: listed.file };
+                    each(Aged { used: listed.used, size: listed.size, location });
                 }
                 return Ok(usage);
             }
@@ -149,18 +149,18 @@ impl Shared {
         for listed in old {
             let is_over = |keep_until: u64| keep_until < (over / 1_000_000) as u64;
             if folder.keep_until(&listed.file).is_some_and(is_over) {
-                let place = Place { folder: index, file: listed.file };
-                self.remove_unused(&folder, &place, listed.used)?;
+                let location = Location { folder: index, file: listed.file };
+                self.remove_unused(&folder, &location, listed.used)?;
             }
         }
         Ok(())
     }
 
     /// Removes a file, unless it was replaced or used since the listing.
-    fn remove_unused(&self, folder: &Folder, place: &Place, used: i64) -> io::Result<()> {
-        let mut tally = self.tally(place.folder);
-        match folder.used(&place.file) == Some(used) {
-            true => self.unlink(&mut tally, folder, &place.file),
+    fn remove_unused(&self, folder: &Folder, location: &Location, used: i64) -> io::Result<()> {
+        let mut tally = self.tally(location.folder);
+        match folder.used(&location.file) == Some(used) {
+            true => self.unlink(&mut tally, folder, &location.file),
             false => Ok(()),
         }
     }

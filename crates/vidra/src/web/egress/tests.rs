@@ -15,7 +15,7 @@ fn egresses(count: usize, now: Instant) -> Egresses {
 
 /// The number of the chosen address, which uses a permit.
 fn chosen(egresses: &Egresses, now: Instant) -> usize {
-    let in_use = egresses.choose(Load::Captions, &[], now).ok().unwrap();
+    let in_use = egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap();
     in_use.pacer.spend(now);
     egresses.all.iter().position(|egress| std::ptr::eq(egress, in_use.egress)).unwrap()
 }
@@ -35,23 +35,29 @@ async fn where_captions_fail_only_players_are_asked() {
     let now = Instant::now();
     let egresses = egresses(2, now);
     for _ in 0..5 {
-        let pass = egresses.all[0].breaker(Load::Translation).admit(now);
+        let pass = egresses.all[0].breaker(WebRequestKind::Translation).admit(now);
         pass.unwrap().record(Some(true));
     }
-    let chosen = |load| {
-        let in_use = egresses.choose(load, &[], now).ok().unwrap();
+    let chosen = |kind| {
+        let in_use = egresses.choose(kind, &[], now).ok().unwrap();
         egresses.all.iter().position(|egress| std::ptr::eq(egress, in_use.egress)).unwrap()
     };
-    let order = [Load::Captions, Load::Captions, Load::Player, Load::Translation].map(chosen);
+    let order = [
+        WebRequestKind::Captions,
+        WebRequestKind::Captions,
+        WebRequestKind::Player,
+        WebRequestKind::Translation,
+    ]
+    .map(chosen);
     assert_eq!(order, [1, 1, 0, 1]);
-    assert!(!egresses.are_failing(Load::Captions, now));
+    assert!(!egresses.are_failing(WebRequestKind::Captions, now));
 }
 
 #[tokio::test]
 async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
     let now = Instant::now();
     let egresses = egresses(1, now);
-    let egress = egresses.choose(Load::Captions, &[], now).ok().unwrap();
+    let egress = egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap();
     for _ in 0..12 {
         egress.pacer.spend(now);
     }
@@ -60,12 +66,15 @@ async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
     let blocked = |now| egresses.report(now).blocked;
     assert_eq!((blocked(now), blocked(now + 11 * MINUTE)), (1, 0));
     let refused = |now| {
-        egresses.choose(Load::Captions, &[], now).err().map(|closed| (closed.why, closed.wait))
+        egresses
+            .choose(WebRequestKind::Captions, &[], now)
+            .err()
+            .map(|closed| (closed.why, closed.wait))
     };
     assert_eq!(refused(now + 9 * MINUTE), Some((Reason::UpstreamRateLimited, MINUTE)));
     let over = now + 11 * MINUTE;
     assert_eq!(refused(over), Some((Reason::Paced, MINUTE)), "until its turn comes");
-    let probe = egresses.choose(Load::Captions, &[], over + MINUTE).ok().unwrap();
+    let probe = egresses.choose(WebRequestKind::Captions, &[], over + MINUTE).ok().unwrap();
     assert_eq!(probe.pacer.wait(over + MINUTE), Duration::ZERO);
     probe.pacer.spend(over + MINUTE);
     assert_eq!(
@@ -75,14 +84,14 @@ async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
     );
     assert_eq!(refused(over + 2 * MINUTE), Some((Reason::UpstreamRateLimited, PROBE_TIME)));
     probe.trusted();
-    assert!(egresses.choose(Load::Captions, &[], over + 2 * MINUTE).is_ok());
+    assert!(egresses.choose(WebRequestKind::Captions, &[], over + 2 * MINUTE).is_ok());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_probe_that_succeeds_does_not_end_a_newer_block() {
     let start = Instant::now();
     let egresses = egresses(1, start);
-    let choose = |now| egresses.choose(Load::Captions, &[], now);
+    let choose = |now| egresses.choose(WebRequestKind::Captions, &[], now);
     let (first, late) = (choose(start).ok().unwrap(), choose(start).ok().unwrap());
     let pause = first.blocked(Reason::Blocked, None, start);
     let over = start + pause;
@@ -105,8 +114,8 @@ async fn the_wait_is_for_the_address_that_can_be_tried_first() {
     let now = Instant::now();
     let egresses = egresses(2, now);
     let (one, other) = (
-        egresses.choose(Load::Captions, &[], now).ok().unwrap(),
-        egresses.choose(Load::Captions, &[], now).ok().unwrap(),
+        egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap(),
+        egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap(),
     );
     one.blocked(Reason::Blocked, None, now);
     let over = now + 10 * MINUTE;
@@ -114,11 +123,15 @@ async fn the_wait_is_for_the_address_that_can_be_tried_first() {
         one.pacer.spend(over);
     }
     other.blocked(Reason::Blocked, None, over - 9 * MINUTE);
-    let closed = |at| egresses.choose(Load::Captions, &[], at).err();
-    let expected =
-        Closed { why: Reason::Blocked, wait: MINUTE, turn: Some(3 * MINUTE), is_probed: false };
+    let closed = |at| egresses.choose(WebRequestKind::Captions, &[], at).err();
+    let expected = Closed {
+        why: Reason::Blocked,
+        wait: MINUTE,
+        pace_wait: Some(3 * MINUTE),
+        is_probed: false,
+    };
     assert_eq!(closed(over), Some(expected));
-    let probe = egresses.choose(Load::Captions, &[], over + MINUTE).ok();
+    let probe = egresses.choose(WebRequestKind::Captions, &[], over + MINUTE).ok();
     assert!(probe.is_some(), "the second address is open first");
     assert!(closed(over + MINUTE).is_some_and(|closed| closed.is_probed));
 }
@@ -127,14 +140,14 @@ async fn the_wait_is_for_the_address_that_can_be_tried_first() {
 async fn a_request_tries_every_address_once() {
     let now = Instant::now();
     let egresses = egresses(2, now);
-    let first = egresses.choose(Load::Captions, &[], now).ok().unwrap();
+    let first = egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap();
     first.blocked(Reason::Blocked, None, now);
     // The pause is over, but the rate limiter delays the second address.
     let over = now + 11 * MINUTE;
     let other = if first.number == 1 { 2 } else { 1 };
     egresses.all[other - 1].pacer.spend(over);
     let chosen = |tried: &[usize]| {
-        egresses.choose(Load::Captions, tried, over).ok().map(|egress| egress.number)
+        egresses.choose(WebRequestKind::Captions, tried, over).ok().map(|egress| egress.number)
     };
     assert_eq!(chosen(&[]), Some(first.number));
     assert_eq!(chosen(&[first.number]), Some(other));
