@@ -145,6 +145,8 @@ pub(crate) async fn read_chunks(
     chunks: impl Stream<Item = Vec<VideoId>>,
 ) -> Result<(HashMap<VideoId, Video>, Outcome)> {
     let chunk = |ids: Vec<VideoId>| async move {
+        // A long list must not be fetched faster than the store can write it.
+        services.cache.tiers.room().await;
         let mut found = Vec::with_capacity(ids.len());
         let mut outcome = Outcome::Hit;
         for (id, answered) in ids.iter().zip(read(services, ctx, &ids).await) {

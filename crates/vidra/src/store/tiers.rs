@@ -14,6 +14,8 @@ use writes::Writes;
 const AT_ONCE: usize = 100;
 /// How long clearing waits for pending writes.
 const SETTLE: Duration = Duration::from_secs(1);
+/// The longest wait of one call for room in the queue.
+const ROOM: Duration = Duration::from_millis(250);
 
 /// The size of each tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +150,14 @@ impl Tiers {
     pub async fn settled(&self) {
         if let Some(far) = &self.far {
             far.writes.settled().await;
+        }
+    }
+
+    /// Waits until the queue of the far store has room, but not long: a slow store must not delay
+    /// its callers.
+    pub(crate) async fn room(&self) {
+        if let Some(far) = &self.far {
+            let _ = timeout(ROOM, far.writes.room()).await;
         }
     }
 

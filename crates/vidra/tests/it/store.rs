@@ -10,7 +10,7 @@ mod guarded;
 mod kill;
 mod memory;
 #[cfg(all(unix, feature = "redis"))]
-mod redis;
+pub(crate) mod redis;
 mod tiers;
 
 use std::process::{Command, Stdio};

@@ -12,8 +12,8 @@ use tokio::sync::{Notify, Semaphore, oneshot};
 
 use super::super::{Guarded, Record, StoreError};
 
-/// The maximum number of keys in the queue. A playlist of 5,000 videos fills the queue within a few
-/// hundred milliseconds.
+/// The maximum number of keys in the queue. A list of 20,000 videos would fill it, so long lists wait
+/// for room.
 const MOST_WAITING: usize = 8192;
 /// The maximum total size of queued bodies.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -24,8 +24,8 @@ pub(super) struct Writes {
     far: Arc<Guarded>,
     queue: Mutex<Queue>,
     places: Semaphore,
-    /// Notified when the queue is empty.
-    idle: Notify,
+    /// Notified when a key leaves the queue.
+    progress: Notify,
     dropped: AtomicU64,
 }
 
@@ -58,7 +58,7 @@ impl Writes {
             far,
             queue: Mutex::default(),
             places: Semaphore::new(AT_ONCE),
-            idle: Notify::new(),
+            progress: Notify::new(),
             dropped: AtomicU64::new(0),
         }
     }
@@ -106,13 +106,24 @@ impl Writes {
 
     /// Waits until the queue is empty.
     pub(super) async fn settled(&self) {
+        self.wait_until(|queue| queue.next.is_empty()).await;
+    }
+
+    /// Waits until the queue is at most half full.
+    pub(super) async fn room(&self) {
+        let has_room =
+            |queue: &Queue| queue.next.len() <= MOST_WAITING / 2 && queue.bytes <= MOST_BYTES / 2;
+        self.wait_until(has_room).await;
+    }
+
+    async fn wait_until(&self, is_reached: impl Fn(&Queue) -> bool) {
         loop {
-            let mut idle = std::pin::pin!(self.idle.notified());
-            idle.as_mut().enable();
-            if self.lock().next.is_empty() {
+            let mut progress = std::pin::pin!(self.progress.notified());
+            progress.as_mut().enable();
+            if is_reached(&self.lock()) {
                 return;
             }
-            idle.await;
+            progress.await;
         }
     }
 
@@ -166,8 +177,8 @@ impl Writes {
                 queue.next.remove(key);
                 if queue.next.is_empty() {
                     queue.next.shrink_to(64);
-                    self.idle.notify_waiters();
                 }
+                self.progress.notify_waiters();
             }
         }
         write
@@ -181,5 +192,37 @@ impl Writes {
 impl fmt::Debug for Writes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writes").field("waiting", &self.lock().next.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::store::{Memory, Store};
+
+    #[tokio::test(start_paused = true)]
+    async fn there_is_room_again_when_half_of_the_queue_is_written() {
+        let far = Arc::new(Memory::new(1 << 20));
+        let writes = Arc::new(Writes::to(Arc::new(Guarded::new(far as Arc<dyn Store>))));
+        let record = Record {
+            stored_at: 0,
+            keep_until: u64::MAX,
+            is_refusal: false,
+            is_cheap: true,
+            schema: 1,
+            body: bytes::Bytes::new(),
+        };
+        let put = |number: usize| writes.put(&number.to_string(), record.clone());
+        (0..=MOST_WAITING / 2).for_each(put);
+        assert_eq!(writes.room().now_or_never(), None, "one too many");
+        timeout(Duration::from_secs(1), writes.room()).await.expect("the tasks write");
+        assert!(writes.under_way() <= MOST_WAITING / 2);
+        writes.settled().await;
+        assert_eq!((writes.under_way(), writes.dropped()), (0, 0));
     }
 }

@@ -13,7 +13,7 @@ use super::fs::folder;
 use super::{NOW, record};
 
 /// A server on a free port and on a socket; it ends with this.
-struct Server {
+pub(crate) struct Server {
     folder: TempDir,
     port: u16,
     arguments: Vec<String>,
@@ -22,7 +22,7 @@ struct Server {
 
 impl Server {
     /// `None` where there is no `redis-server`, which is an error where peers are required.
-    fn start(arguments: &[&str]) -> Option<Self> {
+    pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
         if Command::new("redis-server").arg("--version").output().is_err() {
             let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
             assert!(!is_required, "redis-server is missing: scripts/needs --tests installs it");
@@ -70,7 +70,7 @@ impl Server {
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
