@@ -1,11 +1,10 @@
 //! Errors as HTTP: the only mapping of [`Reason`] to status, headers and body.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::{IntoResponses, ToSchema};
 use vidra::{Error, ErrorKind, Reason};
@@ -34,15 +33,15 @@ pub struct ErrorInfo {
 /// An error as it is sent to the caller.
 #[derive(Debug)]
 pub(crate) struct ApiError {
-    reason: Reason,
-    message: String,
-    details: Vec<String>,
+    /// The request log reads it from the response: its source, the platform's own words, is for the
+    /// operator only.
+    error: Error,
     /// Seconds to wait, for `Retry-After`.
     retry_after: Option<u64>,
-    /// The error of the library. The request log reads it from the response: the platform's own words
-    /// are for the operator only.
-    source: Option<Arc<Error>>,
 }
+
+/// The result of a handler.
+pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
 /// The status of a reason: the one of its kind, unless HTTP has a better one.
 pub(crate) fn status(reason: Reason) -> StatusCode {
@@ -77,13 +76,7 @@ fn status_of_kind(kind: ErrorKind) -> StatusCode {
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         let round_up = |wait: Duration| wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        Self {
-            reason: error.reason(),
-            message: error.message().to_owned(),
-            details: error.details().to_vec(),
-            retry_after: error.retry_after().map(round_up),
-            source: Some(Arc::new(error)),
-        }
+        Self { retry_after: error.retry_after().map(round_up), error }
     }
 }
 
@@ -91,7 +84,7 @@ impl ApiError {
     /// An error of the service itself. A caller may retry a 429 and a 503 after a second.
     pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
         let retry_after = matches!(status(reason).as_u16(), 429 | 503).then_some(1);
-        Self { reason, message: message.into(), details: vec![], retry_after, source: None }
+        Self { error: Error::new(reason, message), retry_after }
     }
 
     /// A bug of the service. Only the log names the cause.
@@ -106,41 +99,35 @@ impl ApiError {
     }
 
     pub(crate) fn status(&self) -> StatusCode {
-        status(self.reason)
+        status(self.error.reason())
     }
 
-    /// Adds lines to the details.
-    pub(crate) fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
-        self.details.extend(details);
-        self
+    /// Adds a line to the details.
+    pub(crate) fn with_detail(self, line: impl Into<String>) -> Self {
+        Self { error: self.error.with_detail(line), ..self }
     }
 
     /// Sets the seconds of `Retry-After`.
-    pub(crate) fn with_retry_after(mut self, seconds: u64) -> Self {
-        self.retry_after = Some(seconds);
-        self
+    pub(crate) fn with_retry_after(self, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..self }
     }
 
     /// The body alone, for a stream that has sent its status already.
     pub(crate) fn into_body(self) -> ErrorBody {
-        let code = self.status().as_u16();
-        let Self { reason, message, details, .. } = self;
+        let (code, reason) = (self.status().as_u16(), self.error.reason());
+        let (message, details) = (self.error.message().to_owned(), self.error.details().to_vec());
         ErrorBody { error: ErrorInfo { code, reason, message, details } }
     }
 }
 
 impl IntoResponse for ApiError {
-    fn into_response(mut self) -> Response {
-        let (status, retry_after, source) = (self.status(), self.retry_after, self.source.take());
-        let mut response = (status, Json(self.into_body())).into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some(seconds) = retry_after {
-            headers.insert(header::RETRY_AFTER, seconds.into());
-        }
-        if let Some(source) = source {
-            response.extensions_mut().insert(source);
-        }
+    fn into_response(self) -> Response {
+        let (status, error) = (self.status(), self.error.clone());
+        let no_store = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+        let retry_after = self.retry_after.map(|seconds| (header::RETRY_AFTER, seconds.into()));
+        let mut response =
+            (status, no_store, Extension(error), Json(self.into_body())).into_response();
+        response.headers_mut().extend(retry_after);
         response
     }
 }
@@ -198,13 +185,11 @@ pub(crate) enum BodyErrors {
     NotJson(ErrorBody),
 }
 
-/// The errors of an operation that fetches the captions of a video, for the OpenAPI document.
+/// The errors of an operation that fetches the captions of a video, as far as they differ from
+/// [`AskErrors`], for the OpenAPI document.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "documentation: only its derive is used")]
 pub(crate) enum TranscriptErrors {
-    /// Not a valid identifier or query. Nothing was sent upstream.
-    #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
-    BadRequest(ErrorBody),
     /// The platform does not show the video: `video_private`, `age_restricted`, `region_blocked`, `members_only`, `unplayable`.
     #[response(status = 403, example = json!({"error": {"code": 403, "reason": "video_private", "message": "Video is private: dQw4w9WgXcQ", "details": []}}))]
     Forbidden(ErrorBody),
@@ -214,9 +199,6 @@ pub(crate) enum TranscriptErrors {
     /// Not now: `upstream_rate_limited`, `translation_rate_limited`, `paced`; see `Retry-After`.
     #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 429, "reason": "translation_rate_limited", "message": "YouTube limits translations for the address of this service", "details": []}}))]
     RateLimited(ErrorBody),
-    /// A bug of the service.
-    #[response(status = 500, example = json!({"error": {"code": 500, "reason": "internal", "message": "Something went wrong inside the service", "details": []}}))]
-    Internal(ErrorBody),
     /// The platform does not serve us: `blocked` (with `Retry-After`), `po_token_required`, `no_po_token`, `unreachable`, `upstream_failed`, `platform_changed`.
     #[response(status = 502, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 502, "reason": "blocked", "message": "YouTube blocks requests from the address of this service", "details": []}}))]
     Upstream(ErrorBody),

@@ -88,7 +88,7 @@ fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
 async fn bill(vidra: Vidra, state: &AppState, mut request: Request, next: Next) -> Response {
     // A caller with a key pays from the allowance of that key.
     let vidra = match request.extensions().get::<Arc<Caller>>() {
-        Some(caller) => vidra.on_allowance(caller.allowance().clone()).metered(),
+        Some(caller) => vidra.on_allowance(caller.account.allowance.clone()).metered(),
         None => vidra.metered(),
     };
     let cost = vidra.cost().clone();

@@ -7,6 +7,7 @@ mod link;
 mod patterns;
 mod playlist;
 mod region;
+mod responder;
 mod status;
 mod tool;
 mod transcript;
@@ -15,7 +16,8 @@ mod video;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{OriginalUri, State};
+use axum::http::Method;
 use utoipa::OpenApi;
 use utoipa::openapi;
 use utoipa_axum::router::OpenApiRouter;
@@ -24,7 +26,6 @@ use utoipa_axum::routes;
 use crate::error_body::{ApiError, ErrorBody};
 use crate::respond::Tagged;
 use crate::state::AppState;
-use crate::typed_url::shown_path;
 use vidra::Reason;
 
 #[derive(OpenApi)]
@@ -117,13 +118,12 @@ async fn get_openapi(State(state): State<AppState>) -> Tagged<Arc<openapi::OpenA
     Tagged(state.document)
 }
 
-async fn no_such_route(request: Request) -> ApiError {
-    let path = shown_path(request.extensions(), request.uri());
-    ApiError::new(Reason::RouteNotFound, format!("No such route: {path}"))
+/// The message has no query, which may contain a secret that somebody pasted by mistake.
+pub(crate) async fn no_such_route(OriginalUri(uri): OriginalUri) -> ApiError {
+    ApiError::new(Reason::RouteNotFound, format!("No such route: {}", uri.path()))
 }
 
-pub(crate) async fn wrong_method(request: Request) -> ApiError {
-    let path = shown_path(request.extensions(), request.uri());
-    let message = format!("{} is not possible on {path}", request.method());
+pub(crate) async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> ApiError {
+    let message = format!("{method} is not possible on {}", uri.path());
     ApiError::new(Reason::MethodNotAllowed, message)
 }

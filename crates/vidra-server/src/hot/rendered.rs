@@ -210,36 +210,16 @@ fn fetched_at(answer: &Answer, now: Instant) -> Instant {
     now.checked_sub(answer.age).unwrap_or(now)
 }
 
-/// The numbers from 0 to 999 with three digits each. An `Age` of these needs no allocation.
-static DIGITS: &str = {
-    const BYTES: [u8; 3000] = {
-        let mut digits = [0; 3000];
-        let mut at = 0;
-        while at < digits.len() {
-            let number = at / 3;
-            digits[at] = b'0' + (number / 100) as u8;
-            digits[at + 1] = b'0' + (number / 10 % 10) as u8;
-            digits[at + 2] = b'0' + (number % 10) as u8;
-            at += 3;
-        }
-        digits
-    };
-    match str::from_utf8(&BYTES) {
-        Ok(digits) => digits,
-        Err(_) => panic!("digits are ASCII"),
-    }
-};
+/// The numbers from 0 to 999. They are static, so an `Age` of these needs neither an allocation nor a
+/// reference count.
+static SMALL_NUMBERS: LazyLock<Vec<HeaderValue>> = LazyLock::new(|| {
+    (0..1000).map(|number: u16| HeaderValue::from_static(number.to_string().leak())).collect()
+});
 
 fn whole_seconds(time: Duration) -> HeaderValue {
     let seconds = time.as_secs();
-    let leading_zeros = match seconds {
-        0..10 => 2,
-        10..100 => 1,
-        100..1000 => 0,
-        _ => return seconds.into(),
-    };
-    let number = seconds as usize * 3;
-    HeaderValue::from_static(&DIGITS[number + leading_zeros..number + 3])
+    let small = SMALL_NUMBERS.get(usize::try_from(seconds).unwrap_or(usize::MAX));
+    small.cloned().unwrap_or_else(|| seconds.into())
 }
 
 const STATUS_OF_HIT: &str = "vidra; hit";

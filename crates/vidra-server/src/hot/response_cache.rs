@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Response, Uri};
+use axum::http::{HeaderMap, Method, Request, Response};
 use bytes::Bytes;
 use http_body_util::Full;
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -78,18 +78,17 @@ impl ResponseCache {
 
     /// The response to a request whose target has a fresh rendered response, and the route that
     /// rendered it.
-    pub(crate) fn get(
+    pub(crate) fn get<B>(
         &self,
         vidra: &Vidra,
-        method: &Method,
-        uri: &Uri,
+        request: &Request<B>,
         head: &RequestHead<'_>,
         log: &RequestLog,
     ) -> Option<(Response<Full<Bytes>>, RouteId)> {
-        if *method != Method::GET || head.has_cache_control {
+        if *request.method() != Method::GET || head.has_cache_control {
             return None;
         }
-        let target = uri.path_and_query()?.as_str();
+        let target = request.uri().path_and_query()?.as_str();
         let rendered = self.responses.get(target)?;
         let now = log.began + self.clock.suspended().saturating_sub(rendered.suspended);
         if now >= rendered.fresh_until || !rendered.matches(head.headers) {

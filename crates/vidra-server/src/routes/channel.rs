@@ -1,12 +1,12 @@
 //! `/api/channel/…`.
 
-use axum::Extension;
 use axum::response::Response;
-use vidra::{Ask, Channel, ChannelRef, ChannelVideo, Resource, Vidra};
+use vidra::{Ask, Channel, ChannelRef, ChannelVideo, Resource};
 
-use crate::error_body::{ApiError, AskErrors};
+use super::responder::Responder;
+use crate::error_body::{AskErrors, Result};
 use crate::extract::{Id, Query};
-use crate::hot::{Answer, Responder};
+use crate::hot::Answer;
 
 /// One channel.
 #[utoipa::path(
@@ -15,11 +15,10 @@ use crate::hot::{Answer, Responder};
     responses((status = 200, description = "The channel", body = Channel), AskErrors)
 )]
 pub(super) async fn get_channel(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(channel): Id<ChannelRef>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Channel(channel)).await
+) -> Result<Response> {
+    responder.fetch(Ask::Channel(channel)).await
 }
 
 /// The newest uploads of a channel.
@@ -32,15 +31,14 @@ pub(super) async fn get_channel(
     responses((status = 200, description = "The uploads, newest first", body = Vec<ChannelVideo>), AskErrors)
 )]
 pub(super) async fn get_channel_videos(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(channel): Id<ChannelRef>,
     mut query: Query,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let limit = query.whole("limit", 1..=50, 5);
     query.check()?;
-    let uploads = vidra.ask(&Ask::Uploads(channel)).await?;
-    let now = vidra.clock().now();
+    let uploads = responder.vidra.ask(&Ask::Uploads(channel)).await?;
+    let now = responder.vidra.clock().now();
     let (newest, changes) = ChannelVideo::newest(&uploads, limit, now)?;
     let mut answer = Answer::new(Resource::Uploads, uploads).with_json(&newest)?;
     answer.valid_for = changes.map(|changes| changes.duration_since(now).unsigned_abs());

@@ -1,12 +1,11 @@
 //! `/api/comments/…` and `/api/comment-replies/…`.
 
-use axum::Extension;
 use axum::response::Response;
-use vidra::{Ask, Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId, Vidra};
+use vidra::{Ask, Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId};
 
-use crate::error_body::{ApiError, AskErrors};
+use super::responder::Responder;
+use crate::error_body::{AskErrors, Result};
 use crate::extract::{Id, Query};
-use crate::hot::Responder;
 
 /// The longest search text, in characters.
 const MAX_SEARCH_CHARS: usize = 200;
@@ -24,11 +23,10 @@ const MAX_SEARCH_CHARS: usize = 200;
     responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
 )]
 pub(super) async fn get_comments(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let order = [("time", CommentOrder::Time), ("relevance", CommentOrder::Relevance)];
     let comments = CommentQuery {
         order: query.choice("order", &order),
@@ -41,7 +39,7 @@ pub(super) async fn get_comments(
         query.fault("search", format!("must be plain text of up to {MAX_SEARCH_CHARS} characters"));
     }
     query.check()?;
-    responder.fetch(&vidra, Ask::Comments(video, comments)).await
+    responder.fetch(Ask::Comments(video, comments)).await
 }
 
 /// The comment threads that the platform ranks highest.
@@ -54,14 +52,13 @@ pub(super) async fn get_comments(
     responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
 )]
 pub(super) async fn get_top_comments(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let limit = query.whole("limit", 1..=1000, 10);
     query.check()?;
-    responder.fetch(&vidra, Ask::Comments(video, CommentQuery::top(limit))).await
+    responder.fetch(Ask::Comments(video, CommentQuery::top(limit))).await
 }
 
 /// All replies to a comment.
@@ -71,9 +68,8 @@ pub(super) async fn get_top_comments(
     responses((status = 200, description = "The replies", body = Vec<Comment>), AskErrors)
 )]
 pub(super) async fn get_comment_replies(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(id): Id<CommentId>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Replies(id)).await
+) -> Result<Response> {
+    responder.fetch(Ask::Replies(id)).await
 }

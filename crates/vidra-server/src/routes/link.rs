@@ -7,7 +7,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use vidra::{ChannelRef, Error, Link};
 
-use crate::error_body::{ApiError, BodyErrors};
+use crate::error_body::{BodyErrors, Result};
 use crate::extract::JsonBody;
 use crate::respond::Tagged;
 
@@ -64,7 +64,7 @@ enum LinkType {
     request_body(content = LinkBody, example = json!({"url": "https://youtu.be/fda4eREcaTQ?t=43"})),
     responses((status = 200, description = "What it names, also when that is nothing", body = ParsedLink), BodyErrors)
 )]
-pub(super) async fn parse_link(JsonBody(body): JsonBody) -> Result<Tagged<ParsedLink>, ApiError> {
+pub(super) async fn parse_link(JsonBody(body): JsonBody) -> Result<Tagged<ParsedLink>> {
     let url = url_of(body.as_ref().unwrap_or(&Value::Null))?;
     Ok(Tagged(Link::parse(url).map_or_else(ParsedLink::invalid, ParsedLink::from)))
 }

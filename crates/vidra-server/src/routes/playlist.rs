@@ -6,9 +6,10 @@ use vidra::{
     Ask, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected, Selection, Vidra,
 };
 
-use crate::error_body::{ApiError, AskErrors, BodyErrors};
+use super::responder::Responder;
+use crate::error_body::{AskErrors, BodyErrors, Result};
 use crate::extract::{Id, JsonBody};
-use crate::hot::{Answer, Responder};
+use crate::hot::Answer;
 use crate::respond::Tagged;
 
 /// A playlist with all its videos, their numbers and total length.
@@ -17,12 +18,8 @@ use crate::respond::Tagged;
     params(("id" = String, Path, description = "Playlist id or URL with list=", example = "PLsize1")),
     responses((status = 200, description = "The playlist", body = Playlist), AskErrors)
 )]
-pub(super) async fn get_playlist(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(id): Id<PlaylistId>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Playlist(id)).await
+pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -> Result<Response> {
+    responder.fetch(Ask::Playlist(id)).await
 }
 
 /// A playlist without its videos.
@@ -32,11 +29,10 @@ pub(super) async fn get_playlist(
     responses((status = 200, description = "Title, description and pictures", body = PlaylistInfo), AskErrors)
 )]
 pub(super) async fn get_playlist_info(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(id): Id<PlaylistId>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::PlaylistInfo(id)).await
+) -> Result<Response> {
+    responder.fetch(Ask::PlaylistInfo(id)).await
 }
 
 /// The ids of all entries of a playlist.
@@ -46,11 +42,10 @@ pub(super) async fn get_playlist_info(
     responses((status = 200, description = "The ids", body = PlaylistIds), AskErrors)
 )]
 pub(super) async fn get_playlist_ids(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(id): Id<PlaylistId>,
-) -> Result<Response, ApiError> {
-    let entries = vidra.ask(&Ask::PlaylistEntries(id.clone())).await?;
+) -> Result<Response> {
+    let entries = responder.vidra.ask(&Ask::PlaylistEntries(id.clone())).await?;
     let ids = PlaylistIds::from_entries(id, &entries)?;
     let answer = Answer::new(Resource::Playlist, entries).with_json(&ids)?;
     Ok(responder.send(&answer))
@@ -70,7 +65,7 @@ pub(super) async fn query_playlist(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<PlaylistId>,
     JsonBody(body): JsonBody,
-) -> Result<Tagged<Selected>, ApiError> {
+) -> Result<Tagged<Selected>> {
     let selection = body.as_ref().map(Selection::from_json).transpose()?.unwrap_or_default();
     Ok(Tagged(vidra.query_playlist(&id, &selection).await?))
 }

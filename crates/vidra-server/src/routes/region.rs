@@ -1,12 +1,11 @@
 //! `/api/i18n/…` and `/api/video-categories`.
 
-use axum::Extension;
 use axum::response::Response;
-use vidra::{Ask, CategoryQuery, Language, LanguageCode, Region, VideoCategory, Vidra};
+use vidra::{Ask, CategoryQuery, Language, LanguageCode, Region, VideoCategory};
 
-use crate::error_body::{ApiError, AskErrors};
+use super::responder::Responder;
+use crate::error_body::{AskErrors, Result};
 use crate::extract::Query;
-use crate::hot::Responder;
 
 /// The most category ids of one request, which is the limit of the platform.
 const MAX_CATEGORIES: usize = 50;
@@ -17,12 +16,8 @@ const MAX_CATEGORIES: usize = 50;
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The regions", body = Vec<Region>), AskErrors)
 )]
-pub(super) async fn get_regions(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    query: Query,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Regions(language(query)?)).await
+pub(super) async fn get_regions(responder: Responder, query: Query) -> Result<Response> {
+    responder.fetch(Ask::Regions(language(query)?)).await
 }
 
 /// The languages of the platform's interface.
@@ -31,12 +26,8 @@ pub(super) async fn get_regions(
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The languages", body = Vec<Language>), AskErrors)
 )]
-pub(super) async fn get_languages(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    query: Query,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Languages(language(query)?)).await
+pub(super) async fn get_languages(responder: Responder, query: Query) -> Result<Response> {
+    responder.fetch(Ask::Languages(language(query)?)).await
 }
 
 /// Video categories, of a region or by id.
@@ -50,10 +41,9 @@ pub(super) async fn get_languages(
     responses((status = 200, description = "The categories", body = Vec<VideoCategory>), AskErrors)
 )]
 pub(super) async fn get_video_categories(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     mut query: Query,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let ids: Vec<String> = query.list("ids").into_iter().map(str::to_owned).collect();
     let region = query.text("region").map(str::to_ascii_uppercase);
     let categories = match region {
@@ -71,7 +61,7 @@ pub(super) async fn get_video_categories(
         }
     };
     let hl = language(query)?;
-    responder.fetch(&vidra, Ask::Categories(categories, hl)).await
+    responder.fetch(Ask::Categories(categories, hl)).await
 }
 
 fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
@@ -86,7 +76,7 @@ fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
 }
 
 /// Reads `hl`, and fails with all faults of the query.
-fn language(mut query: Query) -> Result<Option<String>, ApiError> {
+fn language(mut query: Query) -> Result<Option<String>> {
     let hl: Option<LanguageCode> = query.parsed("hl");
     query.check()?;
     Ok(hl.map(|code| code.to_string()))

@@ -13,7 +13,7 @@ use vidra::BucketUse;
 use vidra::store::Usage;
 use vidra::{Addresses, Bucket, Counts, Quota, Resource, Standing, Vidra};
 
-use crate::error_body::{ApiError, ErrorBody};
+use crate::error_body::{ApiError, ErrorBody, Result};
 use crate::gate::Caller;
 use crate::metrics::{self, REPORT_TIMEOUT};
 use crate::respond::Tagged;
@@ -52,7 +52,7 @@ pub(super) struct Share {
 pub(super) async fn get_quota(
     Extension(vidra): Extension<Vidra>,
     caller: Option<Extension<Arc<Caller>>>,
-) -> Result<Tagged<QuotaState>, ApiError> {
+) -> Result<Tagged<QuotaState>> {
     let Quota { resets_at, buckets } = vidra.quota().await?;
     let yours = caller.and_then(|Extension(caller)| budget_of(&caller, vidra.clock().now()));
     Ok(Tagged(QuotaState { resets_at, buckets, yours }))
@@ -60,14 +60,14 @@ pub(super) async fn get_quota(
 
 /// The budget of a caller; `None` if it has no limit.
 fn budget_of(caller: &Caller, now: Timestamp) -> Option<Share> {
-    let allowance = caller.allowance();
+    let allowance = &caller.account.allowance;
     let limited = |bucket: Bucket| {
         let (limit, used) = (allowance.limit(bucket)?, allowance.used(bucket, now));
         Some(BucketUse { name: bucket.name(), limit, used, remaining: limit.saturating_sub(used) })
     };
     let buckets: Vec<_> =
         [Bucket::Default, Bucket::Search].into_iter().filter_map(limited).collect();
-    (!buckets.is_empty()).then(|| Share { name: caller.name().to_owned(), buckets })
+    (!buckets.is_empty()).then(|| Share { name: caller.name.to_string(), buckets })
 }
 
 /// What is kept, and what that was good for.
@@ -198,7 +198,7 @@ pub(super) async fn get_health() -> Tagged<Health> {
 pub(super) async fn get_readiness(
     Extension(vidra): Extension<Vidra>,
     State(state): State<AppState>,
-) -> Result<Tagged<Health>, ApiError> {
+) -> Result<Tagged<Health>> {
     if state.drain.has_begun() {
         return Err(ApiError::shutting_down());
     }

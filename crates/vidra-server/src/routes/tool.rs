@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use vidra::{Error, Reason, Vidra};
 use vidra_mcp::{Call, CallError, Tool, call, tool};
 
-use crate::error_body::{ApiError, AskErrors, BodyErrors};
+use crate::error_body::{ApiError, AskErrors, BodyErrors, Result};
 use crate::extract::{Id, Identifier, JsonBody};
 use crate::gate::CallerId;
 use crate::respond::Tagged;
@@ -52,7 +52,7 @@ pub(super) async fn run_tool(
     caller: Option<Extension<CallerId>>,
     Id(Named(tool)): Id<Named>,
     JsonBody(arguments): JsonBody,
-) -> Result<Tagged<ToolAnswer>, ApiError> {
+) -> Result<Tagged<ToolAnswer>> {
     let arguments = arguments.unwrap_or_default();
     let slots = caller.map(|Extension(caller)| state.batch_slots(caller));
     let context = Call::new(&vidra);
@@ -69,7 +69,10 @@ fn failure(error: CallError) -> ApiError {
         CallError::BadArguments(faults) => Error::invalid("The arguments are not valid", faults),
         CallError::UnknownTool(name) => no_such_tool(&name),
     };
-    ApiError::from(error).with_details(advice)
+    ApiError::from(match advice {
+        Some(advice) => error.with_detail(advice),
+        None => error,
+    })
 }
 
 fn no_such_tool(name: &str) -> Error {

@@ -15,10 +15,11 @@ use vidra::{
 };
 
 use super::patterns;
-use crate::error_body::{ApiError, AskErrors, BatchErrors, BodyErrors, TranscriptErrors};
+use super::responder::Responder;
+use crate::error_body::{ApiError, AskErrors, BatchErrors, BodyErrors, Result, TranscriptErrors};
 use crate::extract::{Id, JsonBody, Query, preferred_type};
 use crate::gate::CallerId;
-use crate::hot::{Answer, Responder};
+use crate::hot::Answer;
 use crate::respond::Tagged;
 use crate::state::AppState;
 use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
@@ -40,16 +41,15 @@ use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
             (String = "text/vtt"),
             (String = "text/plain")
         )),
-        TranscriptErrors
+        AskErrors, TranscriptErrors
     )
 )]
 pub(super) async fn get_transcript(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(id): Id<VideoId>,
     mut query: Query,
     headers: HeaderMap,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let wanted =
         TranscriptQuery { languages: languages(&mut query), translate: query.parsed("translate") };
     let by_accept = Format::preferred(&headers);
@@ -60,7 +60,7 @@ pub(super) async fn get_transcript(
     let download =
         query.text("download").is_some() && query.choice("download", &[("0", false), ("1", true)]);
     query.check()?;
-    let mut answer = Answer::fetch(&vidra, Ask::Transcript(id, wanted)).await?;
+    let mut answer = Answer::fetch(&responder.vidra, Ask::Transcript(id, wanted)).await?;
     answer.varies_by_accept = !is_named;
     Ok(responder.send(&format.convert(id, answer, download)?))
 }
@@ -69,14 +69,10 @@ pub(super) async fn get_transcript(
 #[utoipa::path(
     get, path = "/api/transcript/{id}/tracks", tag = "Transcripts",
     params(("id" = String, Path, description = "Video id or encoded URL", example = "txManualAsr")),
-    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), TranscriptErrors)
+    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), AskErrors, TranscriptErrors)
 )]
-pub(super) async fn get_tracks(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(id): Id<VideoId>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Tracks(id)).await
+pub(super) async fn get_tracks(responder: Responder, Id(id): Id<VideoId>) -> Result<Response> {
+    responder.fetch(Ask::Tracks(id)).await
 }
 
 /// What is asked of the transcripts of a playlist. Numbers may come as strings.
@@ -170,7 +166,7 @@ pub(super) async fn get_playlist_transcripts(
     Id(id): Id<PlaylistId>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let query = body.as_ref().map(BatchQuery::from_json).transpose()?.unwrap_or_default();
     let slot = caller.map(|Extension(caller)| state.batches.take(caller).ok_or_else(too_many));
     let slot = slot.transpose()?;
@@ -223,7 +219,7 @@ impl Format {
         preferred_type(headers, &types).unwrap_or(Self::Json)
     }
 
-    fn convert(self, id: VideoId, mut answer: Answer, download: bool) -> Result<Answer, ApiError> {
+    fn convert(self, id: VideoId, mut answer: Answer, download: bool) -> Result<Answer> {
         if self == Self::Json && !download {
             return Ok(answer);
         }

@@ -1,12 +1,12 @@
 //! `/api/video/…` and `/api/videos`.
 
-use axum::Extension;
 use axum::response::Response;
-use vidra::{Ask, Error, Resource, Video, VideoId, VideoTitle, Vidra};
+use vidra::{Ask, Error, Resource, Video, VideoId, VideoTitle};
 
-use crate::error_body::{ApiError, AskErrors};
+use super::responder::Responder;
+use crate::error_body::{AskErrors, Result};
 use crate::extract::{Id, Query};
-use crate::hot::{Answer, Responder};
+use crate::hot::Answer;
 
 /// The most entries of `ids`.
 const MAX_VIDEOS: usize = 500;
@@ -17,12 +17,8 @@ const MAX_VIDEOS: usize = 500;
     params(("id" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ")),
     responses((status = 200, description = "The video", body = Video), AskErrors)
 )]
-pub(super) async fn get_video(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(id): Id<VideoId>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Video(id)).await
+pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Result<Response> {
+    responder.fetch(Ask::Video(id)).await
 }
 
 /// A video's title alone.
@@ -31,12 +27,8 @@ pub(super) async fn get_video(
     params(("id" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ")),
     responses((status = 200, description = "Id and title", body = VideoTitle), AskErrors)
 )]
-pub(super) async fn get_video_title(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(id): Id<VideoId>,
-) -> Result<Response, ApiError> {
-    let answer = Answer::fetch(&vidra, Ask::Video(id)).await?;
+pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -> Result<Response> {
+    let answer = Answer::fetch(&responder.vidra, Ask::Video(id)).await?;
     let Video { id, title, .. } = answer.decode()?;
     Ok(responder.send(&answer.with_json(&VideoTitle { id, title })?))
 }
@@ -47,13 +39,9 @@ pub(super) async fn get_video_title(
     params(("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike")),
     responses((status = 200, description = "The videos", body = Vec<Video>), AskErrors)
 )]
-pub(super) async fn get_videos(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    query: Query,
-) -> Result<Response, ApiError> {
+pub(super) async fn get_videos(responder: Responder, query: Query) -> Result<Response> {
     let ids = video_ids(&query.list("ids"))?;
-    let answer = Answer::new(Resource::Video, vidra.videos_json(&ids).await?);
+    let answer = Answer::new(Resource::Video, responder.vidra.videos_json(&ids).await?);
     Ok(responder.send(&answer))
 }
 
