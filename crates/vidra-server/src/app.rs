@@ -37,7 +37,7 @@ struct Inner {
     routes: Router,
 }
 
-/// The body of a response: rendered bytes of the cache, or what a handler returns.
+/// The body of a response: rendered bytes of the cache, or the body of a handler.
 pub type ResponseBody = http_body_util::Either<Full<Bytes>, Body>;
 
 /// A response that needed no waiting, and the time when it was complete.

@@ -9,24 +9,24 @@ use serde::Serialize;
 use utoipa::{IntoResponses, ToSchema};
 use vidra::{Error, ErrorKind, Reason};
 
-/// The body of every answer that is not a success.
+/// The body of every error response.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"error": {"code": 404, "reason": "video_not_found", "message": "Video not found: dQw4w9WgXcQ", "details": []}}))]
 pub struct ErrorBody {
-    /// What went wrong.
+    /// The error.
     pub error: ErrorInfo,
 }
 
-/// What went wrong.
+/// The error of a failed request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorInfo {
     /// The HTTP status.
     pub code: u16,
-    /// Why it failed, in one word for programs.
+    /// The reason in one word, for programs.
     pub reason: Reason,
     /// A sentence for people.
     pub message: String,
-    /// More where there is more; for bad input one line per fault, `field: what is wrong`.
+    /// More facts, if there are any; for invalid input one line for each fault, `field: fault`.
     pub details: Vec<String>,
 }
 
@@ -40,10 +40,11 @@ pub(crate) struct ApiError {
     retry_after: Option<u64>,
 }
 
-/// The result of a handler.
-pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
+/// The result of a handler, a response if no other type is given.
+pub(crate) type Result<T = Response, E = ApiError> = std::result::Result<T, E>;
 
-/// The status of a reason: the one of its kind, unless HTTP has a better one.
+/// The status of a reason: the one of its kind, unless HTTP has a better one. The list of kinds is
+/// exhaustive, so a new kind does not compile without a status.
 pub(crate) fn status(reason: Reason) -> StatusCode {
     match reason {
         Reason::CallerKeyMissing | Reason::CallerKeyInvalid => StatusCode::UNAUTHORIZED,
@@ -53,23 +54,18 @@ pub(crate) fn status(reason: Reason) -> StatusCode {
         Reason::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
         Reason::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Reason::UnknownHost => StatusCode::MISDIRECTED_REQUEST,
-        reason => status_of_kind(reason.kind()),
-    }
-}
-
-/// It is exhaustive, so a new kind does not compile without a status.
-fn status_of_kind(kind: ErrorKind) -> StatusCode {
-    match kind {
-        ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
-        ErrorKind::NotFound => StatusCode::NOT_FOUND,
-        ErrorKind::Forbidden => StatusCode::FORBIDDEN,
-        ErrorKind::QuotaExhausted | ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        ErrorKind::UpstreamKey | ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        ErrorKind::Upstream | ErrorKind::Unreachable | ErrorKind::Blocked => {
-            StatusCode::BAD_GATEWAY
-        }
-        ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        reason => match reason.kind() {
+            ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
+            ErrorKind::NotFound => StatusCode::NOT_FOUND,
+            ErrorKind::Forbidden => StatusCode::FORBIDDEN,
+            ErrorKind::QuotaExhausted | ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            ErrorKind::UpstreamKey | ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::Upstream | ErrorKind::Unreachable | ErrorKind::Blocked => {
+                StatusCode::BAD_GATEWAY
+            }
+            ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        },
     }
 }
 
@@ -144,10 +140,10 @@ pub(crate) enum AskErrors {
     /// Not a valid identifier, query or body. Nothing was sent upstream.
     #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
     BadRequest(ErrorBody),
-    /// The platform does not show it: comments disabled, private playlist.
+    /// The platform denies access: comments are disabled, or the playlist is private.
     #[response(status = 403, example = json!({"error": {"code": 403, "reason": "comments_disabled", "message": "Comments are disabled: dQw4w9WgXcQ", "details": []}}))]
     Forbidden(ErrorBody),
-    /// The platform does not know it.
+    /// The platform does not have it.
     #[response(status = 404, example = json!({"error": {"code": 404, "reason": "video_not_found", "message": "Video not found: dQw4w9WgXcQ", "details": []}}))]
     NotFound(ErrorBody),
     /// The daily quota or the caller's budget is used up, or YouTube limits the requests of the service; see `Retry-After`.
@@ -174,7 +170,7 @@ pub(crate) enum BodyErrors {
     /// Not a valid body.
     #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "The query is not valid", "details": ["range: start is greater than end"]}}))]
     BadRequest(ErrorBody),
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     #[response(status = 408, example = json!({"error": {"code": 408, "reason": "body_timeout", "message": "The body did not arrive in time", "details": []}}))]
     TooSlow(ErrorBody),
     /// The body is too large.
@@ -190,16 +186,16 @@ pub(crate) enum BodyErrors {
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "documentation: only its derive is used")]
 pub(crate) enum TranscriptErrors {
-    /// The platform does not show the video: `video_private`, `age_restricted`, `region_blocked`, `members_only`, `unplayable`.
+    /// The platform denies access to the video: `video_private`, `age_restricted`, `region_blocked`, `members_only`, `unplayable`.
     #[response(status = 403, example = json!({"error": {"code": 403, "reason": "video_private", "message": "Video is private: dQw4w9WgXcQ", "details": []}}))]
     Forbidden(ErrorBody),
-    /// There is none: `video_not_found`, `not_started`, `captions_disabled`, `language_unavailable`.
+    /// The transcript does not exist: `video_not_found`, `not_started`, `captions_disabled`, `language_unavailable`.
     #[response(status = 404, example = json!({"error": {"code": 404, "reason": "language_unavailable", "message": "Video has no captions in that language: dQw4w9WgXcQ", "details": ["available: de, en"]}}))]
     NotFound(ErrorBody),
-    /// Not now: `upstream_rate_limited`, `translation_rate_limited`, `paced`; see `Retry-After`.
+    /// A limit is reached: `upstream_rate_limited`, `translation_rate_limited`, `paced`; see `Retry-After`.
     #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 429, "reason": "translation_rate_limited", "message": "YouTube limits translations for the address of this service", "details": []}}))]
     RateLimited(ErrorBody),
-    /// The platform does not serve us: `blocked` (with `Retry-After`), `po_token_required`, `no_po_token`, `unreachable`, `upstream_failed`, `platform_changed`.
+    /// The platform refuses or fails: `blocked` (with `Retry-After`), `po_token_required`, `no_po_token`, `unreachable`, `upstream_failed`, `platform_changed`.
     #[response(status = 502, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 502, "reason": "blocked", "message": "YouTube blocks requests from the address of this service", "details": []}}))]
     Upstream(ErrorBody),
     /// A circuit breaker is open (`upstream_failing`), or the service is at its limit (`overloaded`).
@@ -221,13 +217,13 @@ pub(crate) enum BatchErrors {
     /// The playlist is private.
     #[response(status = 403, example = json!({"error": {"code": 403, "reason": "not_accessible", "message": "Playlist is not accessible: PLquirkPrivate", "details": []}}))]
     Forbidden(ErrorBody),
-    /// There is no such playlist.
+    /// The playlist does not exist.
     #[response(status = 404, example = json!({"error": {"code": 404, "reason": "playlist_not_found", "message": "Playlist not found: PLquirkUnknown", "details": []}}))]
     NotFound(ErrorBody),
     /// The playlist could not be read, after retries.
     #[response(status = 502, example = json!({"error": {"code": 502, "reason": "upstream_failed", "message": "YouTube answered with an error", "details": []}}))]
     Upstream(ErrorBody),
-    /// The playlist did not come in time.
+    /// The platform did not return the playlist in time.
     #[response(status = 504, example = json!({"error": {"code": 504, "reason": "timed_out", "message": "YouTube did not answer in time (playlistItems)", "details": []}}))]
     Timeout(ErrorBody),
 }

@@ -1,5 +1,4 @@
-//! The gate decides who may use the service. Every request passes it first, also one with a cached
-//! response.
+//! The gate admits or rejects callers. Every request passes it first, also one with a cached response.
 //!
 //! Checks run in this order. Host and origin come first, so a rejected page learns nothing else. A CORS
 //! preflight comes before the key, because browsers send it without one. The rate limit of a key applies
@@ -45,7 +44,7 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Who may use the service. The default is everybody, without a rate limit, but no web pages.
+/// The access rules. The default admits every caller without a rate limit, but no web pages.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     /// The valid keys; `None` if the service requires none.
@@ -121,7 +120,7 @@ impl Gate {
         let (headers, rules) = (head.headers, &self.rules);
         let allowed = &rules.allowed_hosts;
         admission.vary.clone_from(&self.vary);
-        let access = Access::of(request.uri().path());
+        let access = Access::for_path(request.uri().path());
         // A monitor outside of loopback uses the address of the service as its host.
         let checks_host = self.checks_host && (rules.on_loopback || access != Access::Always);
         if checks_host {
@@ -217,7 +216,7 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    pub(crate) fn of(path: &str) -> Self {
+    pub(crate) fn for_path(path: &str) -> Self {
         match path {
             "/healthz" | "/readyz" => Self::Always,
             // The pages contain no data. Their users enter a key there.

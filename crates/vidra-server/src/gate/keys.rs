@@ -59,7 +59,7 @@ impl Keys {
     }
 
     /// Replaces the keys and their limits by those of `file`. Requests with a key that is not in it are
-    /// refused from now on. New budgets also hold for requests in flight, and what was spent today stays
+    /// refused from now on. New budgets also apply to requests in flight, and units spent today stay
     /// spent.
     pub fn replace(&self, file: &KeyFile) {
         let mut accounts = self.accounts();
@@ -77,14 +77,14 @@ impl Keys {
         self.callers.store(Arc::new(callers.collect()));
     }
 
-    /// What each caller has spent today; callers that spent nothing are left out.
+    /// The spending of each caller today, without callers that spent nothing.
     pub(super) fn spending(&self, now: Timestamp) -> BTreeMap<KeyName, Spending> {
         let accounts = self.accounts();
         let spent = accounts.iter().map(|(name, it)| (name.clone(), it.allowance.spending(now)));
         spent.filter(|(_, spent)| spent.default > 0 || spent.search > 0).collect()
     }
 
-    /// Adds what callers spent before a restart, also those without a key at the moment.
+    /// Adds the spending of callers before a restart, also of names without a key at the moment.
     pub(super) fn restore(&self, spent: &BTreeMap<KeyName, Spending>, now: Timestamp) {
         let mut accounts = self.accounts();
         for (name, spent) in spent {
@@ -139,22 +139,24 @@ mod tests {
 
     #[test]
     fn a_key_is_presented_in_one_of_two_ways() {
-        let (bearer, plain) = ("authorization", "x-api-key");
-        let table: [(&[(&str, &str)], Result<&[u8], RejectReason>); 14] = [
+        const BEARER: &str = "authorization";
+        const PLAIN: &str = "x-api-key";
+        type Lines<'a> = &'a [(&'a str, &'a str)];
+        let table: [(Lines<'_>, Result<&[u8], RejectReason>); 14] = [
             (&[], Err(RejectReason::NoKey)),
-            (&[(bearer, "Bearer vk_1")], Ok(b"vk_1")),
-            (&[(bearer, "bEARER   vk_1 ")], Ok(b"vk_1")),
-            (&[(plain, "vk_1")], Ok(b"vk_1")),
-            (&[(plain, "vk_1"), (bearer, "Bearer vk_1")], Ok(b"vk_1")),
-            (&[(plain, "vk_1"), (bearer, "Bearer vk_2")], Err(RejectReason::SeveralKeys)),
-            (&[(plain, "vk_1"), (plain, "vk_2")], Err(RejectReason::SeveralKeys)),
-            (&[(bearer, "Bearer vk_1"), (bearer, "Bearer vk_2")], Err(RejectReason::SeveralKeys)),
-            (&[(bearer, "Basic dXNlcjpwYXNz")], Err(RejectReason::NoKey)),
-            (&[(bearer, "Basic dXNlcjpwYXNz"), (plain, "vk_1")], Ok(b"vk_1")),
-            (&[(bearer, "Bearer")], Ok(b"")),
-            (&[(bearer, "Bearervk_1")], Err(RejectReason::NoKey)),
-            (&[(bearer, "vk_1")], Err(RejectReason::NoKey)),
-            (&[(plain, "")], Ok(b"")),
+            (&[(BEARER, "Bearer vk_1")], Ok(b"vk_1")),
+            (&[(BEARER, "bEARER   vk_1 ")], Ok(b"vk_1")),
+            (&[(PLAIN, "vk_1")], Ok(b"vk_1")),
+            (&[(PLAIN, "vk_1"), (BEARER, "Bearer vk_1")], Ok(b"vk_1")),
+            (&[(PLAIN, "vk_1"), (BEARER, "Bearer vk_2")], Err(RejectReason::SeveralKeys)),
+            (&[(PLAIN, "vk_1"), (PLAIN, "vk_2")], Err(RejectReason::SeveralKeys)),
+            (&[(BEARER, "Bearer vk_1"), (BEARER, "Bearer vk_2")], Err(RejectReason::SeveralKeys)),
+            (&[(BEARER, "Basic dXNlcjpwYXNz")], Err(RejectReason::NoKey)),
+            (&[(BEARER, "Basic dXNlcjpwYXNz"), (PLAIN, "vk_1")], Ok(b"vk_1")),
+            (&[(BEARER, "Bearer")], Ok(b"")),
+            (&[(BEARER, "Bearervk_1")], Err(RejectReason::NoKey)),
+            (&[(BEARER, "vk_1")], Err(RejectReason::NoKey)),
+            (&[(PLAIN, "")], Ok(b"")),
         ];
         for (lines, expected) in table {
             let mut headers = HeaderMap::new();

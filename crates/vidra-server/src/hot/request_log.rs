@@ -90,7 +90,7 @@ impl RequestLog {
     }
 }
 
-/// What routing adds to the record of a request. The request carries it as an extension.
+/// The facts that routing adds to the record of a request. The request carries them as an extension.
 #[derive(Default)]
 pub(crate) struct RouteInfo {
     route: OnceLock<RouteId>,

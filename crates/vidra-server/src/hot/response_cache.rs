@@ -20,7 +20,7 @@ use super::request_head::RequestHead;
 use super::request_log::RequestLog;
 use crate::counters::RouteId;
 
-/// What an entry takes beyond its bodies and its target, in bytes.
+/// The memory of an entry beyond its bodies and its target, in bytes.
 const OVERHEAD: u64 = 600;
 
 /// Each shard has its own lock. A response must fit into one shard, and a playlist of thousands is
@@ -34,7 +34,7 @@ pub(crate) struct ResponseCache {
 }
 
 /// A hasher with a secret seed, so that no caller can choose targets that collide. The seed comes from the
-/// generator that a simulation seeds: which shard a response falls into decides what is evicted.
+/// generator that a simulation seeds, because the shard of a response decides which one it evicts.
 #[derive(Clone)]
 struct SeededHasher(u64);
 
@@ -120,7 +120,9 @@ impl ResponseCache {
             self.responses.insert(target.into(), Arc::clone(&rendered));
             rendered
         });
-        rendered.response(&RequestHead::new(headers), answer.outcome, now, None).map(Body::new)
+        rendered
+            .response(&RequestHead::new(headers), answer.cached.outcome, now, None)
+            .map(Body::new)
     }
 
     pub(crate) fn usage(&self) -> Usage {

@@ -1,6 +1,5 @@
 //! `/api/channel/…`.
 
-use axum::response::Response;
 use vidra::{Ask, Channel, ChannelRef, ChannelVideo, Resource};
 
 use super::responder::Responder;
@@ -14,10 +13,7 @@ use crate::hot::Answer;
     params(("id" = String, Path, description = "Channel id, @handle or URL", example = "@fermata")),
     responses((status = 200, description = "The channel", body = Channel), AskErrors)
 )]
-pub(super) async fn get_channel(
-    responder: Responder,
-    Id(channel): Id<ChannelRef>,
-) -> Result<Response> {
+pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef>) -> Result {
     responder.fetch(Ask::Channel(channel)).await
 }
 
@@ -26,7 +22,7 @@ pub(super) async fn get_channel(
     get, path = "/api/channel/{id}/videos", tag = "Channels",
     params(
         ("id" = String, Path, description = "Channel id, @handle or encoded URL", example = "@fermata"),
-        ("limit" = Option<u32>, Query, description = "How many; 5 if not given", minimum = 1, maximum = 50, example = 5)
+        ("limit" = Option<u32>, Query, description = "The maximum number of videos; 5 if not given", minimum = 1, maximum = 50, example = 5)
     ),
     responses((status = 200, description = "The uploads, newest first", body = Vec<ChannelVideo>), AskErrors)
 )]
@@ -34,7 +30,7 @@ pub(super) async fn get_channel_videos(
     responder: Responder,
     Id(channel): Id<ChannelRef>,
     mut query: Query,
-) -> Result<Response> {
+) -> Result {
     let limit = query.whole("limit", 1..=50, 5);
     query.check()?;
     let uploads = responder.vidra.ask(&Ask::Uploads(channel)).await?;

@@ -1,6 +1,5 @@
 //! `/api/comments/…` and `/api/comment-replies/…`.
 
-use axum::response::Response;
 use vidra::{Ask, Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId};
 
 use super::responder::Responder;
@@ -16,9 +15,9 @@ const MAX_SEARCH_CHARS: usize = 200;
     params(
         ("videoId" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ"),
         ("order" = Option<String>, Query, description = "`time` (newest first, the default) or `relevance`", example = "time"),
-        ("maxResults" = Option<u32>, Query, description = "The most threads; 100 if not given", minimum = 1, maximum = 2000, example = 100),
+        ("maxResults" = Option<u32>, Query, description = "The maximum number of threads; 100 if not given", minimum = 1, maximum = 2000, example = 100),
         ("search" = Option<String>, Query, description = "Only threads that match these words", max_length = 200, example = "the"),
-        ("replies" = Option<String>, Query, description = "`preview` (the few that the platform sends along, the default) or `all`", example = "preview")
+        ("replies" = Option<String>, Query, description = "`preview` (the few that the platform returns with a thread, the default) or `all`", example = "preview")
     ),
     responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
 )]
@@ -26,7 +25,7 @@ pub(super) async fn get_comments(
     responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> Result<Response> {
+) -> Result {
     let order = [("time", CommentOrder::Time), ("relevance", CommentOrder::Relevance)];
     let comments = CommentQuery {
         order: query.choice("order", &order),
@@ -47,7 +46,7 @@ pub(super) async fn get_comments(
     get, path = "/api/comments/{videoId}/top", tag = "Comments",
     params(
         ("videoId" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ"),
-        ("limit" = Option<u32>, Query, description = "The most threads; 10 if not given", minimum = 1, maximum = 1000, example = 10)
+        ("limit" = Option<u32>, Query, description = "The maximum number of threads; 10 if not given", minimum = 1, maximum = 1000, example = 10)
     ),
     responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
 )]
@@ -55,7 +54,7 @@ pub(super) async fn get_top_comments(
     responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> Result<Response> {
+) -> Result {
     let limit = query.whole("limit", 1..=1000, 10);
     query.check()?;
     responder.fetch(Ask::Comments(video, CommentQuery::top(limit))).await
@@ -67,9 +66,6 @@ pub(super) async fn get_top_comments(
     params(("id" = String, Path, description = "Comment id, or a video URL with lc=", example = "UgquirkManyReplies04AaABAg")),
     responses((status = 200, description = "The replies", body = Vec<Comment>), AskErrors)
 )]
-pub(super) async fn get_comment_replies(
-    responder: Responder,
-    Id(id): Id<CommentId>,
-) -> Result<Response> {
+pub(super) async fn get_comment_replies(responder: Responder, Id(id): Id<CommentId>) -> Result {
     responder.fetch(Ask::Replies(id)).await
 }

@@ -1,7 +1,6 @@
 //! `/api/playlist/…`.
 
 use axum::Extension;
-use axum::response::Response;
 use vidra::{
     Ask, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected, Selection, Vidra,
 };
@@ -18,7 +17,7 @@ use crate::respond::Tagged;
     params(("id" = String, Path, description = "Playlist id or URL with list=", example = "PLsize1")),
     responses((status = 200, description = "The playlist", body = Playlist), AskErrors)
 )]
-pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -> Result<Response> {
+pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
     responder.fetch(Ask::Playlist(id)).await
 }
 
@@ -28,10 +27,7 @@ pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
     responses((status = 200, description = "Title, description and pictures", body = PlaylistInfo), AskErrors)
 )]
-pub(super) async fn get_playlist_info(
-    responder: Responder,
-    Id(id): Id<PlaylistId>,
-) -> Result<Response> {
+pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
     responder.fetch(Ask::PlaylistInfo(id)).await
 }
 
@@ -41,17 +37,14 @@ pub(super) async fn get_playlist_info(
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
     responses((status = 200, description = "The ids", body = PlaylistIds), AskErrors)
 )]
-pub(super) async fn get_playlist_ids(
-    responder: Responder,
-    Id(id): Id<PlaylistId>,
-) -> Result<Response> {
+pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
     let entries = responder.vidra.ask(&Ask::PlaylistEntries(id.clone())).await?;
     let ids = PlaylistIds::from_entries(id, &entries)?;
     let answer = Answer::new(Resource::Playlist, entries).with_json(&ids)?;
     Ok(responder.send(&answer))
 }
 
-/// A playlist, filtered, then sorted, then sliced. No body keeps everything.
+/// A playlist, filtered, then sorted, then sliced. Without a body it is complete.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/query", tag = "Playlists",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
@@ -59,7 +52,7 @@ pub(super) async fn get_playlist_ids(
         content = Option<Selection>,
         example = json!({"filter": {"duration": {"min": 60}}, "sort": {"field": "views", "order": "desc"}, "range": {"start": 1, "end": 10}})
     ),
-    responses((status = 200, description = "What is left of the playlist", body = Selected), AskErrors, BodyErrors)
+    responses((status = 200, description = "The selected part of the playlist", body = Selected), AskErrors, BodyErrors)
 )]
 pub(super) async fn query_playlist(
     Extension(vidra): Extension<Vidra>,

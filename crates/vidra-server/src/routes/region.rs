@@ -1,6 +1,5 @@
 //! `/api/i18n/…` and `/api/video-categories`.
 
-use axum::response::Response;
 use vidra::{Ask, CategoryQuery, Language, LanguageCode, Region, VideoCategory};
 
 use super::responder::Responder;
@@ -16,7 +15,7 @@ const MAX_CATEGORIES: usize = 50;
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The regions", body = Vec<Region>), AskErrors)
 )]
-pub(super) async fn get_regions(responder: Responder, query: Query) -> Result<Response> {
+pub(super) async fn get_regions(responder: Responder, query: Query) -> Result {
     responder.fetch(Ask::Regions(language(query)?)).await
 }
 
@@ -26,7 +25,7 @@ pub(super) async fn get_regions(responder: Responder, query: Query) -> Result<Re
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The languages", body = Vec<Language>), AskErrors)
 )]
-pub(super) async fn get_languages(responder: Responder, query: Query) -> Result<Response> {
+pub(super) async fn get_languages(responder: Responder, query: Query) -> Result {
     responder.fetch(Ask::Languages(language(query)?)).await
 }
 
@@ -35,15 +34,12 @@ pub(super) async fn get_languages(responder: Responder, query: Query) -> Result<
     get, path = "/api/video-categories", tag = "Regions",
     params(
         ("region" = Option<String>, Query, description = "Two-letter code of a region; US if neither it nor `ids` is given", example = "US"),
-        ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas, such as `10,22`; not together with `region`, which counts if not given"),
+        ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas, such as `10,22`; not together with `region`, which applies if not given"),
         ("hl" = Option<String>, Query, description = "Language of the titles; English if not given", example = "en")
     ),
     responses((status = 200, description = "The categories", body = Vec<VideoCategory>), AskErrors)
 )]
-pub(super) async fn get_video_categories(
-    responder: Responder,
-    mut query: Query,
-) -> Result<Response> {
+pub(super) async fn get_video_categories(responder: Responder, mut query: Query) -> Result {
     let ids: Vec<String> = query.list("ids").into_iter().map(str::to_owned).collect();
     let region = query.text("region").map(str::to_ascii_uppercase);
     let categories = match region {
@@ -77,7 +73,7 @@ fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
 
 /// Reads `hl`, and fails with all faults of the query.
 fn language(mut query: Query) -> Result<Option<String>> {
-    let hl: Option<LanguageCode> = query.parsed("hl");
+    let hl = query.parsed("hl", str::parse::<LanguageCode>);
     query.check()?;
     Ok(hl.map(|code| code.to_string()))
 }

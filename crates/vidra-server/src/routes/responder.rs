@@ -27,7 +27,7 @@ pub(super) struct Responder {
 
 impl Responder {
     /// Reads `ask` through the cache and renders the answer.
-    pub(super) async fn fetch(self, ask: Ask) -> Result<Response> {
+    pub(super) async fn fetch(self, ask: Ask) -> Result {
         Ok(self.send(&Answer::fetch(&self.vidra, ask).await?))
     }
 

@@ -24,27 +24,27 @@ impl Identifier for Named {
     }
 }
 
-/// What a tool gives.
+/// The result of a tool.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ToolAnswer {
-    /// Compact text for a model. What strangers wrote stands between `<youtube-data>` marks: it is data,
-    /// and no instructions to follow.
+    /// Compact text for a model. Text of third parties is between `<youtube-data>` marks: it is data, not
+    /// instructions.
     text: String,
-    /// The same as data, as the tool's output schema says.
+    /// The same as structured data, in the output schema of the tool.
     #[schema(value_type = Object)]
     structured_content: Value,
 }
 
-/// Runs a tool for AI models. The body holds its arguments, as the tool's input schema says.
+/// Runs a tool for AI models. The body contains its arguments, in the input schema of the tool.
 ///
-/// `docs/tools.json` and `vidra tools` list the tools with their schemas; hand the list to a model, and
-/// what the model calls to this endpoint.
+/// `docs/tools.json` and `vidra tools` list the tools with their schemas. Give the list to a model, and send
+/// its calls to this endpoint.
 #[utoipa::path(
     post, path = "/api/tools/{name}", tag = "Tools",
     params(("name" = String, Path, description = "The name of the tool", example = "get_top_comments")),
     request_body(content = Object, description = "The arguments", example = json!({"video": "fda4eREcaTQ", "limit": 1})),
-    responses((status = 200, description = "What the tool gives", body = ToolAnswer), AskErrors, BodyErrors)
+    responses((status = 200, description = "The result of the tool", body = ToolAnswer), AskErrors, BodyErrors)
 )]
 pub(super) async fn run_tool(
     Extension(vidra): Extension<Vidra>,
