@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::counters::{ConnectionCounters, Counters};
 use crate::drain::Drain;
 use crate::gate::{Admission, Gate, Rules};
-use crate::hot::{RequestHead, RequestLog, Target};
+use crate::hot::{RequestHead, RequestLog};
 use crate::state::AppState;
 use crate::{layers, mcp, pages, routes, typed_url};
 
@@ -32,20 +32,12 @@ pub struct App(Arc<Inner>);
 struct Inner {
     gate: Gate,
     state: AppState,
-    listener: Listener,
+    /// Whether the listener is for callers, not for the operator.
+    is_public: bool,
     routes: Router,
 }
 
-/// Which listener the routes are for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Listener {
-    /// For callers.
-    Public,
-    /// For the operator: metrics, health and readiness.
-    Admin,
-}
-
-/// The body of a response: rendered bytes of the cache, or what a handler returns.
+/// The body of a response: rendered bytes of the cache, or the body of a handler.
 pub type ResponseBody = http_body_util::Either<Full<Bytes>, Body>;
 
 /// A response that needed no waiting, and the time when it was complete.
@@ -76,7 +68,7 @@ impl App {
         let router = layers::wrap(router, &state, config.callers_may_refresh);
         let routes = typed_url::before_routing(router);
         let gate = Gate::new(config.gate);
-        Self(Arc::new(Inner { gate, state, listener: Listener::Public, routes }))
+        Self(Arc::new(Inner { gate, state, is_public: true, routes }))
     }
 
     /// The operator's interface to this service: metrics, health and readiness, for a listener that only
@@ -86,7 +78,7 @@ impl App {
         let callers_may_refresh = Config::default().callers_may_refresh;
         let routes = layers::wrap(routes::admin_routes(), &state, callers_may_refresh);
         let gate = Gate::new(Rules { on_loopback, ..Rules::default() });
-        Self(Arc::new(Inner { gate, state, listener: Listener::Admin, routes }))
+        Self(Arc::new(Inner { gate, state, is_public: false, routes }))
     }
 
     /// Begins graceful shutdown: `/readyz` answers 503, streams end with an error event, and requests that
@@ -135,34 +127,31 @@ impl App {
         request: &Request<B>,
         peer: IpAddr,
     ) -> Either<ImmediateResponse, AdmittedRequest> {
-        let Inner { gate, state, listener, .. } = &*self.0;
-        let counters = &*state.counters;
+        let Inner { gate, state, is_public, .. } = &*self.0;
+        let AppState { vidra, counters, responses, .. } = state;
         let head = RequestHead::new(request.headers());
         let log = RequestLog::begin(request, &head);
-        let admission = match gate.admit(peer, request, &head) {
-            Ok(admission) => admission,
-            Err(rejection) => {
-                let mut response = rejection.response.map(ResponseBody::Right);
-                if let Some(reason) = rejection.reason {
-                    counters.rejected.add(reason);
+        let mut admission = Admission::default();
+        let (mut response, route) = match gate.check(peer, request, &head, &mut admission) {
+            Ok(()) => {
+                let cached = is_public.then(|| responses.get(vidra, request, &head, &log));
+                let Some((response, route)) = cached.flatten() else {
+                    return Either::Right(AdmittedRequest { log, admission });
+                };
+                (response.map(ResponseBody::Left), route)
+            }
+            Err(reason) => {
+                if let Some(label) = reason.label() {
+                    counters.rejected.add(label);
                 }
-                let route = counters.route(None);
+                let mut response = reason.response().map(ResponseBody::Right);
                 log.add_id(response.headers_mut());
-                let at = log.end(counters, request, route, response.status());
-                return Either::Left(ImmediateResponse { response, at });
+                (response, counters.route(None))
             }
         };
-        let (method, uri) = (request.method(), request.uri());
-        if *listener == Listener::Public
-            && let Some((response, route)) =
-                state.responses.get(&state.vidra, method, uri, &head, &log)
-        {
-            let mut response = response.map(ResponseBody::Left);
-            admission.add_headers(response.headers_mut());
-            let at = log.end(counters, request, route, response.status());
-            return Either::Left(ImmediateResponse { response, at });
-        }
-        Either::Right(AdmittedRequest { log, admission })
+        admission.add_headers(response.headers_mut());
+        let at = log.end(counters, request, route, response.status());
+        Either::Left(ImmediateResponse { response, at })
     }
 
     /// Answers an admitted request. The future is boxed here, so that cached responses do not carry its
@@ -182,12 +171,8 @@ impl App {
             let mut request = request.map(Body::new);
             admission.identify(&mut request);
             let pending = log.into_pending(&counters, &mut request);
-            if let Some(target) = request.uri().path_and_query().cloned() {
-                request.extensions_mut().insert(Target(target));
-            }
-            let answered: Result<Response<Body>, Infallible> =
-                pending.trace().around(routes.oneshot(request)).await;
-            let mut response = answered.unwrap_or_else(|never| match never {});
+            let answered = pending.trace().around(routes.oneshot(request)).await;
+            let mut response = answered.unwrap_or_else(|never: Infallible| match never {});
             if response.status() == StatusCode::NOT_MODIFIED {
                 // The router adds the length of the empty body. A 304 may only have that of the full one.
                 response.headers_mut().remove(CONTENT_LENGTH);

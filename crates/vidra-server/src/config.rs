@@ -20,7 +20,7 @@ pub struct Config {
     pub mcp: bool,
     /// The examples that the explorer offers. Only a simulated platform has any.
     pub examples: Vec<Example>,
-    /// Who may use the service.
+    /// The access rules.
     pub gate: Rules,
 }
 

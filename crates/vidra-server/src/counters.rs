@@ -1,4 +1,4 @@
-//! What the service counts while it answers requests.
+//! The counters of the service.
 //!
 //! Labels are words of the service and never text of a caller, which bounds the number of series.
 
@@ -12,6 +12,7 @@ use axum::http::Method;
 use vidra::Histogram;
 
 /// Everything that the service counts itself. The client counts what it fetches and caches.
+#[derive(Default)]
 pub(crate) struct Counters {
     /// By [`RouteId`]; the last one counts requests without a known route.
     pub(crate) routes: Box<[RouteCounters]>,
@@ -68,16 +69,15 @@ impl Counters {
     /// Counters for routes with these templates.
     pub(crate) fn new(templates: impl Iterator<Item = String>) -> Self {
         let templates = templates.chain([OTHER.to_owned()]);
-        let routes: Box<[RouteCounters]> = templates.map(RouteCounters::new).collect();
+        let routes: Box<[_]> = templates
+            .map(|template| RouteCounters {
+                template: template.into(),
+                requests: Default::default(),
+                times: Histogram::new(&BOUNDS),
+            })
+            .collect();
         debug_assert!(u8::try_from(routes.len()).is_ok(), "a route id is one byte");
-        Self {
-            routes,
-            series: AtomicUsize::new(0),
-            overflow: AtomicU64::new(0),
-            in_flight: AtomicI64::new(0),
-            connections: ConnectionCounters::default(),
-            rejected: ReasonCounter::default(),
-        }
+        Self { routes, ..Self::default() }
     }
 
     /// The route with this template, or the one for unknown routes.
@@ -104,16 +104,6 @@ impl Counters {
         let count = if has_series { count } else { &self.overflow };
         count.fetch_add(1, Ordering::Relaxed);
         times.add(time);
-    }
-}
-
-impl RouteCounters {
-    fn new(template: String) -> Self {
-        Self {
-            template: template.into_boxed_str(),
-            requests: Default::default(),
-            times: Histogram::new(&BOUNDS),
-        }
     }
 }
 

@@ -41,13 +41,10 @@ impl Drain {
         let mut begun = pin!(self.0.begun.notified());
         // Enabled before the check, so that no wake-up is lost between the two.
         begun.as_mut().enable();
-        let since = match self.0.since.get() {
-            Some(since) => *since,
-            None => {
-                begun.await;
-                self.0.since.get().copied().unwrap_or_else(Instant::now)
-            }
-        };
+        if !self.has_begun() {
+            begun.await;
+        }
+        let since = self.0.since.get().copied().unwrap_or_else(Instant::now);
         sleep_until(since + time).await;
     }
 }

@@ -1,50 +1,50 @@
 //! Errors as HTTP: the only mapping of [`Reason`] to status, headers and body.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::{IntoResponses, ToSchema};
 use vidra::{Error, ErrorKind, Reason};
 
-/// The body of every answer that is not a success.
+/// The body of every error response.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"error": {"code": 404, "reason": "video_not_found", "message": "Video not found: dQw4w9WgXcQ", "details": []}}))]
 pub struct ErrorBody {
-    /// What went wrong.
+    /// The error.
     pub error: ErrorInfo,
 }
 
-/// What went wrong.
+/// The error of a failed request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorInfo {
     /// The HTTP status.
     pub code: u16,
-    /// Why it failed, in one word for programs.
+    /// The reason in one word, for programs.
     pub reason: Reason,
     /// A sentence for people.
     pub message: String,
-    /// More where there is more; for bad input one line per fault, `field: what is wrong`.
+    /// More facts, if there are any; for invalid input one line for each fault, `field: fault`.
     pub details: Vec<String>,
 }
 
 /// An error as it is sent to the caller.
 #[derive(Debug)]
 pub(crate) struct ApiError {
-    reason: Reason,
-    message: String,
-    details: Vec<String>,
+    /// The request log reads it from the response: its source, the platform's own words, is for the
+    /// operator only.
+    error: Error,
     /// Seconds to wait, for `Retry-After`.
     retry_after: Option<u64>,
-    /// The error of the library. The request log reads it from the response: the platform's own words
-    /// are for the operator only.
-    source: Option<Arc<Error>>,
 }
 
-/// The status of a reason: the one of its kind, unless HTTP has a better one.
+/// The result of a handler, a response if no other type is given.
+pub(crate) type Result<T = Response, E = ApiError> = std::result::Result<T, E>;
+
+/// The status of a reason: the one of its kind, unless HTTP has a better one. The list of kinds is
+/// exhaustive, so a new kind does not compile without a status.
 pub(crate) fn status(reason: Reason) -> StatusCode {
     match reason {
         Reason::CallerKeyMissing | Reason::CallerKeyInvalid => StatusCode::UNAUTHORIZED,
@@ -54,36 +54,25 @@ pub(crate) fn status(reason: Reason) -> StatusCode {
         Reason::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
         Reason::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Reason::UnknownHost => StatusCode::MISDIRECTED_REQUEST,
-        reason => status_of_kind(reason.kind()),
-    }
-}
-
-/// It is exhaustive, so a new kind does not compile without a status.
-fn status_of_kind(kind: ErrorKind) -> StatusCode {
-    match kind {
-        ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
-        ErrorKind::NotFound => StatusCode::NOT_FOUND,
-        ErrorKind::Forbidden => StatusCode::FORBIDDEN,
-        ErrorKind::QuotaExhausted | ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        ErrorKind::UpstreamKey | ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        ErrorKind::Upstream | ErrorKind::Unreachable | ErrorKind::Blocked => {
-            StatusCode::BAD_GATEWAY
-        }
-        ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        reason => match reason.kind() {
+            ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
+            ErrorKind::NotFound => StatusCode::NOT_FOUND,
+            ErrorKind::Forbidden => StatusCode::FORBIDDEN,
+            ErrorKind::QuotaExhausted | ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            ErrorKind::UpstreamKey | ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::Upstream | ErrorKind::Unreachable | ErrorKind::Blocked => {
+                StatusCode::BAD_GATEWAY
+            }
+            ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        },
     }
 }
 
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         let round_up = |wait: Duration| wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        Self {
-            reason: error.reason(),
-            message: error.message().to_owned(),
-            details: error.details().to_vec(),
-            retry_after: error.retry_after().map(round_up),
-            source: Some(Arc::new(error)),
-        }
+        Self { retry_after: error.retry_after().map(round_up), error }
     }
 }
 
@@ -91,7 +80,7 @@ impl ApiError {
     /// An error of the service itself. A caller may retry a 429 and a 503 after a second.
     pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
         let retry_after = matches!(status(reason).as_u16(), 429 | 503).then_some(1);
-        Self { reason, message: message.into(), details: vec![], retry_after, source: None }
+        Self { error: Error::new(reason, message), retry_after }
     }
 
     /// A bug of the service. Only the log names the cause.
@@ -106,41 +95,35 @@ impl ApiError {
     }
 
     pub(crate) fn status(&self) -> StatusCode {
-        status(self.reason)
+        status(self.error.reason())
     }
 
-    /// Adds lines to the details.
-    pub(crate) fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
-        self.details.extend(details);
-        self
+    /// Adds a line to the details.
+    pub(crate) fn with_detail(self, line: impl Into<String>) -> Self {
+        Self { error: self.error.with_detail(line), ..self }
     }
 
     /// Sets the seconds of `Retry-After`.
-    pub(crate) fn with_retry_after(mut self, seconds: u64) -> Self {
-        self.retry_after = Some(seconds);
-        self
+    pub(crate) fn with_retry_after(self, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..self }
     }
 
     /// The body alone, for a stream that has sent its status already.
     pub(crate) fn into_body(self) -> ErrorBody {
-        let code = self.status().as_u16();
-        let Self { reason, message, details, .. } = self;
+        let (code, reason) = (self.status().as_u16(), self.error.reason());
+        let (message, details) = (self.error.message().to_owned(), self.error.details().to_vec());
         ErrorBody { error: ErrorInfo { code, reason, message, details } }
     }
 }
 
 impl IntoResponse for ApiError {
-    fn into_response(mut self) -> Response {
-        let (status, retry_after, source) = (self.status(), self.retry_after, self.source.take());
-        let mut response = (status, Json(self.into_body())).into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some(seconds) = retry_after {
-            headers.insert(header::RETRY_AFTER, seconds.into());
-        }
-        if let Some(source) = source {
-            response.extensions_mut().insert(source);
-        }
+    fn into_response(self) -> Response {
+        let (status, error) = (self.status(), self.error.clone());
+        let no_store = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+        let retry_after = self.retry_after.map(|seconds| (header::RETRY_AFTER, seconds.into()));
+        let mut response =
+            (status, no_store, Extension(error), Json(self.into_body())).into_response();
+        response.headers_mut().extend(retry_after);
         response
     }
 }
@@ -157,10 +140,10 @@ pub(crate) enum AskErrors {
     /// Not a valid identifier, query or body. Nothing was sent upstream.
     #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
     BadRequest(ErrorBody),
-    /// The platform does not show it: comments disabled, private playlist.
+    /// The platform denies access: comments are disabled, or the playlist is private.
     #[response(status = 403, example = json!({"error": {"code": 403, "reason": "comments_disabled", "message": "Comments are disabled: dQw4w9WgXcQ", "details": []}}))]
     Forbidden(ErrorBody),
-    /// The platform does not know it.
+    /// The platform does not have it.
     #[response(status = 404, example = json!({"error": {"code": 404, "reason": "video_not_found", "message": "Video not found: dQw4w9WgXcQ", "details": []}}))]
     NotFound(ErrorBody),
     /// The daily quota or the caller's budget is used up, or YouTube limits the requests of the service; see `Retry-After`.
@@ -187,7 +170,7 @@ pub(crate) enum BodyErrors {
     /// Not a valid body.
     #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "The query is not valid", "details": ["range: start is greater than end"]}}))]
     BadRequest(ErrorBody),
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     #[response(status = 408, example = json!({"error": {"code": 408, "reason": "body_timeout", "message": "The body did not arrive in time", "details": []}}))]
     TooSlow(ErrorBody),
     /// The body is too large.
@@ -198,26 +181,21 @@ pub(crate) enum BodyErrors {
     NotJson(ErrorBody),
 }
 
-/// The errors of an operation that fetches the captions of a video, for the OpenAPI document.
+/// The errors of an operation that fetches the captions of a video, as far as they differ from
+/// [`AskErrors`], for the OpenAPI document.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "documentation: only its derive is used")]
 pub(crate) enum TranscriptErrors {
-    /// Not a valid identifier or query. Nothing was sent upstream.
-    #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
-    BadRequest(ErrorBody),
-    /// The platform does not show the video: `video_private`, `age_restricted`, `region_blocked`, `members_only`, `unplayable`.
+    /// The platform denies access to the video: `video_private`, `age_restricted`, `region_blocked`, `members_only`, `unplayable`.
     #[response(status = 403, example = json!({"error": {"code": 403, "reason": "video_private", "message": "Video is private: dQw4w9WgXcQ", "details": []}}))]
     Forbidden(ErrorBody),
-    /// There is none: `video_not_found`, `not_started`, `captions_disabled`, `language_unavailable`.
+    /// The transcript does not exist: `video_not_found`, `not_started`, `captions_disabled`, `language_unavailable`.
     #[response(status = 404, example = json!({"error": {"code": 404, "reason": "language_unavailable", "message": "Video has no captions in that language: dQw4w9WgXcQ", "details": ["available: de, en"]}}))]
     NotFound(ErrorBody),
-    /// Not now: `upstream_rate_limited`, `translation_rate_limited`, `paced`; see `Retry-After`.
+    /// A limit is reached: `upstream_rate_limited`, `translation_rate_limited`, `paced`; see `Retry-After`.
     #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 429, "reason": "translation_rate_limited", "message": "YouTube limits translations for the address of this service", "details": []}}))]
     RateLimited(ErrorBody),
-    /// A bug of the service.
-    #[response(status = 500, example = json!({"error": {"code": 500, "reason": "internal", "message": "Something went wrong inside the service", "details": []}}))]
-    Internal(ErrorBody),
-    /// The platform does not serve us: `blocked` (with `Retry-After`), `po_token_required`, `no_po_token`, `unreachable`, `upstream_failed`, `platform_changed`.
+    /// The platform refuses or fails: `blocked` (with `Retry-After`), `po_token_required`, `no_po_token`, `unreachable`, `upstream_failed`, `platform_changed`.
     #[response(status = 502, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 502, "reason": "blocked", "message": "YouTube blocks requests from the address of this service", "details": []}}))]
     Upstream(ErrorBody),
     /// A circuit breaker is open (`upstream_failing`), or the service is at its limit (`overloaded`).
@@ -239,13 +217,13 @@ pub(crate) enum BatchErrors {
     /// The playlist is private.
     #[response(status = 403, example = json!({"error": {"code": 403, "reason": "not_accessible", "message": "Playlist is not accessible: PLquirkPrivate", "details": []}}))]
     Forbidden(ErrorBody),
-    /// There is no such playlist.
+    /// The playlist does not exist.
     #[response(status = 404, example = json!({"error": {"code": 404, "reason": "playlist_not_found", "message": "Playlist not found: PLquirkUnknown", "details": []}}))]
     NotFound(ErrorBody),
     /// The playlist could not be read, after retries.
     #[response(status = 502, example = json!({"error": {"code": 502, "reason": "upstream_failed", "message": "YouTube answered with an error", "details": []}}))]
     Upstream(ErrorBody),
-    /// The playlist did not come in time.
+    /// The platform did not return the playlist in time.
     #[response(status = 504, example = json!({"error": {"code": 504, "reason": "timed_out", "message": "YouTube did not answer in time (playlistItems)", "details": []}}))]
     Timeout(ErrorBody),
 }

@@ -2,13 +2,12 @@
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -40,13 +39,11 @@ impl<S: Send + Sync, T: Identifier> FromRequestParts<S> for Id<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let not_text =
-            || Error::invalid("The path is not valid", vec!["path: must be UTF-8".to_owned()]);
-        let params = RawPathParams::from_request_parts(parts, state).await;
-        let params = params.map_err(|_| not_text())?;
-        // Every route with an identifier has exactly one.
-        let (_, text) = params.iter().next().ok_or_else(not_text)?;
-        Ok(Self(T::parse(text)?))
+        // Every route with an identifier has exactly one parameter.
+        let text = Path::<String>::from_request_parts(parts, state).await;
+        let Path(text) =
+            text.map_err(|_| invalid("The path is not valid", "path: must be UTF-8"))?;
+        Ok(Self(T::parse(&text)?))
     }
 }
 
@@ -69,13 +66,17 @@ impl<S: Sync> FromRequestParts<S> for Query {
                 Some((decode(name)?, decode(value)?))
             })
             .collect();
-        let pairs = pairs
-            .ok_or_else(|| Error::invalid(BAD_QUERY, vec!["query: must be UTF-8".to_owned()]))?;
+        let pairs = pairs.ok_or_else(|| invalid(BAD_QUERY, "query: must be UTF-8"))?;
         Ok(Self { pairs, faults: vec![] })
     }
 }
 
 const BAD_QUERY: &str = "The query parameters are not valid";
+
+/// The error of input with one fault.
+pub(crate) fn invalid(message: &str, fault: impl Into<String>) -> ApiError {
+    Error::invalid(message, vec![fault.into()]).into()
+}
 
 /// Form decoding: `+` is a space.
 fn decode(text: &str) -> Option<String> {
@@ -132,14 +133,13 @@ impl Query {
         words[0].1
     }
 
-    /// A value that parses as `T`.
-    pub(crate) fn parsed<T>(&mut self, name: &str) -> Option<T>
-    where
-        T: FromStr,
-        T::Err: Display,
-    {
-        let parsed = self.text(name)?.parse();
-        parsed.map_err(|error| self.fault(name, error)).ok()
+    /// A value that `parse` accepts.
+    pub(crate) fn parsed<T, E: Display>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        parse(self.text(name)?).map_err(|error| self.fault(name, error)).ok()
     }
 
     /// Adds a fault of a parameter.
@@ -191,10 +191,7 @@ pub(crate) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
     match collected {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(_) => {
-            let fault = "body: could not be read to its end".to_owned();
-            Err(Error::invalid("The body is not valid", vec![fault]).into())
-        }
+        Err(_) => Err(invalid("The body is not valid", "body: could not be read to its end")),
     }
 }
 
@@ -204,38 +201,36 @@ fn parse_json(headers: &HeaderMap, bytes: &Bytes) -> Result<Option<Value>, ApiEr
     }
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = media_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let is_json = media_type.eq_ignore_ascii_case("application/json");
-    let unsupported = |message| ApiError::new(Reason::UnsupportedMediaType, message);
-    if !is_json {
-        return Err(unsupported("The body has to be application/json"));
+    let unsupported = |message| Err(ApiError::new(Reason::UnsupportedMediaType, message));
+    if !media_type.eq_ignore_ascii_case("application/json") {
+        return unsupported("The body has to be application/json");
     }
     if headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(unsupported("The body must not be compressed"));
+        return unsupported("The body must not be compressed");
     }
     match serde_json::from_slice(bytes) {
         Ok(Value::Null) => Ok(None),
         Ok(value) => Ok(Some(value)),
-        Err(error) => {
-            let fault = format!("body: {error}");
-            Err(Error::invalid("The body is not valid JSON", vec![fault]).into())
-        }
+        Err(error) => Err(invalid("The body is not valid JSON", format!("body: {error}"))),
     }
+}
+
+/// The items of a header that is a list separated by commas. Lines of the same name form one list.
+pub(crate) fn list_items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(str::trim)
 }
 
 /// The type that `Accept` prefers among `types`; `None` if it names none of them.
 pub(crate) fn preferred_type<T: Copy>(headers: &HeaderMap, types: &[(&str, T)]) -> Option<T> {
-    let mut accepted: Vec<(f32, T)> = vec![];
-    for line in headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()) {
-        for entry in line.split(',') {
-            let mut parts = entry.split(';').map(str::trim);
-            let name = parts.next().unwrap_or_default();
-            let quality =
-                parts.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
-            let known = types.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-            accepted.extend(known.filter(|_| quality > 0.0).map(|(_, wanted)| (quality, *wanted)));
-        }
-    }
-    // A stable sort: of equal qualities the first one named wins.
-    accepted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    accepted.first().map(|(_, wanted)| *wanted)
+    let accepted = list_items(headers, header::ACCEPT).filter_map(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let name = parts.next()?;
+        let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
+        let (_, known) = types.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        (quality > 0.0).then_some((quality, *known))
+    });
+    // Of equal qualities the first one named wins.
+    let best = accepted.reduce(|best, next: (f32, T)| if next.0 > best.0 { next } else { best });
+    best.map(|(_, known)| known)
 }

@@ -1,5 +1,4 @@
-//! The gate decides who may use the service. Every request passes it first, also one with a cached
-//! response.
+//! The gate admits or rejects callers. Every request passes it first, also one with a cached response.
 //!
 //! Checks run in this order. Host and origin come first, so a rejected page learns nothing else. A CORS
 //! preflight comes before the key, because browsers send it without one. The rate limit of a key applies
@@ -16,7 +15,7 @@ mod rejection;
 mod spent;
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::http::header::{AUTHORIZATION, VARY};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request};
@@ -33,11 +32,8 @@ pub use spent::SpentFile;
 pub(crate) use caller_id::CallerId;
 pub(crate) use keys::Caller;
 pub(crate) use rate::ClientNetwork;
-pub(crate) use rejection::Rejection;
 
 use crate::hot::RequestHead;
-use host::UsualHost;
-use keys::PresentedKey;
 use rate::{AddressMeters, RateStatus};
 use rejection::RejectReason;
 
@@ -48,7 +44,7 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Who may use the service. The default is everybody, without a rate limit, but no web pages.
+/// The access rules. The default admits every caller without a rate limit, but no web pages.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     /// The valid keys; `None` if the service requires none.
@@ -69,7 +65,8 @@ pub struct Rules {
 pub(crate) struct Gate {
     rules: Rules,
     checks_host: bool,
-    usual_host: UsualHost,
+    /// The first accepted `Host`.
+    usual_host: OnceLock<Box<str>>,
     /// Added to `Vary` of every response.
     vary: Option<HeaderValue>,
     /// The rate meters of callers without a key, if there is a limit.
@@ -104,33 +101,16 @@ impl Gate {
         Self {
             rules,
             checks_host,
-            usual_host: UsualHost::default(),
+            usual_host: OnceLock::new(),
             vary,
             addresses,
             opened: Instant::now(),
         }
     }
 
-    /// Admits a request, or returns the response that rejects it.
-    pub(crate) fn admit<B>(
-        &self,
-        peer: IpAddr,
-        request: &Request<B>,
-        head: &RequestHead<'_>,
-    ) -> Result<Admission, Box<Rejection>> {
-        let mut admission = Admission::default();
-        match self.check(peer, request, head, &mut admission) {
-            Ok(()) => Ok(admission),
-            Err(reason) => {
-                let mut rejection = Rejection::from(reason);
-                admission.add_headers(rejection.response.headers_mut());
-                Err(Box::new(rejection))
-            }
-        }
-    }
-
-    /// Fills in `admission` until a check fails, because a rejection needs its headers too.
-    fn check<B>(
+    /// Admits or rejects a request. Fills in `admission` until a check fails, because a rejection needs its
+    /// headers too.
+    pub(crate) fn check<B>(
         &self,
         peer: IpAddr,
         request: &Request<B>,
@@ -140,16 +120,14 @@ impl Gate {
         let (headers, rules) = (head.headers, &self.rules);
         let allowed = &rules.allowed_hosts;
         admission.vary.clone_from(&self.vary);
-        let access = Access::of(request.uri().path());
+        let access = Access::for_path(request.uri().path());
         // A monitor outside of loopback uses the address of the service as its host.
         let checks_host = self.checks_host && (rules.on_loopback || access != Access::Always);
         if checks_host {
-            let (version, uri) = (request.version(), request.uri());
-            host::check_host(version, uri, head, allowed, &self.usual_host)?;
+            host::check_host(request, head, allowed, &self.usual_host)?;
         }
         if checks_host || request.uri().path() == MCP_PATH {
-            let is_listed = |origin: &[u8]| cors::lists(&rules.origins, origin);
-            host::check_origin(head, allowed, is_listed)?;
+            host::check_origin(head, allowed, &rules.origins)?;
         }
         if !rules.origins.is_empty() {
             let origin = cors::origin_of(headers, &rules.origins);
@@ -159,7 +137,7 @@ impl Gate {
             admission.origin = origin;
         }
         let known = match &rules.keys {
-            Some(keys) if access == Access::WithKey => key_holder(keys, headers),
+            Some(keys) if access == Access::WithKey => keys.caller(headers).map(Some),
             _ => Ok(None),
         };
         if !matches!(access, Access::Always | Access::Unmetered) {
@@ -187,7 +165,7 @@ impl Gate {
         let now = || u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if let Some(caller) = holder {
             let rate = caller.rate.or(self.rules.rate)?;
-            return Some(caller.meter().count(rate, now()));
+            return Some(caller.account.meter.count(rate, now()));
         }
         let (rate, addresses) = self.rules.rate.zip(self.addresses.as_ref())?;
         let address = proxies::caller_address(peer, headers, &self.rules.trusted_proxies);
@@ -217,7 +195,7 @@ impl Admission {
             request.headers_mut().remove(AUTHORIZATION);
             request.headers_mut().remove(keys::X_API_KEY);
             request.extensions_mut().insert(Arc::clone(caller));
-            request.extensions_mut().insert(CallerId::Key(caller.name().into()));
+            request.extensions_mut().insert(CallerId::Key(caller.name.as_str().into()));
         } else if let Some(network) = self.network {
             request.extensions_mut().insert(CallerId::Address(network));
         }
@@ -238,7 +216,7 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    pub(crate) fn of(path: &str) -> Self {
+    pub(crate) fn for_path(path: &str) -> Self {
         match path {
             "/healthz" | "/readyz" => Self::Always,
             // The pages contain no data. Their users enter a key there.
@@ -246,14 +224,5 @@ impl Access {
             _ if path.starts_with("/web/") => Self::Unmetered,
             _ => Self::WithKey,
         }
-    }
-}
-
-/// The caller whose key a request presents.
-fn key_holder(keys: &Keys, headers: &HeaderMap) -> Result<Option<Arc<Caller>>, RejectReason> {
-    match keys::presented_key(headers) {
-        PresentedKey::None => Err(RejectReason::NoKey),
-        PresentedKey::Conflicting => Err(RejectReason::SeveralKeys),
-        PresentedKey::Key(key) => keys.caller(key).map(Some).ok_or(RejectReason::WrongKey),
     }
 }

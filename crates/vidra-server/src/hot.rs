@@ -7,7 +7,6 @@ mod rendered;
 mod request_head;
 mod request_id;
 mod request_log;
-mod responder;
 mod response_cache;
 mod trace;
 
@@ -16,5 +15,4 @@ pub(crate) use gzip::accepts_gzip;
 pub(crate) use request_head::{HeaderLines, RequestHead, SEC_FETCH_SITE};
 pub(crate) use request_id::new_request_id;
 pub(crate) use request_log::{RequestLog, RouteInfo};
-pub(crate) use responder::{Responder, Target};
 pub(crate) use response_cache::ResponseCache;

@@ -10,10 +10,10 @@ use axum::http::{HeaderMap, HeaderName, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
-use vidra::{Error, Vidra};
 
 use crate::drain::{Drain, REQUEST_LIMIT};
-use crate::error_body::{self, ApiError};
+use crate::error_body::{self, ApiError, Result};
+use crate::extract::{invalid, list_items};
 use crate::gate::Caller;
 use crate::hot::RouteInfo;
 use crate::respond::{self, X_QUOTA_COST, is_stream};
@@ -27,7 +27,6 @@ pub(crate) fn wrap(
     state: &AppState,
     callers_may_refresh: bool,
 ) -> Router {
-    let billed = state.clone();
     routes
         .with_state(state.clone())
         // Innermost: it cancels handlers only, and its 503 is a response like theirs.
@@ -37,13 +36,7 @@ pub(crate) fn wrap(
         // Inside the bill, so that the response to a panic has a cost too.
         .layer(CatchPanicLayer::custom(error_body::after_panic))
         // Outermost: every response, also 404 and 405, has a cost.
-        .layer(middleware::from_fn(move |request: Request, next| {
-            let bypasses_cache = callers_may_refresh && has_no_cache(request.headers());
-            let vidra = &billed.vidra;
-            let vidra = if bypasses_cache { vidra.refreshing() } else { vidra.clone() };
-            let state = billed.clone();
-            async move { bill(vidra, &state, request, next).await }
-        }))
+        .layer(middleware::from_fn_with_state((state.clone(), callers_may_refresh), bill))
 }
 
 /// Answers with 503 if shutdown leaves a request no more time, before its connection is closed.
@@ -60,13 +53,11 @@ async fn until_shutdown(State(drain): State<Drain>, request: Request, next: Next
 
 /// Whether `Cache-Control` of a request contains `no-cache`.
 fn has_no_cache(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|it| it.to_str().ok());
-    let mut directives = values.flat_map(|value| value.split(',')).map(str::trim);
-    directives.any(|directive| directive.eq_ignore_ascii_case("no-cache"))
+    list_items(headers, header::CACHE_CONTROL).any(|it| it.eq_ignore_ascii_case("no-cache"))
 }
 
 /// The caller's deadline: seconds, with `s` or without, or milliseconds with `ms`.
-fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
+fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>> {
     let Some(value) = headers.get(X_REQUEST_TIMEOUT) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
     let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
@@ -75,31 +66,34 @@ fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
     };
     let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let seconds = number.parse::<f64>().ok().filter(|_| is_plain).map(|number| number * unit);
-    match seconds.filter(|seconds| (0.001..=86_400.0).contains(seconds)) {
-        Some(seconds) => Ok(Some(Duration::from_secs_f64(seconds))),
-        None => {
-            let fault = "x-request-timeout: expected a time such as 2, 2.5s or 300ms".to_owned();
-            Err(Error::invalid("A header is not valid", vec![fault]))
-        }
-    }
+    let seconds = seconds.filter(|seconds| (0.001..=86_400.0).contains(seconds));
+    let fault = "x-request-timeout: expected a time such as 2, 2.5s or 300ms";
+    let seconds = seconds.ok_or_else(|| invalid("A header is not valid", fault))?;
+    Ok(Some(Duration::from_secs_f64(seconds)))
 }
 
 /// Gives the request a client with its own bill, and reports the bill in the response.
-async fn bill(vidra: Vidra, state: &AppState, mut request: Request, next: Next) -> Response {
+async fn bill(
+    State((AppState { vidra, counters, .. }, callers_may_refresh)): State<(AppState, bool)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let bypasses_cache = callers_may_refresh && has_no_cache(request.headers());
+    let vidra = if bypasses_cache { vidra.refreshing() } else { vidra };
     // A caller with a key pays from the allowance of that key.
     let vidra = match request.extensions().get::<Arc<Caller>>() {
-        Some(caller) => vidra.on_allowance(caller.allowance().clone()).metered(),
+        Some(caller) => vidra.on_allowance(caller.account.allowance.clone()).metered(),
         None => vidra.metered(),
     };
     let cost = vidra.cost().clone();
-    RouteInfo::record(request.extensions(), &state.counters, &cost);
+    RouteInfo::record(request.extensions(), &counters, &cost);
     let mut response = match request_timeout(request.headers()) {
         Ok(timeout) => {
             let vidra = timeout.map_or_else(|| vidra.clone(), |limit| vidra.within(limit));
             request.extensions_mut().insert(vidra);
             next.run(request).await
         }
-        Err(error) => ApiError::from(error).into_response(),
+        Err(error) => error.into_response(),
     };
     // The cost of a stream is not known yet. Its log line has it at the end.
     if !is_stream(&response) {

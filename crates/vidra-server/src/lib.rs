@@ -18,7 +18,7 @@
 //! - `stream`: a batch as NDJSON or server-sent events
 //! - `state`: `AppState`, which everything above shares
 //! - `config`: the settings of the service
-//! - `gate`: who may use the service: hosts, origins, keys, rate limits
+//! - `gate`: admission of callers: hosts, origins, keys, rate limits
 //! - `hot`: the path of a cached response: request head, response cache, gzip, request log
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
 //! - `extract`: typed path, query and body
@@ -26,7 +26,7 @@
 //! - `error_body`: the only mapping of errors to HTTP
 //! - `drain`: whether the service is shutting down
 //! - `slots`: slots that are counted by key
-//! - `counters`: what the service counts, as atomics
+//! - `counters`: the counters of the service, as atomics
 
 mod app;
 mod config;

@@ -61,10 +61,7 @@ async fn answer(
 /// callers: an address identifies nobody, and may change during a session.
 impl vidra_mcp::Caller for CallerId {
     fn is_known(&self) -> bool {
-        match self {
-            Self::Key(_) => true,
-            Self::Address(_) => false,
-        }
+        matches!(self, Self::Key(_))
     }
 }
 
@@ -102,21 +99,16 @@ async fn rewrite_error(response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let text = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
-    let reason = match parts.status {
-        status if status.is_server_error() => None,
-        StatusCode::NOT_FOUND => Some(Reason::NotFound),
-        StatusCode::METHOD_NOT_ALLOWED => Some(Reason::MethodNotAllowed),
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => Some(Reason::UnsupportedMediaType),
-        StatusCode::NOT_ACCEPTABLE => Some(Reason::NotAcceptable),
-        _ => Some(Reason::InvalidInput),
-    };
-    let error = match reason {
-        Some(reason) => ApiError::new(reason, text),
-        None => ApiError::internal(text),
+    let error = match parts.status {
+        status if status.is_server_error() => ApiError::internal(text),
+        StatusCode::NOT_FOUND => ApiError::new(Reason::NotFound, text),
+        StatusCode::METHOD_NOT_ALLOWED => ApiError::new(Reason::MethodNotAllowed, text),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => ApiError::new(Reason::UnsupportedMediaType, text),
+        StatusCode::NOT_ACCEPTABLE => ApiError::new(Reason::NotAcceptable, text),
+        _ => ApiError::new(Reason::InvalidInput, text),
     };
     let mut response = error.into_response();
-    if let Some(allowed) = parts.headers.get(header::ALLOW) {
-        response.headers_mut().insert(header::ALLOW, allowed.clone());
-    }
+    let allowed = parts.headers.get(header::ALLOW).cloned();
+    response.headers_mut().extend(allowed.map(|allowed| (header::ALLOW, allowed)));
     response
 }

@@ -1,9 +1,8 @@
-//! The page for Prometheus: what the service and its client count.
+//! The page for Prometheus: the counters of the service and of its client.
 
 mod process;
 mod table;
 mod text;
-mod upstream;
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use tokio::time::timeout;
 use vidra::store::Usage;
-use vidra::{CacheReport, Quota, Vidra};
+use vidra::{BreakerState, CacheReport, Calls, UpstreamReport, Vidra};
 
 use crate::counters::{Counters, METHODS, OTHER, STATUSES};
 use crate::state::AppState;
@@ -21,6 +20,9 @@ use text::Page;
 /// How long the quota ledger or the store may take to report. The page leaves out what comes later.
 pub(crate) const REPORT_TIMEOUT: Duration = Duration::from_millis(250);
 
+/// The most egress addresses with series of their own. The log has the others.
+const MAX_ADDRESSES: usize = 50;
+
 /// Renders all metrics.
 pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
     let (cache, quota) = tokio::join!(
@@ -28,14 +30,16 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         timeout(REPORT_TIMEOUT, vidra.quota())
     );
     let mut page = Page::default();
-    write_build(&mut page);
+    page.each(&table::BUILD_INFO, [(env!("CARGO_PKG_VERSION"), 1)]);
     write_service(&mut page, &state.counters);
     if let Ok(report) = cache {
         write_cache(&mut page, &report, state.responses.usage());
     }
-    upstream::write(&mut page, &vidra.upstream_report());
+    write_upstream(&mut page, &vidra.upstream_report());
     if let Ok(Ok(quota)) = quota {
-        write_quota(&mut page, &quota);
+        let buckets = || quota.buckets.iter();
+        page.each(&table::QUOTA_USED, buckets().map(|bucket| (bucket.name, bucket.used)));
+        page.each(&table::QUOTA_LIMIT, buckets().map(|bucket| (bucket.name, bucket.limit)));
     }
     process::write(&mut page);
     let headers = [(CONTENT_TYPE, text::CONTENT_TYPE), (CACHE_CONTROL, "no-store")];
@@ -45,53 +49,26 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
 fn write_cache(page: &mut Page, report: &CacheReport, rendered: Usage) {
     let mut answers = page.family(&table::CACHE_ANSWERS);
     for (resource, counts, _) in &report.resources {
-        for (outcome, count) in [
-            ("hit", counts.hits),
-            ("stale", counts.stale),
-            ("miss", counts.misses),
-            ("coalesced", counts.coalesced),
-        ] {
-            answers.sample(&[("resource", resource), ("outcome", outcome)], count);
-        }
+        answers.sample(&[resource, "hit"], counts.hits);
+        answers.sample(&[resource, "stale"], counts.stale);
+        answers.sample(&[resource, "miss"], counts.misses);
+        answers.sample(&[resource, "coalesced"], counts.coalesced);
     }
     let mut tiers = vec![("memory", report.memory), ("ready", rendered)];
     tiers.extend(report.far.map(|usage| ("store", usage)));
-    let mut bytes = page.family(&table::CACHE_BYTES);
-    for (tier, usage) in &tiers {
-        bytes.sample(&[("tier", tier)], usage.bytes);
-    }
-    let mut entries = page.family(&table::CACHE_ENTRIES);
-    for (tier, usage) in &tiers {
-        entries.sample(&[("tier", tier)], usage.entries);
-    }
+    page.each(&table::CACHE_BYTES, tiers.iter().map(|(tier, usage)| (tier, usage.bytes)));
+    page.each(&table::CACHE_ENTRIES, tiers.iter().map(|(tier, usage)| (tier, usage.entries)));
     if let Some(failures) = report.far_failures {
-        let mut family = page.family(&table::STORE_FAILURES);
-        for (operation, count) in [
+        let failures = [
             ("read", failures.reads),
             ("write", failures.writes),
             ("skipped", failures.skipped),
             ("damaged", failures.corrupt),
-        ] {
-            family.sample(&[("operation", operation)], count);
-        }
+        ];
+        page.each(&table::STORE_FAILURES, failures);
     }
     page.one(&table::STALE_AGE, report.oldest_stale.as_secs_f64());
     page.one(&table::RENEWAL_FAILURES, report.renewal_failures);
-}
-
-fn write_build(page: &mut Page) {
-    page.family(&table::BUILD_INFO).sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
-}
-
-fn write_quota(page: &mut Page, quota: &Quota) {
-    let mut used = page.family(&table::QUOTA_USED);
-    for bucket in &quota.buckets {
-        used.sample(&[("bucket", bucket.name)], bucket.used);
-    }
-    let mut limit = page.family(&table::QUOTA_LIMIT);
-    for bucket in &quota.buckets {
-        limit.sample(&[("bucket", bucket.name)], bucket.limit);
-    }
 }
 
 fn write_service(page: &mut Page, counters: &Counters) {
@@ -100,20 +77,14 @@ fn write_service(page: &mut Page, counters: &Counters) {
     for route in &counters.routes {
         let histogram = route.times.cumulative();
         if histogram.count() > 0 {
-            times.histogram(&[("route", &route.template)], &histogram);
+            times.histogram(&[&route.template], &histogram);
         }
     }
-    page.one(&table::REQUESTS_IN_FLIGHT, counters.in_flight.load(Ordering::Relaxed));
-    page.one(&table::CONNECTIONS_OPEN, counters.connections.open.load(Ordering::Relaxed));
-    for (metric, counts) in [
-        (&table::CONNECTIONS_REFUSED, &counters.connections.refused),
-        (&table::LIMITED, &counters.rejected),
-    ] {
-        let mut family = page.family(metric);
-        for (reason, count) in counts.counts() {
-            family.sample(&[("reason", reason)], count);
-        }
-    }
+    let Counters { in_flight, connections, rejected, .. } = counters;
+    page.one(&table::REQUESTS_IN_FLIGHT, in_flight.load(Ordering::Relaxed));
+    page.one(&table::CONNECTIONS_OPEN, connections.open.load(Ordering::Relaxed));
+    page.each(&table::CONNECTIONS_REFUSED, connections.refused.counts());
+    page.each(&table::LIMITED, rejected.counts());
 }
 
 fn write_requests(page: &mut Page, counters: &Counters) {
@@ -125,18 +96,53 @@ fn write_requests(page: &mut Page, counters: &Counters) {
             let method = METHODS.get(at).map_or(OTHER, |method| method.as_str());
             for (at, count) in counts.iter().enumerate() {
                 let count = count.load(Ordering::Relaxed);
-                let status = statuses.get(at).map_or(OTHER, String::as_str);
-                if [&*route.template, method, status] == [OTHER; 3] {
+                let labels =
+                    [&*route.template, method, statuses.get(at).map_or(OTHER, String::as_str)];
+                if labels == [OTHER; 3] {
                     others += count;
                 } else if count > 0 {
-                    let labels =
-                        [("route", &*route.template), ("method", method), ("status", status)];
                     requests.sample(&labels, count);
                 }
             }
         }
     }
     if others > 0 {
-        requests.sample(&[("route", OTHER), ("method", OTHER), ("status", OTHER)], others);
+        requests.sample(&[OTHER; 3], others);
+    }
+}
+
+fn write_upstream(page: &mut Page, report: &UpstreamReport) {
+    let UpstreamReport { calls, retries, breakers, addresses, batches, .. } = report;
+    write_calls(page, calls);
+    page.one(&table::UPSTREAM_RETRIES, retries);
+    let breakers = breakers.iter().take(2 + 2 * MAX_ADDRESSES).map(|(domain, state)| {
+        let state = match state {
+            BreakerState::Closed => 0,
+            BreakerState::HalfOpen => 1,
+            BreakerState::Open => 2,
+        };
+        (domain, state)
+    });
+    page.each(&table::BREAKER_STATE, breakers);
+    let addresses = addresses.iter().take(MAX_ADDRESSES).zip(1..);
+    let blocked = addresses.map(|(trouble, at)| (at.to_string(), u8::from(trouble.is_some())));
+    page.each(&table::EGRESS_BLOCKED, blocked);
+    page.one(&table::BATCHES, batches.under_way);
+    let entries =
+        [("listed", batches.entries), ("success", batches.succeeded), ("failed", batches.failed)];
+    page.each(&table::BATCH_ENTRIES, entries);
+}
+
+/// Only for endpoints that were called.
+fn write_calls(page: &mut Page, calls: &[Calls]) {
+    let mut family = page.family(&table::UPSTREAM_CALLS);
+    for Calls { endpoint, endings, .. } in calls {
+        for (outcome, count) in endings.iter().filter(|(_, count)| *count > 0) {
+            family.sample(&[endpoint, outcome.name()], count);
+        }
+    }
+    let mut family = page.family(&table::UPSTREAM_DURATION);
+    for Calls { endpoint, time, .. } in calls.iter().filter(|calls| calls.time.count() > 0) {
+        family.histogram(&[endpoint], time);
     }
 }

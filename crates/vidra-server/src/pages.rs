@@ -4,8 +4,8 @@
 use std::io::Read;
 
 use axum::Router;
-use axum::extract::Path;
-use axum::http::{HeaderMap, HeaderValue, Uri, header};
+use axum::extract::{OriginalUri, Path};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
@@ -15,9 +15,8 @@ use crate::config::Example;
 use crate::error_body::ApiError;
 use crate::hot::accepts_gzip;
 use crate::respond::Tagged;
-use crate::routes::wrong_method;
+use crate::routes::{no_such_route, wrong_method};
 use crate::state::AppState;
-use vidra::Reason;
 
 /// The templates of the routes, for the counters.
 pub(crate) const PATHS: [&str; 4] = ["/", "/docs", SETTINGS, "/web/{*file}"];
@@ -52,15 +51,10 @@ const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'sel
 /// The routes of all pages.
 pub(crate) fn routes(examples: Vec<Example>) -> Router<AppState> {
     let settings = Settings { is_demo: !examples.is_empty(), examples };
+    let page = |name, policy| get(async move |headers: HeaderMap| page(name, policy, &headers));
     Router::new()
-        .route(
-            "/",
-            get(|headers: HeaderMap| async move { page("index.html", EXPLORER_POLICY, &headers) }),
-        )
-        .route(
-            "/docs",
-            get(|headers: HeaderMap| async move { page("docs.html", DOCS_POLICY, &headers) }),
-        )
+        .route("/", page("index.html", EXPLORER_POLICY))
+        .route("/docs", page("docs.html", DOCS_POLICY))
         .route(SETTINGS, get(async || Tagged(settings)))
         .route("/web/{*file}", get(file))
         .method_not_allowed_fallback(wrong_method)
@@ -84,14 +78,11 @@ fn page(name: &'static str, policy: &'static str, request_headers: &HeaderMap) -
     response
 }
 
-async fn file(Path(name): Path<String>, uri: Uri, request_headers: HeaderMap) -> Response {
+async fn file(Path(name): Path<String>, uri: OriginalUri, request_headers: HeaderMap) -> Response {
     // A page is served at its own path only, with its policy.
     match find(&name).filter(|file| !file.name.ends_with(".html")) {
         Some(file) => file.response(&request_headers),
-        None => {
-            let message = format!("No such route: {}", uri.path());
-            ApiError::new(Reason::RouteNotFound, message).into_response()
-        }
+        None => no_such_route(uri).await.into_response(),
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error_body::ApiError;
+use crate::extract::list_items;
 
 /// The upstream units that a request cost.
 pub(crate) const X_QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
@@ -34,15 +35,10 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
 }
 
 pub(crate) fn etag(bytes: &[u8]) -> HeaderValue {
-    use std::fmt::Write;
-    let digest = Sha256::digest(bytes);
-    let mut text = String::with_capacity(34);
-    text.push('"');
-    for byte in &digest[..16] {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text.push('"');
-    HeaderValue::try_from(text).expect("hexadecimal digits in quotes")
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    let first_half = u128::from_be_bytes(std::array::from_fn(|at| digest[at]));
+    let tag = format!("\"{first_half:032x}\"");
+    HeaderValue::try_from(tag).expect("hexadecimal digits in quotes")
 }
 
 /// Middleware that answers a conditional read with 304 if the caller has the current version.
@@ -65,8 +61,7 @@ pub(crate) async fn conditional(request: Request, next: Next) -> Response {
 /// Whether any line of `If-None-Match` names this tag, by the weak comparison that RFC 9110 requires.
 pub(crate) fn names_etag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let Ok(etag) = etag.to_str() else { return false };
-    let lines = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
-    let mut tags = lines.flat_map(|line| line.split(',')).map(str::trim);
+    let mut tags = list_items(headers, header::IF_NONE_MATCH);
     tags.any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
 }
 

@@ -7,6 +7,7 @@ mod link;
 mod patterns;
 mod playlist;
 mod region;
+mod responder;
 mod status;
 mod tool;
 mod transcript;
@@ -15,7 +16,8 @@ mod video;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{OriginalUri, State};
+use axum::http::Method;
 use utoipa::OpenApi;
 use utoipa::openapi;
 use utoipa_axum::router::OpenApiRouter;
@@ -24,7 +26,6 @@ use utoipa_axum::routes;
 use crate::error_body::{ApiError, ErrorBody};
 use crate::respond::Tagged;
 use crate::state::AppState;
-use crate::typed_url::shown_path;
 use vidra::Reason;
 
 #[derive(OpenApi)]
@@ -32,15 +33,15 @@ use vidra::Reason;
     info(
         title = "vidra",
         description = "Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.\n\n\
-            Identifiers are bare ids or any URL that holds one. Every answer but a stream tells in `X-Quota-Cost` \
-            what it cost in upstream units. Every answer that is not a success has the body \
-            `{\"error\": {\"code\", \"message\", \"details\"}}`; a wrong method is 405 with `Allow`. \
-            An `X-Request-Id` of up to 128 plain characters is returned as it was sent; without one every \
-            answer has a new one. It is in the service's log. \
-            `X-Request-Timeout` (`2`, `2.5s`, `300ms`) says how long a caller will wait; then it is 504. \
-            Where the operator asks for keys, every request but those for health, this document and the pages needs one. \
-            Where there is a limit, `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` tell how \
-            many requests may come at once, how many are left, and in how many seconds all are there again."
+            Identifiers are bare ids or any URL that contains one. `X-Quota-Cost` is the cost of an answer in \
+            upstream units; streams do not have it. Every error has the body \
+            `{\"error\": {\"code\", \"reason\", \"message\", \"details\"}}`; a wrong method is 405 with `Allow`. \
+            The service returns an `X-Request-Id` of up to 128 plain characters as it was sent, and generates \
+            one otherwise. The service's log contains it. \
+            `X-Request-Timeout` (`2`, `2.5s`, `300ms`) is the deadline of a request; after it the answer is 504. \
+            If the operator requires keys, every request needs one, except health, this document and the pages. \
+            If there is a rate limit, `RateLimit-Limit` is the size of the burst, `RateLimit-Remaining` the \
+            number of requests left, and `RateLimit-Reset` the seconds until the full burst is available again."
     ),
     components(schemas(ErrorBody)),
     tags(
@@ -48,10 +49,10 @@ use vidra::Reason;
         (name = "Channels", description = "Channels and their uploads"),
         (name = "Playlists", description = "Playlists with all their videos"),
         (name = "Comments", description = "Comment threads and replies"),
-        (name = "Transcripts", description = "What is said, in every format; needs no key but for playlists"),
+        (name = "Transcripts", description = "Transcripts in every format; only playlists need a key for the YouTube Data API"),
         (name = "Regions", description = "Regions, languages and categories"),
-        (name = "Links", description = "What a link names; asks nobody"),
-        (name = "Tools", description = "What AI models call; `vidra tools` prints their list for function calling, and MCP is at `/mcp`"),
+        (name = "Links", description = "The identifiers in a link, without an upstream call"),
+        (name = "Tools", description = "Tools for AI models; `vidra tools` prints their list for function calling, and MCP is at `/mcp`"),
         (name = "Service", description = "The service itself")
     )
 )]
@@ -85,22 +86,22 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(status::get_health))
         .routes(routes!(status::get_readiness))
         .routes(routes!(get_openapi));
-    completed(if has_metrics { routes.routes(routes!(status::get_metrics)) } else { routes })
+    let routes = if has_metrics { routes.routes(routes!(status::get_metrics)) } else { routes };
+    let (routes, document) = routes.split_for_parts();
+    (with_fallbacks(routes), document::completed(document))
 }
 
 /// The routes of the admin listener.
 pub(crate) fn admin_routes() -> Router<AppState> {
-    let routes = OpenApiRouter::with_openapi(Info::openapi())
+    let routes = OpenApiRouter::new()
         .routes(routes!(status::get_health))
         .routes(routes!(status::get_readiness))
         .routes(routes!(status::get_metrics));
-    completed(routes).0
+    with_fallbacks(routes.into())
 }
 
-fn completed(routes: OpenApiRouter<AppState>) -> (Router<AppState>, openapi::OpenApi) {
-    let (routes, document) = routes.split_for_parts();
-    let routes = routes.fallback(no_such_route).method_not_allowed_fallback(wrong_method);
-    (routes, document::completed(document))
+fn with_fallbacks(routes: Router<AppState>) -> Router<AppState> {
+    routes.fallback(no_such_route).method_not_allowed_fallback(wrong_method)
 }
 
 /// The document that `GET /openapi.json` serves.
@@ -117,13 +118,12 @@ async fn get_openapi(State(state): State<AppState>) -> Tagged<Arc<openapi::OpenA
     Tagged(state.document)
 }
 
-async fn no_such_route(request: Request) -> ApiError {
-    let path = shown_path(request.extensions(), request.uri());
-    ApiError::new(Reason::RouteNotFound, format!("No such route: {path}"))
+/// The message has no query, which may contain a secret that somebody pasted by mistake.
+pub(crate) async fn no_such_route(OriginalUri(uri): OriginalUri) -> ApiError {
+    ApiError::new(Reason::RouteNotFound, format!("No such route: {}", uri.path()))
 }
 
-pub(crate) async fn wrong_method(request: Request) -> ApiError {
-    let path = shown_path(request.extensions(), request.uri());
-    let message = format!("{} is not possible on {path}", request.method());
+pub(crate) async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> ApiError {
+    let message = format!("{method} is not possible on {}", uri.path());
     ApiError::new(Reason::MethodNotAllowed, message)
 }

@@ -87,19 +87,13 @@ pub async fn serve(
         acceptor.accept_until(older_are_closed, &listener, &newer).await;
         acceptor.close(listener, &newer);
         // New connections may not have sent their request yet. Each closes after one response.
-        let _ = timeout(LAST_REQUEST_TIMEOUT, all_closed(&newer)).await;
+        let _ = timeout(LAST_REQUEST_TIMEOUT, newer.closed()).await;
         newer.shutdown().await;
     };
     tokio::select! {
         biased;
         () = shutdown => {}
         () = give_up => {}
-    }
-}
-
-async fn all_closed(connections: &Connections) {
-    while connections.count() > 0 {
-        sleep(Duration::from_millis(5)).await;
     }
 }
 
@@ -129,7 +123,7 @@ impl Acceptor {
             match accepted {
                 Ok((stream, peer)) => self.spawn(stream, peer, connections.join()),
                 // The client left while it waited.
-                Err(error) if is_of_client(&error) => {}
+                Err(error) if is_client_error(&error) => {}
                 Err(error) => {
                     self.app.connections().refused.add("no_resources");
                     if logged.is_none_or(|since| since.elapsed() >= LOG_INTERVAL) {
@@ -187,7 +181,7 @@ impl Acceptor {
 }
 
 /// Whether only the one connection failed, and the next may succeed.
-fn is_of_client(error: &io::Error) -> bool {
+fn is_client_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, HostUnreachable, NetworkUnreachable};
     matches!(
         error.kind(),

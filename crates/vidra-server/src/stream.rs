@@ -77,23 +77,20 @@ pub(crate) async fn respond(
         Some(Err(error)) => return Err(error.into()),
         Some(Ok(_)) | None => return Err(ApiError::internal("a batch did not begin")),
     }
-    let events = events.filter_map(|event| std::future::ready(Message::from_event(event)));
-    let events = until(events, Box::pin(drain.has_lasted(STREAM_LIMIT)), || {
-        Message::error(ApiError::shutting_down())
+    let lines = events.filter_map(|event| std::future::ready(BatchLine::from_event(event)));
+    let lines = until(lines, Box::pin(drain.has_lasted(STREAM_LIMIT)), || {
+        BatchLine::Error(ApiError::shutting_down().into_body())
     });
     let mut response = match format {
         BatchFormat::Sse => {
-            let events = events
-                .enumerate()
-                .map(|(index, message)| Ok::<_, Infallible>(message.event(index + 1)));
+            let events = lines.zip(stream::iter(1..));
+            let events = events.map(|(line, id)| Ok::<_, Infallible>(line.event(id)));
             Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
         }
         BatchFormat::Ndjson | BatchFormat::Whole => {
-            let lines = events.map(|message| Ok::<_, Infallible>(message.line()));
-            let mut response = Body::from_stream(lines).into_response();
-            let ndjson = HeaderValue::from_static("application/x-ndjson");
-            response.headers_mut().insert(header::CONTENT_TYPE, ndjson);
-            response
+            let lines = lines.map(|line| Ok::<_, Infallible>(line.json() + "\n"));
+            let ndjson = [(header::CONTENT_TYPE, "application/x-ndjson")];
+            (ndjson, Body::from_stream(lines)).into_response()
         }
     };
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -115,21 +112,21 @@ fn until<T>(
     })
 }
 
-/// What a stream says while entries wait for their turn.
+/// A line of a stream while entries wait for their turn.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Waiting {
-    /// For how many seconds the first of them has to wait yet.
+    /// Seconds until the first of them may continue.
     #[schema(example = 3.6)]
     waiting: f64,
 }
 
 /// A server-sent event.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "documentation: `Message` writes them")]
+#[expect(dead_code, reason = "documentation: `BatchLine::event` writes it")]
 pub(crate) struct BatchEventText {
-    /// What kind of line it carries.
+    /// The kind of the line.
     event: EventName,
-    /// The events of a stream, counted from 1.
+    /// The number of the event in its stream, from 1.
     #[schema(pattern = "^[1-9][0-9]*$", example = "1")]
     id: String,
     /// A `BatchLine` as JSON.
@@ -139,7 +136,7 @@ pub(crate) struct BatchEventText {
 
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "documentation: `Message` writes them")]
+#[expect(dead_code, reason = "documentation: `BatchLine::event` writes it")]
 pub(crate) enum EventName {
     Result,
     Waiting,
@@ -148,64 +145,54 @@ pub(crate) enum EventName {
 }
 
 /// A line of a stream, or the `data` of an event.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(rename_all = "lowercase")]
 #[serde(untagged)]
-#[expect(dead_code, reason = "documentation: `Message` writes them")]
 pub(crate) enum BatchLine {
-    /// Event `result`: what became of an entry, in whatever order.
+    /// Event `result`: the result of an entry. Results are in no particular order.
     Result(VideoTranscript),
-    /// Event `waiting`: entries wait for their turn. At once, and then at most every 15 seconds.
+    /// Event `waiting`: entries wait for their turn. Sent at once, and then at most every 15 seconds.
     Waiting(Waiting),
-    /// Event `summary`: all is done. The last.
+    /// Event `summary`: the batch is complete. It is the last line.
     Summary(BatchSummary),
-    /// Event `error`: the playlist could not be read to its end, or the service stops. The last, in
-    /// place of the summary.
+    /// Event `error`: the playlist could not be read to its end, or the service is shutting down. It is the
+    /// last line, in place of the summary.
     Error(ErrorBody),
 }
 
-/// A line or event: its name and its JSON.
-struct Message {
-    name: &'static str,
-    json: String,
-}
-
-impl Message {
+impl BatchLine {
     /// `None` for an event that is not sent.
     fn from_event(event: Result<BatchEvent>) -> Option<Self> {
         Some(match event {
             // The head of the response reports it.
             Ok(BatchEvent::Started) => return None,
-            Ok(BatchEvent::Result(result)) => Self::new("result", &result),
+            Ok(BatchEvent::Result(result)) => Self::Result(result),
             Ok(BatchEvent::Waiting(wait)) => {
                 // To the millisecond, as all times of the service.
-                let waiting = wait.as_millis() as f64 / 1000.0;
-                Self::new("waiting", &Waiting { waiting })
+                Self::Waiting(Waiting { waiting: wait.as_millis() as f64 / 1000.0 })
             }
-            Ok(BatchEvent::Done(summary)) => Self::new("summary", &summary),
+            Ok(BatchEvent::Done(summary)) => Self::Summary(summary),
             // The status has been sent, so this is the body of the error alone.
             Err(error) => {
                 let (reason, source) = (error.reason().code(), error.source());
                 tracing::warn!(reason, source, %error, "batch failed");
-                Self::error(error.into())
+                Self::Error(ApiError::from(error).into_body())
             }
         })
     }
 
-    fn new(name: &'static str, value: &impl Serialize) -> Self {
-        Self { name, json: serde_json::to_string(value).unwrap_or_default() }
+    fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 
-    fn error(error: ApiError) -> Self {
-        Self::new("error", &error.into_body())
-    }
-
-    fn line(self) -> String {
-        self.json + "\n"
-    }
-
-    fn event(self, id: usize) -> Event {
+    fn event(&self, id: usize) -> Event {
+        let name = match self {
+            Self::Result(_) => "result",
+            Self::Waiting(_) => "waiting",
+            Self::Summary(_) => "summary",
+            Self::Error(_) => "error",
+        };
         // JSON has no raw line breaks, so one data line is enough.
-        Event::default().event(self.name).id(id.to_string()).data(self.json)
+        Event::default().event(name).id(id.to_string()).data(self.json())
     }
 }

@@ -6,7 +6,7 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{Extensions, Uri};
+use axum::http::Uri;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tower::Layer;
 use tower::util::MapRequestLayer;
@@ -21,23 +21,10 @@ const PREFIXES: [(&str, &[&str]); 6] = [
     ("/api/transcript/", &["tracks"]),
 ];
 
-/// The path before it was rewritten, without the query.
-#[derive(Clone)]
-pub(crate) struct TypedPath(String);
-
-/// The path for messages. It has no query, which may contain a secret that somebody pasted by mistake.
-pub(crate) fn shown_path(extensions: &Extensions, uri: &Uri) -> String {
-    extensions
-        .get::<TypedPath>()
-        .map_or_else(|| uri.path().to_owned(), |TypedPath(path)| path.clone())
-}
-
-/// Rewrites typed URLs before the router matches the path.
+/// Rewrites typed URLs before the router matches the path. `OriginalUri` has the URL before that.
 pub(crate) fn before_routing(routes: Router) -> Router {
     let rewrite = MapRequestLayer::new(|mut request: Request| {
         if let Some(uri) = rewritten(request.uri()) {
-            let typed = TypedPath(request.uri().path().to_owned());
-            request.extensions_mut().insert(typed);
             *request.uri_mut() = uri;
         }
         request

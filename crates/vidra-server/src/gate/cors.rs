@@ -2,11 +2,14 @@
 
 use std::str::FromStr;
 
+use axum::body::Body;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN,
 };
-use axum::http::{HeaderMap, HeaderValue, Method, Uri};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use axum::response::IntoResponse;
 
 /// Request headers that pages may send.
 const ALLOWED_HEADERS: &str = "accept, authorization, cache-control, content-type, if-none-match, \
@@ -25,7 +28,7 @@ const MAX_AGE: &str = "7200";
 
 /// An origin whose pages may read responses, in the form that browsers send.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin(HeaderValue);
+pub struct Origin(pub(super) HeaderValue);
 
 impl FromStr for Origin {
     type Err = &'static str;
@@ -33,39 +36,27 @@ impl FromStr for Origin {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const WRONG: &str = "expected an origin such as https://app.example.org or \
                              http://localhost:5173, without a path";
-        match text {
-            "*" => {
-                return Err(
-                    "* would let every page on the web ask in its visitors' name: list the origins",
-                );
-            }
-            "null" => return Err("null is the origin of every sandboxed page, whoever made it"),
-            _ => {}
+        if text == "*" {
+            return Err("* would let every page use the service as its visitors: list the origins");
+        }
+        if text == "null" {
+            return Err("null is the origin of every sandboxed page, whoever made it");
         }
         let text = text.to_ascii_lowercase();
-        let usual_port = match text.split_once("://") {
-            Some(("http", _)) => ":80",
-            Some(("https", _)) => ":443",
+        let (default_port, authority) = match text.split_once("://") {
+            Some(("http", authority)) => (":80", authority),
+            Some(("https", authority)) => (":443", authority),
             _ => return Err(WRONG),
         };
-        let uri: Uri = text.parse().map_err(|_| WRONG)?;
-        let host = uri.authority().filter(|it| !it.as_str().contains('@') && !it.host().is_empty());
-        let has_bad_port = uri.authority().is_some_and(|it| {
-            it.port().is_some() != it.as_str().rsplit(']').next().unwrap_or_default().contains(':')
-        });
-        // The parser adds the path `/` to a URL without one.
-        let is_bare = host.is_some_and(|it| text.ends_with(it.as_str())) && uri.path() == "/";
-        if !is_bare || has_bad_port || host.is_some_and(|it| it.host().contains('*')) {
+        let parsed: Authority = authority.parse().map_err(|_| WRONG)?;
+        let has_port = authority.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
+        let has_valid_port = parsed.port_u16().is_some() == has_port;
+        if authority.contains(['@', '*']) || parsed.host().is_empty() || !has_valid_port {
             return Err(WRONG);
         }
-        let origin = text.strip_suffix(usual_port).unwrap_or(&text);
+        let origin = text.strip_suffix(default_port).unwrap_or(&text);
         HeaderValue::try_from(origin).map(Self).map_err(|_| WRONG)
     }
-}
-
-/// Whether `origin` is listed.
-pub(super) fn lists(origins: &[Origin], origin: &[u8]) -> bool {
-    origins.iter().any(|listed| listed.0.as_bytes() == origin)
 }
 
 /// The origin of a request, if it is listed.
@@ -89,12 +80,19 @@ pub(super) fn allow(headers: &mut HeaderMap, origin: &HeaderValue) {
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
 }
 
-/// Answers a preflight of a page of `origin`.
-pub(super) fn allow_sending(headers: &mut HeaderMap, origin: &HeaderValue) {
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOWED_HEADERS));
-    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
+/// The response to a preflight, which allows the request if `origin` is given.
+pub(super) fn preflight_response(origin: Option<HeaderValue>) -> Response<Body> {
+    let allowed = origin.map(|origin| {
+        [
+            (ACCESS_CONTROL_ALLOW_ORIGIN, origin),
+            (ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS)),
+            (ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOWED_HEADERS)),
+            (ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE)),
+        ]
+    });
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    response.headers_mut().extend(allowed.into_iter().flatten());
+    response
 }
 
 #[cfg(test)]

@@ -8,8 +8,10 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-use axum::http::{HeaderName, Uri, Version, header};
+use axum::http::{HeaderName, HeaderValue, Request, Version, header};
 
+use super::cors::Origin;
+use super::rejection::RejectReason;
 use crate::hot::{HeaderLines, RequestHead, SEC_FETCH_SITE};
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -68,6 +70,11 @@ impl<'a> Host<'a> {
         }
     }
 
+    /// Whether the host is this service: loopback, or one of the allowed hosts.
+    fn is_own(self, allowed: &[AllowedHost]) -> bool {
+        self.is_loopback() || allowed.iter().any(|named| self.is(named))
+    }
+
     fn is(self, named: &AllowedHost) -> bool {
         match self {
             Self::Address(address) => named.0.parse() == Ok(address),
@@ -94,74 +101,50 @@ impl FromStr for AllowedHost {
     }
 }
 
-/// Why the host or origin of a request is rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HostError {
-    /// `Host` is missing, repeated or not a host.
-    Malformed,
-    /// The request is for another host.
-    Unknown,
-    /// A page of another origin sent the request.
-    ForeignOrigin,
-}
-
-/// The first accepted `Host`, as it was written. Nearly all callers send the same, which then needs no
-/// parsing.
-#[derive(Default)]
-pub(super) struct UsualHost(OnceLock<Box<str>>);
-
-/// Checks the host that a request is for.
-pub(super) fn check_host(
-    version: Version,
-    uri: &Uri,
+/// Checks the host that a request is for. `usual` is the first accepted `Host` as it was written: nearly all
+/// callers send the same, which then needs no parsing.
+pub(super) fn check_host<B>(
+    request: &Request<B>,
     head: &RequestHead<'_>,
     allowed: &[AllowedHost],
-    UsualHost(usual): &UsualHost,
-) -> Result<(), HostError> {
+    usual: &OnceLock<Box<str>>,
+) -> Result<(), RejectReason> {
     let check = |authority: &str| match Host::parse(authority) {
-        Some(host) if host.is_loopback() || allowed.iter().any(|it| host.is(it)) => {
+        Some(host) if host.is_own(allowed) => {
             usual.get_or_init(|| authority.into());
             Ok(())
         }
-        Some(_) => Err(HostError::Unknown),
-        None => Err(HostError::Malformed),
+        Some(_) => Err(RejectReason::UnknownHost),
+        None => Err(RejectReason::MalformedHost),
     };
     // HTTP/2 and absolute targets name the host in the target. HTTP/1.1 has `Host` as well.
-    let in_target = uri.authority().map(|authority| check(authority.as_str()));
-    in_target.unwrap_or(Ok(()))?;
+    let in_target = request.uri().authority();
+    in_target.map_or(Ok(()), |authority| check(authority.as_str()))?;
     match head.host {
-        HeaderLines::One(line)
-            if usual.get().is_some_and(|it| it.as_bytes() == line.as_bytes()) =>
-        {
-            Ok(())
-        }
-        HeaderLines::One(line) => check(line.to_str().map_err(|_| HostError::Malformed)?),
-        HeaderLines::Several => Err(HostError::Malformed),
+        HeaderLines::One(line) if usual.get().is_some_and(|it| *line == **it) => Ok(()),
+        HeaderLines::One(line) => check(line.to_str().map_err(|_| RejectReason::MalformedHost)?),
         // No browser uses HTTP/1.0, so DNS rebinding is impossible there.
-        HeaderLines::None if in_target.is_some() || version < Version::HTTP_11 => Ok(()),
-        HeaderLines::None => Err(HostError::Malformed),
+        HeaderLines::None if in_target.is_some() || request.version() < Version::HTTP_11 => Ok(()),
+        HeaderLines::None | HeaderLines::Several => Err(RejectReason::MalformedHost),
     }
 }
 
-/// Checks the page that sent a request. `is_listed` knows the allowed origins.
+/// Checks the page that sent a request.
 pub(super) fn check_origin(
     head: &RequestHead<'_>,
     allowed: &[AllowedHost],
-    is_listed: impl Fn(&[u8]) -> bool,
-) -> Result<(), HostError> {
-    let is_allowed = |origin: &[u8]| {
+    origins: &[Origin],
+) -> Result<(), RejectReason> {
+    let is_allowed = |origin: &HeaderValue| {
         // Behind a proxy, the origin of our own pages is the name of the proxy.
-        let host = std::str::from_utf8(origin).ok().and_then(Host::of_origin);
-        let is_own = |host: Host<'_>| host.is_loopback() || allowed.iter().any(|it| host.is(it));
-        host.is_some_and(is_own) || is_listed(origin)
+        let host = origin.to_str().ok().and_then(Host::of_origin);
+        host.is_some_and(|host| host.is_own(allowed)) || origins.iter().any(|it| it.0 == origin)
     };
-    let is_allowed = if head.has_origin {
-        let mut origins = head.headers.get_all(header::ORIGIN).iter();
-        origins.all(|origin| is_allowed(origin.as_bytes()))
-    } else {
-        !is_embedded(head)
+    let is_allowed = match head.has_origin {
+        true => head.headers.get_all(header::ORIGIN).iter().all(is_allowed),
+        false => !is_embedded(head),
     };
-    if is_allowed { Ok(()) } else { Err(HostError::ForeignOrigin) }
+    if is_allowed { Ok(()) } else { Err(RejectReason::ForeignOrigin) }
 }
 
 /// Whether a page of another site embeds the response, as an image for example. Browsers send no `Origin`

@@ -95,8 +95,13 @@ impl fmt::Display for KeyName {
 pub(super) struct KeyHash(pub(super) [u8; 32]);
 
 impl KeyHash {
-    pub(super) fn of(key: &[u8]) -> Self {
+    pub(super) fn new(key: &[u8]) -> Self {
         Self(Sha256::digest(key).into())
+    }
+
+    /// The first bytes, as the key of a table.
+    pub(super) fn prefix(self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|at| self.0[at]))
     }
 }
 
@@ -104,26 +109,17 @@ impl TryFrom<String> for KeyHash {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_hex = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let byte = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap_or(0);
         // The message does not quote the text, which may be the key itself.
         let wrong = "sha256 has to be 64 hexadecimal digits";
-        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(wrong);
-        }
-        let mut bytes = [0; 32];
-        for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong)?;
-        }
-        Ok(Self(bytes))
+        if is_hex { Ok(Self(std::array::from_fn(byte))) } else { Err(wrong) }
     }
 }
 
 impl From<KeyHash> for String {
     fn from(hash: KeyHash) -> Self {
-        use fmt::Write;
-        hash.0.iter().fold(String::with_capacity(64), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -186,7 +182,7 @@ impl KeyFile {
         }
         let now = Timestamp::try_from(now).map_err(|error| error.to_string())?;
         let created = now.to_zoned(TimeZone::UTC).date().to_string();
-        let sha256 = KeyHash::of(key.as_bytes());
+        let sha256 = KeyHash::new(key.as_bytes());
         let KeyLimits { rate, units, searches } = limits;
         self.keys.push(KeyEntry { name, sha256, rate, units, searches, created });
         Ok(())
@@ -194,10 +190,9 @@ impl KeyFile {
 
     /// Removes a key. Fails if there is none of that name.
     pub fn revoke(&mut self, name: &KeyName) -> Result<(), String> {
-        let at = self.keys.iter().position(|entry| entry.name == *name);
-        let at = at.ok_or_else(|| format!("there is no key named {name}"))?;
-        self.keys.remove(at);
-        Ok(())
+        let count = self.keys.len();
+        self.keys.retain(|entry| entry.name != *name);
+        if self.keys.len() < count { Ok(()) } else { Err(format!("there is no key named {name}")) }
     }
 }
 
@@ -339,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_key_does_not_show_when_it_is_printed_for_debugging() {
-        let text = format!("{:?}", KeyHash::of(b"test"));
+        let text = format!("{:?}", KeyHash::new(b"test"));
         assert!(!text.contains("9f86") && !text.contains("159"), "{text}");
     }
 }

@@ -12,6 +12,7 @@ use vidra::{Allowance, Spending};
 
 use super::key_file::{KeyFile, KeyHash, KeyName};
 use super::rate::{Meter, Rate};
+use super::rejection::RejectReason;
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
@@ -28,10 +29,10 @@ pub struct Keys {
 
 /// The usage of a caller.
 #[derive(Clone)]
-struct Account {
-    meter: Arc<Meter>,
+pub(crate) struct Account {
+    pub(super) meter: Arc<Meter>,
     /// Every key has an allowance, also without a limit, because a reload may set one during the day.
-    allowance: Allowance,
+    pub(crate) allowance: Allowance,
 }
 
 impl Account {
@@ -42,10 +43,11 @@ impl Account {
 
 /// The holder of a key.
 pub(crate) struct Caller {
-    name: KeyName,
+    /// The name of its key.
+    pub(crate) name: KeyName,
     sha256: KeyHash,
     pub(super) rate: Option<Rate>,
-    account: Account,
+    pub(crate) account: Account,
 }
 
 impl Keys {
@@ -57,7 +59,7 @@ impl Keys {
     }
 
     /// Replaces the keys and their limits by those of `file`. Requests with a key that is not in it are
-    /// refused from now on. New budgets also hold for requests in flight, and what was spent today stays
+    /// refused from now on. New budgets also apply to requests in flight, and units spent today stay
     /// spent.
     pub fn replace(&self, file: &KeyFile) {
         let mut accounts = self.accounts();
@@ -70,19 +72,19 @@ impl Keys {
                 rate: entry.rate,
                 account: account.clone(),
             };
-            (prefix(entry.sha256), Arc::new(caller))
+            (entry.sha256.prefix(), Arc::new(caller))
         });
         self.callers.store(Arc::new(callers.collect()));
     }
 
-    /// What each caller has spent today; callers that spent nothing are left out.
+    /// The spending of each caller today, without callers that spent nothing.
     pub(super) fn spending(&self, now: Timestamp) -> BTreeMap<KeyName, Spending> {
         let accounts = self.accounts();
         let spent = accounts.iter().map(|(name, it)| (name.clone(), it.allowance.spending(now)));
         spent.filter(|(_, spent)| spent.default > 0 || spent.search > 0).collect()
     }
 
-    /// Adds what callers spent before a restart, also those without a key at the moment.
+    /// Adds the spending of callers before a restart, also of names without a key at the moment.
     pub(super) fn restore(&self, spent: &BTreeMap<KeyName, Spending>, now: Timestamp) {
         let mut accounts = self.accounts();
         for (name, spent) in spent {
@@ -95,16 +97,18 @@ impl Keys {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The holder of a key. A part of the hash finds the entry, and a comparison in constant time confirms
-    /// it, so the time reveals nothing about other keys.
-    pub(super) fn caller(&self, key: &[u8]) -> Option<Arc<Caller>> {
+    /// The caller whose key a request presents. A part of the hash finds the entry, and a comparison in
+    /// constant time confirms it, so the time reveals nothing about other keys.
+    pub(super) fn caller(&self, headers: &HeaderMap) -> Result<Arc<Caller>, RejectReason> {
+        let key = presented_key(headers)?;
         if key.is_empty() || key.len() > MAX_LENGTH {
-            return None;
+            return Err(RejectReason::WrongKey);
         }
-        let hash = KeyHash::of(key);
+        let hash = KeyHash::new(key);
         let callers = self.callers.load();
-        let caller = callers.get(&prefix(hash))?;
-        bool::from(caller.sha256.0.ct_eq(&hash.0)).then(|| Arc::clone(caller))
+        let caller = callers.get(&hash.prefix());
+        let caller = caller.filter(|caller| bool::from(caller.sha256.0.ct_eq(&hash.0)));
+        caller.cloned().ok_or(RejectReason::WrongKey)
     }
 }
 
@@ -114,49 +118,19 @@ impl fmt::Debug for Keys {
     }
 }
 
-impl Caller {
-    /// The name of its key.
-    pub(crate) fn name(&self) -> &str {
-        self.name.as_str()
-    }
-
-    /// What the caller may spend today.
-    pub(crate) fn allowance(&self) -> &Allowance {
-        &self.account.allowance
-    }
-
-    pub(super) fn meter(&self) -> &Meter {
-        &self.account.meter
-    }
-}
-
-fn prefix(hash: KeyHash) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = hash.0;
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
-}
-
-/// The key that a request presents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PresentedKey<'a> {
-    None,
-    Key(&'a [u8]),
-    /// Several different keys.
-    Conflicting,
-}
-
-/// Reads `Authorization: Bearer` and `X-API-Key`. Other schemes than `Bearer` are ignored.
-pub(super) fn presented_key(headers: &HeaderMap) -> PresentedKey<'_> {
+/// Reads the key of a request from `Authorization: Bearer` and `X-API-Key`. Other schemes than `Bearer` are
+/// ignored.
+fn presented_key(headers: &HeaderMap) -> Result<&[u8], RejectReason> {
     let bearers = headers.get_all(header::AUTHORIZATION).iter().filter_map(|line| {
         let (scheme, key) = line.as_bytes().split_at_checked(6)?;
         let is_bearer = scheme.eq_ignore_ascii_case(b"bearer");
         (is_bearer && key.first().is_none_or(|byte| *byte == b' ')).then(|| key.trim_ascii())
     });
     let plain = headers.get_all(X_API_KEY).iter().map(|line| line.as_bytes().trim_ascii());
-    bearers.chain(plain).fold(PresentedKey::None, |found, key| match found {
-        PresentedKey::None => PresentedKey::Key(key),
-        PresentedKey::Key(first) if bool::from(first.ct_eq(key)) => found,
-        PresentedKey::Key(_) | PresentedKey::Conflicting => PresentedKey::Conflicting,
-    })
+    let mut keys = bearers.chain(plain);
+    let first = keys.next().ok_or(RejectReason::NoKey)?;
+    let is_one_key = keys.all(|key| bool::from(key.ct_eq(first)));
+    if is_one_key { Ok(first) } else { Err(RejectReason::SeveralKeys) }
 }
 
 #[cfg(test)]
@@ -165,22 +139,24 @@ mod tests {
 
     #[test]
     fn a_key_is_presented_in_one_of_two_ways() {
-        let (bearer, plain) = ("authorization", "x-api-key");
-        let table: [(&[(&str, &str)], PresentedKey<'_>); 14] = [
-            (&[], PresentedKey::None),
-            (&[(bearer, "Bearer vk_1")], PresentedKey::Key(b"vk_1")),
-            (&[(bearer, "bEARER   vk_1 ")], PresentedKey::Key(b"vk_1")),
-            (&[(plain, "vk_1")], PresentedKey::Key(b"vk_1")),
-            (&[(plain, "vk_1"), (bearer, "Bearer vk_1")], PresentedKey::Key(b"vk_1")),
-            (&[(plain, "vk_1"), (bearer, "Bearer vk_2")], PresentedKey::Conflicting),
-            (&[(plain, "vk_1"), (plain, "vk_2")], PresentedKey::Conflicting),
-            (&[(bearer, "Bearer vk_1"), (bearer, "Bearer vk_2")], PresentedKey::Conflicting),
-            (&[(bearer, "Basic dXNlcjpwYXNz")], PresentedKey::None),
-            (&[(bearer, "Basic dXNlcjpwYXNz"), (plain, "vk_1")], PresentedKey::Key(b"vk_1")),
-            (&[(bearer, "Bearer")], PresentedKey::Key(b"")),
-            (&[(bearer, "Bearervk_1")], PresentedKey::None),
-            (&[(bearer, "vk_1")], PresentedKey::None),
-            (&[(plain, "")], PresentedKey::Key(b"")),
+        const BEARER: &str = "authorization";
+        const PLAIN: &str = "x-api-key";
+        type Lines<'a> = &'a [(&'a str, &'a str)];
+        let table: [(Lines<'_>, Result<&[u8], RejectReason>); 14] = [
+            (&[], Err(RejectReason::NoKey)),
+            (&[(BEARER, "Bearer vk_1")], Ok(b"vk_1")),
+            (&[(BEARER, "bEARER   vk_1 ")], Ok(b"vk_1")),
+            (&[(PLAIN, "vk_1")], Ok(b"vk_1")),
+            (&[(PLAIN, "vk_1"), (BEARER, "Bearer vk_1")], Ok(b"vk_1")),
+            (&[(PLAIN, "vk_1"), (BEARER, "Bearer vk_2")], Err(RejectReason::SeveralKeys)),
+            (&[(PLAIN, "vk_1"), (PLAIN, "vk_2")], Err(RejectReason::SeveralKeys)),
+            (&[(BEARER, "Bearer vk_1"), (BEARER, "Bearer vk_2")], Err(RejectReason::SeveralKeys)),
+            (&[(BEARER, "Basic dXNlcjpwYXNz")], Err(RejectReason::NoKey)),
+            (&[(BEARER, "Basic dXNlcjpwYXNz"), (PLAIN, "vk_1")], Ok(b"vk_1")),
+            (&[(BEARER, "Bearer")], Ok(b"")),
+            (&[(BEARER, "Bearervk_1")], Err(RejectReason::NoKey)),
+            (&[(BEARER, "vk_1")], Err(RejectReason::NoKey)),
+            (&[(PLAIN, "")], Ok(b"")),
         ];
         for (lines, expected) in table {
             let mut headers = HeaderMap::new();

@@ -1,4 +1,4 @@
-//! What callers have spent today, in a file that survives a restart.
+//! The spending of callers today, in a file that survives a restart.
 //!
 //! The file is written every few seconds and at shutdown, not on each call as the quota ledger is. It only
 //! divides what the ledger guards, so after a kill a caller may spend a few units twice.
@@ -16,7 +16,7 @@ use vidra::Spending;
 use super::key_file::{KeyName, replace_file};
 use super::keys::Keys;
 
-/// The file, and what was last written to it.
+/// The file, and its last content.
 #[derive(Debug)]
 pub struct SpentFile {
     path: PathBuf,
@@ -40,7 +40,7 @@ impl SpentFile {
         Self { path, written: Mutex::new(written) }
     }
 
-    /// Writes what `keys` have spent on the day of `now`, if that has changed. Blocks on file I/O.
+    /// Writes the spending of `keys` on the day of `now`, if it has changed. Blocks on file I/O.
     pub fn save(&self, keys: &Keys, now: Timestamp) -> io::Result<()> {
         self.write(|| keys.spending(now))
     }

@@ -1,12 +1,11 @@
-//! What a handler sends from the cache.
+//! The answer of a handler from the cache.
 
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vidra::{Ask, Cached, Life, Outcome, Resource, Vidra};
+use vidra::{Ask, Cached, Resource, Vidra};
 
 use crate::error_body::ApiError;
 
@@ -16,11 +15,8 @@ pub(super) const JSON: &str = "application/json";
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) content_type: &'static str,
-    pub(crate) body: Bytes,
     pub(crate) resource: Resource,
-    pub(crate) outcome: Outcome,
-    pub(crate) age: Duration,
-    pub(crate) life: Life,
+    pub(crate) cached: Cached,
     /// How long the body is correct, if it contains relative times such as "3 weeks ago".
     pub(crate) valid_for: Option<Duration>,
     /// Whether the body depends on `Accept`.
@@ -31,14 +27,10 @@ pub(crate) struct Answer {
 impl Answer {
     /// An answer whose body is sent as the cache holds it.
     pub(crate) fn new(resource: Resource, cached: Cached) -> Self {
-        let Cached { body, outcome, age, life } = cached;
         Self {
             content_type: JSON,
-            body,
             resource,
-            outcome,
-            age,
-            life,
+            cached,
             valid_for: None,
             varies_by_accept: false,
             disposition: None,
@@ -51,13 +43,13 @@ impl Answer {
     }
 
     pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        serde_json::from_slice(&self.body).map_err(ApiError::internal)
+        serde_json::from_slice(&self.cached.body).map_err(ApiError::internal)
     }
 
     /// Replaces the body.
     pub(crate) fn with_json(mut self, value: &impl Serialize) -> Result<Self, ApiError> {
         let body = serde_json::to_vec(value).map_err(ApiError::internal)?;
-        self.body = body.into_boxed_slice().into();
+        self.cached.body = body.into_boxed_slice().into();
         Ok(self)
     }
 }

@@ -8,6 +8,8 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::extract::list_items;
+
 /// Smaller bodies fit into one packet either way.
 const MIN_BYTES: usize = 1024;
 
@@ -35,8 +37,7 @@ pub(super) fn compress(body: &Bytes) -> Option<Bytes> {
 /// Whether `Accept-Encoding` allows gzip, by name or by `*`, and not with `q=0`.
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let allows = |names: &[&str]| {
-        let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
-        lines.flat_map(|line| line.split(',')).find_map(|coding| {
+        list_items(headers, ACCEPT_ENCODING).find_map(|coding| {
             let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
             let weight = weight.split_once('=').map(|(_, weight)| weight.trim().parse::<f32>());
             let is_named = names.iter().any(|known| name.trim().eq_ignore_ascii_case(known));

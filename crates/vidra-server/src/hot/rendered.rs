@@ -88,13 +88,14 @@ impl RenderedResponse {
         suspended: Duration,
         before: Option<&Self>,
     ) -> Self {
-        let fresh_for = answer.life.ttl.saturating_sub(answer.age);
+        let fresh_for = answer.cached.life.ttl.saturating_sub(answer.cached.age);
         let fresh_for = answer.valid_for.map_or(fresh_for, |valid_for| fresh_for.min(valid_for));
-        let (tag, gzip) = match before.filter(|before| before.plain == answer.body) {
+        let (tag, gzip) = match before.filter(|before| before.plain == answer.cached.body) {
             Some(before) => (before.etag.clone(), before.gzip.clone()),
             None => {
-                let tag = etag(&answer.body);
-                let gzip = compress(&answer.body).map(|body| Arc::new((body, gzip_etag(&tag))));
+                let tag = etag(&answer.cached.body);
+                let gzip =
+                    compress(&answer.cached.body).map(|body| Arc::new((body, gzip_etag(&tag))));
                 (tag, gzip)
             }
         };
@@ -105,7 +106,7 @@ impl RenderedResponse {
         let disposition = answer.disposition.clone();
         let has_extras = accept.is_some() || disposition.is_some();
         Self {
-            plain: answer.body.clone(),
+            plain: answer.cached.body.clone(),
             etag,
             gzip,
             content_type: answer.content_type,
@@ -115,17 +116,17 @@ impl RenderedResponse {
             route,
             fetched: fetched_at(answer, now),
             suspended,
-            ttl: answer.life.ttl,
+            ttl: answer.cached.life.ttl,
             fresh_until: now + fresh_for,
         }
     }
 
     /// Whether this response was rendered from the same fetch. The address of the bytes alone does not
-    /// tell: every empty list is the same static `[]`.
+    /// show it: every empty list is the same static `[]`.
     pub(super) fn is_from(&self, answer: &Answer, now: Instant) -> bool {
         let fetched = fetched_at(answer, now);
         let apart = fetched.max(self.fetched) - fetched.min(self.fetched);
-        self.plain.as_ptr() == answer.body.as_ptr() && apart < SAME_FETCH
+        self.plain.as_ptr() == answer.cached.body.as_ptr() && apart < SAME_FETCH
     }
 
     /// Whether a request with these headers gets this response: only `Accept` may make a difference.
@@ -207,39 +208,19 @@ impl RenderedResponse {
 const SAME_FETCH: Duration = Duration::from_millis(20);
 
 fn fetched_at(answer: &Answer, now: Instant) -> Instant {
-    now.checked_sub(answer.age).unwrap_or(now)
+    now.checked_sub(answer.cached.age).unwrap_or(now)
 }
 
-/// The numbers from 0 to 999 with three digits each. An `Age` of these needs no allocation.
-static DIGITS: &str = {
-    const BYTES: [u8; 3000] = {
-        let mut digits = [0; 3000];
-        let mut at = 0;
-        while at < digits.len() {
-            let number = at / 3;
-            digits[at] = b'0' + (number / 100) as u8;
-            digits[at + 1] = b'0' + (number / 10 % 10) as u8;
-            digits[at + 2] = b'0' + (number % 10) as u8;
-            at += 3;
-        }
-        digits
-    };
-    match str::from_utf8(&BYTES) {
-        Ok(digits) => digits,
-        Err(_) => panic!("digits are ASCII"),
-    }
-};
+/// The numbers from 0 to 999. They are static, so an `Age` of these needs neither an allocation nor a
+/// reference count.
+static SMALL_NUMBERS: LazyLock<Vec<HeaderValue>> = LazyLock::new(|| {
+    (0..1000).map(|number: u16| HeaderValue::from_static(number.to_string().leak())).collect()
+});
 
 fn whole_seconds(time: Duration) -> HeaderValue {
     let seconds = time.as_secs();
-    let leading_zeros = match seconds {
-        0..10 => 2,
-        10..100 => 1,
-        100..1000 => 0,
-        _ => return seconds.into(),
-    };
-    let number = seconds as usize * 3;
-    HeaderValue::from_static(&DIGITS[number + leading_zeros..number + 3])
+    let small = SMALL_NUMBERS.get(usize::try_from(seconds).unwrap_or(usize::MAX));
+    small.cloned().unwrap_or_else(|| seconds.into())
 }
 
 const STATUS_OF_HIT: &str = "vidra; hit";
@@ -261,12 +242,12 @@ fn cache_status(outcome: Outcome, stale_for: Duration) -> HeaderValue {
 fn cache_control(answer: &Answer, fresh_for: Duration) -> String {
     match answer.valid_for {
         // Relative times would be wrong after that, so no stale use is allowed.
-        Some(_) => format!("max-age={}", answer.age.as_secs() + fresh_for.as_secs()),
+        Some(_) => format!("max-age={}", answer.cached.age.as_secs() + fresh_for.as_secs()),
         None => format!(
             "max-age={}, stale-while-revalidate={}, stale-if-error={}",
-            answer.life.ttl.as_secs(),
-            answer.life.grace.as_secs(),
-            answer.life.stale_if_error.as_secs()
+            answer.cached.life.ttl.as_secs(),
+            answer.cached.life.grace.as_secs(),
+            answer.cached.life.stale_if_error.as_secs()
         ),
     }
 }

@@ -5,16 +5,14 @@
 
 use std::borrow::Cow;
 use std::error::Error as _;
-use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use axum::body::Body;
 use axum::extract::MatchedPath;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use bytes::Bytes;
-use http_body::Frame;
+use futures_util::{StreamExt, stream};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use tokio::time::Instant;
 use vidra::{Cost, Error};
@@ -92,7 +90,7 @@ impl RequestLog {
     }
 }
 
-/// What routing adds to the record of a request. The request carries it as an extension.
+/// The facts that routing adds to the record of a request. The request carries them as an extension.
 #[derive(Default)]
 pub(crate) struct RouteInfo {
     route: OnceLock<RouteId>,
@@ -103,16 +101,11 @@ impl RouteInfo {
     /// Records the route and the bill of the request with these extensions.
     pub(crate) fn record(extensions: &Extensions, counters: &Counters, cost: &Cost) {
         if let Some(info) = extensions.get::<Arc<Self>>() {
-            let _ = info.route.set(route_of(extensions, counters));
+            let template = extensions.get::<MatchedPath>().map(MatchedPath::as_str);
+            let _ = info.route.set(counters.route(template));
             let _ = info.cost.set(cost.clone());
         }
     }
-}
-
-/// The route that the request with these extensions has matched.
-pub(super) fn route_of(extensions: &Extensions, counters: &Counters) -> RouteId {
-    let template = extensions.get::<MatchedPath>().map(MatchedPath::as_str);
-    counters.route(template)
 }
 
 /// A request without a response, or a stream that has not ended.
@@ -125,7 +118,7 @@ pub(crate) struct PendingRequest {
     info: Arc<RouteInfo>,
     /// `None` if the caller disconnected before the response.
     status: Option<StatusCode>,
-    error: Option<Arc<Error>>,
+    error: Option<Error>,
     /// Whether the caller stayed to the end.
     is_complete: bool,
 }
@@ -141,7 +134,15 @@ impl PendingRequest {
         self.error = response.extensions_mut().remove();
         self.log.add_id(response.headers_mut());
         if is_stream(&response) {
-            return response.map(|body| Body::new(LoggedStream { body, request: self }));
+            return response.map(|body| {
+                // The stream owns the record: dropping it before its end leaves the record incomplete.
+                let end = stream::poll_fn(move |_| {
+                    let request = &mut self;
+                    request.is_complete = true;
+                    Poll::Ready(None)
+                });
+                Body::from_stream(body.into_data_stream().chain(end))
+            });
         }
         self.is_complete = true;
         response
@@ -161,7 +162,7 @@ impl Drop for PendingRequest {
         let cost = info.cost.get().map_or(0, Cost::units);
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let request_id = text(&log.id);
-        if let Some(error) = self.error.as_deref().filter(|_| status >= Some(429)) {
+        if let Some(error) = self.error.as_ref().filter(|_| status >= Some(429)) {
             let (reason, source) = (error.reason().code(), error.source());
             let error = error.message();
             tracing::warn!(
@@ -173,28 +174,6 @@ impl Drop for PendingRequest {
             let event = "request abandoned by its caller";
             tracing::info!(request_id, %method, path, status, cost, elapsed_ms, "{event}");
         }
-    }
-}
-
-/// A stream whose end also ends its request's record.
-struct LoggedStream {
-    body: Body,
-    request: PendingRequest,
-}
-
-impl http_body::Body for LoggedStream {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(cx);
-        if let Poll::Ready(None) = polled {
-            self.request.is_complete = true;
-        }
-        polled
     }
 }
 

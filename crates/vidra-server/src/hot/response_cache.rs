@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Response, Uri};
+use axum::http::{HeaderMap, Method, Request, Response};
 use bytes::Bytes;
 use http_body_util::Full;
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -20,7 +20,7 @@ use super::request_head::RequestHead;
 use super::request_log::RequestLog;
 use crate::counters::RouteId;
 
-/// What an entry takes beyond its bodies and its target, in bytes.
+/// The memory of an entry beyond its bodies and its target, in bytes.
 const OVERHEAD: u64 = 600;
 
 /// Each shard has its own lock. A response must fit into one shard, and a playlist of thousands is
@@ -34,7 +34,7 @@ pub(crate) struct ResponseCache {
 }
 
 /// A hasher with a secret seed, so that no caller can choose targets that collide. The seed comes from the
-/// generator that a simulation seeds: which shard a response falls into decides what is evicted.
+/// generator that a simulation seeds, because the shard of a response decides which one it evicts.
 #[derive(Clone)]
 struct SeededHasher(u64);
 
@@ -78,18 +78,17 @@ impl ResponseCache {
 
     /// The response to a request whose target has a fresh rendered response, and the route that
     /// rendered it.
-    pub(crate) fn get(
+    pub(crate) fn get<B>(
         &self,
         vidra: &Vidra,
-        method: &Method,
-        uri: &Uri,
+        request: &Request<B>,
         head: &RequestHead<'_>,
         log: &RequestLog,
     ) -> Option<(Response<Full<Bytes>>, RouteId)> {
-        if *method != Method::GET || head.has_cache_control {
+        if *request.method() != Method::GET || head.has_cache_control {
             return None;
         }
-        let target = uri.path_and_query()?.as_str();
+        let target = request.uri().path_and_query()?.as_str();
         let rendered = self.responses.get(target)?;
         let now = log.began + self.clock.suspended().saturating_sub(rendered.suspended);
         if now >= rendered.fresh_until || !rendered.matches(head.headers) {
@@ -121,7 +120,9 @@ impl ResponseCache {
             self.responses.insert(target.into(), Arc::clone(&rendered));
             rendered
         });
-        rendered.response(&RequestHead::new(headers), answer.outcome, now, None).map(Body::new)
+        rendered
+            .response(&RequestHead::new(headers), answer.cached.outcome, now, None)
+            .map(Body::new)
     }
 
     pub(crate) fn usage(&self) -> Usage {

@@ -1,75 +1,58 @@
-//! The trace span of a request (feature `otel`). Without the feature it compiles to nothing.
+//! The trace span of a request (feature `otel`). Without the feature every span is disabled.
 
-#[cfg(not(feature = "otel"))]
-pub(crate) use off::Trace;
+use axum::http::{HeaderValue, Request};
 #[cfg(feature = "otel")]
-pub(crate) use on::Trace;
+use opentelemetry::{
+    global,
+    trace::{Status, TraceContextExt},
+};
+use tracing::field::Empty;
+use tracing::instrument::Instrumented;
+use tracing::{Instrument, Span};
+#[cfg(feature = "otel")]
+use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-#[cfg(not(feature = "otel"))]
-mod off {
-    use axum::http::{HeaderValue, Request};
+/// A span that is exported when its last handle is dropped.
+pub(crate) struct Trace(Span);
 
-    pub(crate) struct Trace;
-
-    impl Trace {
-        pub(crate) fn begin<B>(_: &Request<B>, _: &HeaderValue) -> Self {
-            Self
+impl Trace {
+    /// The span has the fields of the log line except the path, which names what was requested.
+    pub(crate) fn begin<B>(request: &Request<B>, id: &HeaderValue) -> Self {
+        if cfg!(not(feature = "otel")) {
+            return Self(Span::none());
         }
-
-        pub(crate) fn around<F: Future>(&self, work: F) -> F {
-            work
+        let span = tracing::info_span!(
+            parent: None,
+            "request",
+            otel.kind = "server",
+            request_id = id.to_str().unwrap_or_default(),
+            http.request.method = request.method().as_str(),
+            http.route = Empty,
+            http.response.status_code = Empty,
+        );
+        #[cfg(feature = "otel")]
+        if !span.is_disabled() {
+            let headers = opentelemetry_http::HeaderExtractor(request.headers());
+            let parent = global::get_text_map_propagator(|it| it.extract(&headers));
+            let _ = span.set_parent(parent);
         }
-
-        pub(crate) fn end(&self, _route: &str, _status: u16) {}
+        Self(span)
     }
-}
 
-#[cfg(feature = "otel")]
-mod on {
-    use axum::http::{HeaderValue, Request};
-    use opentelemetry::global;
-    use opentelemetry::trace::{Status, TraceContextExt};
-    use opentelemetry_http::HeaderExtractor;
-    use tracing::field::Empty;
-    use tracing::instrument::Instrumented;
-    use tracing::{Instrument, Span};
-    use tracing_opentelemetry::OpenTelemetrySpanExt;
+    /// Upstream calls of `work` become children of the span.
+    pub(crate) fn around<F: Future>(&self, work: F) -> Instrumented<F> {
+        work.instrument(self.0.clone())
+    }
 
-    /// A span that is exported when its last handle is dropped.
-    pub(crate) struct Trace(Span);
-
-    impl Trace {
-        /// The span has the fields of the log line except the path, which names what was requested.
-        pub(crate) fn begin<B>(request: &Request<B>, id: &HeaderValue) -> Self {
-            let span = tracing::info_span!(
-                parent: None,
-                "request",
-                otel.kind = "server",
-                request_id = id.to_str().unwrap_or_default(),
-                http.request.method = request.method().as_str(),
-                http.route = Empty,
-                http.response.status_code = Empty,
-            );
-            if !span.is_disabled() {
-                let headers = HeaderExtractor(request.headers());
-                let parent = global::get_text_map_propagator(|it| it.extract(&headers));
-                let _ = span.set_parent(parent);
-            }
-            Self(span)
+    pub(crate) fn end(&self, route: &str, status: u16) {
+        if self.0.is_disabled() {
+            return;
         }
-
-        /// Upstream calls of `work` become children of the span.
-        pub(crate) fn around<F: Future>(&self, work: F) -> Instrumented<F> {
-            work.instrument(self.0.clone())
-        }
-
-        pub(crate) fn end(&self, route: &str, status: u16) {
-            if self.0.is_disabled() {
-                return;
-            }
+        self.0.record("http.route", route);
+        self.0.record("http.response.status_code", i64::from(status));
+        #[cfg(feature = "otel")]
+        {
             self.0.context().span().update_name(route.to_owned());
-            self.0.record("http.route", route);
-            self.0.record("http.response.status_code", i64::from(status));
             if status >= 500 {
                 self.0.set_status(Status::error(""));
             }

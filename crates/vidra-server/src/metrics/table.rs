@@ -1,31 +1,10 @@
 //! The table of metrics: `/metrics` declares these families and `docs/reference/metrics.md` lists them.
 
-/// The type of a metric family.
-#[derive(Clone, Copy)]
-pub(crate) enum Kind {
-    /// A value that only grows.
-    Counter,
-    /// A current value.
-    Gauge,
-    /// Durations by bucket.
-    Histogram,
-}
-
-impl Kind {
-    /// The word of the text format.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Counter => "counter",
-            Self::Gauge => "gauge",
-            Self::Histogram => "histogram",
-        }
-    }
-}
-
 /// A metric family.
 pub(crate) struct Metric {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    /// The type, as the text format names it: `counter`, `gauge` or `histogram`.
+    pub(super) kind: &'static str,
     /// The names of its labels; `le` of a histogram is not among them.
     pub(super) labels: &'static [&'static str],
     pub(super) help: &'static str,
@@ -33,10 +12,10 @@ pub(crate) struct Metric {
 
 /// Declares the families and the list of them, so that none can be missing from the list.
 macro_rules! metrics {
-    ($($id:ident: $name:literal $kind:ident [$($label:literal),*] $help:literal;)*) => {
+    ($($id:ident: $name:literal $kind:literal [$($label:literal),*] $help:literal;)*) => {
         $(pub(super) static $id: Metric = Metric {
             name: $name,
-            kind: Kind::$kind,
+            kind: $kind,
             labels: &[$($label),*],
             help: $help,
         };)*
@@ -47,57 +26,57 @@ macro_rules! metrics {
 }
 
 metrics! {
-    BUILD_INFO: "vidra_build_info" Gauge ["version"]
+    BUILD_INFO: "vidra_build_info" "gauge" ["version"]
         "The version of the service; always 1.";
-    REQUESTS: "vidra_requests_total" Counter ["route", "method", "status"]
+    REQUESTS: "vidra_requests_total" "counter" ["route", "method", "status"]
         "Completed requests. Status 499: the caller disconnected before the response.";
-    REQUEST_DURATION: "vidra_request_duration_seconds" Histogram ["route"]
+    REQUEST_DURATION: "vidra_request_duration_seconds" "histogram" ["route"]
         "Duration of requests; streams count until they end.";
-    REQUESTS_IN_FLIGHT: "vidra_requests_in_flight" Gauge []
+    REQUESTS_IN_FLIGHT: "vidra_requests_in_flight" "gauge" []
         "Requests without an answer yet, and streams that have not ended.";
-    CONNECTIONS_OPEN: "vidra_connections_open" Gauge []
+    CONNECTIONS_OPEN: "vidra_connections_open" "gauge" []
         "Open connections.";
-    CONNECTIONS_REFUSED: "vidra_connections_refused_total" Counter ["reason"]
+    CONNECTIONS_REFUSED: "vidra_connections_refused_total" "counter" ["reason"]
         "Connections that the service refused or closed early. Reasons: all_taken, address, no_resources, handshake, too_slow.";
-    LIMITED: "vidra_limited_total" Counter ["reason"]
+    LIMITED: "vidra_limited_total" "counter" ["reason"]
         "Requests that the gate rejected. Reasons: host, origin, no_key, wrong_key, rate.";
-    CACHE_ANSWERS: "vidra_cache_answers_total" Counter ["resource", "outcome"]
+    CACHE_ANSWERS: "vidra_cache_answers_total" "counter" ["resource", "outcome"]
         "Answers by resource and cache outcome: hit, stale, miss or coalesced.";
-    CACHE_BYTES: "vidra_cache_bytes" Gauge ["tier"]
+    CACHE_BYTES: "vidra_cache_bytes" "gauge" ["tier"]
         "Bytes in the cache by tier: memory (records), ready (rendered responses) or store.";
-    CACHE_ENTRIES: "vidra_cache_entries" Gauge ["tier"]
+    CACHE_ENTRIES: "vidra_cache_entries" "gauge" ["tier"]
         "Entries in the cache by tier: memory (records), ready (rendered responses) or store.";
-    STORE_FAILURES: "vidra_cache_store_failures_total" Counter ["operation"]
+    STORE_FAILURES: "vidra_cache_store_failures_total" "counter" ["operation"]
         "Failures of the cache store: read, write, skipped (paused after a failure) or damaged (bad checksum). Callers see a miss.";
-    STALE_AGE: "vidra_stale_age_seconds" Gauge []
+    STALE_AGE: "vidra_stale_age_seconds" "gauge" []
         "Greatest age of a stale answer that was served recently.";
-    RENEWAL_FAILURES: "vidra_renewal_failures_in_a_row" Gauge []
+    RENEWAL_FAILURES: "vidra_renewal_failures_in_a_row" "gauge" []
         "Consecutive failures of background renewals. It reveals an outage that cache hits hide.";
-    UPSTREAM_CALLS: "vidra_upstream_calls_total" Counter ["endpoint", "outcome"]
+    UPSTREAM_CALLS: "vidra_upstream_calls_total" "counter" ["endpoint", "outcome"]
         "Calls to YouTube by endpoint and outcome.";
-    UPSTREAM_DURATION: "vidra_upstream_call_duration_seconds" Histogram ["endpoint"]
+    UPSTREAM_DURATION: "vidra_upstream_call_duration_seconds" "histogram" ["endpoint"]
         "Duration of calls to YouTube.";
-    UPSTREAM_RETRIES: "vidra_upstream_retries_total" Counter []
+    UPSTREAM_RETRIES: "vidra_upstream_retries_total" "counter" []
         "Attempts beyond the first.";
-    BREAKER_STATE: "vidra_breaker_state" Gauge ["domain"]
+    BREAKER_STATE: "vidra_breaker_state" "gauge" ["domain"]
         "State of each circuit breaker: 0 closed, 1 half-open, 2 open. Domains: data-api, search, and for each egress address egress-N-player and egress-N-timedtext.";
-    EGRESS_BLOCKED: "vidra_egress_blocked" Gauge ["egress"]
+    EGRESS_BLOCKED: "vidra_egress_blocked" "gauge" ["egress"]
         "1 while YouTube or the proxy rejects requests from this egress address.";
-    BATCHES: "vidra_batches_under_way" Gauge []
+    BATCHES: "vidra_batches_under_way" "gauge" []
         "Running batches.";
-    BATCH_ENTRIES: "vidra_batch_entries_total" Counter ["status"]
+    BATCH_ENTRIES: "vidra_batch_entries_total" "counter" ["status"]
         "Entries of batches by status: listed, and of these success and failed.";
-    QUOTA_USED: "vidra_quota_used" Gauge ["bucket"]
+    QUOTA_USED: "vidra_quota_used" "gauge" ["bucket"]
         "Units spent since the start of the platform's day.";
-    QUOTA_LIMIT: "vidra_quota_limit" Gauge ["bucket"]
+    QUOTA_LIMIT: "vidra_quota_limit" "gauge" ["bucket"]
         "Units that the platform grants a day.";
-    RESIDENT_MEMORY: "process_resident_memory_bytes" Gauge []
+    RESIDENT_MEMORY: "process_resident_memory_bytes" "gauge" []
         "Resident memory of the process.";
-    OPEN_FDS: "process_open_fds" Gauge []
+    OPEN_FDS: "process_open_fds" "gauge" []
         "Open file descriptors.";
-    CPU_SECONDS: "process_cpu_seconds_total" Counter []
+    CPU_SECONDS: "process_cpu_seconds_total" "counter" []
         "CPU time of the process, user and system.";
-    START_TIME: "process_start_time_seconds" Gauge []
+    START_TIME: "process_start_time_seconds" "gauge" []
         "Start of the process in Unix time.";
 }
 
@@ -126,7 +105,7 @@ A test generates this page from `crates/vidra-server/src/metrics/table.rs`:
         let row = |metric: &&Metric| {
             let Metric { name, kind, labels, help } = metric;
             let labels: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
-            format!("| `{name}` | {} | {} | {help} |\n", kind.name(), labels.join(", "))
+            format!("| `{name}` | {kind} | {} | {help} |\n", labels.join(", "))
         };
         let current = INTRODUCTION.to_owned() + &ALL.iter().map(row).collect::<String>();
         if std::env::var_os("VIDRA_UPDATE_DOCS").is_some() {

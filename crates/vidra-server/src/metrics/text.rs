@@ -17,12 +17,9 @@ pub(crate) struct Family<'a> {
     metric: &'static Metric,
 }
 
-type Label<'a> = (&'a str, &'a str);
-
 impl Page {
     pub(crate) fn family(&mut self, metric: &'static Metric) -> Family<'_> {
         let Metric { name, kind, help, .. } = metric;
-        let kind = kind.name();
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
         Family { page: &mut self.0, metric }
     }
@@ -32,65 +29,66 @@ impl Page {
         self.family(metric).sample(&[], value);
     }
 
+    /// Writes a family with one label: a sample for each value of the label.
+    pub(crate) fn each<L: AsRef<str>, V: Display>(
+        &mut self,
+        metric: &'static Metric,
+        samples: impl IntoIterator<Item = (L, V)>,
+    ) {
+        let mut family = self.family(metric);
+        for (label, value) in samples {
+            family.sample(&[label.as_ref()], value);
+        }
+    }
+
     pub(crate) fn into_text(self) -> String {
         self.0
     }
 }
 
 impl Family<'_> {
-    pub(crate) fn sample(&mut self, labels: &[Label<'_>], value: impl Display) {
-        self.check(labels);
-        self.line("", labels, value);
+    /// Writes a sample. `labels` has the values of the labels in the order of the table.
+    pub(crate) fn sample(&mut self, labels: &[&str], value: impl Display) {
+        self.line("", labels, None, value);
     }
 
-    pub(crate) fn histogram(&mut self, labels: &[Label<'_>], times: &CumulativeHistogram) {
-        self.check(labels);
+    pub(crate) fn histogram(&mut self, labels: &[&str], times: &CumulativeHistogram) {
         for (bound, count) in &times.buckets {
             let bound = if bound.is_finite() { bound.to_string() } else { "+Inf".to_owned() };
-            self.line("_bucket", &[labels, &[("le", &bound)]].concat(), count);
+            self.line("_bucket", labels, Some(("le", &bound)), count);
         }
-        self.line("_sum", labels, times.seconds);
-        self.line("_count", labels, times.count());
+        self.line("_sum", labels, None, times.seconds);
+        self.line("_count", labels, None, times.count());
     }
 
-    /// A sample has the labels of the table, which is what the documentation lists.
-    fn check(&self, labels: &[Label<'_>]) {
-        debug_assert!(
-            labels.iter().map(|(name, _)| *name).eq(self.metric.labels.iter().copied()),
-            "{} has other labels",
-            self.metric.name
-        );
-    }
-
-    fn line(&mut self, suffix: &str, labels: &[Label<'_>], value: impl Display) {
-        let _ = write!(self.page, "{}{suffix}", self.metric.name);
-        for (at, (name, value)) in labels.iter().enumerate() {
-            let _ = write!(self.page, "{}{name}=\"", if at == 0 { '{' } else { ',' });
-            for c in value.chars() {
-                match c {
-                    '\\' => self.page.push_str("\\\\"),
-                    '"' => self.page.push_str("\\\""),
-                    '\n' => self.page.push_str("\\n"),
-                    other => self.page.push(other),
-                }
-            }
-            self.page.push('"');
-        }
-        let close = if labels.is_empty() { "" } else { "}" };
-        let _ = writeln!(self.page, "{close} {value}");
+    fn line(
+        &mut self,
+        suffix: &str,
+        labels: &[&str],
+        bound: Option<(&str, &str)>,
+        value: impl Display,
+    ) {
+        let Metric { name, labels: names, .. } = self.metric;
+        debug_assert_eq!(labels.len(), names.len(), "{name} has other labels");
+        let labels = names.iter().copied().zip(labels.iter().copied()).chain(bound);
+        let labels = labels.map(|(name, value)| {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            format!("{name}=\"{value}\"")
+        });
+        let labels = labels.collect::<Vec<_>>().join(",");
+        let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
+        let _ = writeln!(self.page, "{name}{suffix}{labels} {value}");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::table::Kind;
 
-    static UP: Metric =
-        Metric { name: "up", kind: Kind::Gauge, labels: &[], help: "Whether it runs." };
+    static UP: Metric = Metric { name: "up", kind: "gauge", labels: &[], help: "Whether it runs." };
     static CALLS: Metric = Metric {
         name: "calls_total",
-        kind: Kind::Counter,
+        kind: "counter",
         labels: &["a", "b"],
         help: "Number of calls.",
     };
@@ -99,7 +97,7 @@ mod tests {
     fn names_labels_and_values_are_written_as_prometheus_reads_them() {
         let mut page = Page::default();
         page.one(&UP, 1);
-        page.family(&CALLS).sample(&[("a", "x"), ("b", "\"\\\n")], 2.5);
+        page.family(&CALLS).sample(&["x", "\"\\\n"], 2.5);
         let expected = "# HELP up Whether it runs.\n# TYPE up gauge\nup 1\n\
             # HELP calls_total Number of calls.\n# TYPE calls_total counter\n\
             calls_total{a=\"x\",b=\"\\\"\\\\\\n\"} 2.5\n";

@@ -1,12 +1,11 @@
 //! `/api/channel/…`.
 
-use axum::Extension;
-use axum::response::Response;
-use vidra::{Ask, Channel, ChannelRef, ChannelVideo, Resource, Vidra};
+use vidra::{Ask, Channel, ChannelRef, ChannelVideo, Resource};
 
-use crate::error_body::{ApiError, AskErrors};
+use super::responder::Responder;
+use crate::error_body::{AskErrors, Result};
 use crate::extract::{Id, Query};
-use crate::hot::{Answer, Responder};
+use crate::hot::Answer;
 
 /// One channel.
 #[utoipa::path(
@@ -14,12 +13,8 @@ use crate::hot::{Answer, Responder};
     params(("id" = String, Path, description = "Channel id, @handle or URL", example = "@fermata")),
     responses((status = 200, description = "The channel", body = Channel), AskErrors)
 )]
-pub(super) async fn get_channel(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(channel): Id<ChannelRef>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Channel(channel)).await
+pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef>) -> Result {
+    responder.fetch(Ask::Channel(channel)).await
 }
 
 /// The newest uploads of a channel.
@@ -27,20 +22,19 @@ pub(super) async fn get_channel(
     get, path = "/api/channel/{id}/videos", tag = "Channels",
     params(
         ("id" = String, Path, description = "Channel id, @handle or encoded URL", example = "@fermata"),
-        ("limit" = Option<u32>, Query, description = "How many; 5 if not given", minimum = 1, maximum = 50, example = 5)
+        ("limit" = Option<u32>, Query, description = "The maximum number of videos; 5 if not given", minimum = 1, maximum = 50, example = 5)
     ),
     responses((status = 200, description = "The uploads, newest first", body = Vec<ChannelVideo>), AskErrors)
 )]
 pub(super) async fn get_channel_videos(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(channel): Id<ChannelRef>,
     mut query: Query,
-) -> Result<Response, ApiError> {
+) -> Result {
     let limit = query.whole("limit", 1..=50, 5);
     query.check()?;
-    let uploads = vidra.ask(&Ask::Uploads(channel)).await?;
-    let now = vidra.clock().now();
+    let uploads = responder.vidra.ask(&Ask::Uploads(channel)).await?;
+    let now = responder.vidra.clock().now();
     let (newest, changes) = ChannelVideo::newest(&uploads, limit, now)?;
     let mut answer = Answer::new(Resource::Uploads, uploads).with_json(&newest)?;
     answer.valid_for = changes.map(|changes| changes.duration_since(now).unsigned_abs());

@@ -1,12 +1,10 @@
 //! `/api/comments/…` and `/api/comment-replies/…`.
 
-use axum::Extension;
-use axum::response::Response;
-use vidra::{Ask, Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId, Vidra};
+use vidra::{Ask, Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId};
 
-use crate::error_body::{ApiError, AskErrors};
+use super::responder::Responder;
+use crate::error_body::{AskErrors, Result};
 use crate::extract::{Id, Query};
-use crate::hot::Responder;
 
 /// The longest search text, in characters.
 const MAX_SEARCH_CHARS: usize = 200;
@@ -17,18 +15,17 @@ const MAX_SEARCH_CHARS: usize = 200;
     params(
         ("videoId" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ"),
         ("order" = Option<String>, Query, description = "`time` (newest first, the default) or `relevance`", example = "time"),
-        ("maxResults" = Option<u32>, Query, description = "The most threads; 100 if not given", minimum = 1, maximum = 2000, example = 100),
+        ("maxResults" = Option<u32>, Query, description = "The maximum number of threads; 100 if not given", minimum = 1, maximum = 2000, example = 100),
         ("search" = Option<String>, Query, description = "Only threads that match these words", max_length = 200, example = "the"),
-        ("replies" = Option<String>, Query, description = "`preview` (the few that the platform sends along, the default) or `all`", example = "preview")
+        ("replies" = Option<String>, Query, description = "`preview` (the few that the platform returns with a thread, the default) or `all`", example = "preview")
     ),
     responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
 )]
 pub(super) async fn get_comments(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> Result<Response, ApiError> {
+) -> Result {
     let order = [("time", CommentOrder::Time), ("relevance", CommentOrder::Relevance)];
     let comments = CommentQuery {
         order: query.choice("order", &order),
@@ -41,7 +38,7 @@ pub(super) async fn get_comments(
         query.fault("search", format!("must be plain text of up to {MAX_SEARCH_CHARS} characters"));
     }
     query.check()?;
-    responder.fetch(&vidra, Ask::Comments(video, comments)).await
+    responder.fetch(Ask::Comments(video, comments)).await
 }
 
 /// The comment threads that the platform ranks highest.
@@ -49,19 +46,18 @@ pub(super) async fn get_comments(
     get, path = "/api/comments/{videoId}/top", tag = "Comments",
     params(
         ("videoId" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ"),
-        ("limit" = Option<u32>, Query, description = "The most threads; 10 if not given", minimum = 1, maximum = 1000, example = 10)
+        ("limit" = Option<u32>, Query, description = "The maximum number of threads; 10 if not given", minimum = 1, maximum = 1000, example = 10)
     ),
     responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
 )]
 pub(super) async fn get_top_comments(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
-) -> Result<Response, ApiError> {
+) -> Result {
     let limit = query.whole("limit", 1..=1000, 10);
     query.check()?;
-    responder.fetch(&vidra, Ask::Comments(video, CommentQuery::top(limit))).await
+    responder.fetch(Ask::Comments(video, CommentQuery::top(limit))).await
 }
 
 /// All replies to a comment.
@@ -70,10 +66,6 @@ pub(super) async fn get_top_comments(
     params(("id" = String, Path, description = "Comment id, or a video URL with lc=", example = "UgquirkManyReplies04AaABAg")),
     responses((status = 200, description = "The replies", body = Vec<Comment>), AskErrors)
 )]
-pub(super) async fn get_comment_replies(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(id): Id<CommentId>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Replies(id)).await
+pub(super) async fn get_comment_replies(responder: Responder, Id(id): Id<CommentId>) -> Result {
+    responder.fetch(Ask::Replies(id)).await
 }

@@ -9,8 +9,7 @@ use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::{
-    self, ContentBuilder, Header, HeaderBuilder, ObjectBuilder, OpenApi, Ref, RefOr, Response,
-    ResponseBuilder, Schema, Type,
+    ContentBuilder, HeaderBuilder, ObjectBuilder, OpenApi, Ref, RefOr, Response, Schema, Type,
 };
 
 use super::patterns;
@@ -27,7 +26,7 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
         for (method, operation) in [("GET", &mut item.get), ("POST", &mut item.post)] {
             let Some(operation) = operation else { continue };
             let example = examples.remove(&format!("{method} {path}"));
-            add_gate(operation, Access::of(path));
+            add_gate(operation, Access::for_path(path));
             complete(operation, path, method, example);
         }
     }
@@ -46,26 +45,22 @@ const PLAIN: &str = "apiKey";
 /// Adds the responses of the gate: missing keys and rate limits.
 fn add_gate(operation: &mut Operation, access: Access) {
     let responses = &mut operation.responses.responses;
-    let seconds = || header("Seconds to wait", Type::Integer);
     if access != Access::Always && !responses.contains_key("429") {
         let what = "The caller sends more requests than its rate limit allows; see `Retry-After`.";
         let error = json!({"code": 429, "reason": "caller_rate_limited", "message": "Too many requests to this service", "details": ["the next is allowed in 3 s"]});
-        let mut response = error_response(what, &error);
-        response.headers.insert("Retry-After".to_owned(), seconds());
-        responses.insert("429".to_owned(), response.into());
+        let response =
+            error_response(what, &error, ("Retry-After", "Seconds to wait", Type::Integer));
+        responses.insert("429".to_owned(), response);
     }
     if access != Access::WithKey {
         return;
     }
     let what = "The service requires a caller key, and the key is missing or not valid.";
     let error = json!({"code": 401, "reason": "caller_key_missing", "message": "This service requires a key", "details": ["send it as Authorization: Bearer KEY or as X-API-Key: KEY"]});
-    let mut response = error_response(what, &error);
-    let challenge = header("How to show one", Type::String);
-    response.headers.insert("WWW-Authenticate".to_owned(), challenge);
-    responses.insert("401".to_owned(), response.into());
-    let none: [&str; 0] = [];
+    let challenge = ("WWW-Authenticate", "The scheme that the service accepts", Type::String);
+    responses.insert("401".to_owned(), error_response(what, &error, challenge));
     // The first alternative is no key, because not every service requires one.
-    let either = [BEARER, PLAIN].map(|name| SecurityRequirement::new(name, none));
+    let either = [BEARER, PLAIN].map(|name| SecurityRequirement::new(name, [""; 0]));
     operation.security = Some([SecurityRequirement::default()].into_iter().chain(either).collect());
 }
 
@@ -78,55 +73,55 @@ fn complete(operation: &mut Operation, path: &str, method: &str, example: Option
         }
     }
     let is_service = operation.tags.iter().flatten().any(|tag| tag == "Service");
-    let is_cached = method == "GET" && !is_service;
     let responses = &mut operation.responses.responses;
     // Metrics are not JSON and have no tag.
     let mut is_tagged = false;
     if let Some(RefOr::T(success)) = responses.get_mut("200") {
         is_tagged = success.content.contains_key("application/json");
-        let note = stream_note(success);
         if is_tagged {
-            let etag = header(&format!("Changes only when the answer does{note}"), Type::String);
-            success.headers.insert("ETag".to_owned(), etag);
+            let what = format!("Changes only when the answer does{}", stream_note(success));
+            add_headers(success, &[("ETag", &what, Type::String)]);
         }
-        if is_cached {
-            success.headers.extend(cache_headers());
+        if method == "GET" && !is_service {
+            add_headers(success, &CACHE_HEADERS);
         }
         if let Some(RefOr::T(content)) = success.content.get_mut("application/json") {
             content.example = example;
         }
     }
     if method == "GET" && is_tagged {
-        let unchanged = Response::new("The caller named this answer's `ETag` in `If-None-Match`.");
+        let unchanged = Response::new("`If-None-Match` has the `ETag` of the current answer.");
         responses.insert("304".to_owned(), unchanged.into());
     }
-    responses.insert("405".to_owned(), wrong_method().into());
+    let what = "The path does not support this method.";
+    let error = json!({"code": 405, "reason": "method_not_allowed", "message": "DELETE is not possible on /api/quota", "details": []});
+    let allow = ("Allow", "The methods that the path supports", Type::String);
+    responses.insert("405".to_owned(), error_response(what, &error, allow));
     for response in responses.values_mut() {
         let RefOr::T(response) = response else { continue };
-        let note = stream_note(response);
-        let cost = header(&format!("Upstream units that this answer cost{note}"), Type::Integer);
-        response.headers.insert("X-Quota-Cost".to_owned(), cost);
-        let id = header("The request's id: the caller's own, or a new one", Type::String);
-        response.headers.insert("X-Request-Id".to_owned(), id);
+        let cost = format!("Upstream units that this answer cost{}", stream_note(response));
+        let id = "The request's id: the caller's own, or a new one";
+        let headers = [("X-Quota-Cost", &*cost, Type::Integer), ("X-Request-Id", id, Type::String)];
+        add_headers(response, &headers);
     }
 }
 
+/// The name, the description and the type of a header.
+type HeaderInfo<'a> = (&'a str, &'a str, Type);
+
 /// The headers of a response from the cache.
-fn cache_headers() -> impl Iterator<Item = (String, RefOr<Header>)> {
-    let headers = [
-        ("X-Cache", "`hit`, `stale`, `miss` or `coalesced`", Type::String),
-        ("Cache-Status", "The same in the words of RFC 9211", Type::String),
-        ("Age", "Seconds since it was fetched", Type::Integer),
-        ("Cache-Control", "How long it may be kept, counted as `Age` is", Type::String),
-        ("Vary", "The request headers that another answer may hang on", Type::String),
-    ];
-    headers.into_iter().map(|(name, what, kind)| (name.to_owned(), header(what, kind)))
-}
+const CACHE_HEADERS: [HeaderInfo<'_>; 5] = [
+    ("X-Cache", "`hit`, `stale`, `miss` or `coalesced`", Type::String),
+    ("Cache-Status", "The same in the terms of RFC 9211", Type::String),
+    ("Age", "Seconds since it was fetched", Type::Integer),
+    ("Cache-Control", "How long it may be cached, counted as `Age` is", Type::String),
+    ("Vary", "The request headers that the answer depends on", Type::String),
+];
 
 /// A note for headers that streams do not have.
 fn stream_note(response: &Response) -> &'static str {
     match response.content.contains_key("text/event-stream") {
-        true => "; not sent with streams, at whose beginning it is not known",
+        true => "; not sent with streams, because it is not known when they begin",
         false => "",
     }
 }
@@ -136,10 +131,10 @@ fn add_pattern(parameter: &mut Parameter, path: &str) {
     let Some(RefOr::T(Schema::Object(schema))) = &mut parameter.schema else { return };
     match parameter.parameter_in {
         ParameterIn::Path => {
-            schema.pattern = patterns::of_path(path);
+            schema.pattern = patterns::path_pattern(path);
             schema.max_length = Some(patterns::MAX_ID_CHARS);
         }
-        _ => schema.pattern = patterns::of_query(path, &parameter.name),
+        _ => schema.pattern = patterns::query_pattern(path, &parameter.name),
     }
 }
 
@@ -161,24 +156,22 @@ fn add_default(parameter: &mut Parameter, operation: &str) {
     }
 }
 
-fn wrong_method() -> Response {
-    let error = json!({"code": 405, "reason": "method_not_allowed", "message": "DELETE is not possible on /api/quota", "details": []});
-    let mut response = error_response("Another method than those of this path.", &error);
-    response.headers.insert("Allow".to_owned(), header("The methods there are", Type::String));
-    response
-}
-
-fn error_response(description: &str, error: &Value) -> Response {
+/// The response of an error, with a header that belongs to it.
+fn error_response(description: &str, error: &Value, header: HeaderInfo<'_>) -> RefOr<Response> {
     let content = ContentBuilder::new()
         .schema(Some(Ref::from_schema_name("ErrorBody")))
         .example(Some(json!({"error": error})))
         .build();
-    ResponseBuilder::new().description(description).content("application/json", content).build()
+    let mut response = Response::new(description);
+    response.content.insert("application/json".to_owned(), content.into());
+    add_headers(&mut response, &[header]);
+    response.into()
 }
 
-fn header(description: &str, kind: Type) -> RefOr<Header> {
-    let schema = ObjectBuilder::new().schema_type(kind);
-    openapi::RefOr::T(
-        HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build(),
-    )
+fn add_headers(response: &mut Response, headers: &[HeaderInfo<'_>]) {
+    for (name, description, kind) in headers {
+        let schema = ObjectBuilder::new().schema_type(kind.clone());
+        let header = HeaderBuilder::new().schema(Some(schema)).description(Some(*description));
+        response.headers.insert((*name).to_owned(), header.build().into());
+    }
 }

@@ -7,11 +7,11 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use vidra::{ChannelRef, Error, Link};
 
-use crate::error_body::{ApiError, BodyErrors};
+use crate::error_body::{BodyErrors, Result};
 use crate::extract::JsonBody;
 use crate::respond::Tagged;
 
-/// A link to be read.
+/// A link to parse.
 // For the document only: `url_of` reads the body, so that its error names every fault.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,13 +21,13 @@ pub(super) struct LinkBody {
     url: String,
 }
 
-/// What a link names. Only the identifiers that it holds are there.
+/// The identifiers in a link. Those that it does not contain are absent.
 #[derive(Serialize, ToSchema, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ParsedLink {
-    /// Whether it names anything on YouTube.
+    /// Whether the link contains an identifier.
     is_valid: bool,
-    /// The first of video, playlist and channel that it names, or `invalid`.
+    /// The first of video, playlist and channel that the link contains, or `invalid`.
     r#type: LinkType,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "dQw4w9WgXcQ")]
@@ -42,7 +42,7 @@ pub(super) struct ParsedLink {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     handle: Option<String>,
-    /// Why it is not valid.
+    /// The reason why the link is not valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     error: Option<String>,
@@ -58,13 +58,13 @@ enum LinkType {
     Invalid,
 }
 
-/// What a link names, read without asking anybody.
+/// The identifiers in a link. Makes no upstream call.
 #[utoipa::path(
     post, path = "/api/url/parse", tag = "Links",
     request_body(content = LinkBody, example = json!({"url": "https://youtu.be/fda4eREcaTQ?t=43"})),
-    responses((status = 200, description = "What it names, also when that is nothing", body = ParsedLink), BodyErrors)
+    responses((status = 200, description = "The identifiers, or the reason why there are none", body = ParsedLink), BodyErrors)
 )]
-pub(super) async fn parse_link(JsonBody(body): JsonBody) -> Result<Tagged<ParsedLink>, ApiError> {
+pub(super) async fn parse_link(JsonBody(body): JsonBody) -> Result<Tagged<ParsedLink>> {
     let url = url_of(body.as_ref().unwrap_or(&Value::Null))?;
     Ok(Tagged(Link::parse(url).map_or_else(ParsedLink::invalid, ParsedLink::from)))
 }

@@ -22,7 +22,7 @@ const AFTER: &str = "(&[A-Za-z0-9._~%&=+-]*)?";
 const QUERY: &str = r"(\?[A-Za-z0-9._~%&=+-]*)?";
 
 /// The pattern of the identifier in a path, by the path.
-pub(super) fn of_path(path: &str) -> Option<String> {
+pub(super) fn path_pattern(path: &str) -> Option<String> {
     let (_, rest) = path.split_once("/api/")?;
     let (kind, _) = rest.split_once("/{")?;
     let forms = match kind {
@@ -48,7 +48,7 @@ pub(super) fn of_path(path: &str) -> Option<String> {
 
 /// The pattern of a query parameter. Spaces around a value are ignored. An empty value counts as absent,
 /// except for numbers and choices.
-pub(super) fn of_query(path: &str, name: &str) -> Option<String> {
+pub(super) fn query_pattern(path: &str, name: &str) -> Option<String> {
     Some(match (path, name) {
         // The number of ids is not in the pattern: 500 repetitions are too long for some tools.
         ("/api/videos", "ids") => format!("^ *({0})( *, *({0}))* *$", video()),

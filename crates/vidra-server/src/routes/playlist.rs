@@ -1,14 +1,14 @@
 //! `/api/playlist/…`.
 
 use axum::Extension;
-use axum::response::Response;
 use vidra::{
     Ask, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected, Selection, Vidra,
 };
 
-use crate::error_body::{ApiError, AskErrors, BodyErrors};
+use super::responder::Responder;
+use crate::error_body::{AskErrors, BodyErrors, Result};
 use crate::extract::{Id, JsonBody};
-use crate::hot::{Answer, Responder};
+use crate::hot::Answer;
 use crate::respond::Tagged;
 
 /// A playlist with all its videos, their numbers and total length.
@@ -17,12 +17,8 @@ use crate::respond::Tagged;
     params(("id" = String, Path, description = "Playlist id or URL with list=", example = "PLsize1")),
     responses((status = 200, description = "The playlist", body = Playlist), AskErrors)
 )]
-pub(super) async fn get_playlist(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(id): Id<PlaylistId>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Playlist(id)).await
+pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
+    responder.fetch(Ask::Playlist(id)).await
 }
 
 /// A playlist without its videos.
@@ -31,12 +27,8 @@ pub(super) async fn get_playlist(
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
     responses((status = 200, description = "Title, description and pictures", body = PlaylistInfo), AskErrors)
 )]
-pub(super) async fn get_playlist_info(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(id): Id<PlaylistId>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::PlaylistInfo(id)).await
+pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
+    responder.fetch(Ask::PlaylistInfo(id)).await
 }
 
 /// The ids of all entries of a playlist.
@@ -45,18 +37,14 @@ pub(super) async fn get_playlist_info(
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
     responses((status = 200, description = "The ids", body = PlaylistIds), AskErrors)
 )]
-pub(super) async fn get_playlist_ids(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(id): Id<PlaylistId>,
-) -> Result<Response, ApiError> {
-    let entries = vidra.ask(&Ask::PlaylistEntries(id.clone())).await?;
+pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
+    let entries = responder.vidra.ask(&Ask::PlaylistEntries(id.clone())).await?;
     let ids = PlaylistIds::from_entries(id, &entries)?;
     let answer = Answer::new(Resource::Playlist, entries).with_json(&ids)?;
     Ok(responder.send(&answer))
 }
 
-/// A playlist, filtered, then sorted, then sliced. No body keeps everything.
+/// A playlist, filtered, then sorted, then sliced. Without a body it is complete.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/query", tag = "Playlists",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
@@ -64,13 +52,13 @@ pub(super) async fn get_playlist_ids(
         content = Option<Selection>,
         example = json!({"filter": {"duration": {"min": 60}}, "sort": {"field": "views", "order": "desc"}, "range": {"start": 1, "end": 10}})
     ),
-    responses((status = 200, description = "What is left of the playlist", body = Selected), AskErrors, BodyErrors)
+    responses((status = 200, description = "The selected part of the playlist", body = Selected), AskErrors, BodyErrors)
 )]
 pub(super) async fn query_playlist(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<PlaylistId>,
     JsonBody(body): JsonBody,
-) -> Result<Tagged<Selected>, ApiError> {
+) -> Result<Tagged<Selected>> {
     let selection = body.as_ref().map(Selection::from_json).transpose()?.unwrap_or_default();
     Ok(Tagged(vidra.query_playlist(&id, &selection).await?))
 }

@@ -1,12 +1,10 @@
 //! `/api/i18n/…` and `/api/video-categories`.
 
-use axum::Extension;
-use axum::response::Response;
-use vidra::{Ask, CategoryQuery, Language, LanguageCode, Region, VideoCategory, Vidra};
+use vidra::{Ask, CategoryQuery, Language, LanguageCode, Region, VideoCategory};
 
-use crate::error_body::{ApiError, AskErrors};
+use super::responder::Responder;
+use crate::error_body::{AskErrors, Result};
 use crate::extract::Query;
-use crate::hot::Responder;
 
 /// The most category ids of one request, which is the limit of the platform.
 const MAX_CATEGORIES: usize = 50;
@@ -17,12 +15,8 @@ const MAX_CATEGORIES: usize = 50;
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The regions", body = Vec<Region>), AskErrors)
 )]
-pub(super) async fn get_regions(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    query: Query,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Regions(language(query)?)).await
+pub(super) async fn get_regions(responder: Responder, query: Query) -> Result {
+    responder.fetch(Ask::Regions(language(query)?)).await
 }
 
 /// The languages of the platform's interface.
@@ -31,12 +25,8 @@ pub(super) async fn get_regions(
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
     responses((status = 200, description = "The languages", body = Vec<Language>), AskErrors)
 )]
-pub(super) async fn get_languages(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    query: Query,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Languages(language(query)?)).await
+pub(super) async fn get_languages(responder: Responder, query: Query) -> Result {
+    responder.fetch(Ask::Languages(language(query)?)).await
 }
 
 /// Video categories, of a region or by id.
@@ -44,16 +34,12 @@ pub(super) async fn get_languages(
     get, path = "/api/video-categories", tag = "Regions",
     params(
         ("region" = Option<String>, Query, description = "Two-letter code of a region; US if neither it nor `ids` is given", example = "US"),
-        ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas, such as `10,22`; not together with `region`, which counts if not given"),
+        ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas, such as `10,22`; not together with `region`, which applies if not given"),
         ("hl" = Option<String>, Query, description = "Language of the titles; English if not given", example = "en")
     ),
     responses((status = 200, description = "The categories", body = Vec<VideoCategory>), AskErrors)
 )]
-pub(super) async fn get_video_categories(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    mut query: Query,
-) -> Result<Response, ApiError> {
+pub(super) async fn get_video_categories(responder: Responder, mut query: Query) -> Result {
     let ids: Vec<String> = query.list("ids").into_iter().map(str::to_owned).collect();
     let region = query.text("region").map(str::to_ascii_uppercase);
     let categories = match region {
@@ -71,7 +57,7 @@ pub(super) async fn get_video_categories(
         }
     };
     let hl = language(query)?;
-    responder.fetch(&vidra, Ask::Categories(categories, hl)).await
+    responder.fetch(Ask::Categories(categories, hl)).await
 }
 
 fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
@@ -86,8 +72,8 @@ fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
 }
 
 /// Reads `hl`, and fails with all faults of the query.
-fn language(mut query: Query) -> Result<Option<String>, ApiError> {
-    let hl: Option<LanguageCode> = query.parsed("hl");
+fn language(mut query: Query) -> Result<Option<String>> {
+    let hl = query.parsed("hl", str::parse::<LanguageCode>);
     query.check()?;
     Ok(hl.map(|code| code.to_string()))
 }

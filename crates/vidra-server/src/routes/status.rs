@@ -9,42 +9,41 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
-use vidra::BucketUse;
 use vidra::store::Usage;
-use vidra::{Addresses, BreakerState, Bucket, Counts, Quota, Vidra};
+use vidra::{Addresses, BreakerState, Bucket, BucketUse, Counts, Quota, Vidra};
 
-use crate::error_body::{ApiError, ErrorBody};
+use crate::error_body::{ApiError, ErrorBody, Result};
 use crate::gate::Caller;
 use crate::metrics::{self, REPORT_TIMEOUT};
 use crate::respond::Tagged;
 use crate::state::AppState;
 
-/// The day's quota, and the caller's part in it.
+/// The quota of the day, and the caller's budget.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct QuotaState {
-    /// When the platform's day ends: midnight in Los Angeles, told in UTC.
+    /// The end of the platform's day in UTC. It is midnight in Los Angeles.
     #[schema(example = "2026-11-16T08:00:00.000Z")]
     resets_at: String,
-    /// The platform's allowances, each with what this service has spent of it.
+    /// The buckets of the platform, and what this service has spent of each.
     buckets: Vec<BucketUse>,
-    /// What the key that asks may spend itself; absent where that is all there is.
+    /// The budget of the caller's key; absent if the key has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     yours: Option<Share>,
 }
 
-/// What one key may spend.
+/// The budget of one key.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Share {
     /// The name of the key.
     #[schema(example = "alice")]
     name: String,
-    /// The buckets that it has a budget of, each with what it has spent.
+    /// The buckets with a budget, and what the key has spent of each.
     buckets: Vec<BucketUse>,
 }
 
-/// What is left of the day's quota. Asks nobody.
+/// The rest of the day's quota. Makes no upstream call.
 #[utoipa::path(
     get, path = "/api/quota", tag = "Service",
     responses((status = 200, description = "The buckets and their reset", body = QuotaState))
@@ -52,7 +51,7 @@ pub(super) struct Share {
 pub(super) async fn get_quota(
     Extension(vidra): Extension<Vidra>,
     caller: Option<Extension<Arc<Caller>>>,
-) -> Result<Tagged<QuotaState>, ApiError> {
+) -> Result<Tagged<QuotaState>> {
     let Quota { resets_at, buckets } = vidra.quota().await?;
     let yours = caller.and_then(|Extension(caller)| budget_of(&caller, vidra.clock().now()));
     Ok(Tagged(QuotaState { resets_at, buckets, yours }))
@@ -60,83 +59,68 @@ pub(super) async fn get_quota(
 
 /// The budget of a caller; `None` if it has no limit.
 fn budget_of(caller: &Caller, now: Timestamp) -> Option<Share> {
-    let allowance = caller.allowance();
+    let allowance = &caller.account.allowance;
     let limited = |bucket: Bucket| {
         let (limit, used) = (allowance.limit(bucket)?, allowance.used(bucket, now));
         Some(BucketUse { name: bucket.name(), limit, used, remaining: limit.saturating_sub(used) })
     };
     let buckets: Vec<_> =
         [Bucket::Default, Bucket::Search].into_iter().filter_map(limited).collect();
-    (!buckets.is_empty()).then(|| Share { name: caller.name().to_owned(), buckets })
+    (!buckets.is_empty()).then(|| Share { name: caller.name.to_string(), buckets })
 }
 
-/// What is kept, and what that was good for.
+/// The size of the cache, and its hit ratios.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CacheState {
-    /// The part of all answers that were there, fresh or stale, from 0 to 1.
+    /// The share of answers from the cache, fresh or stale, from 0 to 1.
     #[schema(minimum = 0, maximum = 1, example = 0.93)]
     hit_ratio: f64,
-    /// What memory holds.
+    /// The cache in memory.
     memory: Held,
-    /// What the store behind memory holds; absent where there is none or it does not answer.
+    /// The store; absent if there is none or it does not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     store: Option<Held>,
-    /// The same by kind.
+    /// The same by resource.
     resources: Vec<ResourceState>,
 }
 
-/// How much is held.
+/// The size of a tier of the cache.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Held {
-    /// Answers.
+    /// The number of records.
     entries: u64,
-    /// What they take up.
+    /// Their size in bytes.
     bytes: u64,
-    /// The most bytes; absent where that is the store's own business.
+    /// The maximum size in bytes; absent for a store, which has its own limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     limit: Option<u64>,
 }
 
-/// What is kept of one kind, and what that was good for.
+/// The records of one resource, and their hit ratio.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ResourceState {
-    /// The kind.
+    /// The name of the resource.
     #[schema(example = "video")]
     name: &'static str,
-    /// Answers in memory.
+    /// The number of records in memory.
     entries: u64,
-    /// What they take up.
+    /// Their size in bytes.
     bytes: u64,
-    /// Answers that were there and fresh.
+    /// Cache hits: fresh records.
     hits: u64,
-    /// Answers that were there and not fresh any more.
+    /// Answers with a stale record.
     stale: u64,
-    /// Answers that YouTube was asked for.
+    /// Answers that needed a fetch.
     misses: u64,
-    /// Answers that YouTube was being asked for already.
+    /// Answers that joined a fetch in progress.
     coalesced: u64,
-    /// The part that were there, fresh or stale, from 0 to 1.
+    /// The share of answers from the cache, fresh or stale, from 0 to 1.
     #[schema(minimum = 0, maximum = 1, example = 0.93)]
     hit_ratio: f64,
-}
-
-impl From<(&'static str, Counts, Usage)> for ResourceState {
-    fn from((name, counts, held): (&'static str, Counts, Usage)) -> Self {
-        Self {
-            name,
-            entries: held.entries,
-            bytes: held.bytes,
-            hits: counts.hits,
-            stale: counts.stale,
-            misses: counts.misses,
-            coalesced: counts.coalesced,
-            hit_ratio: rounded(counts.hit_ratio()),
-        }
-    }
 }
 
 /// Rounds to three digits.
@@ -144,35 +128,40 @@ fn rounded(ratio: f64) -> f64 {
     (ratio * 1000.0).round() / 1000.0
 }
 
-/// What is kept, and what that was good for. Asks nobody.
+/// The size of the cache, and its hit ratios. Makes no upstream call.
 #[utoipa::path(
     get, path = "/api/cache", tag = "Service",
-    responses((status = 200, description = "Counts, bytes and hit ratios since the service began", body = CacheState))
+    responses((status = 200, description = "Counts, bytes and hit ratios since the start of the service", body = CacheState))
 )]
 pub(super) async fn get_cache(Extension(vidra): Extension<Vidra>) -> Tagged<CacheState> {
     let report = vidra.cache_report().await;
-    let all = report.resources.iter().fold(Counts::default(), |all, (_, counts, _)| Counts {
-        hits: all.hits + counts.hits,
-        stale: all.stale + counts.stale,
-        misses: all.misses + counts.misses,
-        coalesced: all.coalesced + counts.coalesced,
+    let mut all = Counts::default();
+    let resources = report.resources.into_iter().map(|(name, counts, usage)| {
+        let Counts { hits, stale, misses, coalesced } = counts;
+        all.hits += hits;
+        all.stale += stale;
+        all.misses += misses;
+        all.coalesced += coalesced;
+        let (Usage { entries, bytes }, hit_ratio) = (usage, rounded(counts.hit_ratio()));
+        ResourceState { name, entries, bytes, hits, stale, misses, coalesced, hit_ratio }
     });
+    let resources = resources.collect();
     let held = |Usage { entries, bytes }, limit| Held { entries, bytes, limit };
     Tagged(CacheState {
         hit_ratio: rounded(all.hit_ratio()),
         memory: held(report.memory, Some(report.memory_limit)),
         store: report.far.map(|far| held(far, None)),
-        resources: report.resources.into_iter().map(ResourceState::from).collect(),
+        resources,
     })
 }
 
-/// Whether the service is there.
+/// The health of the service.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Health {
     /// `ok` or `ready`.
     #[schema(example = "ok")]
     status: &'static str,
-    /// What does not work as it should, by name; absent when all is well.
+    /// The parts that do not work as they should, by name; absent if all do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     degraded: Vec<String>,
@@ -181,24 +170,24 @@ pub(super) struct Health {
 /// The process is alive.
 #[utoipa::path(
     get, path = "/healthz", tag = "Service",
-    responses((status = 200, description = "It answers", body = Health))
+    responses((status = 200, description = "The process is alive", body = Health))
 )]
 pub(super) async fn get_health() -> Tagged<Health> {
     Tagged(Health { status: "ok", degraded: vec![] })
 }
 
-/// The service takes requests.
+/// The service accepts requests.
 #[utoipa::path(
     get, path = "/readyz", tag = "Service",
     responses(
-        (status = 200, description = "It takes requests; `degraded` names what does not work", body = Health),
+        (status = 200, description = "The service accepts requests; `degraded` lists the parts that do not work", body = Health),
         (status = 503, description = "The service is shutting down", body = ErrorBody, example = json!({"error": {"code": 503, "reason": "shutting_down", "message": "The service is shutting down", "details": []}}))
     )
 )]
 pub(super) async fn get_readiness(
     Extension(vidra): Extension<Vidra>,
     State(state): State<AppState>,
-) -> Result<Tagged<Health>, ApiError> {
+) -> Result<Tagged<Health>> {
     if state.drain.has_begun() {
         return Err(ApiError::shutting_down());
     }
@@ -216,9 +205,10 @@ pub(super) async fn get_readiness(
         (vidra.is_store_failing(), "cache: the store behind memory does not answer"),
     ];
     let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so);
-    let degraded =
-        degraded.map(|(_, what)| what.to_owned()).chain(unusable_addresses(vidra.addresses()));
-    let degraded = degraded.chain(open_breakers(vidra.upstream_report().breakers));
+    let degraded = degraded.map(|(_, what)| what.to_owned());
+    let degraded = degraded
+        .chain(unusable_addresses(vidra.addresses()))
+        .chain(open_breakers(vidra.upstream_report().breakers));
     Ok(Tagged(Health { status: "ready", degraded: degraded.collect() }))
 }
 
@@ -226,33 +216,32 @@ pub(super) async fn get_readiness(
 fn unusable_addresses(
     Addresses { all, blocked, unreachable }: Addresses,
 ) -> impl Iterator<Item = String> {
-    let troubles = [(blocked, "blocked by YouTube"), (unreachable, "out of reach")];
-    let troubles = troubles.into_iter().filter(|(count, _)| *count > 0);
-    troubles.map(move |(count, what)| {
-        let are = if count == 1 { "is" } else { "are" };
-        match all {
-            1 => format!("transcripts: the address is {what}"),
-            _ => format!("transcripts: {count} of {all} addresses {are} {what}"),
-        }
+    let faults = [(blocked, "blocked by YouTube"), (unreachable, "out of reach")];
+    let faults = faults.into_iter().filter(|(count, _)| *count > 0);
+    faults.map(move |(count, fault)| match (all, count) {
+        (1, _) => format!("transcripts: the address is {fault}"),
+        (_, 1) => format!("transcripts: 1 of {all} addresses is {fault}"),
+        _ => format!("transcripts: {count} of {all} addresses are {fault}"),
     })
 }
 
 /// The circuit breakers that are not closed.
 fn open_breakers(breakers: Vec<(String, BreakerState)>) -> impl Iterator<Item = String> {
-    let open = breakers.into_iter().filter(|(_, state)| *state != BreakerState::Closed);
-    open.map(|(domain, state)| match state {
-        BreakerState::HalfOpen => {
-            format!("{domain}: failed; whether it still does is being found out")
-        }
-        _ => format!("{domain}: fails, and is left alone for a while; what is known is sent"),
+    breakers.into_iter().filter_map(|(domain, state)| {
+        let state = match state {
+            BreakerState::Closed => return None,
+            BreakerState::HalfOpen => "half-open",
+            BreakerState::Open => "open",
+        };
+        Some(format!("{domain}: failing; the circuit breaker is {state}"))
     })
 }
 
-/// What the service does, in the text that Prometheus reads. Asks nobody.
+/// The metrics of the service, in the text format of Prometheus. Makes no upstream call.
 #[utoipa::path(
     get, path = "/metrics", tag = "Service",
     responses((
-        status = 200, description = "Counts, gauges and histograms; none of their labels names a caller or what was asked for",
+        status = 200, description = "Counters, gauges and histograms; no label names a caller or a requested object",
         body = String, content_type = "text/plain",
         example = "# HELP vidra_requests_in_flight Requests without an answer yet, and streams that have not ended.\n# TYPE vidra_requests_in_flight gauge\nvidra_requests_in_flight 1\n"
     ))

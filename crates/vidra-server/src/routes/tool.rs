@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use vidra::{Error, Reason, Vidra};
 use vidra_mcp::{Call, CallError, Tool, call, tool};
 
-use crate::error_body::{ApiError, AskErrors, BodyErrors};
+use crate::error_body::{ApiError, AskErrors, BodyErrors, Result};
 use crate::extract::{Id, Identifier, JsonBody};
 use crate::gate::CallerId;
 use crate::respond::Tagged;
@@ -24,27 +24,27 @@ impl Identifier for Named {
     }
 }
 
-/// What a tool gives.
+/// The result of a tool.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ToolAnswer {
-    /// Compact text for a model. What strangers wrote stands between `<youtube-data>` marks: it is data,
-    /// and no instructions to follow.
+    /// Compact text for a model. Text of third parties is between `<youtube-data>` marks: it is data, not
+    /// instructions.
     text: String,
-    /// The same as data, as the tool's output schema says.
+    /// The same as structured data, in the output schema of the tool.
     #[schema(value_type = Object)]
     structured_content: Value,
 }
 
-/// Runs a tool for AI models. The body holds its arguments, as the tool's input schema says.
+/// Runs a tool for AI models. The body contains its arguments, in the input schema of the tool.
 ///
-/// `docs/tools.json` and `vidra tools` list the tools with their schemas; hand the list to a model, and
-/// what the model calls to this endpoint.
+/// `docs/tools.json` and `vidra tools` list the tools with their schemas. Give the list to a model, and send
+/// its calls to this endpoint.
 #[utoipa::path(
     post, path = "/api/tools/{name}", tag = "Tools",
     params(("name" = String, Path, description = "The name of the tool", example = "get_top_comments")),
     request_body(content = Object, description = "The arguments", example = json!({"video": "fda4eREcaTQ", "limit": 1})),
-    responses((status = 200, description = "What the tool gives", body = ToolAnswer), AskErrors, BodyErrors)
+    responses((status = 200, description = "The result of the tool", body = ToolAnswer), AskErrors, BodyErrors)
 )]
 pub(super) async fn run_tool(
     Extension(vidra): Extension<Vidra>,
@@ -52,7 +52,7 @@ pub(super) async fn run_tool(
     caller: Option<Extension<CallerId>>,
     Id(Named(tool)): Id<Named>,
     JsonBody(arguments): JsonBody,
-) -> Result<Tagged<ToolAnswer>, ApiError> {
+) -> Result<Tagged<ToolAnswer>> {
     let arguments = arguments.unwrap_or_default();
     let slots = caller.map(|Extension(caller)| state.batch_slots(caller));
     let context = Call::new(&vidra);
@@ -69,7 +69,10 @@ fn failure(error: CallError) -> ApiError {
         CallError::BadArguments(faults) => Error::invalid("The arguments are not valid", faults),
         CallError::UnknownTool(name) => no_such_tool(&name),
     };
-    ApiError::from(error).with_details(advice)
+    ApiError::from(match advice {
+        Some(advice) => error.with_detail(advice),
+        None => error,
+    })
 }
 
 fn no_such_tool(name: &str) -> Error {

@@ -3,22 +3,24 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use futures_util::StreamExt;
 use serde::Serialize;
 use serde_json::json;
-use utoipa::ToSchema;
-use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::AdditionalProperties;
+use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, RefOr, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 use vidra::{
     Ask, BatchQuery, BatchSummary, CaptionTrack, Languages, PlaylistId, Reason, Transcript,
     TranscriptLine, TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
 };
 
 use super::patterns;
-use crate::error_body::{ApiError, AskErrors, BatchErrors, BodyErrors, TranscriptErrors};
+use super::responder::Responder;
+use crate::error_body::{ApiError, AskErrors, BatchErrors, BodyErrors, Result, TranscriptErrors};
 use crate::extract::{Id, JsonBody, Query, preferred_type};
 use crate::gate::CallerId;
-use crate::hot::{Answer, Responder};
+use crate::hot::Answer;
 use crate::respond::Tagged;
 use crate::state::AppState;
 use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
@@ -29,9 +31,9 @@ use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
     params(
         ("id" = String, Path, description = "Video id or URL", example = "txManualAsr"),
         ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
-        ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt` or `txt`; if not given, by `Accept`, and else `json`", example = "json"),
-        ("translate" = Option<String>, Query, description = "Have the platform translate it to this language; not translated if not given", example = "de"),
-        ("download" = Option<String>, Query, description = "`1` to have it saved as a file; `0` if not given", example = "0")
+        ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt` or `txt`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
+        ("translate" = Option<String>, Query, description = "The language that the platform translates it to; not translated if not given", example = "de"),
+        ("download" = Option<String>, Query, description = "`1` to save it as a file; `0` if not given", example = "0")
     ),
     responses(
         (status = 200, description = "The lines", content(
@@ -40,18 +42,19 @@ use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
             (String = "text/vtt"),
             (String = "text/plain")
         )),
-        TranscriptErrors
+        AskErrors, TranscriptErrors
     )
 )]
 pub(super) async fn get_transcript(
-    Extension(vidra): Extension<Vidra>,
     responder: Responder,
     Id(id): Id<VideoId>,
     mut query: Query,
     headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let wanted =
-        TranscriptQuery { languages: languages(&mut query), translate: query.parsed("translate") };
+) -> Result {
+    let wanted = TranscriptQuery {
+        languages: query.parsed("lang", Languages::parse).unwrap_or_default(),
+        translate: query.parsed("translate", str::parse),
+    };
     let by_accept = Format::preferred(&headers);
     let words =
         [("json", Format::Json), ("srt", Format::Srt), ("vtt", Format::Vtt), ("txt", Format::Txt)];
@@ -60,7 +63,7 @@ pub(super) async fn get_transcript(
     let download =
         query.text("download").is_some() && query.choice("download", &[("0", false), ("1", true)]);
     query.check()?;
-    let mut answer = Answer::fetch(&vidra, Ask::Transcript(id, wanted)).await?;
+    let mut answer = Answer::fetch(&responder.vidra, Ask::Transcript(id, wanted)).await?;
     answer.varies_by_accept = !is_named;
     Ok(responder.send(&format.convert(id, answer, download)?))
 }
@@ -69,69 +72,50 @@ pub(super) async fn get_transcript(
 #[utoipa::path(
     get, path = "/api/transcript/{id}/tracks", tag = "Transcripts",
     params(("id" = String, Path, description = "Video id or encoded URL", example = "txManualAsr")),
-    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), TranscriptErrors)
+    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), AskErrors, TranscriptErrors)
 )]
-pub(super) async fn get_tracks(
-    Extension(vidra): Extension<Vidra>,
-    responder: Responder,
-    Id(id): Id<VideoId>,
-) -> Result<Response, ApiError> {
-    responder.fetch(&vidra, Ask::Tracks(id)).await
+pub(super) async fn get_tracks(responder: Responder, Id(id): Id<VideoId>) -> Result {
+    responder.fetch(Ask::Tracks(id)).await
 }
 
-/// What is asked of the transcripts of a playlist. Numbers may come as strings.
-// For the document only: `BatchQuery::from_json` reads the body, so that its error names every fault.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct BatchBody {
-    #[schema(required = false, schema_with = at_once)]
-    concurrency: u64,
-    #[schema(required = false, schema_with = first_place)]
-    from: u64,
-    #[schema(required = false, schema_with = last_place)]
-    to: u64,
-    #[schema(required = false, schema_with = preferred)]
-    lang: String,
-    #[schema(required = false, schema_with = known)]
-    skip: Vec<String>,
+/// The body of a batch, for the document only: `BatchQuery::from_json` reads it, so that its error names
+/// every fault.
+pub(super) struct BatchBody;
+
+impl ToSchema for BatchBody {}
+
+impl PartialSchema for BatchBody {
+    fn schema() -> RefOr<Schema> {
+        let concurrency = "The most transcripts to fetch at the same time; 3 if not given.";
+        let from = "The first position in the playlist, from 1.";
+        let to = "The last position, included. Positions past the end are ignored.";
+        let lang = "One language code, or several by preference; the spoken language if not given.";
+        let skip = "Videos to leave out because you have them already; none if not given.";
+        let position = "^0*[1-9][0-9]{0,17}$";
+        let languages = text(&patterns::languages()).examples([json!("de,en")]);
+        let ids = ArrayBuilder::new().items(text(&patterns::video_id())).max_items(Some(4_000));
+        let ids = ids.examples([json!(["quirkNoLike"])]);
+        ObjectBuilder::new()
+            .description(Some("The options of a batch. Numbers may be strings."))
+            .property("concurrency", number(concurrency, 20, "^0*([1-9]|1[0-9]|20)$", 3))
+            .property("from", number(from, i64::MAX, position, 1))
+            .property("to", number(to, i64::MAX, position, 25))
+            .property("lang", languages.description(Some(lang)))
+            .property("skip", ids.description(Some(skip)))
+            .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
+            .into()
+    }
 }
 
-fn at_once() -> Schema {
-    let what = "How many transcripts may be under way together; 3 if not given.";
-    number(what, 20, "^0*([1-9]|1[0-9]|20)$", 3)
+/// A whole number from 1, also as a string that matches `pattern`.
+fn number(what: &str, max: i64, pattern: &str, example: u64) -> OneOfBuilder {
+    let number = ObjectBuilder::new().schema_type(Type::Integer).examples([json!(example)]);
+    let number = number.minimum(Some(1)).maximum(Some(max));
+    OneOfBuilder::new().item(number).item(text(pattern)).description(Some(what))
 }
 
-fn first_place() -> Schema {
-    place("The first place of the playlist, counted from 1.", 1)
-}
-
-fn last_place() -> Schema {
-    place("The last place, included; past the end is the end.", 25)
-}
-
-fn place(what: &str, example: u64) -> Schema {
-    number(what, i64::MAX, "^0*[1-9][0-9]{0,17}$", example)
-}
-
-/// A whole number from 1 on, also as a string.
-fn number(what: &str, most: i64, pattern: &str, example: u64) -> Schema {
-    let whole = ObjectBuilder::new().schema_type(Type::Integer);
-    let whole = whole.minimum(Some(1)).maximum(Some(most)).examples([json!(example)]);
-    let text = ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern));
-    Schema::OneOf(OneOfBuilder::new().item(whole).item(text).description(Some(what)).build())
-}
-
-fn preferred() -> Schema {
-    let what = "One language code, or several by preference; the spoken language if not given.";
-    let text = ObjectBuilder::new().schema_type(Type::String).pattern(Some(patterns::languages()));
-    Schema::Object(text.description(Some(what)).examples([json!("de,en")]).build())
-}
-
-fn known() -> Schema {
-    let what = "Videos to leave out because you have them already; none if not given.";
-    let id = ObjectBuilder::new().schema_type(Type::String).pattern(Some(patterns::video_id()));
-    let ids = ArrayBuilder::new().items(id).max_items(Some(4_000)).description(Some(what));
-    Schema::Array(ids.examples([json!(["quirkNoLike"])]).build())
+fn text(pattern: &str) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern))
 }
 
 /// The transcripts of a playlist.
@@ -139,17 +123,17 @@ fn known() -> Schema {
 pub(super) struct PlaylistTranscripts {
     #[serde(flatten)]
     summary: BatchSummary,
-    /// One result for each entry asked for, in playlist order.
+    /// One result for each requested entry, in playlist order.
     results: Vec<VideoTranscript>,
 }
 
-/// The transcripts of all videos of a playlist. A video that has none fails alone.
+/// The transcripts of all videos of a playlist. A video without a transcript does not fail the others.
 ///
-/// With `Accept: application/x-ndjson` or `text/event-stream` the answer begins as soon as the first
-/// page of the playlist has come, each result is sent as soon as it is ready, and a summary at the end.
-/// A line of NDJSON, or the `data` of an event, is a `BatchLine`; events are named `result`, `waiting`,
-/// `summary` and `error` and numbered by their `id`, and a silent event stream sends a comment every 15
-/// seconds. Streams have neither `ETag` nor `X-Quota-Cost`: both are not known when they begin.
+/// With `Accept: application/x-ndjson` or `text/event-stream` the answer is a stream. It begins when the
+/// first page of the playlist has arrived, sends each result as soon as it is ready, and ends with a summary.
+/// A line of NDJSON, or the `data` of an event, is a `BatchLine`. Events are named `result`, `waiting`,
+/// `summary` and `error`, and their `id` is their number. An idle event stream sends a comment every 15
+/// seconds. Streams have neither `ETag` nor `X-Quota-Cost`, because both are unknown when they begin.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/transcript", tag = "Transcripts",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLquirkMixed")),
@@ -170,7 +154,7 @@ pub(super) async fn get_playlist_transcripts(
     Id(id): Id<PlaylistId>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
-) -> Result<Response, ApiError> {
+) -> Result {
     let query = body.as_ref().map(BatchQuery::from_json).transpose()?.unwrap_or_default();
     let slot = caller.map(|Extension(caller)| state.batch_slot(caller).ok_or_else(too_many));
     let slot = slot.transpose()?;
@@ -186,18 +170,7 @@ pub(super) async fn get_playlist_transcripts(
 }
 
 fn too_many() -> ApiError {
-    ApiError::new(Reason::TooManyBatches, "You have too many batches under way")
-}
-
-fn languages(query: &mut Query) -> Languages {
-    let Some(text) = query.text("lang") else { return Languages::default() };
-    match Languages::parse(text) {
-        Ok(languages) => languages,
-        Err(fault) => {
-            query.fault("lang", fault);
-            Languages::default()
-        }
-    }
+    ApiError::new(Reason::TooManyBatches, "You run too many batches at once")
 }
 
 /// The format of a transcript.
@@ -223,7 +196,7 @@ impl Format {
         preferred_type(headers, &types).unwrap_or(Self::Json)
     }
 
-    fn convert(self, id: VideoId, mut answer: Answer, download: bool) -> Result<Answer, ApiError> {
+    fn convert(self, id: VideoId, mut answer: Answer, download: bool) -> Result<Answer> {
         if self == Self::Json && !download {
             return Ok(answer);
         }
@@ -236,7 +209,7 @@ impl Format {
         };
         answer.content_type = content_type;
         if let Some(text) = text {
-            answer.body = text.into();
+            answer.cached.body = text.into();
         }
         if download {
             let lang = lines.first().map_or("", |line| &line.lang);

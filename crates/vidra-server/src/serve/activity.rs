@@ -1,4 +1,4 @@
-//! What a connection is doing, shared between its stream and its requests.
+//! The activity of a connection, shared between its stream and its requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

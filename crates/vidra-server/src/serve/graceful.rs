@@ -38,11 +38,16 @@ impl Connections {
         self.shutdown.receiver_count()
     }
 
+    /// Waits until all connections are closed.
+    pub(super) async fn closed(&self) {
+        self.shutdown.closed().await;
+    }
+
     /// Closes each connection after its requests in flight, and waits until all are closed.
     pub(super) async fn shutdown(self) {
         debug_assert!(self.drain.has_begun(), "connections check `drain` first");
         let _ = self.shutdown.send(());
-        self.shutdown.closed().await;
+        self.closed().await;
     }
 }
 

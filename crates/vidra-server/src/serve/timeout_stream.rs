@@ -32,7 +32,7 @@ pub(super) struct TimeoutStream<S> {
     stalled_since: Option<Instant>,
 }
 
-/// What the caller has to send next while no request is in flight.
+/// The bytes that the caller has to send next while no request is in flight.
 #[derive(Debug, Clone, Copy)]
 enum WaitingFor {
     FirstByte(Instant),

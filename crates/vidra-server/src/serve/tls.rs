@@ -3,8 +3,9 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -18,24 +19,22 @@ pub(super) const HTTP2: &[u8] = b"h2";
 
 /// A certificate and its key. Clones share them, so they can be renewed while the service runs.
 #[derive(Clone)]
-pub struct Tls(Arc<RwLock<Arc<ServerConfig>>>);
+pub struct Tls(Arc<ArcSwap<ServerConfig>>);
 
 impl Tls {
     /// Reads a certificate chain and its private key, both as PEM. `http2` offers HTTP/2 by ALPN.
     pub fn from_files(certificates: &Path, key: &Path, http2: bool) -> Result<Self, String> {
-        Ok(Self(Arc::new(RwLock::new(config(certificates, key, http2)?))))
+        Ok(Self(Arc::new(ArcSwap::from_pointee(config(certificates, key, http2)?))))
     }
 
     /// Reads the files again, for new connections. On an error nothing changes.
     pub fn renew(&self, certificates: &Path, key: &Path, http2: bool) -> Result<(), String> {
-        let renewed = config(certificates, key, http2)?;
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = renewed;
+        self.0.store(Arc::new(config(certificates, key, http2)?));
         Ok(())
     }
 
     pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        let config = Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner));
-        TlsAcceptor::from(config).accept(stream).await
+        TlsAcceptor::from(self.0.load_full()).accept(stream).await
     }
 }
 
@@ -45,7 +44,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-fn config(certificates: &Path, key: &Path, http2: bool) -> Result<Arc<ServerConfig>, String> {
+fn config(certificates: &Path, key: &Path, http2: bool) -> Result<ServerConfig, String> {
     let unreadable = |file: &Path, why: &dyn fmt::Display| format!("{}: {why}", file.display());
     let chain = CertificateDer::pem_file_iter(certificates)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -64,5 +63,5 @@ fn config(certificates: &Path, key: &Path, http2: bool) -> Result<Arc<ServerConf
     if http2 {
         config.alpn_protocols.insert(0, HTTP2.to_vec());
     }
-    Ok(Arc::new(config))
+    Ok(config)
 }
