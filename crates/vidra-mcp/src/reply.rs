@@ -54,6 +54,11 @@ pub(crate) struct StructuredContent<T> {
 }
 
 impl<T: Serialize> ToolOutput<T> {
+    /// An output that is complete on one page.
+    pub(crate) fn complete(head: impl Into<String>, body: String, found: T) -> Self {
+        Self { head: head.into(), body, next: None, found }
+    }
+
     /// Writes the text and the structured content.
     pub(crate) fn into_reply(self) -> Result<Reply, CallError> {
         let Self { head, body, next, found } = self;

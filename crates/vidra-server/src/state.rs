@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use utoipa::openapi::OpenApi;
 use vidra::Vidra;
-use vidra_mcp::BatchPlaces;
+use vidra_mcp::BatchLimit;
 
 use crate::config::Config;
 use crate::counters::Counters;
@@ -47,9 +47,9 @@ impl AppState {
     }
 
     /// The slots that a caller's tools take for their batches.
-    pub(crate) fn batch_slots(&self, caller: CallerId) -> BatchPlaces {
+    pub(crate) fn batch_slots(&self, caller: CallerId) -> BatchLimit {
         let batches = Arc::clone(&self.batches);
-        BatchPlaces::new(move || Some(Box::new(batches.take(caller.clone())?)))
+        BatchLimit::new(move || Some(Box::new(batches.take(caller.clone())?)))
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::{Comment, CommentOrder, CommentQuery, CommentThread, VideoId};
 
-use super::video::{day, written};
+use super::video::{day, video_url};
 use super::{Call, ToolInput, ToolResult};
 use crate::page::{Page, clip, one_line, text_limit};
 use crate::params::{Cursor, MaxChars, SearchWords, VideoArg, Whole};
@@ -40,20 +40,8 @@ pub(super) struct CommentFacts {
     parent_id: Option<String>,
 }
 
-/// The role of a comment in its thread.
-enum Role {
-    /// It began the thread, which has so many replies.
-    TopLevel { replies: u64 },
-    /// It replies to the comment with this id.
-    ReplyTo(String),
-}
-
 impl CommentFacts {
-    fn new(video: VideoId, comment: Comment, role: Role, most: usize) -> Self {
-        let (reply_count, parent_id) = match role {
-            Role::TopLevel { replies } => (Some(replies), None),
-            Role::ReplyTo(parent) => (None, Some(parent).filter(|id| !id.is_empty())),
-        };
+    fn new(video: VideoId, comment: Comment, most: usize) -> Self {
         let (text, text_cut) = clip(&comment.text, most);
         Self {
             url: format!("https://www.youtube.com/watch?v={video}&lc={}", comment.id),
@@ -62,9 +50,9 @@ impl CommentFacts {
             text,
             text_cut,
             likes: comment.like_count,
-            published_at: written(&comment.published_at),
-            reply_count,
-            parent_id,
+            published_at: comment.published_at.to_string(),
+            reply_count: None,
+            parent_id: None,
         }
     }
 
@@ -75,11 +63,13 @@ impl CommentFacts {
         most: usize,
     ) -> impl Iterator<Item = Self> {
         let CommentThread { id, top_level_comment, total_reply_count, replies, .. } = thread;
-        let first = Role::TopLevel { replies: total_reply_count };
-        let first = Self::new(video, top_level_comment, first, most);
-        let replies = replies
-            .into_iter()
-            .map(move |reply| Self::new(video, reply, Role::ReplyTo(id.clone()), most));
+        let reply_count = Some(total_reply_count);
+        let first = Self { reply_count, ..Self::new(video, top_level_comment, most) };
+        let parent_id = Some(id).filter(|id| !id.is_empty());
+        let replies = replies.into_iter().map(move |reply| Self {
+            parent_id: parent_id.clone(),
+            ..Self::new(video, reply, most)
+        });
         std::iter::once(first).chain(replies)
     }
 
@@ -107,20 +97,16 @@ async fn threads(
     let threads =
         threads.into_iter().flat_map(|thread| CommentFacts::from_thread(video, thread, most));
     let flat: Vec<CommentFacts> = threads.collect();
-    let skip = Cursor::skip(cursor, flat.len())?;
-    let mut page = Page::new(max_chars.count(), 0);
-    let has_more = page.fill(flat.into_iter().skip(skip).map(|comment| {
+    let items = flat.into_iter().map(|comment| {
         let line = comment.line();
         (comment, line)
-    }));
+    });
+    let page = Page::of_list(items, cursor, max_chars, 0)?;
+    let (shown, url) = (page.items.len(), video_url(video));
     Ok(ToolOutput {
-        head: format!(
-            "{} comments and replies from {count} threads on {}.",
-            page.items.len(),
-            super::video::video_url(video)
-        ),
+        head: format!("{shown} comments and replies from {count} threads on {url}."),
         body: page.body(),
-        next: has_more.then(|| Cursor::at(skip + page.items.len())),
+        next: page.next,
         found: Comments { video_id: video.to_string(), comments: page.items },
     })
 }
@@ -145,20 +131,17 @@ pub(super) struct GetComments {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
     /// time for the newest first, relevance as YouTube ranks them; time if not given.
-    #[serde(default)]
     order: Option<Order>,
     /// The most threads.
     #[serde(default)]
     limit: Whole<1, 1_000, 50>,
     /// preview for the few replies that YouTube sends along, all for every reply, which costs more;
     /// preview if not given.
-    #[serde(default)]
     replies: Option<Replies>,
     /// The most characters of the answer.
     #[serde(default)]
     max_chars: MaxChars,
     /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
     cursor: Option<Cursor>,
 }
 
@@ -193,7 +176,6 @@ pub(super) struct GetTopComments {
     #[serde(default)]
     max_chars: MaxChars,
     /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
     cursor: Option<Cursor>,
 }
 
@@ -224,7 +206,6 @@ pub(super) struct SearchComments {
     #[serde(default)]
     max_chars: MaxChars,
     /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
     cursor: Option<Cursor>,
 }
 

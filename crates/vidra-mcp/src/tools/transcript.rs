@@ -65,12 +65,10 @@ impl ToolInput for GetCaptionTracks {
             let name = one_line(&track.language_name);
             format!("- {}: {name}, made {made}{translatable}", track.language_code)
         };
-        Ok(ToolOutput {
-            head: format!("{} caption tracks of {}.", tracks.len(), video_url(id)),
-            body: tracks.iter().map(line).collect::<Vec<_>>().join("\n"),
-            next: None,
-            found: Tracks { video_id: id.to_string(), tracks },
-        })
+        let head = format!("{} caption tracks of {}.", tracks.len(), video_url(id));
+        let lines: Vec<String> = tracks.iter().map(line).collect();
+        let found = Tracks { video_id: id.to_string(), tracks };
+        Ok(ToolOutput::complete(head, lines.join("\n"), found))
     }
 }
 
@@ -80,16 +78,13 @@ pub(super) struct TranscribeVideo {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
     /// One language code, or several by preference (de,en); the spoken language if not given.
-    #[serde(default)]
     lang: Option<LanguagesArg>,
     /// Have YouTube translate it to this language.
-    #[serde(default)]
     translate: Option<LanguageArg>,
     /// The most characters of the answer.
     #[serde(default)]
     max_chars: MaxChars,
     /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
     cursor: Option<Cursor>,
 }
 
@@ -120,20 +115,18 @@ impl ToolInput for TranscribeVideo {
         };
         let lines = call.vidra.transcript(id, &query).await?;
         let language = lines.first().map(|line| line.lang.to_string()).unwrap_or_default();
-        let all = segments(id.as_str(), &lines);
+        let all = segments(id.as_str(), &lines).into_iter().map(Segment::with_line);
         let count = all.len();
-        let skip = Cursor::skip(self.cursor, count)?;
-        let mut page = Page::new(self.max_chars.count(), 0);
-        let has_more = page.fill(all.into_iter().skip(skip).map(Segment::with_line));
-        let (first, last) = (skip + 1, skip + page.items.len());
-        let which = match count {
+        let page = Page::of_list(all, self.cursor, self.max_chars, 0)?;
+        let before = self.cursor.map_or(0, |cursor| cursor.item);
+        let which = match page.items.len() as u64 {
             0 => "which is empty".to_owned(),
-            count => format!("parts {first} to {last} of {count}"),
+            shown => format!("parts {} to {} of {count}", before + 1, before + shown),
         };
         Ok(ToolOutput {
             head: format!("Transcript of {}, {which}.", video_url(id)),
             body: page.body(),
-            next: has_more.then(|| Cursor::at(last)),
+            next: page.next,
             found: VideoTranscript {
                 video_id: id.to_string(),
                 url: video_url(id),

@@ -57,7 +57,7 @@ impl VideoFacts {
             likes: video.likes,
             comments: video.comments,
             duration: video.duration,
-            published_at: written(&video.published_at),
+            published_at: video.published_at.to_string(),
             description,
             description_cut,
             hidden: hidden(&video.hidden),
@@ -74,14 +74,6 @@ impl VideoFacts {
             self.channel_id,
             withheld(&self.hidden)
         )
-    }
-}
-
-/// A time as JSON writes it.
-pub(super) fn written(moment: &format::Moment) -> String {
-    match serde_json::to_value(moment) {
-        Ok(serde_json::Value::String(text)) => text,
-        _ => String::new(),
     }
 }
 
@@ -122,12 +114,8 @@ impl ToolInput for GetVideo {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<OneVideo> {
         let video = VideoFacts::new(call.vidra.video(self.video.0).await?, usize::MAX);
-        Ok(ToolOutput {
-            head: "One video.".to_owned(),
-            body: format!("{}\n\n{}", video.line(), video.description),
-            next: None,
-            found: OneVideo { video },
-        })
+        let body = format!("{}\n\n{}", video.line(), video.description);
+        Ok(ToolOutput::complete("One video.", body, OneVideo { video }))
     }
 }
 
@@ -140,7 +128,6 @@ pub(super) struct GetVideos {
     #[serde(default)]
     max_chars: MaxChars,
     /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
     cursor: Option<Cursor>,
 }
 
@@ -163,23 +150,16 @@ impl ToolInput for GetVideos {
     async fn run(self, call: &Call<'_>) -> ToolResult<SeveralVideos> {
         let requested = &self.videos.0;
         let found = call.vidra.videos(requested).await?;
-        let known: HashSet<VideoId> = found.iter().map(|video| video.id).collect();
-        let mut not_found: Vec<String> = vec![];
-        for id in requested.iter().filter(|id| !known.contains(*id)).map(VideoId::to_string) {
-            if !not_found.contains(&id) {
-                not_found.push(id);
-            }
-        }
-        let count = found.len();
-        let skip = Cursor::skip(self.cursor, count)?;
-        let mut page = Page::new(self.max_chars.count(), json_chars(&not_found));
-        let items = found.into_iter().skip(skip).map(|video| {
+        let mut seen: HashSet<VideoId> = found.iter().map(|video| video.id).collect();
+        let not_found = requested.iter().filter(|id| seen.insert(**id)).map(VideoId::to_string);
+        let not_found: Vec<String> = not_found.collect();
+        let total = found.len() + not_found.len();
+        let items = found.into_iter().map(|video| {
             let video = VideoFacts::new(video, SHORT);
             let line = format!("- {}\n  {}", video.line(), one_line(&video.description));
             (video, line)
         });
-        let has_more = page.fill(items);
-        let total = count + not_found.len();
+        let page = Page::of_list(items, self.cursor, self.max_chars, json_chars(&not_found))?;
         let mut head = format!("{} of {total} videos.", page.items.len());
         if !not_found.is_empty() {
             head += &format!(" Not found: {}.", not_found.join(", "));
@@ -187,7 +167,7 @@ impl ToolInput for GetVideos {
         Ok(ToolOutput {
             head,
             body: page.body(),
-            next: has_more.then(|| Cursor::at(skip + page.items.len())),
+            next: page.next,
             found: SeveralVideos { videos: page.items, not_found },
         })
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use vidra::selection::Places;
 use vidra::{
     BatchEvent, BatchQuery, BatchStatus, Error, Transcript, TranscriptQuery,
     VideoTranscript as BatchResult,
@@ -19,7 +20,7 @@ use crate::params::{
     Cursor, LanguagesArg, MOST_VIDEOS, MaxChars, PlaylistArg, Position, VideoArgs, Whole,
 };
 use crate::reply::ToolOutput;
-use crate::tools::playlist::check_order;
+use crate::tools::playlist::places;
 use crate::tools::{Call, ToolInput, ToolResult};
 
 /// How many videos are fetched at once.
@@ -97,14 +98,13 @@ impl VideoResult {
 struct BatchPage {
     page: Page<Segment>,
     results: Vec<VideoResult>,
-    next: Option<Cursor>,
     broken_off: Option<String>,
 }
 
 impl BatchPage {
     fn new(max_chars: MaxChars) -> Self {
         let page = Page::new(max_chars.count(), 0);
-        Self { page, results: vec![], next: None, broken_off: None }
+        Self { page, results: vec![], broken_off: None }
     }
 
     /// Adds a result, beginning with its segment `part`. Returns `false` when the page is full.
@@ -121,7 +121,7 @@ impl BatchPage {
         let first =
             rest.peek().map_or(0, |(it, line)| line.chars().count().max(json_chars(it)) + 1);
         if !self.page.fits(head + first) {
-            self.next = Some(Cursor { item, part });
+            self.page.next = Some(Cursor { item, part });
             return Ok(false);
         }
         self.page.take(head);
@@ -130,7 +130,7 @@ impl BatchPage {
         result.segments = std::mem::take(&mut self.page.items);
         result.continues = is_cut;
         if is_cut {
-            self.next = Some(Cursor { item, part: part + result.segments.len() as u64 });
+            self.page.next = Some(Cursor { item, part: part + result.segments.len() as u64 });
         }
         self.results.push(result);
         Ok(!is_cut)
@@ -138,7 +138,7 @@ impl BatchPage {
 
     /// Ends the page before `item`, unless it ended earlier because it was full.
     fn stop_before(&mut self, item: u64) {
-        self.next.get_or_insert(Cursor { item, part: 0 });
+        self.page.next.get_or_insert(Cursor { item, part: 0 });
     }
 
     /// Ends the page before `item` because of an error. Returns the results so far, because they were paid
@@ -163,7 +163,7 @@ impl BatchPage {
         ToolOutput {
             head,
             body: self.page.body(),
-            next: self.next,
+            next: self.page.next,
             found: Transcripts {
                 succeeded,
                 failed,
@@ -195,7 +195,6 @@ pub(in crate::tools) struct BatchTranscribe {
     /// From 1 to 50 videos: ids or URLs.
     videos: VideoArgs,
     /// One language code, or several by preference (de,en); the spoken language if not given.
-    #[serde(default)]
     lang: Option<LanguagesArg>,
     /// How many videos are read at the same time.
     #[serde(default)]
@@ -204,7 +203,6 @@ pub(in crate::tools) struct BatchTranscribe {
     #[serde(default)]
     max_chars: MaxChars,
     /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
     cursor: Option<Cursor>,
 }
 
@@ -256,13 +254,10 @@ pub(in crate::tools) struct TranscribePlaylist {
     /// The playlist: its id or any YouTube URL with list=.
     playlist: PlaylistArg,
     /// The first place of the playlist, counted from 1.
-    #[serde(default)]
     from: Option<Position>,
     /// The last place, included.
-    #[serde(default)]
     to: Option<Position>,
     /// One language code, or several by preference (de,en); the spoken language if not given.
-    #[serde(default)]
     lang: Option<LanguagesArg>,
     /// How many videos are read at the same time.
     #[serde(default)]
@@ -271,7 +266,6 @@ pub(in crate::tools) struct TranscribePlaylist {
     #[serde(default)]
     max_chars: MaxChars,
     /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
     cursor: Option<Cursor>,
 }
 
@@ -285,9 +279,8 @@ impl ToolInput for TranscribePlaylist {
     type Output = Transcripts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
-        check_order(self.from, self.to)?;
-        let from = self.from.map_or(1, Whole::get);
-        let last_wanted = self.to.map(Whole::get);
+        let Places { start, end: last_wanted } = places(self.from, self.to)?;
+        let from = start.unwrap_or(1);
         let Cursor { item: first, part } = match self.cursor {
             Some(cursor) if cursor.item < from => {
                 return Err(CallError::bad("cursor: is before from"));
