@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use vidra::{ChannelRef, Error, LanguageCode, Languages, PlaylistId, Reason, VideoId};
 
-use crate::call_error::CallError;
+use crate::call_error::{CallError, described};
 
 /// The longest text that may hold an identifier, in characters.
 const LONGEST_ID: usize = 2048;
@@ -77,7 +77,7 @@ macro_rules! texts {
                 if text.chars().count() > $most {
                     return Err(format!("expected at most {} characters", $most));
                 }
-                $parse(text.trim()).map(Self).map_err(described)
+                $parse(text.trim()).map(Self).map_err(|error| described(&error))
             }
         }
     )+};
@@ -106,11 +106,6 @@ fn words(text: &str) -> vidra::Result<String> {
         "" => Err(Error::new(Reason::InvalidInput, "expected some words")),
         text => Ok(text.to_owned()),
     }
-}
-
-/// The message and the details of an error of the library.
-fn described(error: Error) -> String {
-    [&[error.message().to_owned()], error.details()].concat().join("; ")
 }
 
 /// From 1 to [`MOST_VIDEOS`] videos.

@@ -1,4 +1,4 @@
-//! What a tool call returns: structured data, and the same as compact text.
+//! The answer of a tool call: structured data, and the same as compact text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -40,15 +40,15 @@ pub(crate) struct ToolOutput<T> {
     pub(crate) found: T,
 }
 
-/// What every answer has around what was found.
+/// The structured answer: the data of the tool, a notice and a cursor.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StructuredContent<T> {
-    /// Where the texts in this answer come from, and how to take them.
+    /// The origin of the texts in this answer, and how to treat them.
     notice: Cow<'static, str>,
     #[serde(flatten)]
     found: T,
-    /// Where the rest begins: call again with it as `cursor`. Absent when this is all.
+    /// The start of the next page: call again with it as `cursor`. Absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<Cursor>,
 }

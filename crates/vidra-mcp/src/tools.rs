@@ -113,9 +113,9 @@ trait ToolInput: DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
     /// The title for people.
     const TITLE: &'static str;
-    /// What it does and when to use it, for models.
+    /// The purpose of the tool and when to use it, for models.
     const DESCRIPTION: &'static str;
-    /// The data that it returns.
+    /// The structured data that it returns.
     type Output: Serialize + JsonSchema + 'static;
 
     /// Runs the tool. Dropping the future cancels the call.
@@ -132,7 +132,7 @@ pub struct Tool {
     pub name: &'static str,
     /// The title for people.
     pub title: &'static str,
-    /// What it does and when to use it, for models.
+    /// The purpose of the tool and when to use it, for models.
     pub description: &'static str,
     /// The JSON Schema of its arguments.
     pub input_schema: Arc<Map<String, Value>>,

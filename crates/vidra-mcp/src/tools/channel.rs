@@ -40,7 +40,7 @@ pub(super) struct ChannelFacts {
     country: Option<String>,
     /// The playlist of all its uploads, for the tools that take a playlist.
     uploads_playlist_id: String,
-    /// Counts that YouTube withholds and that are therefore 0.
+    /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
 }
@@ -89,7 +89,7 @@ impl ToolInput for GetChannel {
 pub(super) struct GetChannelVideos {
     /// The channel: its id (UC and 22 characters), its @handle or its YouTube URL.
     channel: ChannelArg,
-    /// How many of the newest uploads.
+    /// The number of uploads.
     #[serde(default)]
     limit: Whole<1, 50, 5>,
 }
@@ -115,7 +115,7 @@ pub(super) struct Upload {
     upload_age: String,
     /// When it was published, ISO 8601.
     published_at: String,
-    /// Counts that YouTube withholds and that are therefore 0.
+    /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
 }

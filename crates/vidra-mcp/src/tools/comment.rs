@@ -26,16 +26,16 @@ pub(super) struct CommentFacts {
     url: String,
     author: String,
     text: String,
-    /// Whether the text goes on; a greater max_chars shows more of it.
+    /// Whether the text was shortened; a greater max_chars shows more of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     text_cut: bool,
     likes: u64,
     /// When it was written, ISO 8601.
     published_at: String,
-    /// How many replies it has, shown here or not; absent on a reply.
+    /// The number of all its replies; absent on a reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_count: Option<u64>,
-    /// The comment that it answers to; absent on a comment.
+    /// The id of the comment that it replies to; absent on a top-level comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<String>,
 }
@@ -132,16 +132,16 @@ pub(super) struct GetComments {
     video: VideoArg,
     /// time for the newest first, relevance as YouTube ranks them; time if not given.
     order: Option<Order>,
-    /// The most threads.
+    /// The maximum number of threads.
     #[serde(default)]
     limit: Whole<1, 1_000, 50>,
     /// preview for the few replies that YouTube sends along, all for every reply, which costs more;
     /// preview if not given.
     replies: Option<Replies>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -169,13 +169,13 @@ impl ToolInput for GetComments {
 pub(super) struct GetTopComments {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
-    /// How many threads.
+    /// The number of threads.
     #[serde(default)]
     limit: Whole<1, 100, 10>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -183,7 +183,7 @@ impl ToolInput for GetTopComments {
     const NAME: &'static str = "get_top_comments";
     const TITLE: &'static str = "Get the top comments";
     const DESCRIPTION: &'static str = "The comments on a YouTube video that YouTube ranks highest, with some of \
-        their replies: what people think of it, at a glance. Costs 1 quota unit.";
+        their replies: the reactions at a glance. Costs 1 quota unit.";
     type Output = Comments;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
@@ -197,22 +197,22 @@ impl ToolInput for GetTopComments {
 pub(super) struct SearchComments {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
-    /// The words that comments have to hold.
+    /// The words that comments must contain.
     query: SearchWords,
-    /// The most threads.
+    /// The maximum number of threads.
     #[serde(default)]
     limit: Whole<1, 1_000, 20>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
 impl ToolInput for SearchComments {
     const NAME: &'static str = "search_comments";
     const TITLE: &'static str = "Search comments";
-    const DESCRIPTION: &'static str = "Comments on a YouTube video that hold certain words, as YouTube ranks \
+    const DESCRIPTION: &'static str = "Comments on a YouTube video that contain certain words, as YouTube ranks \
         them. Costs 1 quota unit for each 100 threads.";
     type Output = Comments;
 

@@ -58,7 +58,7 @@ pub(super) struct Entry {
     /// The beginning of the description.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// Counts that YouTube withholds and that are therefore 0.
+    /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
 }
@@ -126,10 +126,10 @@ impl ToolInput for GetPlaylistInfo {
 pub(super) struct GetPlaylist {
     /// The playlist: its id or any YouTube URL with list=.
     playlist: PlaylistArg,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -138,13 +138,13 @@ pub(super) struct GetPlaylist {
 #[serde(rename_all = "camelCase")]
 pub(in crate::tools) struct PlaylistPage {
     playlist: PlaylistHead,
-    /// How many videos there are, on this page and others.
+    /// The number of videos on all pages.
     video_count: usize,
-    /// Their length together, in seconds.
+    /// The total length of the videos, in seconds.
     total_duration: u64,
-    /// How many entries are private or deleted and not listed.
+    /// The number of private or deleted entries, which are not listed.
     unavailable_count: usize,
-    /// How many videos the playlist has before the selection.
+    /// The number of videos in the playlist before the selection.
     #[serde(skip_serializing_if = "Option::is_none")]
     original_count: Option<usize>,
     videos: Vec<Entry>,
@@ -229,21 +229,21 @@ impl ToolInput for GetPlaylist {
 pub(super) struct GetPlaylistVideos {
     /// The playlist: its id or any YouTube URL with list=.
     playlist: PlaylistArg,
-    /// The first place, counted from 1 among the videos that can be seen.
+    /// The first position, counted from 1 among the available videos.
     from: Option<Position>,
-    /// The last place, included.
+    /// The last position, inclusive.
     to: Option<Position>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
 impl ToolInput for GetPlaylistVideos {
     const NAME: &'static str = "get_playlist_videos";
     const TITLE: &'static str = "Get the videos of a playlist";
-    const DESCRIPTION: &'static str = "Some or all videos of a YouTube playlist, by their places, each with the \
+    const DESCRIPTION: &'static str = "Some or all videos of a YouTube playlist, by their positions, each with the \
         beginning of its description. Costs 1 quota unit and 2 for each 50 videos of the playlist.";
     type Output = PlaylistPage;
 

@@ -34,12 +34,12 @@ pub(super) struct Tracks {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Track {
-    /// To be given as lang to the tools that transcribe.
+    /// The value for lang of the tools that transcribe.
     language_code: String,
     language_name: String,
-    /// Whether a machine recognised the words.
+    /// Whether speech recognition made the captions.
     is_auto_generated: bool,
-    /// Whether YouTube offers to translate it.
+    /// Whether YouTube can translate it.
     is_translatable: bool,
 }
 
@@ -79,12 +79,12 @@ pub(super) struct TranscribeVideo {
     video: VideoArg,
     /// One language code, or several by preference (de,en); the spoken language if not given.
     lang: Option<LanguagesArg>,
-    /// Have YouTube translate it to this language.
+    /// Let YouTube translate the transcript to this language.
     translate: Option<LanguageArg>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -93,16 +93,16 @@ pub(super) struct TranscribeVideo {
 pub(super) struct VideoTranscript {
     video_id: String,
     url: String,
-    /// The language of the captions that were read.
+    /// The language of the captions.
     language: String,
-    /// What is said, in order.
+    /// The transcript, in order.
     segments: Vec<Segment>,
 }
 
 impl ToolInput for TranscribeVideo {
     const NAME: &'static str = "transcribe_video";
     const TITLE: &'static str = "Transcribe a video";
-    const DESCRIPTION: &'static str = "What is said in a YouTube video, from its captions, with the time and a \
+    const DESCRIPTION: &'static str = "The transcript of a YouTube video, from its captions, with the time and a \
         link to the moment every half minute. Cite moments by their links. A long video comes in parts: \
         call again with nextCursor as cursor. Needs no API key and no quota.";
     type Output = VideoTranscript;

@@ -36,10 +36,10 @@ pub(super) struct VideoFacts {
     /// When it was published, ISO 8601.
     published_at: String,
     description: String,
-    /// Whether the description goes on; get_video has all of it.
+    /// Whether the description was shortened; get_video returns all of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     description_cut: bool,
-    /// Counts that YouTube withholds and that are therefore 0.
+    /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
 }
@@ -82,14 +82,14 @@ pub(super) fn day(moment: &str) -> &str {
     moment.split('T').next().unwrap_or_default()
 }
 
-/// The names of withheld counts.
+/// The names of hidden counts.
 pub(super) fn hidden(counts: &[Withheld]) -> Vec<&'static str> {
     counts.iter().map(|count| count.name()).collect()
 }
 
-/// Lists the withheld counts, so that their zeros are not taken for counts.
+/// Lists the hidden counts, so that a reader does not take their zeros for counts.
 pub(super) fn withheld(hidden: &[&str]) -> String {
-    if hidden.is_empty() { String::new() } else { format!(" · not told: {}", hidden.join(", ")) }
+    if hidden.is_empty() { String::new() } else { format!(" · hidden: {}", hidden.join(", ")) }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -108,7 +108,7 @@ impl ToolInput for GetVideo {
     const NAME: &'static str = "get_video";
     const TITLE: &'static str = "Get a video";
     const DESCRIPTION: &'static str = "Title, channel, full description, length, date and counts of views, \
-        likes and comments of one YouTube video. For what is said in it use transcribe_video. Costs 1 \
+        likes and comments of one YouTube video. For its transcript use transcribe_video. Costs 1 \
         quota unit.";
     type Output = OneVideo;
 
@@ -124,10 +124,10 @@ impl ToolInput for GetVideo {
 pub(super) struct GetVideos {
     /// From 1 to 50 videos: ids or URLs.
     videos: VideoArgs,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -143,7 +143,7 @@ impl ToolInput for GetVideos {
     const NAME: &'static str = "get_videos";
     const TITLE: &'static str = "Get several videos";
     const DESCRIPTION: &'static str = "The same as get_video for 1 to 50 YouTube videos in one call, in the \
-        order asked, with the beginning of each description. Videos that do not exist are named in \
+        requested order, with the beginning of each description. Videos that do not exist are named in \
         notFound. Costs 1 quota unit in all.";
     type Output = SeveralVideos;
 

@@ -14,9 +14,9 @@ use crate::tools::{Call, ToolInput, ToolResult};
 #[derive(Deserialize, JsonSchema, Clone, Copy, Default)]
 #[serde(deny_unknown_fields)]
 struct Within {
-    /// The least that is kept.
+    /// The minimum.
     min: Option<Whole<0, 1_000_000_000_000, 0>>,
-    /// The most that is kept.
+    /// The maximum.
     max: Option<Whole<0, 1_000_000_000_000, 0>>,
 }
 
@@ -54,24 +54,24 @@ enum Order {
 pub(in crate::tools) struct QueryPlaylist {
     /// The playlist: its id or any YouTube URL with list=.
     playlist: PlaylistArg,
-    /// Keep videos of this length, in seconds.
+    /// Select videos of this length, in seconds.
     duration: Option<Within>,
-    /// Keep videos with so many views.
+    /// Select videos with this number of views.
     views: Option<Within>,
-    /// Keep videos with so many likes.
+    /// Select videos with this number of likes.
     likes: Option<Within>,
-    /// Sort by this; without it the playlist's order stays.
+    /// Sort by this field; playlist order if not given.
     sort_by: Option<By>,
-    /// asc for the least first, desc for the greatest first; desc if not given.
+    /// asc for ascending, desc for descending; desc if not given.
     order: Option<Order>,
-    /// After filtering and sorting, keep from this place on, counted from 1.
+    /// The first position to return after filtering and sorting, counted from 1.
     from: Option<Position>,
-    /// After filtering and sorting, keep up to this place, included.
+    /// The last position to return after filtering and sorting, inclusive.
     to: Option<Position>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 

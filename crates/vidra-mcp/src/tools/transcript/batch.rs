@@ -29,26 +29,26 @@ type Concurrency = Whole<1, 5, 3>;
 /// The limit of an error that ends a page early, in characters. It has to fit into the reserve of a page.
 const MAX_ERROR_CHARS: usize = 400;
 
-/// What became of one video.
+/// The result of one video.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct VideoResult {
-    /// Empty where YouTube does not tell it.
+    /// The id of the video; empty if YouTube does not reveal it.
     video_id: String,
     url: String,
-    /// The place in the playlist, counted from 1.
+    /// The position in the playlist, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     status: Status,
-    /// The language of the captions that were read.
+    /// The language of the captions.
     #[serde(skip_serializing_if = "Option::is_none")]
     language: Option<String>,
-    /// What is said, in order.
+    /// The transcript, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     segments: Vec<Segment>,
-    /// Whether the video goes on beyond this answer.
+    /// Whether the transcript continues on the next page.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     continues: bool,
     /// Why there is no transcript, and what to do about it.
@@ -178,12 +178,12 @@ impl BatchPage {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::tools) struct Transcripts {
-    /// How many of the results have a transcript.
+    /// The number of results with a transcript.
     succeeded: usize,
-    /// How many have none.
+    /// The number of results without one.
     failed: usize,
-    /// Why the rest is missing, and what to do before going on with nextCursor; absent where nothing
-    /// went wrong but in single videos.
+    /// Why the answer ended early, and what to do before the next call with nextCursor; absent if at
+    /// most single videos failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     broken_off: Option<String>,
     results: Vec<VideoResult>,
@@ -196,21 +196,21 @@ pub(in crate::tools) struct BatchTranscribe {
     videos: VideoArgs,
     /// One language code, or several by preference (de,en); the spoken language if not given.
     lang: Option<LanguagesArg>,
-    /// How many videos are read at the same time.
+    /// The number of videos that are fetched concurrently.
     #[serde(default)]
     concurrency: Concurrency,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
 impl ToolInput for BatchTranscribe {
     const NAME: &'static str = "batch_transcribe";
     const TITLE: &'static str = "Transcribe several videos";
-    const DESCRIPTION: &'static str = "What is said in 1 to 50 YouTube videos, with links to the moments, at most \
-        5 read at the same time. A video without captions fails alone. Long answers come in parts: call \
+    const DESCRIPTION: &'static str = "The transcripts of 1 to 50 YouTube videos, with links to the moments; at most 5 are \
+        fetched at the same time. A video without captions fails alone. Long answers come in parts: call \
         again with nextCursor as cursor. Needs no API key and no quota.";
     type Output = Transcripts;
 
@@ -253,27 +253,27 @@ fn outcome(is_done: bool) -> &'static str {
 pub(in crate::tools) struct TranscribePlaylist {
     /// The playlist: its id or any YouTube URL with list=.
     playlist: PlaylistArg,
-    /// The first place of the playlist, counted from 1.
+    /// The first position in the playlist, counted from 1.
     from: Option<Position>,
-    /// The last place, included.
+    /// The last position, inclusive.
     to: Option<Position>,
     /// One language code, or several by preference (de,en); the spoken language if not given.
     lang: Option<LanguagesArg>,
-    /// How many videos are read at the same time.
+    /// The number of videos that are fetched concurrently.
     #[serde(default)]
     concurrency: Concurrency,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
 impl ToolInput for TranscribePlaylist {
     const NAME: &'static str = "transcribe_playlist";
     const TITLE: &'static str = "Transcribe a playlist";
-    const DESCRIPTION: &'static str = "What is said in the videos of a YouTube playlist, or of some of its \
-        places, with links to the moments. A video without captions fails alone. An answer has at most \
+    const DESCRIPTION: &'static str = "The transcripts of the videos of a YouTube playlist, or of a range of \
+        positions in it, with links to the moments. A video without captions fails alone. An answer has at most \
         50 videos and max_chars characters; call again with nextCursor as cursor for the rest. Costs 1 \
         quota unit for each 50 entries.";
     type Output = Transcripts;
