@@ -11,7 +11,7 @@ use vidra::store::{Fs, Store, Usage};
 use crate::cache_args::StoreLocation;
 use crate::failure::{Exit, Failure};
 use crate::output::read;
-use crate::output::table::{Column, table};
+use crate::output::table::Table;
 use crate::runtime::runtime;
 use crate::service::{RestRequest, Service, TokenArgs};
 use crate::terminal;
@@ -107,22 +107,16 @@ struct ResourceReport {
 
 /// The report as a table.
 fn report_table(report: &Report) -> String {
-    let columns = [
-        Column::Word("resource"),
-        Column::Number("entries"),
-        Column::Number("bytes"),
-        Column::Number("hits"),
-        Column::Number("stale"),
-        Column::Number("misses"),
-        Column::Number("coalesced"),
-    ];
-    let row = |it: &ResourceReport| {
-        let numbers = [it.entries, it.bytes, it.hits, it.stale, it.misses, it.coalesced];
-        [vec![it.name.clone()], numbers.map(|number| number.to_string()).to_vec()].concat()
-    };
-    let rows: Vec<_> = report.resources.iter().map(row).collect();
+    let table = Table::new(&report.resources)
+        .word("resource", |it| it.name.clone())
+        .number("entries", |it| it.entries)
+        .number("bytes", |it| it.bytes)
+        .number("hits", |it| it.hits)
+        .number("stale", |it| it.stale)
+        .number("misses", |it| it.misses)
+        .number("coalesced", |it| it.coalesced);
     let ratio = format!("{:.1} % of answers were there", report.hit_ratio * 100.0);
-    table(&columns, &rows, terminal::width()) + &ratio
+    table.written(terminal::width()) + &ratio
 }
 
 /// Opens an existing store. It must not create one, because the commands only inspect or clear it.

@@ -19,7 +19,7 @@ use self::progress::Progress;
 use super::transcript::Format;
 use super::{CommandContext, Common, one};
 use crate::failure::{Exit, Failure, print_error};
-use crate::output::table::{Column, table};
+use crate::output::table::Table;
 use crate::output::{Form, read};
 use crate::service::{RestRequest, Service};
 use crate::signals::Signals;
@@ -137,30 +137,21 @@ async fn print(
             context.output.foreign(&format!("{}\n", String::from_utf8_lossy(&line)))?;
         }
         match event(&context.service, &line)? {
-            Event::Result(result) => {
-                let place = result.position;
-                match context.output.form {
-                    Form::People => results.push((place, row(&result), Bytes::new())),
-                    Form::Json => results.push((place, vec![], line)),
-                    Form::Ndjson => {}
-                }
-            }
+            Event::Result(result) => match context.output.form {
+                Form::People => results.push((Row::new(result), Bytes::new())),
+                Form::Json => results.push((Row::new(result), line)),
+                Form::Ndjson => {}
+            },
             Event::Summary(last) => summary = Some((last, line)),
             Event::Waiting { .. } | Event::Error { .. } | Event::Other(_) => {}
         }
     }
     let (summary, line) = summary.ok_or_else(broken_off)?;
-    results.sort_by_key(|(place, ..)| *place);
+    results.sort_by_key(|(row, _)| row.position);
+    let (rows, lines): (Vec<Row>, Vec<Bytes>) = results.into_iter().unzip();
     match context.output.form {
-        Form::People => {
-            let rows: Vec<_> = results.into_iter().map(|(_, row, _)| row).collect();
-            let text = listed(&rows, &summary, context.output.width);
-            context.output.text(&text)?;
-        }
-        Form::Json => {
-            let bodies: Vec<&[u8]> = results.iter().map(|(_, _, line)| &line[..]).collect();
-            context.output.document(&whole_answer(&line, &bodies))?;
-        }
+        Form::People => context.output.text(&listed(&rows, &summary, context.output.width))?,
+        Form::Json => context.output.document(&whole_answer(&line, &lines))?,
         Form::Ndjson => {}
     }
     match summary.failed {
@@ -173,7 +164,7 @@ async fn print(
 }
 
 /// The answer as the service sends it without streaming: the summary with the results.
-fn whole_answer(summary: &[u8], results: &[&[u8]]) -> Vec<u8> {
+fn whole_answer(summary: &[u8], results: &[Bytes]) -> Vec<u8> {
     let open = summary.trim_ascii_end().strip_suffix(b"}").unwrap_or(summary);
     [open, b",\"results\":[", &results.join(&b","[..]), b"]}"].concat()
 }
@@ -327,25 +318,34 @@ impl TranscriptsArgs {
 }
 
 /// The result of a video, for people.
-fn row(result: &VideoTranscript) -> Vec<String> {
-    let lines = result.lines.as_ref().map_or("–".to_owned(), |lines| lines.len().to_string());
-    let why = result.error.clone().unwrap_or_default();
-    vec![result.position.to_string(), result.video_id.clone(), result.title.clone(), why, lines]
+struct Row {
+    position: u64,
+    video_id: String,
+    title: String,
+    error: String,
+    lines: String,
 }
 
-fn listed(rows: &[Vec<String>], summary: &BatchSummary, width: Option<usize>) -> String {
-    let columns = [
-        Column::Number("#"),
-        Column::Word("id"),
-        Column::Text("title"),
-        Column::Text("why not"),
-        Column::Number("lines"),
-    ];
+impl Row {
+    fn new(result: VideoTranscript) -> Self {
+        let VideoTranscript { position, video_id, title, lines, error, .. } = result;
+        let lines = lines.map_or("–".to_owned(), |lines| lines.len().to_string());
+        Self { position, video_id, title, error: error.unwrap_or_default(), lines }
+    }
+}
+
+fn listed(rows: &[Row], summary: &BatchSummary, width: Option<usize>) -> String {
+    let table = Table::new(rows)
+        .number("#", |row| row.position)
+        .word("id", |row| row.video_id.clone())
+        .text("title", |row| row.title.clone())
+        .text("why not", |row| row.error.clone())
+        .number("lines", |row| row.lines.clone());
     let BatchSummary { total_videos, succeeded, failed, .. } = summary;
     let counts =
         format!("{succeeded} transcripts, {failed} failed, of a playlist of {total_videos}\n");
     let hint = "--out DIR writes a file for each; --ndjson prints them all\n";
-    table(&columns, rows, width) + &counts + hint
+    table.written(width) + &counts + hint
 }
 
 #[cfg(test)]
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_whole_answer_is_put_together_from_its_lines() {
-        let whole = whole_answer(br#"{"failed":0}"#, &[br#"{"a":1}"#, br#"{"b":2}"#]);
+        let whole = whole_answer(br#"{"failed":0}"#, &[r#"{"a":1}"#.into(), r#"{"b":2}"#.into()]);
         assert_eq!(whole, br#"{"failed":0,"results":[{"a":1},{"b":2}]}"#);
         assert_eq!(whole_answer(br#"{"failed":0}"#, &[]), br#"{"failed":0,"results":[]}"#);
     }
