@@ -57,10 +57,10 @@ impl CacheArgs {
                 None
             }),
         };
-        match store {
-            Some(store) => Ok(builder.store(store)),
-            None => Ok(builder),
-        }
+        Ok(match store {
+            Some(store) => builder.store(store),
+            None => builder,
+        })
     }
 
     /// The memory for rendered responses, plain and compressed.

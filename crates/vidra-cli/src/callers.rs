@@ -97,17 +97,11 @@ impl CallerArgs {
     }
 }
 
-/// The callers of a running service.
+/// The callers of a running service. Clones share keys and spending.
+#[derive(Clone)]
 pub(crate) struct Callers {
     pub(crate) rules: Rules,
-    running: Option<Running>,
-}
-
-/// The keys of a service that requires them.
-#[derive(Clone)]
-struct Running {
-    keys: Arc<Keys>,
-    file: PathBuf,
+    key_file: Option<PathBuf>,
     /// The spending, which survives a restart.
     spent: Option<Arc<SpentFile>>,
 }
@@ -119,21 +113,16 @@ impl Callers {
         listen: SocketAddr,
         state_dir: Option<&Path>,
     ) -> Result<Self, String> {
-        let running = match &args.caller_keys_file {
-            Some(file) => {
-                let entries = read(file)?;
-                if entries.keys().is_empty() {
-                    tracing::warn!("nobody has a key: add one with vidra keys add");
-                }
-                let keys = Arc::new(Keys::new(&entries));
-                let now = Timestamp::now();
-                let spent = state_dir.map(|folder| SpentFile::open(folder.join(SPENT), &keys, now));
-                Some(Running { keys, file: file.clone(), spent: spent.map(Arc::new) })
-            }
-            None => None,
-        };
-        let keys = running.as_ref().map(|running| Arc::clone(&running.keys));
-        Ok(Self { rules: args.rules(listen, keys)?, running })
+        let key_file = args.caller_keys_file.clone();
+        let entries = key_file.as_deref().map(read).transpose()?;
+        if entries.as_ref().is_some_and(|entries| entries.keys().is_empty()) {
+            tracing::warn!("nobody has a key: add one with vidra keys add");
+        }
+        let keys = entries.map(|entries| Arc::new(Keys::new(&entries)));
+        let spent = keys.as_ref().zip(state_dir).map(|(keys, folder)| {
+            Arc::new(SpentFile::open(folder.join(SPENT), keys, Timestamp::now()))
+        });
+        Ok(Self { rules: args.rules(listen, keys)?, key_file, spent })
     }
 
     /// Starts to save spending periodically.
@@ -142,54 +131,38 @@ impl Callers {
     ///
     /// Outside of a runtime.
     pub(crate) fn watch(&self) {
-        let Some(running) = self.running.clone() else { return };
-        let mut save = tokio::time::interval(SAVE_EVERY);
+        if self.spent.is_none() {
+            return;
+        }
+        let callers = self.clone();
+        let mut interval = tokio::time::interval(SAVE_EVERY);
         tokio::spawn(async move {
             loop {
-                save.tick().await;
-                let saving = running.clone();
-                let _ = tokio::task::spawn_blocking(move || saving.save()).await;
+                interval.tick().await;
+                let callers = callers.clone();
+                let _ = tokio::task::spawn_blocking(move || callers.save()).await;
             }
         });
     }
 
-    pub(crate) fn has_keys(&self) -> bool {
-        self.running.is_some()
-    }
-
-    /// A function that reloads the keys.
-    pub(crate) fn reload(&self) -> impl Fn() + Send + Sync + use<> {
-        let running = self.running.clone();
-        move || {
-            if let Some(running) = &running {
-                running.reload();
-            }
-        }
-    }
-
-    /// Saves spending for the last time.
-    pub(crate) fn settle(&self) {
-        if let Some(running) = &self.running {
-            running.save();
-        }
-    }
-}
-
-impl Running {
     /// Reloads the keys. An invalid file changes nothing: existing keys stay valid.
-    fn reload(&self) {
-        match read(&self.file) {
+    pub(crate) fn reload(&self) {
+        let Some((keys, file)) = self.rules.keys.as_ref().zip(self.key_file.as_ref()) else {
+            return;
+        };
+        match read(file) {
             Ok(file) => {
-                self.keys.replace(&file);
+                keys.replace(&file);
                 tracing::info!(keys = file.keys().len(), "the caller keys were read anew");
             }
             Err(error) => tracing::error!("the caller keys stay as they were: {error}"),
         }
     }
 
-    fn save(&self) {
-        if let Some(spent) = &self.spent
-            && let Err(error) = spent.save(&self.keys, Timestamp::now())
+    /// Saves spending.
+    pub(crate) fn save(&self) {
+        if let Some((keys, spent)) = self.rules.keys.as_ref().zip(self.spent.as_ref())
+            && let Err(error) = spent.save(keys, Timestamp::now())
         {
             tracing::warn!(%error, "what callers have spent today cannot be kept");
         }

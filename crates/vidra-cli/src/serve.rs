@@ -104,7 +104,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let runtime = runtime()?;
     runtime.block_on(async {
         callers.watch();
-        let has_files = callers.has_keys() || serving.tls.is_some();
+        let has_files = callers.rules.keys.is_some() || serving.tls.is_some();
         // Without files to reload, SIGHUP keeps its default action: it ends a process whose terminal closed.
         if has_files || !io::stdin().is_terminal() {
             Signals::on_hangup(reload(&callers, &serving, args))?;
@@ -163,7 +163,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             tokio::spawn(vidra_server::serve(listener, app, serving, pending(), pending()));
         }
         vidra_server::serve(listener, app, serving, stop, give_up).await;
-        callers.settle();
+        callers.save();
         // Answers that were fetched last should be in the store after a restart.
         tokio::select! {
             biased;
@@ -183,12 +183,12 @@ fn reload(
     serving: &Serving,
     args: &ServeArgs,
 ) -> impl Fn() + Send + Sync + use<> {
-    let reload_keys = callers.reload();
+    let callers = callers.clone();
     let files = args.tls_cert.clone().zip(args.tls_key.clone());
     let (tls, http2) = (serving.tls.clone().zip(files), args.http2);
     move || {
         tracing::info!("reading files anew");
-        reload_keys();
+        callers.reload();
         if let Some((tls, (certificates, key))) = &tls
             && let Err(why) = tls.renew(certificates, key, http2)
         {

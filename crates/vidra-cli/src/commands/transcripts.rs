@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vidra::{BatchSummary, PlaylistId, PlaylistIds, VideoId, VideoTranscript};
 
@@ -88,17 +88,29 @@ enum Event {
     Other(IgnoredAny),
 }
 
+/// The body of the request.
+#[derive(Serialize)]
+struct BatchBody<'a> {
+    concurrency: u32,
+    #[serde(flatten)]
+    part: &'a Part,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lang: Option<&'a str>,
+}
+
 /// A range of the playlist, and the videos in it that need no fetch.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize)]
 struct Part {
+    #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     skip: Vec<VideoId>,
 }
 
 pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
-    let playlist = one(&args.playlist)?;
-    let playlist = PlaylistId::parse(&playlist).map_err(|error| Failure::usage(error.message()))?;
+    let playlist = PlaylistId::parse(&one(&args.playlist)?)?;
     if args.from.zip(args.to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is greater than --to"));
     }
@@ -190,21 +202,16 @@ async fn fill(
     }
     folder.write_manifest()?;
     let progress = Progress::new(missing as u64);
-    let mut done = Ok(());
     for part in parts(args.from, args.to, &video_ids, &known, MOST_SKIPPED) {
         let request = args.request(id, &part);
-        done = tokio::select! {
+        tokio::select! {
             // The result first: a complete range counts, also if a signal arrives with it.
             biased;
-            done = receive(service, &request, folder, &progress) => done,
-            () = signals.first() => Err(stopped()),
-        };
-        if done.is_err() {
-            break;
+            done = receive(service, &request, folder, &progress) => done?,
+            () = signals.first() => return Err(stopped()),
         }
     }
-    progress.end();
-    done.map(|()| missing)
+    Ok(missing)
 }
 
 /// Splits the playlist into ranges whose exclusion lists the service accepts.
@@ -297,21 +304,9 @@ fn stopped() -> Failure {
 
 impl TranscriptsArgs {
     fn request(&self, id: &PlaylistId, part: &Part) -> RestRequest {
-        let mut body = json!({"concurrency": self.concurrency});
-        let skip: Vec<&str> = part.skip.iter().map(VideoId::as_str).collect();
-        let fields = [
-            ("from", part.from.map(Value::from)),
-            ("to", part.to.map(Value::from)),
-            ("lang", self.lang.as_deref().map(Value::from)),
-            ("skip", (!skip.is_empty()).then(|| skip.into())),
-        ];
-        for (name, value) in fields {
-            if let Some(value) = value {
-                body[name] = value;
-            }
-        }
-        let request =
-            RestRequest::get("playlist").segment(id.as_str()).segment("transcript").post(body);
+        let body = BatchBody { concurrency: self.concurrency, part, lang: self.lang.as_deref() };
+        let request = RestRequest::get("playlist").segment(id.as_str()).segment("transcript");
+        let request = request.post(json!(body));
         // With a folder, --refresh only lists the playlist again: existing files are not fetched again.
         if self.out.is_some() { request.allow_cached() } else { request }
     }

@@ -23,10 +23,7 @@ pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
     let mut context = args.common.open()?;
     let (mut tally, mut ids) = (Tally::default(), vec![]);
     for id in args.ids.all()? {
-        tally.note(VideoId::parse(&id).map(|id| ids.push(id)).map_err(|error| {
-            let parts = [&[error.message().to_owned()], error.details()].concat();
-            Failure::usage(parts.join("; "))
-        }))?;
+        tally.note(VideoId::parse(&id).map(|id| ids.push(id)).map_err(Failure::from))?;
     }
     let mut all: Vec<Box<RawValue>> = vec![];
     for part in ids.chunks(MOST_AT_ONCE) {
