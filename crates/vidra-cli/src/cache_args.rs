@@ -1,6 +1,5 @@
 //! The flags of the cache: which store, how large, and for how long.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use vidra::store::{Fs, Redis, Store};
 use vidra::{Builder, Lifetimes, Resource};
 
 use crate::user_folder::user_folder;
-use crate::values::time;
+use crate::values::{Secret, bytes, time};
 
 /// The flags of the cache.
 #[derive(Debug, Args)]
@@ -53,7 +52,7 @@ impl CacheArgs {
         let store = match &self.cache {
             Some(location) => location.store(self.cache_disk_size)?,
             None => default.store(self.cache_disk_size).unwrap_or_else(|why| {
-                tracing::warn!("answers are kept in memory alone: {why}");
+                tracing::warn!("the cache is in memory only: {why}");
                 None
             }),
         };
@@ -79,25 +78,14 @@ impl CacheArgs {
 }
 
 /// Which store the cache uses.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoreLocation {
     Off,
     Memory,
     Folder(PathBuf),
-    /// The URL, which may contain a password and is never shown. It is validated when the store opens,
+    /// The URL, which may contain a password. It is validated when the store opens,
     /// because clap quotes an invalid argument.
-    Redis(String),
-}
-
-impl fmt::Debug for StoreLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Off => f.write_str("off"),
-            Self::Memory => f.write_str("memory"),
-            Self::Folder(folder) => write!(f, "fs:{}", folder.display()),
-            Self::Redis(_) => f.write_str("redis"),
-        }
-    }
+    Redis(Secret),
 }
 
 impl FromStr for StoreLocation {
@@ -109,7 +97,7 @@ impl FromStr for StoreLocation {
             None if text == "memory" => Ok(Self::Memory),
             Some(("fs", folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
             Some(("redis" | "rediss" | "valkey" | "valkeys" | "unix", _)) => {
-                Ok(Self::Redis(text.to_owned()))
+                Ok(Self::Redis(text.to_owned().into()))
             }
             _ => Err("expected memory, fs:DIR, redis://HOST, or off"),
         }
@@ -130,9 +118,9 @@ impl StoreLocation {
             Self::Off | Self::Memory => Ok(None),
             Self::Folder(folder) => match Fs::open(folder, disk_limit) {
                 Ok(store) => Ok(Some(Arc::new(store))),
-                Err(error) => Err(format!("cannot keep answers in {}: {error}", folder.display())),
+                Err(error) => Err(format!("cannot store answers in {}: {error}", folder.display())),
             },
-            Self::Redis(url) => match Redis::new(url) {
+            Self::Redis(Secret(url)) => match Redis::new(url) {
                 Ok(store) => Ok(Some(Arc::new(store))),
                 Err(why) => Err(format!("--cache: {why}")),
             },
@@ -169,21 +157,6 @@ fn resource(name: &str) -> Result<Resource, String> {
     })
 }
 
-/// `64MB`, `1GB`, or a plain number of bytes.
-fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let wrong = || "expected a size such as 64MB or 1GB".to_owned();
-    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
-    let unit: u64 = match text[digits..].trim() {
-        "" => 1,
-        "KB" => 1 << 10,
-        "MB" => 1 << 20,
-        "GB" => 1 << 30,
-        _ => return Err(wrong()),
-    };
-    number.checked_mul(unit).ok_or_else(wrong)
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -196,7 +169,7 @@ mod tests {
         assert_eq!("off".parse(), Ok(StoreLocation::Off));
         assert_eq!("fs:/a:b".parse(), Ok(StoreLocation::Folder("/a:b".into())));
         let redis = "redis://user:pass@host:1234/2";
-        assert_eq!(redis.parse(), Ok(StoreLocation::Redis(redis.to_owned())));
+        assert_eq!(redis.parse(), Ok(StoreLocation::Redis(redis.to_owned().into())));
         assert!(!format!("{:?}", redis.parse::<StoreLocation>()).contains("pass"));
         assert!("redis:no url".parse::<StoreLocation>().unwrap().store(0).is_err());
         for text in ["", "fs:", "fs", "disk:/a", "redis", "http://host"] {

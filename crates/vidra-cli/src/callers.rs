@@ -1,4 +1,4 @@
-//! Who may use the service: the flags, and the tasks beside it that reload keys and save spending.
+//! Access control of the service: its flags, and the tasks that reload keys and save spending.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use vidra_server::gate::{
     AllowedHost, KeyFile, Keys, Origin, Rate, Rules, SpentFile, TrustedProxy,
 };
 
+use crate::values::OrOff;
+
 /// The file of the callers' spending in the state folder.
 const SPENT: &str = "callers.json";
 
@@ -22,7 +24,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(5);
 /// It does not protect the daily quota, which takes keys with budgets.
 const PUBLIC_RATE: &str = "600/m";
 
-/// Who may use the service, and how fast.
+/// Access to the service, and its rate limits.
 #[derive(Debug, Args)]
 pub(crate) struct CallerArgs {
     /// File of caller keys, written by vidra keys add. With it every caller needs a key. SIGHUP reloads it
@@ -37,7 +39,7 @@ pub(crate) struct CallerArgs {
     /// 600/m, 10000/h or off [default: 600/m with --public beyond loopback and without keys; otherwise
     /// off]
     #[arg(long, env = "VIDRA_RATE_LIMIT", value_name = "RATE")]
-    rate_limit: Option<RateLimit>,
+    rate_limit: Option<OrOff<Rate>>,
 
     /// Address or network of a proxy whose X-Forwarded-For is trusted. Repeat the flag, or separate with
     /// commas, for several
@@ -55,21 +57,6 @@ pub(crate) struct CallerArgs {
     allowed_host: Vec<AllowedHost>,
 }
 
-/// A rate, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RateLimit {
-    Off,
-    At(Rate),
-}
-
-impl std::str::FromStr for RateLimit {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "off" { Ok(Self::Off) } else { text.parse().map(Self::At) }
-    }
-}
-
 impl CallerArgs {
     /// The rules for an address. Fails if everybody could use the service and `--public` is not set.
     fn rules(&self, listen: SocketAddr, keys: Option<Arc<Keys>>) -> Result<Rules, String> {
@@ -82,8 +69,8 @@ impl CallerArgs {
             ));
         }
         let rate = match self.rate_limit {
-            Some(RateLimit::At(rate)) => Some(rate),
-            Some(RateLimit::Off) => None,
+            Some(OrOff::At(rate)) => Some(rate),
+            Some(OrOff::Off) => None,
             None => PUBLIC_RATE.parse().ok().filter(|_| is_open),
         };
         Ok(Rules {
@@ -164,7 +151,7 @@ impl Callers {
         if let Some((keys, spent)) = self.rules.keys.as_ref().zip(self.spent.as_ref())
             && let Err(error) = spent.save(keys, Timestamp::now())
         {
-            tracing::warn!(%error, "what callers have spent today cannot be kept");
+            tracing::warn!(%error, "cannot save the spending of callers");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::env;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use vidra_sim::Simulator;
 use crate::cache_args::{CacheArgs, StoreLocation};
 use crate::failure::described;
 use crate::user_folder::user_folder;
-use crate::values::{at_least_one, http_url, millis, seconds};
+use crate::values::{OrOff, at_least_one, http_url, millis, seconds};
 
 /// How long shutdown waits for the cache to store answers.
 pub(crate) const SETTLE: Duration = Duration::from_secs(2);
@@ -78,8 +79,8 @@ pub(crate) struct ClientArgs {
 
     /// Transcripts per hour and egress address after the burst, or off. Translations get a tenth of burst
     /// and pace [default: 1000 for YouTube's own address or if only the burst is set; otherwise off]
-    #[arg(long, env = "VIDRA_EGRESS_PACE", value_name = "COUNT")]
-    pub(crate) egress_pace: Option<EgressPace>,
+    #[arg(long, env = "VIDRA_EGRESS_PACE", value_name = "COUNT", value_parser = egress_pace)]
+    pub(crate) egress_pace: Option<OrOff<NonZeroU32>>,
 
     /// Pause of an egress address after YouTube blocked it; a plain number is seconds [default: 15m for
     /// YouTube's own address, 1s for another --web-url]
@@ -154,23 +155,9 @@ pub(crate) struct ClientArgs {
     pub(crate) no_search: bool,
 }
 
-/// The pace of one egress address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EgressPace {
-    Off,
-    PerHour(u32),
-}
-
-impl std::str::FromStr for EgressPace {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.parse() {
-            _ if text == "off" => Ok(Self::Off),
-            Ok(count @ 1..) => Ok(Self::PerHour(count)),
-            _ => Err("expected a number an hour, or off"),
-        }
-    }
+/// Transcripts per hour, or `off`.
+fn egress_pace(text: &str) -> Result<OrOff<NonZeroU32>, String> {
+    text.parse().map_err(|_| "expected a number an hour, or off".to_owned())
 }
 
 /// Builds the client that the flags describe. Without `--cache` it uses the `default_store`.
@@ -244,8 +231,8 @@ fn pacing(args: &ClientArgs) -> Pacing {
     let usual = Pace::default();
     let burst = args.egress_burst.unwrap_or(usual.burst);
     match (args.egress_burst, args.egress_pace) {
-        (_, Some(EgressPace::Off)) => Pacing::Off,
-        (_, Some(EgressPace::PerHour(per_hour))) => Pacing::At(Pace { burst, per_hour }),
+        (_, Some(OrOff::Off)) => Pacing::Off,
+        (_, Some(OrOff::At(count))) => Pacing::At(Pace { burst, per_hour: count.get() }),
         (Some(_), None) => Pacing::At(Pace { burst, ..usual }),
         (None, None) => Pacing::Auto,
     }

@@ -116,7 +116,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         if let Some((_, address)) = &admin {
             tracing::info!(admin = %address, "listening for the operator");
             if !address.ip().to_canonical().is_loopback() {
-                tracing::warn!("whoever reaches the operator's address can read the metrics");
+                tracing::warn!(
+                    "everybody who can reach the operator's address can read the metrics"
+                );
             }
         }
         let (listener, address) = listen(args.listen).await?;
@@ -234,7 +236,7 @@ fn examples() -> Vec<Example> {
 /// Prints a few URLs to try.
 fn print_tour(base: &str) {
     let mut text =
-        format!("vidra runs at {base} over a made-up world. Open it in a browser, or try:\n\n");
+        format!("vidra runs at {base} over the simulator. Open it in a browser, or try:\n\n");
     for stop in vidra_sim::tour() {
         let id = &stop.id;
         let path = match stop.kind {

@@ -6,7 +6,6 @@ mod lines;
 mod request;
 
 use std::env;
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -24,7 +23,7 @@ use vidra_server::{App, Config};
 use crate::cache_args::StoreLocation;
 use crate::client::{ClientArgs, SETTLE, client};
 use crate::failure::{Exit, Failure, exit_code};
-use crate::values::http_url;
+use crate::values::{Secret, http_url};
 
 use error_body::{ErrorBody, advice};
 use lines::LineBuffer;
@@ -54,23 +53,7 @@ pub(crate) struct ServiceArgs {
 pub(crate) struct TokenArgs {
     /// Caller key for the service. Other users of this machine can read arguments: prefer the variable
     #[arg(long, env = "VIDRA_TOKEN", value_name = "KEY", hide_env_values = true)]
-    token: Option<Token>,
-}
-
-/// A caller's key. Its debug output hides it.
-#[derive(Clone)]
-struct Token(String);
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token")
-    }
-}
-
-impl From<String> for Token {
-    fn from(key: String) -> Self {
-        Self(key)
-    }
+    token: Option<Secret>,
 }
 
 /// The service that answers.
@@ -131,7 +114,7 @@ impl Service {
     pub(crate) fn remote(server: &str, TokenArgs { token }: &TokenArgs) -> Result<Self, Failure> {
         // The error does not quote the URL, because it may contain a password.
         let server = http_url(server).map_err(|why| format!("--server: {why}"))?;
-        let token = token.as_ref().map(|Token(key)| key.trim()).filter(|key| !key.is_empty());
+        let token = token.as_ref().map(|Secret(key)| key.trim()).filter(|key| !key.is_empty());
         let backend = Backend::Remote {
             network: Network::new(),
             base: server.trim_end_matches('/').trim_end_matches("/api").to_owned(),
@@ -333,7 +316,7 @@ mod tests {
     const DAY: Duration = Duration::from_secs(86_400);
 
     #[track_caller]
-    fn is_interruption<T: fmt::Debug>(result: Result<T, Failure>, why: &str) {
+    fn is_interruption<T: std::fmt::Debug>(result: Result<T, Failure>, why: &str) {
         match result {
             Err(Failure::Message(Exit::Network, message)) => {
                 assert_eq!(message, format!("the answer of http://host:1 broke off: {why}"));

@@ -16,8 +16,8 @@ const LONGEST_ID: usize = 2048;
 /// A whole number within bounds, with a default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Value")]
-#[schemars(with = "u64", extend("minimum" = LEAST, "maximum" = MOST))]
-pub(crate) struct Whole<const LEAST: u64, const MOST: u64, const DEFAULT: u64>(u64);
+#[schemars(with = "u64", extend("minimum" = MIN, "maximum" = MAX))]
+pub(crate) struct Whole<const MIN: u64, const MAX: u64, const DEFAULT: u64>(u64);
 
 /// The limit of an answer, in characters.
 pub(crate) type MaxChars = Whole<4_000, 200_000, 20_000>;
@@ -25,7 +25,7 @@ pub(crate) type MaxChars = Whole<4_000, 200_000, 20_000>;
 /// A position in a playlist, counted from 1.
 pub(crate) type Position = Whole<1, 1_000_000, 1>;
 
-impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Whole<LEAST, MOST, DEFAULT> {
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> Whole<MIN, MAX, DEFAULT> {
     pub(crate) const fn get(self) -> u64 {
         self.0
     }
@@ -35,16 +35,14 @@ impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Whole<LEAST, MOST, D
     }
 }
 
-impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Default
-    for Whole<LEAST, MOST, DEFAULT>
-{
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> Default for Whole<MIN, MAX, DEFAULT> {
     fn default() -> Self {
         Self(DEFAULT)
     }
 }
 
-impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> TryFrom<Value>
-    for Whole<LEAST, MOST, DEFAULT>
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> TryFrom<Value>
+    for Whole<MIN, MAX, DEFAULT>
 {
     type Error = String;
 
@@ -52,8 +50,8 @@ impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> TryFrom<Value>
         // Some clients send every number as `5.0`.
         let float = || value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0);
         let number = value.as_u64().or_else(|| float().map(|number| number as u64));
-        number.filter(|number| (LEAST..=MOST).contains(number)).map(Self).ok_or_else(|| {
-            format!("invalid value: {value}, expected a whole number from {LEAST} to {MOST}")
+        number.filter(|number| (MIN..=MAX).contains(number)).map(Self).ok_or_else(|| {
+            format!("invalid value: {value}, expected a whole number from {MIN} to {MAX}")
         })
     }
 }

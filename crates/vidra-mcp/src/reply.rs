@@ -77,19 +77,14 @@ impl<T: Serialize> ToolOutput<T> {
 /// Disarms marks in text of third parties, so that they cannot close ours. Removes control characters
 /// except line breaks.
 fn without_marks(text: &str) -> String {
-    const NAME: &str = "youtube-data";
-    let text: String = text.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
+    let mut text: String = text.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
     // Lower case of ASCII alone, because it keeps all byte offsets.
     let lower = text.to_ascii_lowercase();
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = 0;
-    for (at, _) in lower.match_indices(NAME) {
-        clean.push_str(&text[rest..at]);
-        clean.push_str("youtube_data");
-        rest = at + NAME.len();
+    for (at, _) in lower.match_indices("youtube-data") {
+        let hyphen = at + "youtube".len();
+        text.replace_range(hyphen..=hyphen, "_");
     }
-    clean.push_str(&text[rest..]);
-    clean
+    text
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     let signals = Signals::listen()?;
     let done = fill(args, &playlist, &context.service, &mut folder, &signals).await;
     let written = folder.write_manifest();
-    let done = done.and_then(|asked| written.map(|()| asked));
+    let done = done.and_then(|missing| written.map(|()| missing));
     report(&mut context, &folder, done.as_ref().copied().ok())?;
     tokio::select! {
         biased;
@@ -191,7 +191,7 @@ async fn fill(
 ) -> Result<usize, Failure> {
     let request = RestRequest::get("playlist").segment(id.as_str()).segment("ids");
     let PlaylistIds { video_ids, .. } = read(&service.fetch(&request).await?)?;
-    folder.place(&video_ids);
+    folder.set_positions(&video_ids);
     let known = folder.known(args.retry_failed);
     let (from, to) = (args.from.unwrap_or(1), args.to.unwrap_or(u64::MAX));
     let wanted = (1_u64..).zip(&video_ids).filter(|(place, _)| (from..=to).contains(place));
@@ -268,14 +268,14 @@ async fn receive(
 fn report(
     context: &mut CommandContext,
     folder: &Folder,
-    asked: Option<usize>,
+    missing: Option<usize>,
 ) -> Result<(), Failure> {
     for failed in folder.failed_now() {
         print_error(&failed.to_string());
     }
     match context.output.form {
         Form::Json | Form::Ndjson => context.output.document(&folder.manifest())?,
-        Form::People => context.output.foreign(&folder.summary(asked))?,
+        Form::People => context.output.foreign(&folder.summary(missing))?,
     }
     context.output.end()
 }

@@ -71,9 +71,9 @@ fn listed(playlist: &Playlist, mut counts: Vec<String>, width: Option<usize>) ->
     if playlist.videos.is_empty() {
         return text;
     }
-    let places: Vec<(usize, &PlaylistVideo)> = (1..).zip(&playlist.videos).collect();
-    let table = Table::new(&places)
-        .number("#", |(place, _)| *place)
+    let numbered: Vec<(usize, &PlaylistVideo)> = (1..).zip(&playlist.videos).collect();
+    let table = Table::new(&numbered)
+        .number("#", |(position, _)| *position)
         .word("id", |(_, video)| video.id)
         .text("title", |(_, video)| video.title.clone())
         .number("length", |(_, video)| video.duration_fmt.clone())
@@ -135,8 +135,8 @@ fn comment(comment: &Comment, width: Option<usize>, indent: &str) -> String {
     let about = joined(&[day(comment.published_at), likes]);
     let author = styled(TITLE, one_line(&comment.author_name));
     let head = wrapped(&format!("{author}  {}", styled(FAINT, about)), width, indent);
-    let said = wrapped(&clean(&comment.text), width, indent);
-    format!("{head}\n{said}\n\n")
+    let text = wrapped(&clean(&comment.text), width, indent);
+    format!("{head}\n{text}\n\n")
 }
 
 pub(crate) fn tracks(tracks: &[CaptionTrack], width: Option<usize>) -> String {

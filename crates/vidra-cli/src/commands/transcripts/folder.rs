@@ -161,14 +161,14 @@ impl Folder {
     }
 
     /// Records the current positions of videos in the playlist.
-    pub(super) fn place(&mut self, ids: &[VideoId]) {
+    pub(super) fn set_positions(&mut self, ids: &[VideoId]) {
         self.manifest.total_videos = self.manifest.total_videos.max(ids.len() as u64);
-        let mut places: HashMap<&str, u64> = HashMap::new();
-        for (place, id) in (1..).zip(ids) {
-            places.entry(id.as_str()).or_insert(place);
+        let mut positions: HashMap<&str, u64> = HashMap::new();
+        for (position, id) in (1..).zip(ids) {
+            positions.entry(id.as_str()).or_insert(position);
         }
         for saved in &mut self.manifest.videos {
-            saved.position = places.get(&*saved.video_id).copied().unwrap_or(saved.position);
+            saved.position = positions.get(&*saved.video_id).copied().unwrap_or(saved.position);
         }
     }
 
@@ -179,7 +179,7 @@ impl Folder {
             lines.as_deref().and_then(|lines| lines.first()).map(|line| line.lang.to_string());
         // The id becomes part of a file name, and an untrusted service must not escape the folder.
         if !video_id.is_empty() && !is_id(&video_id) {
-            let message = format!("the service tells of a video that cannot be: {video_id}");
+            let message = format!("the service sent an invalid video id: {video_id}");
             return Err(Failure::Message(Exit::Upstream, message));
         }
         let mut files = BTreeSet::new();
@@ -234,7 +234,7 @@ impl Folder {
         serde_json::to_vec(&self.manifest).unwrap_or_default()
     }
 
-    /// The summary for people. `asked` is the number of videos that were missing; `None` for a run that did not
+    /// The summary for people. `missing` is the number of videos that were missing; `None` for a run that did not
     /// finish.
     pub(super) fn summary(&self, missing: Option<usize>) -> String {
         let Manifest { succeeded, failed, .. } = self.manifest;
@@ -321,7 +321,7 @@ mod tests {
         let ids = ["dQw4w9WgXcQ", "aaaaaaaaaaa"].map(|id| VideoId::parse(id).unwrap());
         let mut folder = open(&[Format::Srt]);
         assert_eq!(folder.known(false), HashSet::from(ids));
-        folder.place(&ids);
+        folder.set_positions(&ids);
         let manifest: serde_json::Value = serde_json::from_slice(&folder.manifest()).unwrap();
         let first = &manifest["videos"].as_array().unwrap().iter().find(|it| it["position"] == 1);
         assert_eq!(first.unwrap()["lang"], "en");
