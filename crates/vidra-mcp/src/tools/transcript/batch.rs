@@ -96,19 +96,22 @@ impl VideoResult {
 
 /// The results that fit into one answer.
 struct BatchPage {
+    start: Cursor,
     page: Page<Segment>,
     results: Vec<VideoResult>,
     broken_off: Option<String>,
 }
 
 impl BatchPage {
-    fn new(max_chars: MaxChars) -> Self {
+    fn new(start: Cursor, max_chars: MaxChars) -> Self {
         let page = Page::new(max_chars.count(), 0);
-        Self { page, results: vec![], broken_off: None }
+        Self { start, page, results: vec![], broken_off: None }
     }
 
-    /// Adds a result, beginning with its segment `part`. Returns `false` when the page is full.
-    fn add(&mut self, item: u64, part: u64, mut result: VideoResult) -> Result<bool, CallError> {
+    /// Adds a result, without the segments before the start of the page. Returns `false` when the page is
+    /// full.
+    fn add(&mut self, item: u64, mut result: VideoResult) -> Result<bool, CallError> {
+        let part = if item == self.start.item { self.start.part } else { 0 };
         let skip = usize::try_from(part).unwrap_or(usize::MAX);
         if skip > 0 && result.status == Status::Success && skip >= result.segments.len() {
             return Err(Cursor::beyond_the_end());
@@ -209,33 +212,32 @@ pub(in crate::tools) struct BatchTranscribe {
 impl ToolInput for BatchTranscribe {
     const NAME: &'static str = "batch_transcribe";
     const TITLE: &'static str = "Transcribe several videos";
-    const DESCRIPTION: &'static str = "The transcripts of 1 to 50 YouTube videos, with links to the moments; at most 5 are \
-        fetched at the same time. A video without captions fails alone. Long answers come in parts: call \
-        again with nextCursor as cursor. Needs no API key and no quota.";
+    const DESCRIPTION: &'static str = "The transcripts of 1 to 50 YouTube videos, with links to the moments; \
+        at most 5 are fetched at the same time. A video without captions fails alone. Long answers come in \
+        parts: call again with nextCursor as cursor. Needs no API key and no quota.";
     type Output = Transcripts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
         let languages = self.lang.map(|LanguagesArg(it)| it).unwrap_or_default();
         let query = TranscriptQuery { languages, translate: None };
-        let Cursor { item, part } = self.cursor.unwrap_or_default();
+        let start = self.cursor.unwrap_or_default();
         let total = self.videos.0.len() as u64;
-        if item >= total {
+        if start.item >= total {
             return Err(Cursor::beyond_the_end());
         }
-        let ids = (0..).zip(self.videos.0).filter(|(index, _)| *index >= item);
+        let ids = (0..).zip(self.videos.0).filter(|(index, _)| *index >= start.item);
         let read = ids.map(|(index, id)| {
             let query = &query;
             async move { (index, id, call.vidra.transcript(id, query).await) }
         });
         let mut read = stream::iter(read).buffered(self.concurrency.count());
-        let mut page = BatchPage::new(self.max_chars);
-        let mut shown = item;
+        let mut page = BatchPage::new(start, self.max_chars);
+        let mut shown = start.item;
         while let Some((index, id, done)) = call.next(&mut read, shown, Some(total)).await {
             let done = done.as_ref().map_err(failure_line);
             shown = index + 1;
             call.report(shown, Some(total), format!("{id}: {}", outcome(done.is_ok())));
-            let part = if index == item { part } else { 0 };
-            if !page.add(index, part, VideoResult::new(id.as_str(), done))? {
+            if !page.add(index, VideoResult::new(id.as_str(), done))? {
                 // The page may be full although it holds this transcript to its end.
                 break;
             }
@@ -273,15 +275,15 @@ impl ToolInput for TranscribePlaylist {
     const NAME: &'static str = "transcribe_playlist";
     const TITLE: &'static str = "Transcribe a playlist";
     const DESCRIPTION: &'static str = "The transcripts of the videos of a YouTube playlist, or of a range of \
-        positions in it, with links to the moments. A video without captions fails alone. An answer has at most \
-        50 videos and max_chars characters; call again with nextCursor as cursor for the rest. Costs 1 \
-        quota unit for each 50 entries.";
+        positions in it, with links to the moments. A video without captions fails alone. An answer has at \
+        most 50 videos and max_chars characters; call again with nextCursor as cursor for the rest. Costs \
+        1 quota unit for each 50 entries.";
     type Output = Transcripts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
-        let Places { start, end: last_wanted } = places(self.from, self.to)?;
-        let from = start.unwrap_or(1);
-        let Cursor { item: first, part } = match self.cursor {
+        let Places { start: from, end: last_wanted } = places(self.from, self.to)?;
+        let from = from.unwrap_or(1);
+        let start = match self.cursor {
             Some(cursor) if cursor.item < from => {
                 return Err(CallError::bad("cursor: is before from"));
             }
@@ -290,10 +292,10 @@ impl ToolInput for TranscribePlaylist {
             }
             cursor => cursor.unwrap_or(Cursor { item: from, part: 0 }),
         };
-        let (mut position, end) = (first, first + MOST_VIDEOS as u64);
+        let (mut position, end) = (start.item, start.item + MOST_VIDEOS as u64);
         let query = BatchQuery {
             concurrency: self.concurrency.count(),
-            from: Some(first),
+            from: Some(start.item),
             // One more, to learn whether the playlist goes on.
             to: Some(last_wanted.map_or(end, |to| to.min(end))),
             languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
@@ -301,7 +303,7 @@ impl ToolInput for TranscribePlaylist {
         };
         let _permit = call.batch_permit()?;
         let mut events = std::pin::pin!(call.vidra.playlist_transcripts(&self.playlist.0, &query));
-        let mut page = BatchPage::new(self.max_chars);
+        let mut page = BatchPage::new(start, self.max_chars);
         // Results arrive in any order.
         let mut early: BTreeMap<u64, BatchResult> = BTreeMap::new();
         let mut done = 0;
@@ -326,9 +328,7 @@ impl ToolInput for TranscribePlaylist {
                     page.stop_before(end);
                     return Ok(page.into_output());
                 }
-                let part = if position == first { part } else { 0 };
-                if !page.add(position, part, video_result(result))? || last_wanted == Some(position)
-                {
+                if !page.add(position, video_result(result))? || last_wanted == Some(position) {
                     // Later entries do not matter, nor does an error in listing them.
                     return Ok(page.into_output());
                 }
