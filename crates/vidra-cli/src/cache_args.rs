@@ -35,9 +35,10 @@ pub(crate) struct CacheArgs {
         env = "VIDRA_CACHE_TTL",
         value_name = "TIME",
         default_value = "",
-        hide_default_value = true
+        hide_default_value = true,
+        value_parser = lifetimes
     )]
-    pub(crate) cache_ttl: Ttl,
+    pub(crate) cache_ttl: Lifetimes,
 }
 
 impl CacheArgs {
@@ -48,7 +49,7 @@ impl CacheArgs {
         builder: Builder,
         default: &StoreLocation,
     ) -> Result<Builder, String> {
-        let builder = builder.lifetimes(self.cache_ttl.0.clone()).cache_bytes(self.fetched_bytes());
+        let builder = builder.lifetimes(self.cache_ttl.clone()).cache_bytes(self.fetched_bytes());
         let store = match &self.cache {
             Some(location) => location.store(self.cache_disk_size)?,
             None => default.store(self.cache_disk_size).unwrap_or_else(|why| {
@@ -128,25 +129,18 @@ impl StoreLocation {
     }
 }
 
-/// The value of `--cache-ttl`: how long answers are fresh.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ttl(Lifetimes);
-
-impl FromStr for Ttl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut lifetimes = Lifetimes::default();
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (names, ttl) = match part.split_once('=') {
-                Some((name, ttl)) => (vec![resource(name.trim())?], ttl.trim()),
-                None => (Resource::ALL.to_vec(), part),
-            };
-            let ttl = time(ttl, "s")?;
-            lifetimes = names.into_iter().fold(lifetimes, |all, name| all.with_ttl(name, ttl));
-        }
-        Ok(Self(lifetimes))
+/// The lifetimes of `--cache-ttl`: one time for all, or `RESOURCE=TIME` separated by commas.
+fn lifetimes(text: &str) -> Result<Lifetimes, String> {
+    let mut lifetimes = Lifetimes::default();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (names, ttl) = match part.split_once('=') {
+            Some((name, ttl)) => (vec![resource(name.trim())?], ttl.trim()),
+            None => (Resource::ALL.to_vec(), part),
+        };
+        let ttl = time(ttl, "s")?;
+        lifetimes = names.into_iter().fold(lifetimes, |all, name| all.with_ttl(name, ttl));
     }
+    Ok(lifetimes)
 }
 
 fn resource(name: &str) -> Result<Resource, String> {
@@ -190,16 +184,16 @@ mod tests {
     #[test]
     fn times_of_freshness_are_for_all_or_for_one() {
         let hour = Duration::from_secs(3600);
-        let one: Ttl = "video=1h".parse().unwrap();
-        assert_eq!(one.0, Lifetimes::default().with_ttl(Resource::Video, hour));
-        let all: Ttl = "1h, transcript=30d".parse().unwrap();
+        let one = lifetimes("video=1h").unwrap();
+        assert_eq!(one, Lifetimes::default().with_ttl(Resource::Video, hour));
+        let all = lifetimes("1h, transcript=30d").unwrap();
         let month = Duration::from_secs(30 * 24 * 3600);
         let wanted = Resource::ALL
             .into_iter()
             .fold(Lifetimes::default(), |all, resource| all.with_ttl(resource, hour));
-        assert_eq!(all.0, wanted.with_ttl(Resource::Transcript, month));
+        assert_eq!(all, wanted.with_ttl(Resource::Transcript, month));
         for text in ["video", "video=", "films=1h", "1y"] {
-            assert!(text.parse::<Ttl>().is_err(), "{text}");
+            assert!(lifetimes(text).is_err(), "{text}");
         }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) enum Data {
     /// Show what links point to; sends no request
     Link(Box<ItemsArgs>),
     /// Show the remaining quota of the day
-    Quota(Box<quota::QuotaArgs>),
+    Quota(Box<Common>),
 }
 
 /// The flags of every data command.
@@ -110,7 +110,7 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
             Data::Languages(args) => region::languages(args).await,
             Data::Categories(args) => region::categories(args).await,
             Data::Link(args) => link::show(args).await,
-            Data::Quota(args) => quota::show(args).await,
+            Data::Quota(common) => quota::show(common).await,
         }
     });
     // A blocking thread may still run, and nobody waits for its result.

@@ -11,15 +11,9 @@ use vidra_server::gate::{KeyFile, KeyLimits, KeyName, Rate};
 use crate::failure::{Failure, print_error};
 use crate::output::table::Table;
 
-/// Options of `vidra keys`.
-#[derive(Debug, Args)]
-pub(crate) struct KeysCommand {
-    #[command(subcommand)]
-    action: KeysAction,
-}
-
+/// Subcommands of `vidra keys`.
 #[derive(Debug, Subcommand)]
-enum KeysAction {
+pub(crate) enum KeysCommand {
     /// Create a key and print it once; the file holds only its hash
     Add {
         /// Name of the caller
@@ -52,7 +46,7 @@ enum KeysAction {
 }
 
 #[derive(Debug, Args)]
-struct InFile {
+pub(crate) struct InFile {
     /// File of caller keys
     #[arg(long = "caller-keys-file", env = "VIDRA_CALLER_KEYS_FILE", value_name = "FILE")]
     path: PathBuf,
@@ -60,13 +54,13 @@ struct InFile {
 
 /// Runs `vidra keys`.
 pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
-    match &command.action {
-        KeysAction::Add { name, file, rate, units, searches } => {
+    match command {
+        KeysCommand::Add { name, file, rate, units, searches } => {
             let limits = KeyLimits { rate: *rate, units: *units, searches: *searches };
             add(&file.path, name, limits)
         }
-        KeysAction::List { file } => print(&table(&existing(&file.path)?)),
-        KeysAction::Revoke { name, file } => {
+        KeysCommand::List { file } => print(&table(&existing(&file.path)?)),
+        KeysCommand::Revoke { name, file } => {
             let _lock = lock(&file.path)?;
             let mut keys = existing(&file.path)?;
             keys.revoke(name)?;

@@ -8,12 +8,6 @@ use crate::output::table::Table;
 use crate::service::RestRequest;
 use crate::terminal::{FAINT, styled};
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct QuotaArgs {
-    #[command(flatten)]
-    common: Common,
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Quota {
@@ -37,8 +31,8 @@ struct Share {
     buckets: Vec<Bucket>,
 }
 
-pub(super) async fn show(args: &QuotaArgs) -> Result<(), Failure> {
-    args.common.show(&RestRequest::get("quota"), text).await
+pub(super) async fn show(common: &Common) -> Result<(), Failure> {
+    common.show(&RestRequest::get("quota"), text).await
 }
 
 fn text(quota: &Quota, width: Option<usize>) -> String {
