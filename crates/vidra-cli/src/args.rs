@@ -2,18 +2,18 @@
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use vidra_sim::program::Options;
 
 use crate::cache::CacheCommand;
-use crate::client::SETTINGS;
+use crate::client::{ClientArgs, SETTINGS};
 use crate::commands::Data;
 use crate::failure::Failure;
 use crate::health::HealthArgs;
 use crate::keys::KeysCommand;
 use crate::log::LogFormat;
 use crate::manual::{CompletionsArgs, ManArgs};
-use crate::mcp::{McpArgs, ToolsArgs};
+use crate::mcp::ToolsArgs;
 use crate::serve::ServeArgs;
-use crate::sim::SimArgs;
 use crate::terminal::one_line;
 
 /// The documentation of exit codes, on which scripts rely.
@@ -87,17 +87,19 @@ pub(crate) enum Command {
     /// Run the REST service
     Serve(Box<ServeArgs>),
     /// Serve AI agents over standard input and output with the Model Context Protocol
-    Mcp(Box<McpArgs>),
+    Mcp(Box<ClientArgs>),
     /// Print the definitions of the tools for function calling
     Tools(ToolsArgs),
     /// Inspect or clear the cache
+    #[command(subcommand)]
     Cache(CacheCommand),
     /// Check whether the service on this machine is ready: exit code 0 if it is, 1 otherwise
     Health(HealthArgs),
     /// Add, list and revoke caller keys
+    #[command(subcommand)]
     Keys(KeysCommand),
     /// Run the YouTube simulator on a local address, for your own tests
-    Sim(SimArgs),
+    Sim(Options),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write all manual pages

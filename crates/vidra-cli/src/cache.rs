@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde::Deserialize;
 use serde_json::json;
 use vidra::store::{Fs, Store, Usage};
@@ -11,20 +11,14 @@ use vidra::store::{Fs, Store, Usage};
 use crate::cache_args::StoreLocation;
 use crate::failure::{Exit, Failure};
 use crate::output::read;
-use crate::output::table::{Column, table};
+use crate::output::table::Table;
 use crate::runtime::runtime;
 use crate::service::{RestRequest, Service, TokenArgs};
 use crate::terminal;
 
-/// Options of `vidra cache`.
-#[derive(Debug, Args)]
-pub(crate) struct CacheCommand {
-    #[command(subcommand)]
-    pub(crate) what: What,
-}
-
+/// Subcommands of `vidra cache`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum What {
+pub(crate) enum CacheCommand {
     /// Show the size of a store, or the contents and the hit ratio of a running service
     Stats {
         /// URL of a running service, such as http://127.0.0.1:3000; it takes precedence over --cache
@@ -53,13 +47,13 @@ pub(crate) enum What {
 /// Runs `vidra cache`.
 pub(crate) fn run(command: &CacheCommand) -> Result<(), Failure> {
     let text = runtime()?.block_on(async {
-        match &command.what {
-            What::Clear { cache } => {
+        match command {
+            CacheCommand::Clear { cache } => {
                 let cleared = existing_store(cache.as_ref())?.clear().await;
                 cleared.map_err(|error| store_failure(format!("not cleared: {error}")))?;
                 Ok::<_, Failure>("cleared".to_owned())
             }
-            What::Stats { server: Some(server), token, json, .. } => {
+            CacheCommand::Stats { server: Some(server), token, json, .. } => {
                 let body =
                     Service::remote(server, token)?.fetch(&RestRequest::get("cache")).await?;
                 match json {
@@ -67,7 +61,7 @@ pub(crate) fn run(command: &CacheCommand) -> Result<(), Failure> {
                     false => Ok(report_table(&read(&body)?)),
                 }
             }
-            What::Stats { cache, json, .. } => {
+            CacheCommand::Stats { cache, json, .. } => {
                 let usage = existing_store(cache.as_ref())?.usage().await;
                 let Usage { entries, bytes } =
                     usage.map_err(|error| store_failure(format!("cannot be read: {error}")))?;
@@ -107,22 +101,16 @@ struct ResourceReport {
 
 /// The report as a table.
 fn report_table(report: &Report) -> String {
-    let columns = [
-        Column::Word("resource"),
-        Column::Number("entries"),
-        Column::Number("bytes"),
-        Column::Number("hits"),
-        Column::Number("stale"),
-        Column::Number("misses"),
-        Column::Number("coalesced"),
-    ];
-    let row = |it: &ResourceReport| {
-        let numbers = [it.entries, it.bytes, it.hits, it.stale, it.misses, it.coalesced];
-        [vec![it.name.clone()], numbers.map(|number| number.to_string()).to_vec()].concat()
-    };
-    let rows: Vec<_> = report.resources.iter().map(row).collect();
+    let table = Table::new(&report.resources)
+        .word("resource", |it| it.name.clone())
+        .number("entries", |it| it.entries)
+        .number("bytes", |it| it.bytes)
+        .number("hits", |it| it.hits)
+        .number("stale", |it| it.stale)
+        .number("misses", |it| it.misses)
+        .number("coalesced", |it| it.coalesced);
     let ratio = format!("{:.1} % of answers were there", report.hit_ratio * 100.0);
-    table(&columns, &rows, terminal::width()) + &ratio
+    table.written(terminal::width()) + &ratio
 }
 
 /// Opens an existing store. It must not create one, because the commands only inspect or clear it.

@@ -1,6 +1,5 @@
 //! The flags of the cache: which store, how large, and for how long.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use vidra::store::{Fs, Redis, Store};
 use vidra::{Builder, Lifetimes, Resource};
 
 use crate::user_folder::user_folder;
-use crate::values::time;
+use crate::values::{Secret, bytes, time};
 
 /// The flags of the cache.
 #[derive(Debug, Args)]
@@ -36,9 +35,10 @@ pub(crate) struct CacheArgs {
         env = "VIDRA_CACHE_TTL",
         value_name = "TIME",
         default_value = "",
-        hide_default_value = true
+        hide_default_value = true,
+        value_parser = lifetimes
     )]
-    pub(crate) cache_ttl: Ttl,
+    pub(crate) cache_ttl: Lifetimes,
 }
 
 impl CacheArgs {
@@ -49,18 +49,18 @@ impl CacheArgs {
         builder: Builder,
         default: &StoreLocation,
     ) -> Result<Builder, String> {
-        let builder = builder.lifetimes(self.cache_ttl.0.clone()).cache_bytes(self.fetched_bytes());
+        let builder = builder.lifetimes(self.cache_ttl.clone()).cache_bytes(self.fetched_bytes());
         let store = match &self.cache {
             Some(location) => location.store(self.cache_disk_size)?,
             None => default.store(self.cache_disk_size).unwrap_or_else(|why| {
-                tracing::warn!("answers are kept in memory alone: {why}");
+                tracing::warn!("the cache is in memory only: {why}");
                 None
             }),
         };
-        match store {
-            Some(store) => Ok(builder.store(store)),
-            None => Ok(builder),
-        }
+        Ok(match store {
+            Some(store) => builder.store(store),
+            None => builder,
+        })
     }
 
     /// The memory for rendered responses, plain and compressed.
@@ -79,25 +79,14 @@ impl CacheArgs {
 }
 
 /// Which store the cache uses.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoreLocation {
     Off,
     Memory,
     Folder(PathBuf),
-    /// The URL, which may contain a password and is never shown. It is validated when the store opens,
+    /// The URL, which may contain a password. It is validated when the store opens,
     /// because clap quotes an invalid argument.
-    Redis(String),
-}
-
-impl fmt::Debug for StoreLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Off => f.write_str("off"),
-            Self::Memory => f.write_str("memory"),
-            Self::Folder(folder) => write!(f, "fs:{}", folder.display()),
-            Self::Redis(_) => f.write_str("redis"),
-        }
-    }
+    Redis(Secret),
 }
 
 impl FromStr for StoreLocation {
@@ -109,7 +98,7 @@ impl FromStr for StoreLocation {
             None if text == "memory" => Ok(Self::Memory),
             Some(("fs", folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
             Some(("redis" | "rediss" | "valkey" | "valkeys" | "unix", _)) => {
-                Ok(Self::Redis(text.to_owned()))
+                Ok(Self::Redis(text.to_owned().into()))
             }
             _ => Err("expected memory, fs:DIR, redis://HOST, or off"),
         }
@@ -130,9 +119,9 @@ impl StoreLocation {
             Self::Off | Self::Memory => Ok(None),
             Self::Folder(folder) => match Fs::open(folder, disk_limit) {
                 Ok(store) => Ok(Some(Arc::new(store))),
-                Err(error) => Err(format!("cannot keep answers in {}: {error}", folder.display())),
+                Err(error) => Err(format!("cannot store answers in {}: {error}", folder.display())),
             },
-            Self::Redis(url) => match Redis::new(url) {
+            Self::Redis(Secret(url)) => match Redis::new(url) {
                 Ok(store) => Ok(Some(Arc::new(store))),
                 Err(why) => Err(format!("--cache: {why}")),
             },
@@ -140,25 +129,18 @@ impl StoreLocation {
     }
 }
 
-/// The value of `--cache-ttl`: how long answers are fresh.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ttl(Lifetimes);
-
-impl FromStr for Ttl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut lifetimes = Lifetimes::default();
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (names, ttl) = match part.split_once('=') {
-                Some((name, ttl)) => (vec![resource(name.trim())?], ttl.trim()),
-                None => (Resource::ALL.to_vec(), part),
-            };
-            let ttl = time(ttl, "s")?;
-            lifetimes = names.into_iter().fold(lifetimes, |all, name| all.with_ttl(name, ttl));
-        }
-        Ok(Self(lifetimes))
+/// The lifetimes of `--cache-ttl`: one time for all, or `RESOURCE=TIME` separated by commas.
+fn lifetimes(text: &str) -> Result<Lifetimes, String> {
+    let mut lifetimes = Lifetimes::default();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (names, ttl) = match part.split_once('=') {
+            Some((name, ttl)) => (vec![resource(name.trim())?], ttl.trim()),
+            None => (Resource::ALL.to_vec(), part),
+        };
+        let ttl = time(ttl, "s")?;
+        lifetimes = names.into_iter().fold(lifetimes, |all, name| all.with_ttl(name, ttl));
     }
+    Ok(lifetimes)
 }
 
 fn resource(name: &str) -> Result<Resource, String> {
@@ -167,21 +149,6 @@ fn resource(name: &str) -> Result<Resource, String> {
         let names: Vec<_> = Resource::ALL.iter().map(|resource| resource.name()).collect();
         format!("expected one of {}", names.join(", "))
     })
-}
-
-/// `64MB`, `1GB`, or a plain number of bytes.
-fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let wrong = || "expected a size such as 64MB or 1GB".to_owned();
-    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
-    let unit: u64 = match text[digits..].trim() {
-        "" => 1,
-        "KB" => 1 << 10,
-        "MB" => 1 << 20,
-        "GB" => 1 << 30,
-        _ => return Err(wrong()),
-    };
-    number.checked_mul(unit).ok_or_else(wrong)
 }
 
 #[cfg(test)]
@@ -196,7 +163,7 @@ mod tests {
         assert_eq!("off".parse(), Ok(StoreLocation::Off));
         assert_eq!("fs:/a:b".parse(), Ok(StoreLocation::Folder("/a:b".into())));
         let redis = "redis://user:pass@host:1234/2";
-        assert_eq!(redis.parse(), Ok(StoreLocation::Redis(redis.to_owned())));
+        assert_eq!(redis.parse(), Ok(StoreLocation::Redis(redis.to_owned().into())));
         assert!(!format!("{:?}", redis.parse::<StoreLocation>()).contains("pass"));
         assert!("redis:no url".parse::<StoreLocation>().unwrap().store(0).is_err());
         for text in ["", "fs:", "fs", "disk:/a", "redis", "http://host"] {
@@ -217,16 +184,16 @@ mod tests {
     #[test]
     fn times_of_freshness_are_for_all_or_for_one() {
         let hour = Duration::from_secs(3600);
-        let one: Ttl = "video=1h".parse().unwrap();
-        assert_eq!(one.0, Lifetimes::default().with_ttl(Resource::Video, hour));
-        let all: Ttl = "1h, transcript=30d".parse().unwrap();
+        let one = lifetimes("video=1h").unwrap();
+        assert_eq!(one, Lifetimes::default().with_ttl(Resource::Video, hour));
+        let all = lifetimes("1h, transcript=30d").unwrap();
         let month = Duration::from_secs(30 * 24 * 3600);
         let wanted = Resource::ALL
             .into_iter()
             .fold(Lifetimes::default(), |all, resource| all.with_ttl(resource, hour));
-        assert_eq!(all.0, wanted.with_ttl(Resource::Transcript, month));
+        assert_eq!(all, wanted.with_ttl(Resource::Transcript, month));
         for text in ["video", "video=", "films=1h", "1y"] {
-            assert!(text.parse::<Ttl>().is_err(), "{text}");
+            assert!(lifetimes(text).is_err(), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who may use the service: the flags, and the tasks beside it that reload keys and save spending.
+//! Access control of the service: its flags, and the tasks that reload keys and save spending.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use vidra_server::gate::{
     AllowedHost, KeyFile, Keys, Origin, Rate, Rules, SpentFile, TrustedProxy,
 };
 
+use crate::values::OrOff;
+
 /// The file of the callers' spending in the state folder.
 const SPENT: &str = "callers.json";
 
@@ -22,7 +24,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(5);
 /// It does not protect the daily quota, which takes keys with budgets.
 const PUBLIC_RATE: &str = "600/m";
 
-/// Who may use the service, and how fast.
+/// Access to the service, and its rate limits.
 #[derive(Debug, Args)]
 pub(crate) struct CallerArgs {
     /// File of caller keys, written by vidra keys add. With it every caller needs a key. SIGHUP reloads it
@@ -37,7 +39,7 @@ pub(crate) struct CallerArgs {
     /// 600/m, 10000/h or off [default: 600/m with --public beyond loopback and without keys; otherwise
     /// off]
     #[arg(long, env = "VIDRA_RATE_LIMIT", value_name = "RATE")]
-    rate_limit: Option<RateLimit>,
+    rate_limit: Option<OrOff<Rate>>,
 
     /// Address or network of a proxy whose X-Forwarded-For is trusted. Repeat the flag, or separate with
     /// commas, for several
@@ -55,21 +57,6 @@ pub(crate) struct CallerArgs {
     allowed_host: Vec<AllowedHost>,
 }
 
-/// A rate, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RateLimit {
-    Off,
-    At(Rate),
-}
-
-impl std::str::FromStr for RateLimit {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "off" { Ok(Self::Off) } else { text.parse().map(Self::At) }
-    }
-}
-
 impl CallerArgs {
     /// The rules for an address. Fails if everybody could use the service and `--public` is not set.
     fn rules(&self, listen: SocketAddr, keys: Option<Arc<Keys>>) -> Result<Rules, String> {
@@ -82,8 +69,8 @@ impl CallerArgs {
             ));
         }
         let rate = match self.rate_limit {
-            Some(RateLimit::At(rate)) => Some(rate),
-            Some(RateLimit::Off) => None,
+            Some(OrOff::At(rate)) => Some(rate),
+            Some(OrOff::Off) => None,
             None => PUBLIC_RATE.parse().ok().filter(|_| is_open),
         };
         Ok(Rules {
@@ -97,17 +84,11 @@ impl CallerArgs {
     }
 }
 
-/// The callers of a running service.
+/// The callers of a running service. Clones share keys and spending.
+#[derive(Clone)]
 pub(crate) struct Callers {
     pub(crate) rules: Rules,
-    running: Option<Running>,
-}
-
-/// The keys of a service that requires them.
-#[derive(Clone)]
-struct Running {
-    keys: Arc<Keys>,
-    file: PathBuf,
+    key_file: Option<PathBuf>,
     /// The spending, which survives a restart.
     spent: Option<Arc<SpentFile>>,
 }
@@ -119,21 +100,16 @@ impl Callers {
         listen: SocketAddr,
         state_dir: Option<&Path>,
     ) -> Result<Self, String> {
-        let running = match &args.caller_keys_file {
-            Some(file) => {
-                let entries = read(file)?;
-                if entries.keys().is_empty() {
-                    tracing::warn!("nobody has a key: add one with vidra keys add");
-                }
-                let keys = Arc::new(Keys::new(&entries));
-                let now = Timestamp::now();
-                let spent = state_dir.map(|folder| SpentFile::open(folder.join(SPENT), &keys, now));
-                Some(Running { keys, file: file.clone(), spent: spent.map(Arc::new) })
-            }
-            None => None,
-        };
-        let keys = running.as_ref().map(|running| Arc::clone(&running.keys));
-        Ok(Self { rules: args.rules(listen, keys)?, running })
+        let key_file = args.caller_keys_file.clone();
+        let entries = key_file.as_deref().map(read).transpose()?;
+        if entries.as_ref().is_some_and(|entries| entries.keys().is_empty()) {
+            tracing::warn!("nobody has a key: add one with vidra keys add");
+        }
+        let keys = entries.map(|entries| Arc::new(Keys::new(&entries)));
+        let spent = keys.as_ref().zip(state_dir).map(|(keys, folder)| {
+            Arc::new(SpentFile::open(folder.join(SPENT), keys, Timestamp::now()))
+        });
+        Ok(Self { rules: args.rules(listen, keys)?, key_file, spent })
     }
 
     /// Starts to save spending periodically.
@@ -142,56 +118,40 @@ impl Callers {
     ///
     /// Outside of a runtime.
     pub(crate) fn watch(&self) {
-        let Some(running) = self.running.clone() else { return };
-        let mut save = tokio::time::interval(SAVE_EVERY);
+        if self.spent.is_none() {
+            return;
+        }
+        let callers = self.clone();
+        let mut interval = tokio::time::interval(SAVE_EVERY);
         tokio::spawn(async move {
             loop {
-                save.tick().await;
-                let saving = running.clone();
-                let _ = tokio::task::spawn_blocking(move || saving.save()).await;
+                interval.tick().await;
+                let callers = callers.clone();
+                let _ = tokio::task::spawn_blocking(move || callers.save()).await;
             }
         });
     }
 
-    pub(crate) fn has_keys(&self) -> bool {
-        self.running.is_some()
-    }
-
-    /// A function that reloads the keys.
-    pub(crate) fn reload(&self) -> impl Fn() + Send + Sync + use<> {
-        let running = self.running.clone();
-        move || {
-            if let Some(running) = &running {
-                running.reload();
-            }
-        }
-    }
-
-    /// Saves spending for the last time.
-    pub(crate) fn settle(&self) {
-        if let Some(running) = &self.running {
-            running.save();
-        }
-    }
-}
-
-impl Running {
     /// Reloads the keys. An invalid file changes nothing: existing keys stay valid.
-    fn reload(&self) {
-        match read(&self.file) {
+    pub(crate) fn reload(&self) {
+        let Some((keys, file)) = self.rules.keys.as_ref().zip(self.key_file.as_ref()) else {
+            return;
+        };
+        match read(file) {
             Ok(file) => {
-                self.keys.replace(&file);
+                keys.replace(&file);
                 tracing::info!(keys = file.keys().len(), "the caller keys were read anew");
             }
             Err(error) => tracing::error!("the caller keys stay as they were: {error}"),
         }
     }
 
-    fn save(&self) {
-        if let Some(spent) = &self.spent
-            && let Err(error) = spent.save(&self.keys, Timestamp::now())
+    /// Saves spending.
+    pub(crate) fn save(&self) {
+        if let Some((keys, spent)) = self.rules.keys.as_ref().zip(self.spent.as_ref())
+            && let Err(error) = spent.save(keys, Timestamp::now())
         {
-            tracing::warn!(%error, "what callers have spent today cannot be kept");
+            tracing::warn!(%error, "cannot save the spending of callers");
         }
     }
 }

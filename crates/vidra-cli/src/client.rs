@@ -3,20 +3,22 @@
 
 use std::env;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::FalseyValueParser;
 use vidra::{
-    ApiKey, Clients, InProcess, Network, Pace, Pacing, QuotaLimits, RetryPolicy, SearchBilling,
-    Vidra,
+    ApiKey, Builder, Clients, InProcess, Network, Pace, Pacing, QuotaLimits, RetryPolicy,
+    SearchBilling, Vidra,
 };
 use vidra_sim::Simulator;
 
 use crate::cache_args::{CacheArgs, StoreLocation};
+use crate::failure::described;
 use crate::user_folder::user_folder;
-use crate::values::{at_least_one, http_url, millis, seconds};
+use crate::values::{OrOff, at_least_one, http_url, millis, seconds};
 
 /// How long shutdown waits for the cache to store answers.
 pub(crate) const SETTLE: Duration = Duration::from_secs(2);
@@ -77,8 +79,8 @@ pub(crate) struct ClientArgs {
 
     /// Transcripts per hour and egress address after the burst, or off. Translations get a tenth of burst
     /// and pace [default: 1000 for YouTube's own address or if only the burst is set; otherwise off]
-    #[arg(long, env = "VIDRA_EGRESS_PACE", value_name = "COUNT")]
-    pub(crate) egress_pace: Option<EgressPace>,
+    #[arg(long, env = "VIDRA_EGRESS_PACE", value_name = "COUNT", value_parser = egress_pace)]
+    pub(crate) egress_pace: Option<OrOff<NonZeroU32>>,
 
     /// Pause of an egress address after YouTube blocked it; a plain number is seconds [default: 15m for
     /// YouTube's own address, 1s for another --web-url]
@@ -153,73 +155,49 @@ pub(crate) struct ClientArgs {
     pub(crate) no_search: bool,
 }
 
-/// The pace of one egress address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EgressPace {
-    Off,
-    PerHour(u32),
-}
-
-impl std::str::FromStr for EgressPace {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.parse() {
-            _ if text == "off" => Ok(Self::Off),
-            Ok(count @ 1..) => Ok(Self::PerHour(count)),
-            _ => Err("expected a number an hour, or off"),
-        }
-    }
+/// Transcripts per hour, or `off`.
+fn egress_pace(text: &str) -> Result<OrOff<NonZeroU32>, String> {
+    text.parse().map_err(|_| "expected a number an hour, or off".to_owned())
 }
 
 /// Builds the client that the flags describe. Without `--cache` it uses the `default_store`.
 pub(crate) fn client(args: &ClientArgs, default_store: &StoreLocation) -> Result<Vidra, String> {
-    let settings = args.cache.apply(settings(args)?, default_store)?;
-    if args.demo { demo_client(args, settings) } else { real_client(args, settings) }
+    let builder = args.cache.apply(settings(args)?, default_store)?;
+    let mut builder =
+        if args.demo { over_simulator(builder) } else { over_youtube(builder, args)? };
+    match state_dir(args) {
+        Some(folder) => builder = builder.state_dir(folder),
+        None if args.demo => {}
+        None => tracing::warn!("no state folder: the quota ledger ends with this process"),
+    }
+    builder.build().map_err(|error| described(&error))
 }
 
 /// A client of YouTube, or of the server at `--data-api-url`.
-fn real_client(args: &ClientArgs, settings: vidra::Builder) -> Result<Vidra, String> {
-    let mut builder = settings
+fn over_youtube(builder: Builder, args: &ClientArgs) -> Result<Builder, String> {
+    let builder = builder
         .key(api_key(args)?)
         .data_api_url(&args.data_api_url)
         .web_url(&args.web_url)
         .proxies(proxies(args)?);
-    if let Some(url) = &args.pot_provider {
-        builder = builder.pot_provider(url);
-    }
-    match state_dir(args) {
-        Some(folder) => builder = builder.state_dir(folder),
-        None => tracing::warn!("no state folder: the quota ledger ends with this process"),
-    }
-    built(builder)
-}
-
-/// A client of the built-in simulator.
-fn demo_client(args: &ClientArgs, settings: vidra::Builder) -> Result<Vidra, String> {
-    // Our ledger enforces the daily limits, because the simulator's day never ends.
-    let simulator = Simulator::builder().key(DEMO_KEY).limits(u64::MAX, u64::MAX).build();
-    let builder = settings
-        .key(ApiKey::new(DEMO_KEY))
-        .data_api_url(&format!("{DEMO_URL}/youtube/v3"))
-        .web_url(DEMO_URL)
-        .transport(InProcess(simulator));
-    built(match state_dir(args) {
-        Some(folder) => builder.state_dir(folder),
+    Ok(match &args.pot_provider {
+        Some(url) => builder.pot_provider(url),
         None => builder,
     })
 }
 
-fn built(builder: vidra::Builder) -> Result<Vidra, String> {
-    builder.build().map_err(|error| {
-        std::iter::once(error.message())
-            .chain(error.details().iter().map(String::as_str))
-            .collect::<Vec<_>>()
-            .join("; ")
-    })
+/// A client of the built-in simulator.
+fn over_simulator(builder: Builder) -> Builder {
+    // Our ledger enforces the daily limits, because the simulator's day never ends.
+    let simulator = Simulator::builder().key(DEMO_KEY).limits(u64::MAX, u64::MAX).build();
+    builder
+        .key(ApiKey::new(DEMO_KEY))
+        .data_api_url(&format!("{DEMO_URL}/youtube/v3"))
+        .web_url(DEMO_URL)
+        .transport(InProcess(simulator))
 }
 
-fn settings(args: &ClientArgs) -> Result<vidra::Builder, String> {
+fn settings(args: &ClientArgs) -> Result<Builder, String> {
     let search = match args.quota_model {
         QuotaModel::Buckets => SearchBilling::OwnBucket(args.search_limit),
         QuotaModel::Legacy => SearchBilling::Shared(100),
@@ -240,10 +218,12 @@ fn settings(args: &ClientArgs) -> Result<vidra::Builder, String> {
     if let Some(pause) = args.breaker_pause {
         builder = builder.breaker_pause(pause);
     }
-    match &args.clients_file {
-        Some(file) => Ok(builder.clients(clients(file)?)),
-        None => Ok(builder),
+    if let Some(file) = &args.clients_file {
+        let clients = Clients::from_json(&read(file)?);
+        let clients = clients.map_err(|error| format!("{}: {error}", file.display()))?;
+        builder = builder.clients(clients);
     }
+    Ok(builder)
 }
 
 /// The pace that the flags set. Without a flag the library decides by the address of `--web-url`.
@@ -251,8 +231,8 @@ fn pacing(args: &ClientArgs) -> Pacing {
     let usual = Pace::default();
     let burst = args.egress_burst.unwrap_or(usual.burst);
     match (args.egress_burst, args.egress_pace) {
-        (_, Some(EgressPace::Off)) => Pacing::Off,
-        (_, Some(EgressPace::PerHour(per_hour))) => Pacing::At(Pace { burst, per_hour }),
+        (_, Some(OrOff::Off)) => Pacing::Off,
+        (_, Some(OrOff::At(count))) => Pacing::At(Pace { burst, per_hour: count.get() }),
         (Some(_), None) => Pacing::At(Pace { burst, ..usual }),
         (None, None) => Pacing::Auto,
     }
@@ -268,12 +248,6 @@ fn proxies(args: &ClientArgs) -> Result<Vec<Network>, String> {
         .collect()
 }
 
-fn clients(file: &Path) -> Result<Clients, String> {
-    let text = fs::read_to_string(file)
-        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-    Clients::from_json(&text).map_err(|error| format!("{}: {error}", file.display()))
-}
-
 /// The API key, from the environment or from a file. `None` if neither is set.
 fn api_key(args: &ClientArgs) -> Result<Option<ApiKey>, String> {
     let (text, source) = match (env::var("YOUTUBE_API_KEY"), &args.api_key_file) {
@@ -281,16 +255,14 @@ fn api_key(args: &ClientArgs) -> Result<Option<ApiKey>, String> {
             return Err("YOUTUBE_API_KEY does not hold a usable key".to_owned());
         }
         (Ok(key), _) if !key.trim().is_empty() => (key, "YOUTUBE_API_KEY".to_owned()),
-        (_, Some(file)) => (read_key(file)?, file.display().to_string()),
+        (_, Some(file)) => (read(file)?, file.display().to_string()),
         _ => match key_in_env_file() {
             Some(key) => (key, ".env".to_owned()),
             None => return Ok(None),
         },
     };
-    match ApiKey::new(&text) {
-        Some(key) => Ok(Some(key)),
-        None => Err(format!("{source} does not hold a usable key")),
-    }
+    let key = ApiKey::new(&text).ok_or_else(|| format!("{source} does not hold a usable key"))?;
+    Ok(Some(key))
 }
 
 /// The key in the `.env` of the current folder; see `main` for why commands read no other variable.
@@ -299,7 +271,7 @@ fn key_in_env_file() -> Option<String> {
     lines.find_map(|(name, value)| (name == "YOUTUBE_API_KEY").then_some(value))
 }
 
-fn read_key(file: &Path) -> Result<String, String> {
+fn read(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
 }
 

@@ -56,7 +56,7 @@ pub(crate) enum Data {
     /// Show what links point to; sends no request
     Link(Box<ItemsArgs>),
     /// Show the remaining quota of the day
-    Quota(Box<quota::QuotaArgs>),
+    Quota(Box<Common>),
 }
 
 /// The flags of every data command.
@@ -110,7 +110,7 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
             Data::Languages(args) => region::languages(args).await,
             Data::Categories(args) => region::categories(args).await,
             Data::Link(args) => link::show(args).await,
-            Data::Quota(args) => quota::show(args).await,
+            Data::Quota(common) => quota::show(common).await,
         }
     });
     // A blocking thread may still run, and nobody waits for its result.
@@ -130,6 +130,34 @@ impl Common {
             service: Service::open(&self.service)?,
             output: Output::new(self.output),
         })
+    }
+
+    /// Sends one request and prints the answer.
+    async fn show<T: ?Sized>(
+        &self,
+        request: &RestRequest,
+        shown: fn(&T, Option<usize>) -> String,
+    ) -> Result<(), Failure>
+    where
+        Box<T>: DeserializeOwned,
+    {
+        let mut context = self.open()?;
+        let answer = context.service.fetch(request).await;
+        let done = answer.and_then(|body| context.output.answer("", &body, shown));
+        context.end(done).await
+    }
+
+    /// Sends a request for each item and prints the answers.
+    async fn show_each<T: ?Sized>(
+        &self,
+        ids: &Ids,
+        request: impl Fn(&str) -> RestRequest,
+        shown: fn(&T, Option<usize>) -> String,
+    ) -> Result<(), Failure>
+    where
+        Box<T>: DeserializeOwned,
+    {
+        self.open()?.each(ids, request, |output, id, body| output.answer(id, &body, shown)).await
     }
 }
 
@@ -168,27 +196,6 @@ impl Ids {
 }
 
 impl CommandContext {
-    /// Sends one request and prints the answer.
-    async fn show<T: DeserializeOwned>(
-        &mut self,
-        request: &RestRequest,
-        shown: impl FnOnce(&T, Option<usize>) -> String,
-    ) -> Result<(), Failure> {
-        let answer = self.service.fetch(request).await;
-        let done = answer.and_then(|body| self.output.answer("", &body, shown));
-        self.end(done).await
-    }
-
-    /// Sends a request for each item and prints the answers.
-    async fn show_each<T: DeserializeOwned>(
-        &mut self,
-        ids: &Ids,
-        request: impl Fn(&str) -> RestRequest,
-        shown: impl Fn(&T, Option<usize>) -> String,
-    ) -> Result<(), Failure> {
-        self.each(ids, request, |output, id, body| output.answer(id, &body, &shown)).await
-    }
-
     /// Sends a request for each item and passes the answers to `write`, in order. Reports failures without
     /// stopping.
     async fn each(

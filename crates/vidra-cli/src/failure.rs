@@ -76,6 +76,18 @@ impl From<String> for Failure {
     }
 }
 
+/// An error of the library before the first request: an invalid identifier.
+impl From<vidra::Error> for Failure {
+    fn from(error: vidra::Error) -> Self {
+        Self::usage(described(&error))
+    }
+}
+
+/// The message and the details of an error on one line.
+pub(crate) fn described(error: &vidra::Error) -> String {
+    [&[error.message().to_owned()], error.details()].concat().join("; ")
+}
+
 /// An error while writing to standard output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

@@ -1,24 +1,19 @@
 //! `vidra keys`: adds, lists and revokes caller keys.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 use vidra_server::gate::{KeyFile, KeyLimits, KeyName, Rate};
 
-use crate::failure::print_error;
+use crate::failure::{Failure, print_error};
+use crate::output::table::Table;
 
-/// Options of `vidra keys`.
-#[derive(Debug, Args)]
-pub(crate) struct KeysCommand {
-    #[command(subcommand)]
-    action: KeysAction,
-}
-
+/// Subcommands of `vidra keys`.
 #[derive(Debug, Subcommand)]
-enum KeysAction {
+pub(crate) enum KeysCommand {
     /// Create a key and print it once; the file holds only its hash
     Add {
         /// Name of the caller
@@ -51,21 +46,21 @@ enum KeysAction {
 }
 
 #[derive(Debug, Args)]
-struct InFile {
+pub(crate) struct InFile {
     /// File of caller keys
     #[arg(long = "caller-keys-file", env = "VIDRA_CALLER_KEYS_FILE", value_name = "FILE")]
     path: PathBuf,
 }
 
 /// Runs `vidra keys`.
-pub(crate) fn run(command: &KeysCommand) -> Result<(), String> {
-    match &command.action {
-        KeysAction::Add { name, file, rate, units, searches } => {
+pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
+    match command {
+        KeysCommand::Add { name, file, rate, units, searches } => {
             let limits = KeyLimits { rate: *rate, units: *units, searches: *searches };
             add(&file.path, name, limits)
         }
-        KeysAction::List { file } => print(&table(&existing(&file.path)?)),
-        KeysAction::Revoke { name, file } => {
+        KeysCommand::List { file } => print(&table(&existing(&file.path)?)),
+        KeysCommand::Revoke { name, file } => {
             let _lock = lock(&file.path)?;
             let mut keys = existing(&file.path)?;
             keys.revoke(name)?;
@@ -78,7 +73,7 @@ pub(crate) fn run(command: &KeysCommand) -> Result<(), String> {
 
 const RELOAD: &str = "A running service takes it over on SIGHUP.";
 
-fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), String> {
+fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), Failure> {
     let _lock = lock(path)?;
     let mut keys = KeyFile::read(path)?.unwrap_or_default();
     let key = new_key()?;
@@ -115,26 +110,20 @@ fn lock(path: &Path) -> Result<File, String> {
 
 /// The names and limits, one line per key.
 fn table(keys: &KeyFile) -> String {
-    let or = |value: Option<String>, usual: &str| value.unwrap_or_else(|| usual.to_owned());
-    let width = keys.keys().iter().map(|key| key.name.as_str().len()).max().unwrap_or(0).max(4);
-    let line = |name: &str, rate: &str, units: &str, searches: &str, created: &str| {
-        format!("{name:width$}  {rate:>10}  {units:>10}  {searches:>10}  {created}\n")
-    };
-    let mut text = line("name", "rate", "units/day", "searches", "created");
-    for key in keys.keys() {
-        let rate = or(key.rate.map(|rate| rate.to_string()), "-");
-        let units = or(key.units.map(|units| units.to_string()), "-");
-        let searches = or(key.searches.map(|searches| searches.to_string()), "-");
-        text += &line(key.name.as_str(), &rate, &units, &searches, &key.created);
+    fn or_none(limit: Option<impl ToString>) -> String {
+        limit.map_or("-".to_owned(), |limit| limit.to_string())
     }
-    text
+    let table = Table::new(keys.keys())
+        .word("name", |key| key.name.clone())
+        .number("rate", |key| or_none(key.rate))
+        .number("units/day", |key| or_none(key.units))
+        .number("searches", |key| or_none(key.searches))
+        .word("created", |key| key.created.clone());
+    table.written(None)
 }
 
-fn print(text: &str) -> Result<(), String> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.to_string()),
-        _ => Ok(()),
-    }
+fn print(text: &str) -> Result<(), Failure> {
+    Ok(anstream::stdout().write_all(text.as_bytes())?)
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@ use std::io::{self, IsTerminal};
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
-use tracing::subscriber::Interest;
-use tracing::{Metadata, Subscriber};
-use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
+use tracing_subscriber::filter::{FilterExt, filter_fn};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
@@ -41,37 +40,17 @@ pub(crate) fn install(format: LogFormat, usual: LevelFilter, watcher: Option<Wat
         LogFormat::Auto => !on_terminal,
         LogFormat::Text => false,
     };
+    // Spans are for traces: each line of the log is complete by itself. Without the hint, disabled events
+    // would no longer be skipped by their level.
+    let events = filter_fn(|metadata| metadata.is_event()).with_max_level_hint(LevelFilter::TRACE);
+    let filter = filter.and(events);
     let log: Watcher = match is_json {
-        true => log.json().flatten_event(true).with_filter(EventsOnly(filter)).boxed(),
-        false => {
-            let log = log.with_ansi(has_colours).with_target(false);
-            log.with_filter(EventsOnly(filter)).boxed()
-        }
+        true => log.json().flatten_event(true).with_filter(filter).boxed(),
+        false => log.with_ansi(has_colours).with_target(false).with_filter(filter).boxed(),
     };
     let mut watchers = vec![log];
     watchers.extend(watcher);
     tracing_subscriber::registry().with(watchers).init();
-}
-
-/// Filters the log: events only. Spans are for traces, and each line of the log is complete by itself.
-struct EventsOnly(EnvFilter);
-
-impl<S: Subscriber> Filter<S> for EventsOnly {
-    fn enabled(&self, metadata: &Metadata<'_>, context: &Context<'_, S>) -> bool {
-        metadata.is_event() && Filter::enabled(&self.0, metadata, context)
-    }
-
-    /// Decides once per call site, so that disabled events cost next to nothing.
-    fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
-        match metadata.is_event() {
-            true => Filter::<S>::callsite_enabled(&self.0, metadata),
-            false => Interest::never(),
-        }
-    }
-
-    fn max_level_hint(&self) -> Option<LevelFilter> {
-        Filter::<S>::max_level_hint(&self.0)
-    }
 }
 
 /// The error of a `.env` file without the line itself, which may contain the key.

@@ -15,10 +15,10 @@
 //! - `health`: `vidra health`: whether the service on this machine is ready
 //! - `sim`: `vidra sim`: the simulator on a local address
 //! - `manual`: `vidra completions` and `vidra man`
-//! - `service`: the REST service that commands ask: in this process or elsewhere
+//! - `service`: the REST service that answers commands: in this process or a remote one
 //! - `client`: the flags of the library's client, and the client they describe
 //! - `cache_args`: the flags of the cache
-//! - `callers`: who may use the service: the flags, and what runs beside it
+//! - `callers`: access control of the service: its flags and background tasks
 //! - `traces`: spans, sent to a collector
 //! - `log`: the log on standard error
 //! - `output`: standard output: JSON, or text for people
@@ -134,7 +134,7 @@ fn work(command: Command) -> Result<(), Failure> {
         Command::Mcp(options) => Ok(mcp::run(&options)?),
         Command::Tools(options) => mcp::print_tools(&options),
         Command::Cache(options) => cache::run(&options),
-        Command::Keys(options) => Ok(keys::run(&options)?),
+        Command::Keys(options) => keys::run(&options),
         Command::Sim(options) => sim::run(&options),
         Command::Completions(options) => manual::print_completions(&options, Args::whole()),
         Command::Man(options) => manual::print_pages(&options, Args::whole()),

@@ -12,16 +12,9 @@ use crate::failure::Failure;
 use crate::runtime::runtime;
 use crate::signals::Signals;
 
-/// Options of `vidra mcp`.
-#[derive(Debug, Args)]
-pub(crate) struct McpArgs {
-    #[command(flatten)]
-    client: ClientArgs,
-}
-
 /// Serves MCP until the agent ends the session. Nothing else writes to standard output.
-pub(crate) fn run(args: &McpArgs) -> Result<(), String> {
-    let vidra = client(&args.client, &StoreLocation::Memory)?;
+pub(crate) fn run(args: &ClientArgs) -> Result<(), String> {
+    let vidra = client(args, &StoreLocation::Memory)?;
     if !vidra.has_key() {
         tracing::warn!(
             "no upstream key: only transcripts and caption tracks work; set YOUTUBE_API_KEY or --api-key-file"

@@ -16,15 +16,10 @@ pub(crate) fn connections(wanted: usize) -> usize {
     };
     // `None` means no limit.
     let Some(files) = files else { return wanted };
-    let places = files.saturating_sub(RESERVED.min(files / 2));
-    let places = usize::try_from(places).unwrap_or(usize::MAX);
-    if places < wanted {
-        tracing::warn!(
-            places,
-            wanted,
-            files,
-            "fewer connections than asked for: too few open files"
-        );
+    let possible = files.saturating_sub(RESERVED.min(files / 2));
+    let possible = usize::try_from(possible).unwrap_or(usize::MAX);
+    if possible < wanted {
+        tracing::warn!(possible, wanted, files, "the limit of open files limits connections");
     }
-    wanted.min(places)
+    wanted.min(possible)
 }

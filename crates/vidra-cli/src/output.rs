@@ -73,30 +73,40 @@ impl Output {
         self.several = true;
     }
 
-    /// Writes an answer. `asked` is the requested item, and `shown` writes the text for people.
-    pub(crate) fn answer<T: DeserializeOwned>(
+    /// Writes an answer. `id` is the requested item, and `shown` writes the text for people.
+    pub(crate) fn answer<T: ?Sized>(
         &mut self,
-        asked: &str,
+        id: &str,
         body: &[u8],
         shown: impl FnOnce(&T, Option<usize>) -> String,
-    ) -> Result<(), Failure> {
-        match self.form {
-            Form::People => {
-                let text = shown(&read(body)?, self.width);
-                if self.written > 0 {
-                    self.line("")?;
-                }
-                self.written += 1;
-                self.text(&text)
-            }
-            Form::Json if !self.several => self.document(body),
-            Form::Json | Form::Ndjson => {
-                for element in self.elements(asked, body)? {
-                    self.element(&element)?;
-                }
-                Ok(())
-            }
+    ) -> Result<(), Failure>
+    where
+        Box<T>: DeserializeOwned,
+    {
+        if self.form != Form::People {
+            return self.json(id, body);
         }
+        let answer: Box<T> = read(body)?;
+        let text = shown(&answer, self.width);
+        if self.written > 0 {
+            self.line("")?;
+        }
+        self.written += 1;
+        self.text(&text)
+    }
+
+    /// Writes an answer as JSON.
+    pub(crate) fn json(&mut self, id: &str, body: &[u8]) -> Result<(), Failure> {
+        if self.form == Form::Json && !self.several {
+            return self.document(body);
+        }
+        if body.first() != Some(&b'[') {
+            return self.element(&String::from_utf8_lossy(body));
+        }
+        for element in read::<Vec<Box<RawValue>>>(body)? {
+            self.element(&self.belonging(id, element.get()))?;
+        }
+        Ok(())
     }
 
     /// Closes the JSON list of several items, and flushes.
@@ -147,21 +157,12 @@ impl Output {
         if self.form == Form::Ndjson { self.line("") } else { Ok(()) }
     }
 
-    /// The elements of a list, or the whole answer if it is no list.
-    fn elements(&self, asked: &str, body: &[u8]) -> Result<Vec<String>, Failure> {
-        if body.first() != Some(&b'[') {
-            return Ok(vec![String::from_utf8_lossy(body).into_owned()]);
-        }
-        let elements: Vec<Box<RawValue>> = read(body)?;
-        Ok(elements.iter().map(|element| self.belonging(asked, element.get())).collect())
-    }
-
     /// An element with its requested item in `from`, if there are several.
-    fn belonging(&self, asked: &str, element: &str) -> String {
+    fn belonging(&self, id: &str, element: &str) -> String {
         match element.strip_prefix('{') {
             Some(rest) if self.several => {
                 let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
-                format!("{{\"from\":{}{comma}{rest}", serde_json::Value::from(asked))
+                format!("{{\"from\":{}{comma}{rest}", serde_json::Value::from(id))
             }
             _ => element.to_owned(),
         }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::FalseyValueParser;
+use futures_util::FutureExt;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use vidra_server::{App, Config, Example, Limits, Serving, Tls};
@@ -104,22 +105,16 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let runtime = runtime()?;
     runtime.block_on(async {
         callers.watch();
-        let has_files = callers.has_keys() || serving.tls.is_some();
+        let has_files = callers.rules.keys.is_some() || serving.tls.is_some();
         // Without files to reload, SIGHUP keeps its default action: it ends a process whose terminal closed.
         if has_files || !io::stdin().is_terminal() {
             Signals::on_hangup(reload(&callers, &serving, args))?;
         }
-        let admin = match args.admin_listen {
-            Some(address) => Some(listen(address).await?),
-            None => None,
-        };
-        if let Some((_, address)) = &admin {
-            tracing::info!(admin = %address, "listening for the operator");
-            if !address.ip().to_canonical().is_loopback() {
-                tracing::warn!("whoever reaches the operator's address can read the metrics");
-            }
-        }
         let (listener, address) = listen(args.listen).await?;
+        let app = App::new(vidra.clone(), config(args, &callers));
+        if let Some(address) = args.admin_listen {
+            serve_operator(address, &app).await?;
+        }
         tracing::info!(%address, demo = args.client.demo, "listening");
         if args.client.demo {
             let scheme = if serving.tls.is_some() { "https" } else { "http" };
@@ -128,42 +123,15 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             tracing::warn!("no upstream key: set YOUTUBE_API_KEY or --api-key-file");
         }
         let signals = Signals::listen()?;
-        let stop = {
-            let first = signals.first();
-            async move {
-                first.await;
-                tracing::info!("stopping");
-            }
+        let stop = signals.first().inspect(|()| tracing::info!("stopping"));
+        let (first, second) = (signals.first(), signals.second());
+        let give_up = async move {
+            first.await;
+            let _ = timeout(DRAIN, second).await;
+            tracing::warn!("stopped with requests under way");
         };
-        let give_up = {
-            let (first, second) = (signals.first(), signals.second());
-            async move {
-                first.await;
-                let _ = timeout(DRAIN, second).await;
-                tracing::warn!("stopped with requests under way");
-            }
-        };
-        let config = Config {
-            callers_may_refresh: !args.no_caller_refresh,
-            ready_bytes: args.client.cache.response_bytes(),
-            metrics_apart: admin.is_some(),
-            batches_per_caller: args
-                .max_batches_per_caller
-                .unwrap_or_else(|| args.client.max_batches.div_ceil(4)),
-            mcp: !args.no_mcp,
-            examples: if args.client.demo { examples() } else { vec![] },
-            gate: callers.rules.clone(),
-        };
-        let app = App::new(vidra.clone(), config);
-        if let Some((listener, address)) = admin {
-            // Until the process ends: metrics are useful during shutdown too.
-            let app = app.admin(address.ip().to_canonical().is_loopback());
-            let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
-            let serving = Serving { limits, tls: None };
-            tokio::spawn(vidra_server::serve(listener, app, serving, pending(), pending()));
-        }
         vidra_server::serve(listener, app, serving, stop, give_up).await;
-        callers.settle();
+        callers.save();
         // Answers that were fetched last should be in the store after a restart.
         tokio::select! {
             biased;
@@ -177,18 +145,47 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     Ok(())
 }
 
+/// The configuration of the service.
+fn config(args: &ServeArgs, callers: &Callers) -> Config {
+    let batches_per_caller = args.max_batches_per_caller;
+    Config {
+        callers_may_refresh: !args.no_caller_refresh,
+        ready_bytes: args.client.cache.response_bytes(),
+        metrics_apart: args.admin_listen.is_some(),
+        batches_per_caller: batches_per_caller.unwrap_or(args.client.max_batches.div_ceil(4)),
+        mcp: !args.no_mcp,
+        examples: if args.client.demo { examples() } else { vec![] },
+        gate: callers.rules.clone(),
+    }
+}
+
+/// Serves the operator's address until the process ends: metrics are useful during shutdown too.
+async fn serve_operator(address: SocketAddr, app: &App) -> Result<(), String> {
+    let (listener, address) = listen(address).await?;
+    let is_loopback = address.ip().to_canonical().is_loopback();
+    tracing::info!(admin = %address, "listening for the operator");
+    if !is_loopback {
+        tracing::warn!("everybody who can reach the operator's address can read the metrics");
+    }
+    let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
+    let serving = Serving { limits, tls: None };
+    let app = app.admin(is_loopback);
+    tokio::spawn(vidra_server::serve(listener, app, serving, pending(), pending()));
+    Ok(())
+}
+
 /// A function that reloads caller keys and certificates.
 fn reload(
     callers: &Callers,
     serving: &Serving,
     args: &ServeArgs,
 ) -> impl Fn() + Send + Sync + use<> {
-    let reload_keys = callers.reload();
+    let callers = callers.clone();
     let files = args.tls_cert.clone().zip(args.tls_key.clone());
     let (tls, http2) = (serving.tls.clone().zip(files), args.http2);
     move || {
         tracing::info!("reading files anew");
-        reload_keys();
+        callers.reload();
         if let Some((tls, (certificates, key))) = &tls
             && let Err(why) = tls.renew(certificates, key, http2)
         {
@@ -234,7 +231,7 @@ fn examples() -> Vec<Example> {
 /// Prints a few URLs to try.
 fn print_tour(base: &str) {
     let mut text =
-        format!("vidra runs at {base} over a made-up world. Open it in a browser, or try:\n\n");
+        format!("vidra runs at {base} over the simulator. Open it in a browser, or try:\n\n");
     for stop in vidra_sim::tour() {
         let id = &stop.id;
         let path = match stop.kind {

@@ -1,20 +1,21 @@
 //! The REST service that answers commands: in this process over YouTube or the simulator, or a remote one.
 //! Commands send the same request to either, so that they print the same.
 
+mod error_body;
+mod lines;
+mod request;
+
 use std::env;
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use clap::builder::FalseyValueParser;
-use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use futures_util::StreamExt;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Response};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
-use serde_json::Value;
+use http_body_util::{BodyDataStream, BodyExt, Full};
 use tokio::time::timeout;
 use vidra::{Network, Reason, Vidra};
 use vidra_server::{App, Config};
@@ -22,7 +23,11 @@ use vidra_server::{App, Config};
 use crate::cache_args::StoreLocation;
 use crate::client::{ClientArgs, SETTLE, client};
 use crate::failure::{Exit, Failure, exit_code};
-use crate::values::http_url;
+use crate::values::{Secret, http_url};
+
+use error_body::{ErrorBody, advice};
+use lines::LineBuffer;
+pub(crate) use request::RestRequest;
 
 /// Which service a command uses.
 #[derive(Debug, clap::Args)]
@@ -48,23 +53,7 @@ pub(crate) struct ServiceArgs {
 pub(crate) struct TokenArgs {
     /// Caller key for the service. Other users of this machine can read arguments: prefer the variable
     #[arg(long, env = "VIDRA_TOKEN", value_name = "KEY", hide_env_values = true)]
-    token: Option<Token>,
-}
-
-/// A caller's key. Its debug output hides it.
-#[derive(Clone)]
-struct Token(String);
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token")
-    }
-}
-
-impl From<String> for Token {
-    fn from(key: String) -> Self {
-        Self(key)
-    }
+    token: Option<Secret>,
 }
 
 /// The service that answers.
@@ -78,16 +67,6 @@ pub(crate) struct Service {
 enum Backend {
     InProcess { app: Box<App>, vidra: Vidra },
     Remote { network: Network, base: String, key: Option<HeaderValue> },
-}
-
-/// A request to the REST interface.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RestRequest {
-    method: Method,
-    path: String,
-    body: Option<Value>,
-    /// Whether a cached answer is fine despite `--refresh`.
-    allows_cached: bool,
 }
 
 type Body = UnsyncBoxBody<Bytes, String>;
@@ -109,60 +88,6 @@ const LONGEST_LINE: usize = 64 << 20;
 
 /// The most bytes of an answer that is not a stream.
 const LONGEST_ANSWER: usize = 256 << 20;
-
-impl RestRequest {
-    /// `GET /api/{resource}`.
-    pub(crate) fn get(resource: &str) -> Self {
-        let path = format!("/api/{resource}");
-        Self { method: Method::GET, path, body: None, allows_cached: false }
-    }
-
-    /// Appends a segment to the path.
-    pub(crate) fn segment(mut self, part: &str) -> Self {
-        self.path = format!("{}/{}", self.path, utf8_percent_encode(part, NON_ALPHANUMERIC));
-        self
-    }
-
-    /// Adds a query parameter, if there is a value.
-    pub(crate) fn parameter(mut self, name: &str, value: Option<impl ToString>) -> Self {
-        if let Some(value) = value {
-            let value = value.to_string();
-            let sign = if self.path.contains('?') { '&' } else { '?' };
-            let value = utf8_percent_encode(&value, NON_ALPHANUMERIC);
-            self.path = format!("{}{sign}{name}={value}", self.path);
-        }
-        self
-    }
-
-    /// Makes it a POST with this body.
-    pub(crate) fn post(self, body: Value) -> Self {
-        Self { method: Method::POST, body: Some(body), ..self }
-    }
-
-    /// Accepts a cached answer despite `--refresh`, which is meant for another request of the command.
-    pub(crate) fn allow_cached(self) -> Self {
-        Self { allows_cached: true, ..self }
-    }
-
-    fn request(&self, service: &Service, accept: &'static str) -> Result<Request<Bytes>, Failure> {
-        let base = service.base();
-        let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
-        let request = Request::builder()
-            .method(self.method.clone())
-            .uri(format!("{base}{}", self.path))
-            .header(ACCEPT, accept);
-        let request = match self.body {
-            Some(_) => request.header(CONTENT_TYPE, "application/json"),
-            None => request,
-        };
-        let request = match service.refresh && !self.allows_cached {
-            true => request.header(CACHE_CONTROL, "no-cache"),
-            false => request,
-        };
-        let request = request.body(body.into());
-        request.map_err(|_| Failure::usage("that cannot be an id or URL: it is too long"))
-    }
-}
 
 impl Service {
     /// The service that the flags and the environment select.
@@ -189,7 +114,7 @@ impl Service {
     pub(crate) fn remote(server: &str, TokenArgs { token }: &TokenArgs) -> Result<Self, Failure> {
         // The error does not quote the URL, because it may contain a password.
         let server = http_url(server).map_err(|why| format!("--server: {why}"))?;
-        let token = token.as_ref().map(|Token(key)| key.trim()).filter(|key| !key.is_empty());
+        let token = token.as_ref().map(|Secret(key)| key.trim()).filter(|key| !key.is_empty());
         let backend = Backend::Remote {
             network: Network::new(),
             base: server.trim_end_matches('/').trim_end_matches("/api").to_owned(),
@@ -200,14 +125,14 @@ impl Service {
 
     /// Sends a request and reads the whole answer, which is JSON.
     pub(crate) async fn fetch(&self, request: &RestRequest) -> Result<Bytes, Failure> {
-        let answer = self.send(request.request(self, "application/json")?).await?;
+        let answer = self.send(request, "application/json").await?;
         self.read(answer.into_body()).await
     }
 
     /// Sends a request and streams the answer. It requests server-sent events instead of NDJSON, because only
     /// those have heartbeats, which distinguish a slow service from a dead one.
     pub(crate) async fn stream(&self, request: &RestRequest) -> Result<EventStream<'_>, Failure> {
-        let answer = self.send(request.request(self, EVENT_STREAM)?).await?;
+        let answer = self.send(request, EVENT_STREAM).await?;
         let content_type = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         if !content_type.is_some_and(|it| it.starts_with(EVENT_STREAM.as_bytes())) {
             let message = format!("{} sent no events; is it a vidra service?", self.base());
@@ -231,22 +156,32 @@ impl Service {
     }
 
     /// Sends a request. Every status but success is a failure.
-    async fn send(&self, mut request: Request<Bytes>) -> Result<Response<Body>, Failure> {
+    async fn send(
+        &self,
+        request: &RestRequest,
+        accept: &'static str,
+    ) -> Result<Response<Body>, Failure> {
+        let mut request = request.build(self.base(), accept, self.refresh)?;
         let response = match &self.backend {
             Backend::InProcess { app, .. } => {
                 let answer = app.answer(request.map(Full::new), IpAddr::V4(Ipv4Addr::LOCALHOST));
                 answer.await.map(|body| body.map_err(|error| error.to_string()).boxed_unsync())
             }
-            Backend::Remote { network, key, .. } => {
+            Backend::Remote { network, base, key } => {
                 if let Some(key) = key {
                     request.headers_mut().insert(AUTHORIZATION, key.clone());
                 }
+                let unreachable = |why: String| {
+                    let hint = "is a service running there? (vidra serve)";
+                    let message = format!("{base} does not answer: {why}; {hint}");
+                    Failure::Message(Exit::Network, message)
+                };
+                let waited = self.timeout.as_secs();
                 let opened = timeout(self.timeout, network.open(request)).await;
-                let response = opened.map_err(|_| {
-                    let waited = self.timeout.as_secs();
-                    self.unreachable(&format!("no answer within {waited} s (--request-timeout)"))
-                })?;
-                let response = response.map_err(|why| self.unreachable(&why.to_string()))?;
+                let response = opened
+                    .map_err(|_| format!("no answer within {waited} s (--request-timeout)"))
+                    .and_then(|response| response.map_err(|why| why.to_string()))
+                    .map_err(unreachable)?;
                 response.map(|body| body.map_err(|why| why.to_string()).boxed_unsync())
             }
         };
@@ -273,40 +208,19 @@ impl Service {
 
     /// The next bytes of a body, or `None` at its end. Fails when none arrive for [`SILENCE`].
     async fn next_data(&self, body: &mut Body) -> Result<Option<Bytes>, Failure> {
-        loop {
-            let Ok(frame) = timeout(SILENCE, body.frame()).await else {
-                let why = format!("no data for {} s", SILENCE.as_secs());
-                return Err(self.interrupted(&why));
-            };
-            match frame.transpose().map_err(|why| self.interrupted(&why))? {
-                None => return Ok(None),
-                Some(frame) => {
-                    if let Ok(data) = frame.into_data() {
-                        return Ok(Some(data));
-                    }
-                }
-            }
-        }
+        let Ok(data) = timeout(SILENCE, BodyDataStream::new(body).next()).await else {
+            return Err(self.interrupted(&format!("no data for {} s", SILENCE.as_secs())));
+        };
+        data.transpose().map_err(|why| self.interrupted(&why))
     }
 
     /// The failure of an answer that began and cannot be read to its end.
     fn interrupted(&self, why: &str) -> Failure {
-        let message = match &self.backend {
-            Backend::InProcess { .. } => format!("the answer broke off: {why}"),
-            Backend::Remote { base, .. } => format!("the answer of {base} broke off: {why}"),
+        let whose = match &self.backend {
+            Backend::InProcess { .. } => String::new(),
+            Backend::Remote { base, .. } => format!(" of {base}"),
         };
-        Failure::Message(Exit::Network, message)
-    }
-
-    /// The failure of a service that cannot be reached.
-    fn unreachable(&self, why: &str) -> Failure {
-        let message = match &self.backend {
-            Backend::InProcess { .. } => format!("the answer broke off: {why}"),
-            Backend::Remote { base, .. } => {
-                format!("{base} does not answer: {why}; is a service running there? (vidra serve)")
-            }
-        };
-        Failure::Message(Exit::Network, message)
+        Failure::Message(Exit::Network, format!("the answer{whose} broke off: {why}"))
     }
 
     /// The failure of an error response: one line with the cause and the remedy.
@@ -347,13 +261,11 @@ pub(crate) struct EventStream<'a> {
 }
 
 impl EventStream<'_> {
-    /// The data of the next event: the service writes it on one line. `None` at the end.
+    /// The data of the next event, or `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         loop {
-            while let Some(line) = self.lines.next() {
-                if let Some(data) = event_data(&line) {
-                    return Ok(Some(data));
-                }
+            if let Some(data) = self.lines.next_data() {
+                return Ok(Some(data));
             }
             if self.lines.unfinished() > LONGEST_LINE {
                 let limit = LONGEST_LINE >> 20;
@@ -368,79 +280,6 @@ impl EventStream<'_> {
     }
 }
 
-/// The value of a line `data: …`; `None` for other fields, comments and empty lines.
-fn event_data(line: &Bytes) -> Option<Bytes> {
-    let data = line.strip_prefix(b"data:")?;
-    Some(line.slice_ref(data.strip_prefix(b" ").unwrap_or(data)))
-}
-
-/// Splits bytes into lines.
-#[derive(Default)]
-struct LineBuffer {
-    bytes: BytesMut,
-    /// How many bytes are known to contain no line feed, so that a long line in many pieces is searched
-    /// once.
-    searched: usize,
-}
-
-impl LineBuffer {
-    fn push(&mut self, data: &[u8]) {
-        self.bytes.extend_from_slice(data);
-    }
-
-    /// The next whole line, without its line feed.
-    fn next(&mut self) -> Option<Bytes> {
-        let found = self.bytes[self.searched..].iter().position(|byte| *byte == b'\n');
-        let Some(found) = found else {
-            self.searched = self.bytes.len();
-            return None;
-        };
-        let end = self.searched + found;
-        self.searched = 0;
-        Some(self.bytes.split_to(end + 1).freeze().slice(..end))
-    }
-
-    /// The length of the line that has not ended yet.
-    fn unfinished(&self) -> usize {
-        self.bytes.len()
-    }
-}
-
-/// The body of every error response.
-#[derive(Deserialize)]
-struct ErrorBody {
-    error: ErrorInfo,
-}
-
-#[derive(Deserialize)]
-struct ErrorInfo {
-    /// A code, which this release may not know.
-    reason: Option<String>,
-    message: String,
-    details: Vec<String>,
-}
-
-/// Advice for the user of a command.
-fn advice(reason: Reason) -> Option<&'static str> {
-    match reason {
-        Reason::UpstreamKeyMissing => Some(
-            "set YOUTUBE_API_KEY or --api-key-file, ask a service with --server, or try --demo",
-        ),
-        Reason::UpstreamKeyRejected => Some(
-            "check the key, its restrictions, and that the YouTube Data API v3 is enabled for it",
-        ),
-        Reason::Blocked => Some("use another address: --proxy takes one or several"),
-        Reason::UpstreamRateLimited => Some("request less, or use several addresses with --proxy"),
-        Reason::Paced => Some("--egress-pace and --egress-burst set the pace"),
-        Reason::PoTokenRequired => Some("--pot-provider names a service that makes such tokens"),
-        Reason::NoPoToken => Some("check the service that --pot-provider names"),
-        Reason::PlatformChanged => {
-            Some("--clients-file can bring newer clients without a new release")
-        }
-        _ => None,
-    }
-}
-
 fn bearer(key: &str) -> Result<HeaderValue, Failure> {
     let value = HeaderValue::from_str(&format!("Bearer {}", key.trim()));
     let mut value = value.map_err(|_| Failure::usage("--token does not hold a usable key"))?;
@@ -450,7 +289,7 @@ fn bearer(key: &str) -> Result<HeaderValue, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::{StreamExt, stream};
+    use futures_util::stream;
     use http_body::Frame;
     use http_body_util::StreamBody;
     use tokio::time::{Instant, sleep};
@@ -477,7 +316,7 @@ mod tests {
     const DAY: Duration = Duration::from_secs(86_400);
 
     #[track_caller]
-    fn is_interruption<T: fmt::Debug>(result: Result<T, Failure>, why: &str) {
+    fn is_interruption<T: std::fmt::Debug>(result: Result<T, Failure>, why: &str) {
         match result {
             Err(Failure::Message(Exit::Network, message)) => {
                 assert_eq!(message, format!("the answer of http://host:1 broke off: {why}"));
@@ -518,56 +357,5 @@ mod tests {
             vec![piece; (LONGEST_LINE >> 20) + 1].into_iter().map(|it| Ok(Frame::data(it)));
         let body = StreamBody::new(stream::iter(pieces).chain(stream::pending())).boxed_unsync();
         is_interruption(events(&service, body).next().await, "an event is longer than 64 MB");
-    }
-
-    #[test]
-    fn a_line_in_pieces_is_searched_once() {
-        let mut lines = LineBuffer::default();
-        let mut sum = 0;
-        for _ in 0..100 {
-            lines.push(b"0123456789");
-            sum += lines.unfinished() - lines.searched;
-            assert_eq!(lines.next(), None);
-        }
-        assert_eq!((sum, lines.unfinished()), (1_000, 1_000));
-        lines.push(b"\n\nab\nc");
-        assert_eq!(lines.next().unwrap().len(), 1_000);
-        assert_eq!(lines.next().unwrap(), "");
-        assert_eq!(lines.next().unwrap(), "ab");
-        assert_eq!(lines.next(), None);
-        lines.push(b"\n");
-        assert_eq!(lines.next().unwrap(), "c");
-    }
-
-    #[test]
-    fn only_data_of_events_is_handed_on() {
-        let table = [
-            ("data: {}", Some("{}")),
-            ("data:{}", Some("{}")),
-            ("data:  x", Some(" x")),
-            ("event: result", None),
-            ("id: 1", None),
-            (":", None),
-            ("", None),
-        ];
-        for (line, data) in table {
-            assert_eq!(event_data(&line.into()), data.map(Bytes::from), "{line}");
-        }
-    }
-
-    #[test]
-    fn requests_match_the_rest_interface() {
-        let service = Service::remote("http://host:1/", &TokenArgs { token: None }).unwrap();
-        let request = RestRequest::get("comments")
-            .segment("https://youtu.be/dQw4w9WgXcQ?t=1")
-            .parameter("order", Some("time"))
-            .parameter("search", Some("a&b"))
-            .parameter("maxResults", None::<u32>);
-        let request = request.request(&service, "application/json").unwrap();
-        assert_eq!(
-            request.uri(),
-            "http://host:1/api/comments/https%3A%2F%2Fyoutu%2Ebe%2FdQw4w9WgXcQ%3Ft%3D1?order=time&search=a%26b"
-        );
-        assert_eq!((request.method(), request.body().len()), (&Method::GET, 0));
     }
 }

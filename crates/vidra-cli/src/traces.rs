@@ -41,14 +41,16 @@ impl Traces {
         if endpoint.is_none() && !is_named {
             return Ok(None);
         }
-        let told = |error: &dyn std::fmt::Display| format!("traces cannot be sent: {error}");
-        let client = Client::new().map_err(|error| told(&error))?;
+        let failed = |error: &dyn std::fmt::Display| format!("traces cannot be sent: {error}");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed(&error))?;
+        let client = Client { network: Network::new(), runtime };
         let mut exporter = SpanExporter::builder().with_http().with_http_client(client);
         if let Some(endpoint) = endpoint {
             let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
             exporter = exporter.with_endpoint(endpoint);
         }
-        let exporter = exporter.build().map_err(|error| told(&error))?;
+        let exporter = exporter.build().map_err(|error| failed(&error))?;
         let mut resource = Resource::builder();
         if env::var_os("OTEL_SERVICE_NAME").is_none() {
             resource = resource.with_service_name("vidra");
@@ -89,13 +91,6 @@ impl Traces {
 struct Client {
     network: Network,
     runtime: Runtime,
-}
-
-impl Client {
-    fn new() -> std::io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { network: Network::new(), runtime })
-    }
 }
 
 impl HttpClient for Client {

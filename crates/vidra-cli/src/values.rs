@@ -1,6 +1,39 @@
 //! Values of flags: times, counts, addresses.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
+
+/// A value, or `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OrOff<T> {
+    Off,
+    At(T),
+}
+
+impl<T: FromStr> FromStr for OrOff<T> {
+    type Err = T::Err;
+
+    fn from_str(text: &str) -> Result<Self, T::Err> {
+        if text == "off" { Ok(Self::Off) } else { text.parse().map(Self::At) }
+    }
+}
+
+/// A text that is never shown, such as a password. Its debug output hides it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(pub(crate) String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
 
 /// A time whose plain number means milliseconds.
 pub(crate) fn millis(text: &str) -> Result<Duration, String> {
@@ -55,17 +88,38 @@ fn within_a_day(time: Duration) -> Result<Duration, String> {
 
 /// `300ms`, `10s`, `2m`, `1h`, `7d`, or a plain number of `unit`.
 pub(crate) fn time(text: &str, unit: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let wrong = || "expected a time such as 300ms, 10s, 2m or 1h".to_owned();
-    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
-    match if digits == text.len() { unit } else { &text[digits..] } {
-        "ms" => Ok(Duration::from_millis(number)),
-        "s" => Ok(Duration::from_secs(number)),
-        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
-        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
-        "d" => Ok(Duration::from_secs(number.saturating_mul(24 * 3600))),
-        _ => Err(wrong()),
-    }
+    let (number, given) = with_unit(text).ok_or_else(wrong)?;
+    let seconds = match if given.is_empty() { unit } else { given } {
+        "ms" => return Ok(Duration::from_millis(number)),
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 24 * 3600,
+        _ => return Err(wrong()),
+    };
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+/// `64MB`, `1GB`, or a plain number of bytes.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a size such as 64MB or 1GB".to_owned();
+    let (number, unit) = with_unit(text).ok_or_else(wrong)?;
+    let unit: u64 = match unit.trim() {
+        "" => 1,
+        "KB" => 1 << 10,
+        "MB" => 1 << 20,
+        "GB" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(unit).ok_or_else(wrong)
+}
+
+/// A whole number and the text after it.
+fn with_unit(text: &str) -> Option<(u64, &str)> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    Some((number.parse().ok()?, unit))
 }
 
 /// The longest timeout.

@@ -29,7 +29,7 @@ impl CallError {
         Self::BadArguments(vec![fault.into()])
     }
 
-    /// What failed and how to fix it, for a model.
+    /// The cause and the remedy, for a model.
     pub fn for_model(&self) -> String {
         match self {
             Self::UnknownTool(name) => format!("There is no tool named {name}."),
@@ -40,7 +40,7 @@ impl CallError {
         }
     }
 
-    /// How to fix it, if the call itself failed.
+    /// The remedy, if the call itself failed.
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Self::UnknownTool(_) | Self::BadArguments(_) => None,
@@ -49,7 +49,7 @@ impl CallError {
     }
 }
 
-/// What failed, why, and how to fix it, on several lines.
+/// The cause of a failure and its remedy, on several lines.
 pub(crate) fn failure(error: &Error) -> String {
     let mut text = format!("{}.", error.message().trim_end_matches('.'));
     for line in error.details() {
@@ -59,10 +59,14 @@ pub(crate) fn failure(error: &Error) -> String {
     text
 }
 
-/// What failed, why, and how to fix it, on one line: for one video of several.
+/// The message and the details of an error on one line.
+pub(crate) fn described(error: &Error) -> String {
+    [&[error.message().trim_end_matches('.').to_owned()], error.details()].concat().join("; ")
+}
+
+/// The cause of a failure and its remedy on one line: for one video of several.
 pub(crate) fn failure_line(error: &Error) -> String {
-    let parts = [&[error.message().trim_end_matches('.').to_owned()], error.details()].concat();
-    format!("{}. {}", parts.join("; "), what_to_do(error))
+    format!("{}. {}", described(error), what_to_do(error))
 }
 
 fn what_to_do(error: &Error) -> String {
@@ -93,18 +97,20 @@ pub(crate) fn log(error: &Error) {
     }
 }
 
-/// How a model can fix it. The match on kinds is exhaustive, so that a new kind needs advice to compile.
+/// The remedy, for a model. The match on kinds is exhaustive, so that a new kind needs advice to compile.
 fn advice(reason: Reason) -> &'static str {
     match reason {
         Reason::LanguageUnavailable => {
-            return "ask for one of the languages that there are, or leave out lang; translate can \
-                    have YouTube translate what there is.";
+            return "request one of the languages that the video has, or omit lang; translate lets \
+                    YouTube translate one of them.";
         }
         Reason::CaptionsDisabled => {
-            return "this video has no captions, so that there is no transcript; the description may \
+            return "this video has no captions and therefore no transcript; the description may \
                     help (get_video).";
         }
-        Reason::TranslationLimited => return "ask without translate, and translate yourself.",
+        Reason::TranslationLimited => {
+            return "call again without translate, and translate yourself.";
+        }
         Reason::NotStarted => return "it has not begun; ask again once it has.",
         // The kind decides for all others.
         _ => {}
@@ -121,20 +127,20 @@ fn advice(reason: Reason) -> &'static str {
         ErrorKind::QuotaExhausted => {
             "the day's quota is used up; transcripts of single videos need none and still work."
         }
-        ErrorKind::RateLimited => "wait, and ask for less at a time.",
+        ErrorKind::RateLimited => "wait, and request less at a time.",
         ErrorKind::UpstreamKey => {
-            "whoever runs vidra has to set a YouTube API key; until then only transcribe_video, \
+            "the operator of vidra has to set a YouTube API key; until then only transcribe_video, \
              batch_transcribe and get_caption_tracks work."
         }
-        ErrorKind::Upstream => "YouTube answered with an error; once more in a minute may help.",
-        ErrorKind::Unreachable => "YouTube cannot be reached; once more in a minute may help.",
+        ErrorKind::Upstream => "YouTube answered with an error; a retry in a minute may help.",
+        ErrorKind::Unreachable => "YouTube cannot be reached; a retry in a minute may help.",
         ErrorKind::Blocked => {
-            "YouTube takes this machine for a bot, and asking again at once makes it worse. Whoever \
-             runs vidra can set a proxy."
+            "YouTube takes this machine for a bot, and an immediate retry makes it worse. The \
+             operator of vidra can set a proxy."
         }
-        ErrorKind::Timeout => "ask once more, or for less at a time.",
-        ErrorKind::Unavailable => "wait a little, then ask once more.",
-        ErrorKind::Internal => "this is a fault in vidra; the same call will likely fail again.",
+        ErrorKind::Timeout => "retry, or request less at a time.",
+        ErrorKind::Unavailable => "wait a little, then retry.",
+        ErrorKind::Internal => "this is a bug in vidra; the same call will likely fail again.",
     }
 }
 

@@ -1,10 +1,13 @@
 //! The list of tools in the format of each vendor's function calling.
 
+use std::sync::Arc;
+
 use rmcp::model::ToolAnnotations;
+use schemars::Schema;
+use schemars::transform::{RecursiveTransform, Transform};
 use serde_json::{Value, json};
 
-use crate::schema::each_below;
-use crate::tools::tools;
+use crate::tools::{Tool, tools};
 
 /// The vendor whose format the list has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +27,7 @@ impl Format {
     pub fn list(self) -> Value {
         let each = tools().iter().map(|tool| {
             let (name, description) = (tool.name, tool.description);
-            let input = Value::Object((*tool.input_schema).clone());
+            let input = &*tool.input_schema;
             match self {
                 Self::OpenAi => json!({
                     "type": "function",
@@ -34,18 +37,11 @@ impl Format {
                     json!({"name": name, "description": description, "input_schema": input})
                 }
                 Self::Gemini => {
-                    let mut parameters = input;
-                    for_gemini(&mut parameters);
+                    let mut parameters = Schema::from((*tool.input_schema).clone());
+                    RecursiveTransform(for_gemini).transform(&mut parameters);
                     json!({"name": name, "description": description, "parameters": parameters})
                 }
-                Self::JsonSchema => json!({
-                    "name": name,
-                    "title": tool.title,
-                    "description": description,
-                    "inputSchema": input,
-                    "outputSchema": *tool.output_schema,
-                    "annotations": annotations(tool.title),
-                }),
+                Self::JsonSchema => json!(mcp_tool(tool)),
             }
         });
         let each: Vec<Value> = each.collect();
@@ -56,17 +52,21 @@ impl Format {
     }
 }
 
-/// The annotations of every tool: it only reads, and it accesses the outside world.
-pub(crate) fn annotations(title: &str) -> ToolAnnotations {
-    ToolAnnotations::with_title(title)
+/// The MCP definition of a tool. All tools only read, and access the outside world.
+pub(crate) fn mcp_tool(tool: &Tool) -> rmcp::model::Tool {
+    let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(true)
         .destructive(false)
         .idempotent(true)
-        .open_world(true)
+        .open_world(true);
+    rmcp::model::Tool::new(tool.name, tool.description, Arc::clone(&tool.input_schema))
+        .with_title(tool.title)
+        .with_raw_output_schema(Arc::clone(&tool.output_schema))
+        .with_annotations(annotations)
 }
 
 /// Removes the keywords that Gemini rejects: it accepts a subset of OpenAPI's schemas.
-fn for_gemini(schema: &mut Value) {
+fn for_gemini(schema: &mut Schema) {
     const KNOWN: [&str; 16] = [
         "type",
         "description",
@@ -85,7 +85,7 @@ fn for_gemini(schema: &mut Value) {
         "format",
         "default",
     ];
-    let Value::Object(fields) = schema else { return };
-    fields.retain(|name, _| KNOWN.contains(&name.as_str()));
-    each_below(fields, for_gemini);
+    if let Some(fields) = schema.as_object_mut() {
+        fields.retain(|name, _| KNOWN.contains(&name.as_str()));
+    }
 }

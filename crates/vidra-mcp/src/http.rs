@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
@@ -20,7 +21,7 @@ use http_body_util::{BodyExt, Full};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
+    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker, SessionError,
 };
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use rmcp::transport::streamable_http_server::{
@@ -30,7 +31,7 @@ use vidra::Vidra;
 
 use crate::server::Server;
 #[cfg(doc)]
-use crate::tools::BatchPlaces;
+use crate::tools::BatchLimit;
 
 /// The limits of concurrent sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +80,7 @@ pub enum TooManySessions {
 
 impl<C: Caller> HttpService<C> {
     /// A service over a client. A request may carry a [`Vidra`] in its extensions, which answers it and to
-    /// which it is billed; `vidra` answers all others. It may also carry [`BatchPlaces`] and the [`Caller`].
+    /// which it is billed; `vidra` answers all others. It may also carry [`BatchLimit`] and the [`Caller`].
     ///
     /// The service does not check `Host` and `Origin`: the server that mounts it has to, because only that
     /// one knows its names. Bodies of more than `most_body` bytes are rejected.
@@ -187,40 +188,17 @@ struct RequestSessions<C> {
     rejected: OnceLock<TooManySessions>,
 }
 
-/// An error of the session manager.
-#[derive(Debug)]
-enum SessionError {
-    TooMany,
-    Local(LocalSessionManagerError),
-}
-
-impl fmt::Display for SessionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooMany => f.write_str("there are too many sessions"),
-            Self::Local(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SessionError {}
-
-impl From<LocalSessionManagerError> for SessionError {
-    fn from(error: LocalSessionManagerError) -> Self {
-        Self::Local(error)
-    }
-}
-
 impl<C: Caller> SessionManager for RequestSessions<C> {
-    type Error = SessionError;
+    type Error = LocalSessionManagerError;
     type Transport = WorkerTransport<LocalSessionWorker>;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let sessions = &self.sessions;
         let _opening = sessions.opening.lock().await;
         if let Err(why) = sessions.check_room(self.caller.as_ref()) {
             let _ = self.rejected.set(why);
-            return Err(SessionError::TooMany);
+            let error = io::Error::other("there are too many sessions");
+            return Err(SessionError::from(error).into());
         }
         let (id, transport) = sessions.local.create_session().await?;
         sessions.openers().insert(id.clone(), self.caller.clone());
@@ -231,49 +209,49 @@ impl<C: Caller> SessionManager for RequestSessions<C> {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, SessionError> {
-        Ok(self.sessions.local.initialize_session(id, message).await?)
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.sessions.local.initialize_session(id, message).await
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
-        Ok(self.sessions.local.has_session(id).await?)
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.sessions.local.has_session(id).await
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         let closed = self.sessions.local.close_session(id).await;
         // After closing, so that a session whose closing is cancelled still counts until it ends.
         self.sessions.openers().remove(id);
-        Ok(closed?)
+        closed
     }
 
     async fn create_stream(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(self.sessions.local.create_stream(id, message).await?)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.sessions.local.create_stream(id, message).await
     }
 
     async fn accept_message(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), SessionError> {
-        Ok(self.sessions.local.accept_message(id, message).await?)
+    ) -> Result<(), Self::Error> {
+        self.sessions.local.accept_message(id, message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(self.sessions.local.create_standalone_stream(id).await?)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.sessions.local.create_standalone_stream(id).await
     }
 
     async fn resume(
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(self.sessions.local.resume(id, last_event_id).await?)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.sessions.local.resume(id, last_event_id).await
     }
 }

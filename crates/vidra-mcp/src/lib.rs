@@ -47,4 +47,4 @@ pub use definitions::Format;
 pub use http::{Caller, HttpService, SessionLimits, TooManySessions};
 pub use reply::Reply;
 pub use server::serve_stdio;
-pub use tools::{BatchPlaces, Call, Progress, ProgressSender, Tool, call, tool, tools};
+pub use tools::{BatchLimit, Call, Progress, ProgressSender, Tool, call, tool, tools};

@@ -2,11 +2,16 @@
 
 use serde::Serialize;
 
+use crate::call_error::CallError;
+use crate::params::{Cursor, MaxChars};
+
 /// Items with their lines of text, up to a limit of characters. The limit holds for the text and for the
 /// data, because a client may pass either to a model.
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
     pub(crate) lines: Vec<String>,
+    /// The start of the next page, if there is one.
+    pub(crate) next: Option<Cursor>,
     left: usize,
     is_begun: bool,
 }
@@ -15,10 +20,25 @@ pub(crate) struct Page<T> {
 const FRAME: usize = 800;
 
 impl<T: Serialize> Page<T> {
-    /// A page of `max_chars` characters, of which `used` are taken already.
+    /// An empty page of `max_chars` characters, of which `used` are taken already.
     pub(crate) fn new(max_chars: usize, used: usize) -> Self {
         let left = max_chars.saturating_sub(FRAME + used);
-        Self { items: vec![], lines: vec![], left, is_begun: false }
+        Self { items: vec![], lines: vec![], next: None, left, is_begun: false }
+    }
+
+    /// The page of a list that begins at `cursor`. Fails if the list ends before it.
+    pub(crate) fn of_list(
+        items: impl ExactSizeIterator<Item = (T, String)>,
+        cursor: Option<Cursor>,
+        max_chars: MaxChars,
+        used: usize,
+    ) -> Result<Self, CallError> {
+        let skip = Cursor::skip(cursor, items.len())?;
+        let mut page = Self::new(max_chars.count(), used);
+        if page.fill(items.skip(skip)) {
+            page.next = Some(Cursor::at(skip + page.items.len()));
+        }
+        Ok(page)
     }
 
     /// Adds an item if it fits. Always adds the first one: its texts are limited, and an empty page would

@@ -1,22 +1,23 @@
 //! The types of arguments. Each has its parser and its schema side by side. Invalid arguments end here,
 //! before the call costs anything.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error as _, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vidra::{ChannelRef, LanguageCode, Languages, PlaylistId, VideoId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use vidra::{ChannelRef, Error, LanguageCode, Languages, PlaylistId, Reason, VideoId};
 
-use crate::call_error::CallError;
+use crate::call_error::{CallError, described};
 
 /// The longest text that may hold an identifier, in characters.
 const LONGEST_ID: usize = 2048;
 
 /// A whole number within bounds, with a default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Whole<const LEAST: u64, const MOST: u64, const DEFAULT: u64>(u64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Value")]
+#[schemars(with = "u64", extend("minimum" = MIN, "maximum" = MAX))]
+pub(crate) struct Whole<const MIN: u64, const MAX: u64, const DEFAULT: u64>(u64);
 
 /// The limit of an answer, in characters.
 pub(crate) type MaxChars = Whole<4_000, 200_000, 20_000>;
@@ -24,7 +25,7 @@ pub(crate) type MaxChars = Whole<4_000, 200_000, 20_000>;
 /// A position in a playlist, counted from 1.
 pub(crate) type Position = Whole<1, 1_000_000, 1>;
 
-impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Whole<LEAST, MOST, DEFAULT> {
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> Whole<MIN, MAX, DEFAULT> {
     pub(crate) const fn get(self) -> u64 {
         self.0
     }
@@ -34,69 +35,24 @@ impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Whole<LEAST, MOST, D
     }
 }
 
-impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Default
-    for Whole<LEAST, MOST, DEFAULT>
-{
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> Default for Whole<MIN, MAX, DEFAULT> {
     fn default() -> Self {
         Self(DEFAULT)
     }
 }
 
-impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> Serialize
-    for Whole<LEAST, MOST, DEFAULT>
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> TryFrom<Value>
+    for Whole<MIN, MAX, DEFAULT>
 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(self.0)
-    }
-}
+    type Error = String;
 
-impl<'de, const LEAST: u64, const MOST: u64, const DEFAULT: u64> Deserialize<'de>
-    for Whole<LEAST, MOST, DEFAULT>
-{
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader<const LEAST: u64, const MOST: u64>;
-
-        impl<const LEAST: u64, const MOST: u64> Visitor<'_> for Reader<LEAST, MOST> {
-            type Value = u64;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number from {LEAST} to {MOST}")
-            }
-
-            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<u64, E> {
-                let fits = (LEAST..=MOST).contains(&number);
-                fits.then_some(number)
-                    .ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<u64, E> {
-                Err(E::invalid_value(Unexpected::Signed(number), &self))
-            }
-
-            /// Some clients send every number as `5.0`.
-            fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<u64, E> {
-                let fits = number.fract() == 0.0 && (LEAST as f64..=MOST as f64).contains(&number);
-                fits.then_some(number as u64)
-                    .ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
-            }
-        }
-        deserializer.deserialize_any(Reader::<LEAST, MOST>).map(Self)
-    }
-}
-
-impl<const LEAST: u64, const MOST: u64, const DEFAULT: u64> JsonSchema
-    for Whole<LEAST, MOST, DEFAULT>
-{
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("Whole{LEAST}To{MOST}").into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": LEAST, "maximum": MOST})
+    fn try_from(value: Value) -> Result<Self, String> {
+        // Some clients send every number as `5.0`.
+        let float = || value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0);
+        let number = value.as_u64().or_else(|| float().map(|number| number as u64));
+        number.filter(|number| (MIN..=MAX).contains(number)).map(Self).ok_or_else(|| {
+            format!("invalid value: {value}, expected a whole number from {MIN} to {MAX}")
+        })
     }
 }
 
@@ -105,38 +61,21 @@ macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident($inner:ty) by $parse:expr,
         $least:literal to $most:expr, like $examples:expr;)+) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone)]
+        #[derive(Debug, Clone, Deserialize, JsonSchema)]
+        #[serde(try_from = "String")]
+        #[schemars(with = "String")]
+        #[schemars(extend("minLength" = $least, "maxLength" = $most, "examples" = $examples))]
         pub(crate) struct $name(pub(crate) $inner);
 
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
                 // The parser rejects what is too short.
                 if text.chars().count() > $most {
-                    return Err(D::Error::custom(format!("expected at most {} characters", $most)));
+                    return Err(format!("expected at most {} characters", $most));
                 }
-                let parse: fn(&str) -> Result<$inner, String> = $parse;
-                parse(text.trim()).map(Self).map_err(D::Error::custom)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let examples: &[&str] = &$examples;
-                let mut schema =
-                    json_schema!({"type": "string", "minLength": $least, "maxLength": $most});
-                if !examples.is_empty() {
-                    schema.insert("examples".to_owned(), examples.into());
-                }
-                schema
+                $parse(text.trim()).map(Self).map_err(|error| described(&error))
             }
         }
     )+};
@@ -144,37 +83,33 @@ macro_rules! texts {
 
 texts! {
     /// A video, by id or URL.
-    VideoArg(VideoId) by |text| described(VideoId::parse(text)),
+    VideoArg(VideoId) by VideoId::parse,
         1 to LONGEST_ID, like ["dQw4w9WgXcQ", "https://youtu.be/dQw4w9WgXcQ"];
     /// A playlist, by id or URL.
-    PlaylistArg(PlaylistId) by |text| described(PlaylistId::parse(text)),
-        1 to LONGEST_ID,
+    PlaylistArg(PlaylistId) by PlaylistId::parse, 1 to LONGEST_ID,
         like ["https://www.youtube.com/playlist?list=PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"];
     /// A channel, by id, handle or URL.
-    ChannelArg(ChannelRef) by |text| described(ChannelRef::parse(text)),
+    ChannelArg(ChannelRef) by ChannelRef::parse,
         1 to LONGEST_ID, like ["@GoogleDevelopers", "UC_x5XG1OV2P6uZZ5FSM9Ttw"];
     /// Languages by preference.
-    LanguagesArg(Languages) by |text| described(Languages::parse(text)),
-        2 to 200, like ["en", "de,en"];
+    LanguagesArg(Languages) by Languages::parse, 2 to 200, like ["en", "de,en"];
     /// One language.
-    LanguageArg(LanguageCode) by |text| described(text.parse()), 2 to 20, like ["de"];
+    LanguageArg(LanguageCode) by str::parse, 2 to 20, like ["de"];
     /// The words to search for.
-    SearchWords(String) by |text| match text {
-        "" => Err("expected some words".to_owned()),
-        text => Ok(text.to_owned()),
-    }, 1 to 200, like [];
+    SearchWords(String) by words, 1 to 200, like ["best version"];
 }
 
-/// Replaces an error of the library by its message and details.
-fn described<T>(parsed: vidra::Result<T>) -> Result<T, String> {
-    parsed.map_err(|error| {
-        let details = error.details().iter().map(String::as_str);
-        [error.message()].into_iter().chain(details).collect::<Vec<_>>().join("; ")
-    })
+fn words(text: &str) -> vidra::Result<String> {
+    match text {
+        "" => Err(Error::new(Reason::InvalidInput, "expected some words")),
+        text => Ok(text.to_owned()),
+    }
 }
 
 /// From 1 to [`MOST_VIDEOS`] videos.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<VideoArg>")]
+#[schemars(with = "Vec<VideoArg>", extend("minItems" = 1, "maxItems" = MOST_VIDEOS))]
 pub(crate) struct VideoArgs(pub(crate) Vec<VideoId>);
 
 /// The most videos of one call.
@@ -183,36 +118,23 @@ pub(crate) const MOST_VIDEOS: usize = 50;
 /// The descriptions of tools name this number: change them with it.
 const _: () = assert!(MOST_VIDEOS == 50);
 
-impl<'de> Deserialize<'de> for VideoArgs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let videos = Vec::<VideoArg>::deserialize(deserializer)?;
+impl TryFrom<Vec<VideoArg>> for VideoArgs {
+    type Error = String;
+
+    fn try_from(videos: Vec<VideoArg>) -> Result<Self, String> {
         match videos.len() {
             1..=MOST_VIDEOS => Ok(Self(videos.into_iter().map(|VideoArg(id)| id).collect())),
             count => {
-                let expected = format!("from 1 to {MOST_VIDEOS} videos");
-                Err(D::Error::invalid_length(count, &expected.as_str()))
+                Err(format!("invalid length {count}, expected from 1 to {MOST_VIDEOS} videos"))
             }
         }
     }
 }
 
-impl JsonSchema for VideoArgs {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "VideoArgs".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let items = VideoArg::json_schema(generator);
-        json_schema!({"type": "array", "minItems": 1, "maxItems": MOST_VIDEOS, "items": items})
-    }
-}
-
 /// The start of the next page: an item of the list, and a part of that item.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", extend("pattern" = r"^[0-9]{1,9}(\.[0-9]{1,9})?$"))]
 pub(crate) struct Cursor {
     pub(crate) item: u64,
     pub(crate) part: u64,
@@ -256,42 +178,24 @@ impl Cursor {
     pub(crate) fn beyond_the_end() -> CallError {
         CallError::bad("cursor: is beyond the end")
     }
-
-    fn parse(text: &str) -> Option<Self> {
-        let number = |text: &str| {
-            let is_plain = text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
-            text.parse().ok().filter(|_| is_plain)
-        };
-        let (item, part) = text.split_once('.').unwrap_or((text, "0"));
-        Some(Self { item: number(item)?, part: number(part)? })
-    }
 }
 
-impl<'de> Deserialize<'de> for Cursor {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let wrong = || D::Error::custom(EXPECTED_CURSOR);
-        Self::parse(&text).ok_or_else(wrong)
+impl TryFrom<String> for Cursor {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let number = |text: &str| {
+            let is_plain = text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|_| is_plain).ok_or(EXPECTED_CURSOR)
+        };
+        let (item, part) = text.split_once('.').unwrap_or((&text, "0"));
+        Ok(Self { item: number(item)?, part: number(part)? })
     }
 }
 
 impl Serialize for Cursor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
-    }
-}
-
-impl JsonSchema for Cursor {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Cursor".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": r"^[0-9]{1,9}(\.[0-9]{1,9})?$"})
     }
 }
 
@@ -323,10 +227,10 @@ mod tests {
     fn cursors_are_read_as_they_are_written() {
         for (item, part) in [(0, 0), (12, 0), (12, 3), (999_999_999, 999_999_999)] {
             let cursor = Cursor { item, part };
-            assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+            assert_eq!(Cursor::try_from(cursor.to_string()), Ok(cursor));
         }
         for text in ["", ".", "1.", ".1", "-1", "+1", "1.2.3", "a", "1234567890", " 1", "1e3"] {
-            assert_eq!(Cursor::parse(text), None, "{text}");
+            assert!(Cursor::try_from(text.to_owned()).is_err(), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a tool call returns: structured data, and the same as compact text.
+//! The answer of a tool call: structured data, and the same as compact text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -40,20 +40,25 @@ pub(crate) struct ToolOutput<T> {
     pub(crate) found: T,
 }
 
-/// What every answer has around what was found.
+/// The structured answer: the data of the tool, a notice and a cursor.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StructuredContent<T> {
-    /// Where the texts in this answer come from, and how to take them.
+    /// The origin of the texts in this answer, and how to treat them.
     notice: Cow<'static, str>,
     #[serde(flatten)]
     found: T,
-    /// Where the rest begins: call again with it as `cursor`. Absent when this is all.
+    /// The start of the next page: call again with it as `cursor`. Absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<Cursor>,
 }
 
 impl<T: Serialize> ToolOutput<T> {
+    /// An output that is complete on one page.
+    pub(crate) fn complete(head: impl Into<String>, body: String, found: T) -> Self {
+        Self { head: head.into(), body, next: None, found }
+    }
+
     /// Writes the text and the structured content.
     pub(crate) fn into_reply(self) -> Result<Reply, CallError> {
         let Self { head, body, next, found } = self;
@@ -72,19 +77,14 @@ impl<T: Serialize> ToolOutput<T> {
 /// Disarms marks in text of third parties, so that they cannot close ours. Removes control characters
 /// except line breaks.
 fn without_marks(text: &str) -> String {
-    const NAME: &str = "youtube-data";
-    let text: String = text.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
+    let mut text: String = text.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
     // Lower case of ASCII alone, because it keeps all byte offsets.
     let lower = text.to_ascii_lowercase();
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = 0;
-    for (at, _) in lower.match_indices(NAME) {
-        clean.push_str(&text[rest..at]);
-        clean.push_str("youtube_data");
-        rest = at + NAME.len();
+    for (at, _) in lower.match_indices("youtube-data") {
+        let hyphen = at + "youtube".len();
+        text.replace_range(hyphen..=hyphen, "_");
     }
-    clean.push_str(&text[rest..]);
-    clean
+    text
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! The tools as an MCP server, independent of the transport.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 
 use futures_util::FutureExt;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-    ServerCapabilities, ServerConfig, Tool as Listed,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServiceExt};
@@ -17,9 +16,9 @@ use tokio::sync::mpsc;
 use vidra::{Error, Reason, Vidra};
 
 use crate::call_error::{CallError, failure, log};
-use crate::definitions::annotations;
+use crate::definitions::mcp_tool;
 use crate::reply::Reply;
-use crate::tools::{BatchPlaces, Call, Progress, Tool, call, tool, tools};
+use crate::tools::{BatchLimit, Call, Progress, call, tool, tools};
 
 /// Instructions for a model before its first call.
 const INSTRUCTIONS: &str = "Reads YouTube: videos, channels, playlists, comments and transcripts. \
@@ -70,8 +69,8 @@ impl Server {
         let carried = parts.map(|parts| &parts.extensions);
         let vidra = carried.and_then(|it| it.get::<Vidra>()).unwrap_or(&self.vidra);
         let mut tool_call = Call::new(vidra);
-        if let Some(places) = carried.and_then(|it| it.get::<BatchPlaces>()) {
-            tool_call = tool_call.within(places);
+        if let Some(limit) = carried.and_then(|it| it.get::<BatchLimit>()) {
+            tool_call = tool_call.within(limit);
         }
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let Some(token) = context.meta.get_progress_token() else {
@@ -119,11 +118,11 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools().iter().map(listed).collect()))
+        Ok(ListToolsResult::with_all_items(tools().iter().map(mcp_tool).collect()))
     }
 
-    fn get_tool(&self, name: &str) -> Option<Listed> {
-        tool(name).map(listed)
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tool(name).map(mcp_tool)
     }
 
     async fn call_tool(
@@ -152,11 +151,14 @@ impl ServerHandler for Server {
                 result.content = vec![ContentBlock::text(reply.text)];
                 Ok(result.into())
             }
-            Err(CallError::Failed(error)) => Ok(failed(&error).into()),
+            Err(CallError::Failed(error)) => {
+                log(&error);
+                Ok(CallToolResult::error(vec![ContentBlock::text(failure(&error))]).into())
+            }
             Err(error) => {
                 let details = match &error {
                     CallError::BadArguments(faults) => Some(json!({"details": faults})),
-                    CallError::UnknownTool(_) | CallError::Failed(_) => None,
+                    _ => None,
                 };
                 Err(ErrorData::invalid_params(error.for_model(), details))
             }
@@ -169,20 +171,6 @@ impl ServerHandler for Server {
 fn rising(last: Option<f64>, done: u64) -> f64 {
     let done = done as f64;
     last.map_or(done, |last| done.max(last + 0.001))
-}
-
-/// The MCP definition of a tool.
-fn listed(tool: &Tool) -> Listed {
-    Listed::new(tool.name, tool.description, Arc::clone(&tool.input_schema))
-        .with_title(tool.title)
-        .with_raw_output_schema(Arc::clone(&tool.output_schema))
-        .with_annotations(annotations(tool.title))
-}
-
-/// A failed call as a result that a model can read.
-fn failed(error: &Error) -> CallToolResult {
-    log(error);
-    CallToolResult::error(vec![ContentBlock::text(failure(error))])
 }
 
 #[cfg(test)]
@@ -212,7 +200,7 @@ mod tests {
     #[test]
     fn tools_are_listed_as_what_only_reads() {
         for tool in tools() {
-            let hints = listed(tool).annotations.expect("annotations");
+            let hints = mcp_tool(tool).annotations.expect("annotations");
             assert_eq!(hints.title.as_deref(), Some(tool.title));
             assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(true), Some(false)));
         }

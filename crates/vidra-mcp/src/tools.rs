@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
 use schemars::JsonSchema;
+use schemars::generate::Contract;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -21,21 +22,21 @@ use vidra::{Error, Reason, Vidra};
 
 use crate::call_error::CallError;
 use crate::reply::{Reply, StructuredContent, ToolOutput};
-use crate::schema;
+use crate::schema::schema;
 
 /// The context of a call: who answers it, and the limits of its caller.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     vidra: &'a Vidra,
     progress: Option<&'a ProgressSender>,
-    places: Option<&'a BatchPlaces>,
+    batch_limit: Option<&'a BatchLimit>,
 }
 
 /// The limit of concurrent playlist transcriptions of one caller.
 #[derive(Clone)]
-pub struct BatchPlaces(Arc<dyn Fn() -> Option<Box<dyn Send>> + Send + Sync>);
+pub struct BatchLimit(Arc<dyn Fn() -> Option<Box<dyn Send>> + Send + Sync>);
 
-impl BatchPlaces {
+impl BatchLimit {
     /// `take` returns a permit for one more playlist, which is released on drop, or `None` when the caller
     /// has reached its limit.
     pub fn new(take: impl Fn() -> Option<Box<dyn Send>> + Send + Sync + 'static) -> Self {
@@ -63,12 +64,12 @@ pub struct Progress {
 impl<'a> Call<'a> {
     /// A call that `vidra` answers and that is billed to this handle.
     pub fn new(vidra: &'a Vidra) -> Self {
-        Self { vidra, progress: None, places: None }
+        Self { vidra, progress: None, batch_limit: None }
     }
 
     /// Limits how many playlists the caller transcribes at once.
-    pub fn within(self, places: &'a BatchPlaces) -> Self {
-        Self { places: Some(places), ..self }
+    pub fn within(self, limit: &'a BatchLimit) -> Self {
+        Self { batch_limit: Some(limit), ..self }
     }
 
     /// Sends the progress of the call to `progress`.
@@ -78,7 +79,7 @@ impl<'a> Call<'a> {
 
     /// A permit for one playlist, to be held until it is transcribed.
     fn batch_permit(&self) -> Result<Option<Box<dyn Send>>, Error> {
-        let Some(BatchPlaces(take)) = self.places else { return Ok(None) };
+        let Some(BatchLimit(take)) = self.batch_limit else { return Ok(None) };
         let message = "Too many playlists are being transcribed for you already";
         take().map(Some).ok_or_else(|| Error::new(Reason::TooManyBatches, message))
     }
@@ -112,9 +113,9 @@ trait ToolInput: DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
     /// The title for people.
     const TITLE: &'static str;
-    /// What it does and when to use it, for models.
+    /// The purpose of the tool and when to use it, for models.
     const DESCRIPTION: &'static str;
-    /// The data that it returns.
+    /// The structured data that it returns.
     type Output: Serialize + JsonSchema + 'static;
 
     /// Runs the tool. Dropping the future cancels the call.
@@ -131,7 +132,7 @@ pub struct Tool {
     pub name: &'static str,
     /// The title for people.
     pub title: &'static str,
-    /// What it does and when to use it, for models.
+    /// The purpose of the tool and when to use it, for models.
     pub description: &'static str,
     /// The JSON Schema of its arguments.
     pub input_schema: Arc<Map<String, Value>>,
@@ -146,8 +147,8 @@ impl Tool {
             name: T::NAME,
             title: T::TITLE,
             description: T::DESCRIPTION,
-            input_schema: Arc::new(schema::input_schema::<T>()),
-            output_schema: Arc::new(schema::output_schema::<StructuredContent<T::Output>>()),
+            input_schema: Arc::new(schema::<T>(Contract::Deserialize)),
+            output_schema: Arc::new(schema::<StructuredContent<T::Output>>(Contract::Serialize)),
             run: |call, arguments| Box::pin(parse_and_run::<T>(call, arguments)),
         }
     }
@@ -156,9 +157,13 @@ impl Tool {
 /// Parses the arguments, runs the tool and writes its output.
 async fn parse_and_run<T: ToolInput>(
     call: &Call<'_>,
-    arguments: Value,
+    mut arguments: Value,
 ) -> Result<Reply, CallError> {
-    let input: T = serde_path_to_error::deserialize(without_nulls(arguments)).map_err(|error| {
+    if arguments.is_null() {
+        arguments = Value::Object(Map::new());
+    }
+    remove_nulls(&mut arguments);
+    let input: T = serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         CallError::bad(match path.as_str() {
             "." => error.inner().to_string(),
@@ -169,20 +174,10 @@ async fn parse_and_run<T: ToolInput>(
 }
 
 /// Removes members that are `null`: some models send it for arguments that they leave out.
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Null => Value::Object(Map::new()),
-        Value::Object(fields) => Value::Object(
-            fields
-                .into_iter()
-                .filter(|(_, value)| !value.is_null())
-                .map(|(name, value)| match value {
-                    Value::Object(_) => (name, without_nulls(value)),
-                    value => (name, value),
-                })
-                .collect(),
-        ),
-        value => value,
+fn remove_nulls(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.retain(|_, value| !value.is_null());
+        fields.values_mut().for_each(remove_nulls);
     }
 }
 

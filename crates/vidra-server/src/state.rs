@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::extract::FromRef;
 use utoipa::openapi::OpenApi;
 use vidra::Vidra;
-use vidra_mcp::BatchPlaces;
+use vidra_mcp::BatchLimit;
 
 use crate::config::Config;
 use crate::counters::Counters;
@@ -55,20 +54,8 @@ impl AppState {
     }
 
     /// The slots that a caller's tools take for their batches.
-    pub(crate) fn batch_slots(&self, caller: CallerId) -> BatchPlaces {
+    pub(crate) fn batch_slots(&self, caller: CallerId) -> BatchLimit {
         let state = self.clone();
-        BatchPlaces::new(move || Some(Box::new(state.batch_slot(caller.clone())?)))
-    }
-}
-
-impl FromRef<AppState> for Arc<Counters> {
-    fn from_ref(state: &AppState) -> Self {
-        Self::clone(&state.counters)
-    }
-}
-
-impl FromRef<AppState> for Arc<ResponseCache> {
-    fn from_ref(state: &AppState) -> Self {
-        Self::clone(&state.responses)
+        BatchLimit::new(move || Some(Box::new(state.batch_slot(caller.clone())?)))
     }
 }

@@ -1,7 +1,5 @@
 //! `vidra channel` and `vidra uploads`.
 
-use vidra::ChannelVideo;
-
 use super::{Common, Ids, ItemsArgs};
 use crate::failure::Failure;
 use crate::output::cards;
@@ -21,15 +19,13 @@ pub(crate) struct UploadsArgs {
 }
 
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
-    context.show_each(&args.ids, |id| RestRequest::get("channel").segment(id), cards::channel).await
+    let request = |id: &str| RestRequest::get("channel").segment(id);
+    args.common.show_each(&args.ids, request, cards::channel).await
 }
 
 pub(super) async fn uploads(args: &UploadsArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
     let request = |id: &str| {
         RestRequest::get("channel").segment(id).segment("videos").parameter("limit", args.limit)
     };
-    let shown = |videos: &Vec<ChannelVideo>, width| cards::uploads(videos, width);
-    context.show_each(&args.ids, request, shown).await
+    args.common.show_each(&args.ids, request, cards::uploads).await
 }

@@ -1,7 +1,6 @@
 //! `vidra comments` and `vidra replies`.
 
 use clap::ValueEnum;
-use vidra::{Comment, CommentThread};
 
 use super::{Common, Ids, ItemsArgs};
 use crate::failure::Failure;
@@ -43,7 +42,6 @@ enum Order {
 }
 
 pub(super) async fn show(args: &CommentsArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
     let order = match args.order {
         Order::Top => "relevance",
         Order::New => "time",
@@ -56,13 +54,10 @@ pub(super) async fn show(args: &CommentsArgs) -> Result<(), Failure> {
             .parameter("search", args.search.as_ref())
             .parameter("replies", args.all_replies.then_some("all"))
     };
-    let shown = |threads: &Vec<CommentThread>, width| cards::threads(threads, width);
-    context.show_each(&args.ids, request, shown).await
+    args.common.show_each(&args.ids, request, cards::threads).await
 }
 
 pub(super) async fn replies(args: &ItemsArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
     let request = |id: &str| RestRequest::get("comment-replies").segment(id);
-    let shown = |replies: &Vec<Comment>, width| cards::comments(replies, width);
-    context.show_each(&args.ids, request, shown).await
+    args.common.show_each(&args.ids, request, cards::comments).await
 }

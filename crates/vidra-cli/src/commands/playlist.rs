@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use serde_json::{Map, Value, json};
+use serde_json::json;
+use vidra::Selection;
+use vidra::selection::{Bounds, Filter, Places, Sort, SortField, SortOrder};
 
 use super::{Common, Ids, one};
 use crate::failure::Failure;
@@ -60,7 +62,7 @@ pub(crate) struct QueryArgs {
 
     /// Sort field [default: playlist order]
     #[arg(long, value_enum)]
-    sort: Option<SortField>,
+    sort: Option<Field>,
 
     /// Sort in ascending order instead of descending
     #[arg(long, requires = "sort")]
@@ -79,71 +81,46 @@ pub(crate) struct QueryArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum SortField {
+enum Field {
     Duration,
     Views,
     Likes,
 }
 
-impl SortField {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Duration => "duration",
-            Self::Views => "views",
-            Self::Likes => "likes",
-        }
-    }
-}
-
 pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
+    let PlaylistArgs { ids, info, only_ids, common } = args;
     let playlist = |id: &str| RestRequest::get("playlist").segment(id);
-    match (args.info, args.only_ids) {
-        (true, _) => {
-            let request = |id: &str| playlist(id).segment("info");
-            context.show_each(&args.ids, request, cards::playlist_info).await
-        }
-        (_, true) => {
-            context
-                .show_each(&args.ids, |id| playlist(id).segment("ids"), cards::playlist_ids)
-                .await
-        }
-        _ => context.show_each(&args.ids, playlist, cards::playlist).await,
+    if *info {
+        common.show_each(ids, |id| playlist(id).segment("info"), cards::playlist_info).await
+    } else if *only_ids {
+        common.show_each(ids, |id| playlist(id).segment("ids"), cards::playlist_ids).await
+    } else {
+        common.show_each(ids, playlist, cards::playlist).await
     }
 }
 
 pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
     let request = RestRequest::get("playlist").segment(&one(&args.playlist)?).segment("query");
-    context.show(&request.post(args.body()), cards::selected).await
+    args.common.show(&request.post(json!(args.selection())), cards::selected).await
 }
 
 impl QueryArgs {
-    /// The body of the request, with only the flags that were set.
-    fn body(&self) -> Value {
-        let whole = |length: Duration| length.as_secs();
-        let bounds = |min: Option<u64>, max: Option<u64>| {
-            object_of([("min", min.map(Value::from)), ("max", max.map(Value::from))])
+    fn selection(&self) -> Selection {
+        let seconds = |length: Option<Duration>| length.map(|length| length.as_secs());
+        let filter = Filter {
+            duration: Bounds { min: seconds(self.min_duration), max: seconds(self.max_duration) },
+            views: Bounds { min: self.min_views, max: self.max_views },
+            likes: Bounds { min: self.min_likes, max: self.max_likes },
         };
-        let filter = object_of([
-            ("duration", bounds(self.min_duration.map(whole), self.max_duration.map(whole))),
-            ("views", bounds(self.min_views, self.max_views)),
-            ("likes", bounds(self.min_likes, self.max_likes)),
-        ]);
-        let order = if self.ascending { "asc" } else { "desc" };
-        let sort = self.sort.map(|field| json!({"field": field.name(), "order": order}));
-        let range =
-            object_of([("start", self.from.map(Value::from)), ("end", self.to.map(Value::from))]);
-        let body = object_of([("filter", filter), ("sort", sort), ("range", range)]);
-        body.unwrap_or_else(|| json!({}))
+        let field = self.sort.map(|field| match field {
+            Field::Duration => SortField::Duration,
+            Field::Views => SortField::Views,
+            Field::Likes => SortField::Likes,
+        });
+        let order = if self.ascending { SortOrder::Asc } else { SortOrder::Desc };
+        let sort = field.map(|field| Sort { field, order });
+        Selection { filter, sort, range: Places { start: self.from, end: self.to } }
     }
-}
-
-/// An object of the fields with a value, or `None` without any.
-fn object_of<const N: usize>(fields: [(&str, Option<Value>); N]) -> Option<Value> {
-    let fields = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let fields: Map<String, Value> = fields.collect();
-    (!fields.is_empty()).then_some(Value::Object(fields))
 }
 
 #[cfg(test)]
@@ -160,17 +137,16 @@ mod tests {
 
     #[test]
     fn a_query_says_what_was_given_and_nothing_else() {
-        let body = |flags: &[&str]| {
-            Line::try_parse_from([&["query", "PLa"], flags].concat()).unwrap().query.body()
+        let selection = |flags: &[&str]| {
+            Line::try_parse_from([&["query", "PLa"], flags].concat()).unwrap().query.selection()
         };
-        assert_eq!(body(&[]), json!({}));
-        assert_eq!(
-            body(&["--min-duration=1:30", "--max-views=10", "--sort=likes", "--to=5"]),
-            json!({
-                "filter": {"duration": {"min": 90}, "views": {"max": 10}},
-                "sort": {"field": "likes", "order": "desc"},
-                "range": {"end": 5},
-            })
-        );
+        assert_eq!(selection(&[]), Selection::default());
+        let flags = ["--min-duration=1:30", "--max-views=10", "--sort=likes", "--to=5"];
+        let given = json!({
+            "filter": {"duration": {"min": 90}, "views": {"max": 10}},
+            "sort": {"field": "likes", "order": "desc"},
+            "range": {"end": 5},
+        });
+        assert_eq!(selection(&flags), Selection::from_json(&given).unwrap());
     }
 }

@@ -4,15 +4,9 @@ use serde::Deserialize;
 
 use super::Common;
 use crate::failure::Failure;
-use crate::output::table::{Column, table};
+use crate::output::table::Table;
 use crate::service::RestRequest;
 use crate::terminal::{FAINT, styled};
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct QuotaArgs {
-    #[command(flatten)]
-    common: Common,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -37,26 +31,21 @@ struct Share {
     buckets: Vec<Bucket>,
 }
 
-pub(super) async fn show(args: &QuotaArgs) -> Result<(), Failure> {
-    args.common.open()?.show(&RestRequest::get("quota"), text).await
+pub(super) async fn show(common: &Common) -> Result<(), Failure> {
+    common.show(&RestRequest::get("quota"), text).await
 }
 
 fn text(quota: &Quota, width: Option<usize>) -> String {
-    let columns = [
-        Column::Word("bucket"),
-        Column::Number("limit"),
-        Column::Number("used"),
-        Column::Number("left"),
-    ];
-    let row = |whose: &str, bucket: &Bucket| {
-        let numbers = [bucket.limit, bucket.used, bucket.remaining].map(|it| it.to_string());
-        [vec![format!("{}{whose}", bucket.name)], numbers.to_vec()].concat()
-    };
-    let mut rows: Vec<_> = quota.buckets.iter().map(|bucket| row("", bucket)).collect();
-    if let Some(share) = &quota.yours {
-        let whose = format!(" ({})", share.name);
-        rows.extend(share.buckets.iter().map(|bucket| row(&whose, bucket)));
+    let mut rows: Vec<(&Bucket, String)> =
+        quota.buckets.iter().map(|bucket| (bucket, bucket.name.clone())).collect();
+    if let Some(Share { name, buckets }) = &quota.yours {
+        rows.extend(buckets.iter().map(|it| (it, format!("{} ({name})", it.name))));
     }
+    let table = Table::new(&rows)
+        .word("bucket", |(_, name)| name.clone())
+        .number("limit", |(bucket, _)| bucket.limit)
+        .number("used", |(bucket, _)| bucket.used)
+        .number("left", |(bucket, _)| bucket.remaining);
     let renewed = styled(FAINT, format!("renewed at {}", quota.resets_at));
-    table(&columns, &rows, width) + &renewed + "\n"
+    table.written(width) + &renewed + "\n"
 }

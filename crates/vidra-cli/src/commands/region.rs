@@ -1,7 +1,5 @@
 //! `vidra regions`, `vidra languages` and `vidra categories`.
 
-use vidra::{Language, Region, VideoCategory};
-
 use super::Common;
 use crate::failure::Failure;
 use crate::output::cards;
@@ -37,14 +35,12 @@ pub(crate) struct CategoriesArgs {
 
 pub(super) async fn regions(args: &NamesArgs) -> Result<(), Failure> {
     let request = RestRequest::get("i18n/regions").parameter("hl", args.hl.as_ref());
-    let shown = |regions: &Vec<Region>, width| cards::regions(regions, width);
-    args.common.open()?.show(&request, shown).await
+    args.common.show(&request, cards::regions).await
 }
 
 pub(super) async fn languages(args: &NamesArgs) -> Result<(), Failure> {
     let request = RestRequest::get("i18n/languages").parameter("hl", args.hl.as_ref());
-    let shown = |languages: &Vec<Language>, width| cards::languages(languages, width);
-    args.common.open()?.show(&request, shown).await
+    args.common.show(&request, cards::languages).await
 }
 
 pub(super) async fn categories(args: &CategoriesArgs) -> Result<(), Failure> {
@@ -53,6 +49,5 @@ pub(super) async fn categories(args: &CategoriesArgs) -> Result<(), Failure> {
         .parameter("region", region)
         .parameter("ids", args.ids.as_ref())
         .parameter("hl", args.hl.as_ref());
-    let shown = |categories: &Vec<VideoCategory>, width| cards::categories(categories, width);
-    args.common.open()?.show(&request, shown).await
+    args.common.show(&request, cards::categories).await
 }

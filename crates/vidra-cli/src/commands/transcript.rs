@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use clap::ValueEnum;
 use vidra::format::clock;
-use vidra::{CaptionTrack, Transcript, TranscriptLine, VideoId, to_srt, to_text, to_vtt};
+use vidra::{Transcript, TranscriptLine, VideoId, to_srt, to_text, to_vtt};
 
 use super::{Common, Ids, ItemsArgs};
 use crate::failure::{Failure, print_error};
@@ -83,10 +83,8 @@ impl Format {
 }
 
 pub(super) async fn tracks(args: &ItemsArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
     let request = |id: &str| RestRequest::get("transcript").segment(id).segment("tracks");
-    let shown = |tracks: &Vec<CaptionTrack>, width| cards::tracks(tracks, width);
-    context.show_each(&args.ids, request, shown).await
+    args.common.show_each(&args.ids, request, cards::tracks).await
 }
 
 pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
@@ -98,7 +96,7 @@ pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
         let lines = args.part(id, read(&body)?);
         if form != Form::People {
             let body = serde_json::to_vec(&lines).map_err(|error| error.to_string())?;
-            return output.answer(id, &body, |_: &Transcript, _| String::new());
+            return output.json(id, &body);
         }
         if has_headings {
             output.foreign(&format!("# {id}\n"))?;

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vidra::{BatchSummary, PlaylistId, PlaylistIds, VideoId, VideoTranscript};
 
@@ -19,7 +19,7 @@ use self::progress::Progress;
 use super::transcript::Format;
 use super::{CommandContext, Common, one};
 use crate::failure::{Exit, Failure, print_error};
-use crate::output::table::{Column, table};
+use crate::output::table::Table;
 use crate::output::{Form, read};
 use crate::service::{RestRequest, Service};
 use crate::signals::Signals;
@@ -88,17 +88,29 @@ enum Event {
     Other(IgnoredAny),
 }
 
+/// The body of the request.
+#[derive(Serialize)]
+struct BatchBody<'a> {
+    concurrency: u32,
+    #[serde(flatten)]
+    part: &'a Part,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lang: Option<&'a str>,
+}
+
 /// A range of the playlist, and the videos in it that need no fetch.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize)]
 struct Part {
+    #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     skip: Vec<VideoId>,
 }
 
 pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
-    let playlist = one(&args.playlist)?;
-    let playlist = PlaylistId::parse(&playlist).map_err(|error| Failure::usage(error.message()))?;
+    let playlist = PlaylistId::parse(&one(&args.playlist)?)?;
     if args.from.zip(args.to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is greater than --to"));
     }
@@ -112,7 +124,7 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     let signals = Signals::listen()?;
     let done = fill(args, &playlist, &context.service, &mut folder, &signals).await;
     let written = folder.write_manifest();
-    let done = done.and_then(|asked| written.map(|()| asked));
+    let done = done.and_then(|missing| written.map(|()| missing));
     report(&mut context, &folder, done.as_ref().copied().ok())?;
     tokio::select! {
         biased;
@@ -137,30 +149,21 @@ async fn print(
             context.output.foreign(&format!("{}\n", String::from_utf8_lossy(&line)))?;
         }
         match event(&context.service, &line)? {
-            Event::Result(result) => {
-                let place = result.position;
-                match context.output.form {
-                    Form::People => results.push((place, row(&result), Bytes::new())),
-                    Form::Json => results.push((place, vec![], line)),
-                    Form::Ndjson => {}
-                }
-            }
+            Event::Result(result) => match context.output.form {
+                Form::People => results.push((Row::new(result), Bytes::new())),
+                Form::Json => results.push((Row::new(result), line)),
+                Form::Ndjson => {}
+            },
             Event::Summary(last) => summary = Some((last, line)),
             Event::Waiting { .. } | Event::Error { .. } | Event::Other(_) => {}
         }
     }
     let (summary, line) = summary.ok_or_else(broken_off)?;
-    results.sort_by_key(|(place, ..)| *place);
+    results.sort_by_key(|(row, _)| row.position);
+    let (rows, lines): (Vec<Row>, Vec<Bytes>) = results.into_iter().unzip();
     match context.output.form {
-        Form::People => {
-            let rows: Vec<_> = results.into_iter().map(|(_, row, _)| row).collect();
-            let text = listed(&rows, &summary, context.output.width);
-            context.output.text(&text)?;
-        }
-        Form::Json => {
-            let bodies: Vec<&[u8]> = results.iter().map(|(_, _, line)| &line[..]).collect();
-            context.output.document(&whole_answer(&line, &bodies))?;
-        }
+        Form::People => context.output.text(&listed(&rows, &summary, context.output.width))?,
+        Form::Json => context.output.document(&whole_answer(&line, &lines))?,
         Form::Ndjson => {}
     }
     match summary.failed {
@@ -173,7 +176,7 @@ async fn print(
 }
 
 /// The answer as the service sends it without streaming: the summary with the results.
-fn whole_answer(summary: &[u8], results: &[&[u8]]) -> Vec<u8> {
+fn whole_answer(summary: &[u8], results: &[Bytes]) -> Vec<u8> {
     let open = summary.trim_ascii_end().strip_suffix(b"}").unwrap_or(summary);
     [open, b",\"results\":[", &results.join(&b","[..]), b"]}"].concat()
 }
@@ -188,7 +191,7 @@ async fn fill(
 ) -> Result<usize, Failure> {
     let request = RestRequest::get("playlist").segment(id.as_str()).segment("ids");
     let PlaylistIds { video_ids, .. } = read(&service.fetch(&request).await?)?;
-    folder.place(&video_ids);
+    folder.set_positions(&video_ids);
     let known = folder.known(args.retry_failed);
     let (from, to) = (args.from.unwrap_or(1), args.to.unwrap_or(u64::MAX));
     let wanted = (1_u64..).zip(&video_ids).filter(|(place, _)| (from..=to).contains(place));
@@ -199,21 +202,16 @@ async fn fill(
     }
     folder.write_manifest()?;
     let progress = Progress::new(missing as u64);
-    let mut done = Ok(());
     for part in parts(args.from, args.to, &video_ids, &known, MOST_SKIPPED) {
         let request = args.request(id, &part);
-        done = tokio::select! {
+        tokio::select! {
             // The result first: a complete range counts, also if a signal arrives with it.
             biased;
-            done = receive(service, &request, folder, &progress) => done,
-            () = signals.first() => Err(stopped()),
-        };
-        if done.is_err() {
-            break;
+            done = receive(service, &request, folder, &progress) => done?,
+            () = signals.first() => return Err(stopped()),
         }
     }
-    progress.end();
-    done.map(|()| missing)
+    Ok(missing)
 }
 
 /// Splits the playlist into ranges whose exclusion lists the service accepts.
@@ -270,14 +268,14 @@ async fn receive(
 fn report(
     context: &mut CommandContext,
     folder: &Folder,
-    asked: Option<usize>,
+    missing: Option<usize>,
 ) -> Result<(), Failure> {
     for failed in folder.failed_now() {
         print_error(&failed.to_string());
     }
     match context.output.form {
         Form::Json | Form::Ndjson => context.output.document(&folder.manifest())?,
-        Form::People => context.output.foreign(&folder.summary(asked))?,
+        Form::People => context.output.foreign(&folder.summary(missing))?,
     }
     context.output.end()
 }
@@ -306,46 +304,43 @@ fn stopped() -> Failure {
 
 impl TranscriptsArgs {
     fn request(&self, id: &PlaylistId, part: &Part) -> RestRequest {
-        let mut body = json!({"concurrency": self.concurrency});
-        let skip: Vec<&str> = part.skip.iter().map(VideoId::as_str).collect();
-        let fields = [
-            ("from", part.from.map(Value::from)),
-            ("to", part.to.map(Value::from)),
-            ("lang", self.lang.as_deref().map(Value::from)),
-            ("skip", (!skip.is_empty()).then(|| skip.into())),
-        ];
-        for (name, value) in fields {
-            if let Some(value) = value {
-                body[name] = value;
-            }
-        }
-        let request =
-            RestRequest::get("playlist").segment(id.as_str()).segment("transcript").post(body);
+        let body = BatchBody { concurrency: self.concurrency, part, lang: self.lang.as_deref() };
+        let request = RestRequest::get("playlist").segment(id.as_str()).segment("transcript");
+        let request = request.post(json!(body));
         // With a folder, --refresh only lists the playlist again: existing files are not fetched again.
         if self.out.is_some() { request.allow_cached() } else { request }
     }
 }
 
 /// The result of a video, for people.
-fn row(result: &VideoTranscript) -> Vec<String> {
-    let lines = result.lines.as_ref().map_or("–".to_owned(), |lines| lines.len().to_string());
-    let why = result.error.clone().unwrap_or_default();
-    vec![result.position.to_string(), result.video_id.clone(), result.title.clone(), why, lines]
+struct Row {
+    position: u64,
+    video_id: String,
+    title: String,
+    error: String,
+    lines: String,
 }
 
-fn listed(rows: &[Vec<String>], summary: &BatchSummary, width: Option<usize>) -> String {
-    let columns = [
-        Column::Number("#"),
-        Column::Word("id"),
-        Column::Text("title"),
-        Column::Text("why not"),
-        Column::Number("lines"),
-    ];
+impl Row {
+    fn new(result: VideoTranscript) -> Self {
+        let VideoTranscript { position, video_id, title, lines, error, .. } = result;
+        let lines = lines.map_or("–".to_owned(), |lines| lines.len().to_string());
+        Self { position, video_id, title, error: error.unwrap_or_default(), lines }
+    }
+}
+
+fn listed(rows: &[Row], summary: &BatchSummary, width: Option<usize>) -> String {
+    let table = Table::new(rows)
+        .number("#", |row| row.position)
+        .word("id", |row| row.video_id.clone())
+        .text("title", |row| row.title.clone())
+        .text("why not", |row| row.error.clone())
+        .number("lines", |row| row.lines.clone());
     let BatchSummary { total_videos, succeeded, failed, .. } = summary;
     let counts =
         format!("{succeeded} transcripts, {failed} failed, of a playlist of {total_videos}\n");
     let hint = "--out DIR writes a file for each; --ndjson prints them all\n";
-    table(&columns, rows, width) + &counts + hint
+    table.written(width) + &counts + hint
 }
 
 #[cfg(test)]
@@ -377,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_whole_answer_is_put_together_from_its_lines() {
-        let whole = whole_answer(br#"{"failed":0}"#, &[br#"{"a":1}"#, br#"{"b":2}"#]);
+        let whole = whole_answer(br#"{"failed":0}"#, &[r#"{"a":1}"#.into(), r#"{"b":2}"#.into()]);
         assert_eq!(whole, br#"{"failed":0,"results":[{"a":1},{"b":2}]}"#);
         assert_eq!(whole_answer(br#"{"failed":0}"#, &[]), br#"{"failed":0,"results":[]}"#);
     }

@@ -14,8 +14,8 @@ use crate::service::RestRequest;
 const MOST_AT_ONCE: usize = 500;
 
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
-    let mut context = args.common.open()?;
-    context.show_each(&args.ids, |id| RestRequest::get("video").segment(id), cards::video).await
+    let request = |id: &str| RestRequest::get("video").segment(id);
+    args.common.show_each(&args.ids, request, cards::video).await
 }
 
 /// Lists all videos as one table, and reports ids that are invalid or unknown.
@@ -23,10 +23,7 @@ pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
     let mut context = args.common.open()?;
     let (mut tally, mut ids) = (Tally::default(), vec![]);
     for id in args.ids.all()? {
-        tally.note(VideoId::parse(&id).map(|id| ids.push(id)).map_err(|error| {
-            let parts = [&[error.message().to_owned()], error.details()].concat();
-            Failure::usage(parts.join("; "))
-        }))?;
+        tally.note(VideoId::parse(&id).map(|id| ids.push(id)).map_err(Failure::from))?;
     }
     let mut all: Vec<Box<RawValue>> = vec![];
     for part in ids.chunks(MOST_AT_ONCE) {
@@ -37,8 +34,7 @@ pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
         tally.note(listed.map(|listed| all.extend(listed)))?;
     }
     let body = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
-    let shown = |videos: &Vec<Video>, width| cards::videos(videos, width);
-    let done = context.output.answer("", &body, shown);
+    let done = context.output.answer("", &body, cards::videos);
     context.end(done).await?;
     let known: HashSet<VideoId> =
         read::<Vec<Video>>(&body)?.into_iter().map(|video| video.id).collect();

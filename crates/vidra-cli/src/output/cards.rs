@@ -5,24 +5,21 @@ use std::fmt::Write as _;
 use vidra::format::Moment;
 use vidra::{
     CaptionTrack, Channel, ChannelVideo, Comment, CommentThread, Language, Playlist, PlaylistIds,
-    PlaylistInfo, Region, Selected, Video, VideoCategory, Withheld,
+    PlaylistInfo, PlaylistVideo, Region, Selected, Video, VideoCategory, Withheld,
 };
 
-use super::table::{Column, table};
+use super::table::Table;
 use crate::terminal::{FAINT, LINK, TITLE, clean, one_line, styled, wrapped};
 
 /// The limit of a description; the JSON has all of it.
 const MOST_LINES: usize = 12;
 
 pub(crate) fn video(video: &Video, width: Option<usize>) -> String {
-    let told = |count: &str, what: &str, name| match video.hidden.contains(&name) {
-        true => format!("{what} hidden"),
-        false => counted(count, what),
-    };
+    let hidden = &video.hidden;
     let numbers = [
-        told(&video.views_fmt, "views", Withheld::Views),
-        told(&video.likes_fmt, "likes", Withheld::Likes),
-        told(&video.comments_fmt, "comments", Withheld::Comments),
+        counted_unless_hidden(&video.views_fmt, "views", Withheld::Views, hidden),
+        counted_unless_hidden(&video.likes_fmt, "likes", Withheld::Likes, hidden),
+        counted_unless_hidden(&video.comments_fmt, "comments", Withheld::Comments, hidden),
     ];
     let source = [one_line(&video.channel), video.published.clone(), video.duration_fmt.clone()];
     let link = format!("https://youtu.be/{}", video.id);
@@ -30,12 +27,9 @@ pub(crate) fn video(video: &Video, width: Option<usize>) -> String {
 }
 
 pub(crate) fn channel(channel: &Channel, width: Option<usize>) -> String {
-    let subscribers = match channel.hidden.contains(&Withheld::Subscribers) {
-        true => "subscribers hidden".to_owned(),
-        false => counted(&channel.subscribers_fmt, "subscribers"),
-    };
+    let (subscribers, hidden) = (&channel.subscribers_fmt, &channel.hidden);
     let numbers = [
-        subscribers,
+        counted_unless_hidden(subscribers, "subscribers", Withheld::Subscribers, hidden),
         counted(&vidra::format::compact(channel.video_count), "videos"),
         counted(&channel.total_views_fmt, "views"),
         channel.country.clone().unwrap_or_default(),
@@ -77,79 +71,40 @@ fn listed(playlist: &Playlist, mut counts: Vec<String>, width: Option<usize>) ->
     if playlist.videos.is_empty() {
         return text;
     }
-    let columns = [
-        Column::Number("#"),
-        Column::Word("id"),
-        Column::Text("title"),
-        Column::Number("length"),
-        Column::Number("views"),
-        Column::Number("likes"),
-        Column::Word("published"),
-    ];
-    let rows: Vec<Vec<String>> = playlist
-        .videos
-        .iter()
-        .enumerate()
-        .map(|(index, video)| {
-            vec![
-                (index + 1).to_string(),
-                video.id.to_string(),
-                video.title.clone(),
-                video.duration_fmt.clone(),
-                unless_hidden(&video.views_fmt, Withheld::Views, &video.hidden),
-                unless_hidden(&video.likes_fmt, Withheld::Likes, &video.hidden),
-                day(video.published_at),
-            ]
-        })
-        .collect();
+    let numbered: Vec<(usize, &PlaylistVideo)> = (1..).zip(&playlist.videos).collect();
+    let table = Table::new(&numbered)
+        .number("#", |(position, _)| *position)
+        .word("id", |(_, video)| video.id)
+        .text("title", |(_, video)| video.title.clone())
+        .number("length", |(_, video)| video.duration_fmt.clone())
+        .number("views", |(_, it)| unless_hidden(&it.views_fmt, Withheld::Views, &it.hidden))
+        .number("likes", |(_, it)| unless_hidden(&it.likes_fmt, Withheld::Likes, &it.hidden))
+        .word("published", |(_, video)| day(video.published_at));
     text += "\n";
-    text + &table(&columns, &rows, width)
+    text + &table.written(width)
 }
 
 pub(crate) fn videos(videos: &[Video], width: Option<usize>) -> String {
-    let columns = [
-        Column::Word("id"),
-        Column::Text("title"),
-        Column::Text("channel"),
-        Column::Number("length"),
-        Column::Number("views"),
-        Column::Number("likes"),
-        Column::Word("published"),
-    ];
-    let row = |video: &Video| {
-        vec![
-            video.id.to_string(),
-            video.title.clone(),
-            video.channel.clone(),
-            video.duration_fmt.clone(),
-            unless_hidden(&video.views_fmt, Withheld::Views, &video.hidden),
-            unless_hidden(&video.likes_fmt, Withheld::Likes, &video.hidden),
-            day(video.published_at),
-        ]
-    };
-    rows(&columns, videos, row, width)
+    let table = Table::new(videos)
+        .word("id", |video| video.id)
+        .text("title", |video| video.title.clone())
+        .text("channel", |video| video.channel.clone())
+        .number("length", |video| video.duration_fmt.clone())
+        .number("views", |it| unless_hidden(&it.views_fmt, Withheld::Views, &it.hidden))
+        .number("likes", |it| unless_hidden(&it.likes_fmt, Withheld::Likes, &it.hidden))
+        .word("published", |video| day(video.published_at));
+    or_nothing(videos, table.written(width))
 }
 
 pub(crate) fn uploads(videos: &[ChannelVideo], width: Option<usize>) -> String {
-    let columns = [
-        Column::Word("id"),
-        Column::Text("title"),
-        Column::Number("length"),
-        Column::Number("views"),
-        Column::Number("likes"),
-        Column::Word("uploaded"),
-    ];
-    let row = |video: &ChannelVideo| {
-        vec![
-            video.id.to_string(),
-            video.title.clone(),
-            video.duration_fmt.clone(),
-            unless_hidden(&video.views_fmt, Withheld::Views, &video.hidden),
-            unless_hidden(&video.likes_fmt, Withheld::Likes, &video.hidden),
-            video.upload_age.clone(),
-        ]
-    };
-    rows(&columns, videos, row, width)
+    let table = Table::new(videos)
+        .word("id", |video| video.id)
+        .text("title", |video| video.title.clone())
+        .number("length", |video| video.duration_fmt.clone())
+        .number("views", |it| unless_hidden(&it.views_fmt, Withheld::Views, &it.hidden))
+        .number("likes", |it| unless_hidden(&it.likes_fmt, Withheld::Likes, &it.hidden))
+        .word("uploaded", |video| video.upload_age.clone());
+    or_nothing(videos, table.written(width))
 }
 
 pub(crate) fn threads(threads: &[CommentThread], width: Option<usize>) -> String {
@@ -165,11 +120,11 @@ pub(crate) fn threads(threads: &[CommentThread], width: Option<usize>) -> String
             let _ = writeln!(text, "{}\n", wrapped(&styled(FAINT, hint), width, "    "));
         }
     }
-    or_nothing(text)
+    or_nothing(threads, text)
 }
 
 pub(crate) fn comments(comments: &[Comment], width: Option<usize>) -> String {
-    or_nothing(comments.iter().map(|it| comment(it, width, "")).collect())
+    or_nothing(comments, comments.iter().map(|it| comment(it, width, "")).collect())
 }
 
 fn comment(comment: &Comment, width: Option<usize>, indent: &str) -> String {
@@ -180,53 +135,42 @@ fn comment(comment: &Comment, width: Option<usize>, indent: &str) -> String {
     let about = joined(&[day(comment.published_at), likes]);
     let author = styled(TITLE, one_line(&comment.author_name));
     let head = wrapped(&format!("{author}  {}", styled(FAINT, about)), width, indent);
-    let said = wrapped(&clean(&comment.text), width, indent);
-    format!("{head}\n{said}\n\n")
+    let text = wrapped(&clean(&comment.text), width, indent);
+    format!("{head}\n{text}\n\n")
 }
 
 pub(crate) fn tracks(tracks: &[CaptionTrack], width: Option<usize>) -> String {
-    let columns = [
-        Column::Word("code"),
-        Column::Text("language"),
-        Column::Word("made by"),
-        Column::Word("translatable"),
-    ];
-    let row = |track: &CaptionTrack| {
-        let maker = if track.is_auto_generated { "a machine" } else { "a person" };
-        let translatable = if track.is_translatable { "yes" } else { "no" };
-        let (code, name) = (track.language_code.clone(), track.language_name.clone());
-        vec![code, name, maker.to_owned(), translatable.to_owned()]
-    };
-    rows(&columns, tracks, row, width)
+    let table = Table::new(tracks)
+        .word("code", |track| track.language_code.clone())
+        .text("language", |track| track.language_name.clone())
+        .word("made by", |track| if track.is_auto_generated { "a machine" } else { "a person" })
+        .word("translatable", |track| yes_or_no(track.is_translatable));
+    or_nothing(tracks, table.written(width))
 }
 
 pub(crate) fn regions(regions: &[Region], width: Option<usize>) -> String {
-    let columns = [Column::Word("code"), Column::Text("region")];
-    rows(&columns, regions, |it| vec![it.gl.clone(), it.name.clone()], width)
+    let table =
+        Table::new(regions).word("code", |it| it.gl.clone()).text("region", |it| it.name.clone());
+    or_nothing(regions, table.written(width))
 }
 
 pub(crate) fn languages(languages: &[Language], width: Option<usize>) -> String {
-    let columns = [Column::Word("code"), Column::Text("language")];
-    rows(&columns, languages, |it| vec![it.hl.clone(), it.name.clone()], width)
+    let table = Table::new(languages)
+        .word("code", |it| it.hl.clone())
+        .text("language", |it| it.name.clone());
+    or_nothing(languages, table.written(width))
 }
 
 pub(crate) fn categories(categories: &[VideoCategory], width: Option<usize>) -> String {
-    let columns = [Column::Number("id"), Column::Text("category"), Column::Word("assignable")];
-    let row = |it: &VideoCategory| {
-        let assignable = if it.assignable { "yes" } else { "no" };
-        vec![it.id.clone(), it.title.clone(), assignable.to_owned()]
-    };
-    rows(&columns, categories, row, width)
+    let table = Table::new(categories)
+        .number("id", |it| it.id.clone())
+        .text("category", |it| it.title.clone())
+        .word("assignable", |it| yes_or_no(it.assignable));
+    or_nothing(categories, table.written(width))
 }
 
-fn rows<T>(
-    columns: &[Column],
-    all: &[T],
-    row: impl Fn(&T) -> Vec<String>,
-    width: Option<usize>,
-) -> String {
-    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
-    if rows.is_empty() { or_nothing(String::new()) } else { table(columns, &rows, width) }
+fn yes_or_no(answer: bool) -> &'static str {
+    if answer { "yes" } else { "no" }
 }
 
 fn card(
@@ -265,8 +209,12 @@ fn counted(count: &str, what: &str) -> String {
     format!("{count} {}", if count == "1" { what.trim_end_matches('s') } else { what })
 }
 
-fn or_nothing(text: String) -> String {
-    if text.is_empty() { styled(FAINT, "nothing") + "\n" } else { text }
+fn counted_unless_hidden(count: &str, what: &str, name: Withheld, hidden: &[Withheld]) -> String {
+    if hidden.contains(&name) { format!("{what} hidden") } else { counted(count, what) }
+}
+
+fn or_nothing<T>(items: &[T], text: String) -> String {
+    if items.is_empty() { styled(FAINT, "nothing") + "\n" } else { text }
 }
 
 fn unless_hidden(count: &str, name: Withheld, hidden: &[Withheld]) -> String {
@@ -279,5 +227,5 @@ fn playlist_link(id: &vidra::PlaylistId) -> String {
 
 /// `2026-03-26`, or empty.
 fn day(at: Moment) -> String {
-    at.timestamp().map(|at| vidra::format::iso_millis(at)[..10].to_owned()).unwrap_or_default()
+    at.to_string().chars().take(10).collect()
 }

@@ -6,23 +6,23 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::terminal::{FAINT, one_line, styled};
 
-/// A column: its header and its alignment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Column {
-    /// Short text, which is never cut.
-    Word(&'static str),
-    /// A number, aligned to the right.
-    Number(&'static str),
-    /// Text of any length, which may be cut.
-    Text(&'static str),
+/// A table with one line per item.
+pub(crate) struct Table<'a, T> {
+    items: &'a [T],
+    columns: Vec<Column>,
 }
 
-impl Column {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Word(name) | Self::Number(name) | Self::Text(name) => name,
-        }
-    }
+struct Column {
+    kind: Kind,
+    name: &'static str,
+    cells: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Number,
+    Text,
 }
 
 /// The space between two columns.
@@ -31,56 +31,83 @@ const GAP: usize = 2;
 /// The minimum width of a column of text.
 const LEAST_TEXT: usize = 12;
 
-/// Writes the rows below their headers, without trailing spaces.
-pub(crate) fn table(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
-    let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
-    let widest = |index: usize| {
-        let cells = rows.iter().map(|row| row[index].width());
-        cells.chain([columns[index].name().width()]).max().unwrap_or(0)
-    };
-    let widths = fitting(columns, (0..columns.len()).map(widest).collect(), width);
-    let names: Vec<String> = columns.iter().map(|column| column.name().to_owned()).collect();
-    let mut text = styled(FAINT, line(columns, &names, &widths)) + "\n";
-    for row in &rows {
-        text += &line(columns, row, &widths);
-        text.push('\n');
+impl<'a, T> Table<'a, T> {
+    pub(crate) fn new(items: &'a [T]) -> Self {
+        Self { items, columns: vec![] }
     }
-    text
-}
 
-/// The widths of the columns that fit.
-fn fitting(columns: &[Column], mut widths: Vec<usize>, width: Option<usize>) -> Vec<usize> {
-    let Some(width) = width else { return widths };
-    let total =
-        |widths: &[usize]| widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
-    loop {
-        let excess = total(&widths).saturating_sub(width);
-        let texts = (0..widths.len()).filter(|index| matches!(columns[*index], Column::Text(_)));
-        let widest = texts.max_by_key(|index| widths[*index]);
-        match widest.filter(|widest| widths[*widest] > LEAST_TEXT) {
-            _ if excess == 0 => return widths,
-            Some(widest) => widths[widest] -= 1,
-            None if widths.len() > 1 => drop(widths.pop()),
-            None => return widths,
-        }
+    /// Adds a column of short text, which is never cut.
+    pub(crate) fn word<C: ToString>(self, name: &'static str, cell: impl Fn(&T) -> C) -> Self {
+        self.column(Kind::Word, name, cell)
     }
-}
 
-fn line(columns: &[Column], cells: &[String], widths: &[usize]) -> String {
-    let mut line = String::new();
-    for ((column, cell), width) in columns.iter().zip(cells).zip(widths) {
-        if !line.is_empty() {
-            line += &" ".repeat(GAP);
-        }
-        let cell = cut(cell, *width);
-        let padding = " ".repeat(width.saturating_sub(cell.width()));
-        match column {
-            Column::Number(_) => line += &(padding + &cell),
-            Column::Word(_) | Column::Text(_) => line += &(cell + &padding),
-        }
+    /// Adds a column of numbers, aligned to the right.
+    pub(crate) fn number<C: ToString>(self, name: &'static str, cell: impl Fn(&T) -> C) -> Self {
+        self.column(Kind::Number, name, cell)
     }
-    line.trim_end().to_owned()
+
+    /// Adds a column of text of any length, which may be cut.
+    pub(crate) fn text<C: ToString>(self, name: &'static str, cell: impl Fn(&T) -> C) -> Self {
+        self.column(Kind::Text, name, cell)
+    }
+
+    fn column<C: ToString>(
+        mut self,
+        kind: Kind,
+        name: &'static str,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        let cells = self.items.iter().map(|item| one_line(&cell(item).to_string())).collect();
+        self.columns.push(Column { kind, name, cells });
+        self
+    }
+
+    /// Writes the rows below their headers, without trailing spaces.
+    pub(crate) fn written(&self, width: Option<usize>) -> String {
+        let widths = self.fitting(width);
+        let mut text = styled(FAINT, self.line(&widths, |column| column.name)) + "\n";
+        for row in 0..self.items.len() {
+            text += &self.line(&widths, |column| &column.cells[row]);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The widths of the columns that fit.
+    fn fitting(&self, width: Option<usize>) -> Vec<usize> {
+        let widest = |column: &Column| {
+            let cells = column.cells.iter().map(|cell| cell.width());
+            cells.chain([column.name.width()]).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> = self.columns.iter().map(widest).collect();
+        let width = width.unwrap_or(usize::MAX);
+        let total =
+            |widths: &[usize]| widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+        while total(&widths) > width {
+            let is_long = |index: &usize| {
+                self.columns[*index].kind == Kind::Text && widths[*index] > LEAST_TEXT
+            };
+            match (0..widths.len()).filter(is_long).max_by_key(|index| widths[*index]) {
+                Some(widest) => widths[widest] -= 1,
+                None if widths.len() > 1 => drop(widths.pop()),
+                None => break,
+            }
+        }
+        widths
+    }
+
+    fn line<'c>(&'c self, widths: &[usize], cell: impl Fn(&'c Column) -> &'c str) -> String {
+        let cells = self.columns.iter().zip(widths).map(|(column, width)| {
+            let cell = cut(cell(column), *width);
+            let padding = " ".repeat(width.saturating_sub(cell.width()));
+            match column.kind {
+                Kind::Number => padding + &cell,
+                Kind::Word | Kind::Text => cell + &padding,
+            }
+        });
+        let cells: Vec<String> = cells.collect();
+        cells.join(&" ".repeat(GAP)).trim_end().to_owned()
+    }
 }
 
 /// The beginning of a text that fits into a width, in whole characters.
@@ -102,13 +129,12 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 3] =
-        [Column::Word("id"), Column::Text("title"), Column::Number("views")];
-
     fn plain(rows: &[[&str; 3]], width: Option<usize>) -> Vec<String> {
-        let rows: Vec<Vec<String>> =
-            rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect();
-        let text = table(&COLUMNS, &rows, width);
+        let table = Table::new(rows)
+            .word("id", |row| row[0].to_owned())
+            .text("title", |row| row[1].to_owned())
+            .number("views", |row| row[2].to_owned());
+        let text = table.written(width);
         anstream::adapter::strip_str(&text).to_string().lines().map(str::to_owned).collect()
     }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::{Channel, ChannelVideo, format};
 
-use super::video::{hidden, video_url, withheld, written};
+use super::video::{hidden, video_url, withheld};
 use super::{Call, ToolInput, ToolResult};
 use crate::page::one_line;
 use crate::params::{ChannelArg, Whole};
@@ -40,7 +40,7 @@ pub(super) struct ChannelFacts {
     country: Option<String>,
     /// The playlist of all its uploads, for the tools that take a playlist.
     uploads_playlist_id: String,
-    /// Counts that YouTube withholds and that are therefore 0.
+    /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
 }
@@ -80,12 +80,7 @@ impl ToolInput for GetChannel {
             withheld(&channel.hidden),
             channel.uploads_playlist_id,
         );
-        Ok(ToolOutput {
-            head: "One channel.".to_owned(),
-            body,
-            next: None,
-            found: OneChannel { channel },
-        })
+        Ok(ToolOutput::complete("One channel.", body, OneChannel { channel }))
     }
 }
 
@@ -94,7 +89,7 @@ impl ToolInput for GetChannel {
 pub(super) struct GetChannelVideos {
     /// The channel: its id (UC and 22 characters), its @handle or its YouTube URL.
     channel: ChannelArg,
-    /// How many of the newest uploads.
+    /// The number of uploads.
     #[serde(default)]
     limit: Whole<1, 50, 5>,
 }
@@ -120,7 +115,7 @@ pub(super) struct Upload {
     upload_age: String,
     /// When it was published, ISO 8601.
     published_at: String,
-    /// Counts that YouTube withholds and that are therefore 0.
+    /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
 }
@@ -135,7 +130,7 @@ impl From<ChannelVideo> for Upload {
             likes: video.likes,
             duration: video.duration,
             upload_age: video.upload_age,
-            published_at: written(&video.published_at),
+            published_at: video.published_at.to_string(),
             hidden: hidden(&video.hidden),
         }
     }
@@ -163,11 +158,8 @@ impl ToolInput for GetChannelVideos {
     async fn run(self, call: &Call<'_>) -> ToolResult<Uploads> {
         let videos = call.vidra.channel_videos(&self.channel.0, self.limit.count()).await?;
         let videos: Vec<Upload> = videos.into_iter().map(Upload::from).collect();
-        Ok(ToolOutput {
-            head: format!("The newest {} uploads.", videos.len()),
-            body: videos.iter().map(Upload::line).collect::<Vec<_>>().join("\n"),
-            next: None,
-            found: Uploads { videos },
-        })
+        let head = format!("The newest {} uploads.", videos.len());
+        let lines: Vec<String> = videos.iter().map(Upload::line).collect();
+        Ok(ToolOutput::complete(head, lines.join("\n"), Uploads { videos }))
     }
 }

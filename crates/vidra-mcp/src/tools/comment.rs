@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::{Comment, CommentOrder, CommentQuery, CommentThread, VideoId};
 
-use super::video::{day, written};
+use super::video::{day, video_url};
 use super::{Call, ToolInput, ToolResult};
 use crate::page::{Page, clip, one_line, text_limit};
 use crate::params::{Cursor, MaxChars, SearchWords, VideoArg, Whole};
@@ -26,34 +26,22 @@ pub(super) struct CommentFacts {
     url: String,
     author: String,
     text: String,
-    /// Whether the text goes on; a greater max_chars shows more of it.
+    /// Whether the text was shortened; a greater max_chars shows more of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     text_cut: bool,
     likes: u64,
     /// When it was written, ISO 8601.
     published_at: String,
-    /// How many replies it has, shown here or not; absent on a reply.
+    /// The number of all its replies; absent on a reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_count: Option<u64>,
-    /// The comment that it answers to; absent on a comment.
+    /// The id of the comment that it replies to; absent on a top-level comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<String>,
 }
 
-/// The role of a comment in its thread.
-enum Role {
-    /// It began the thread, which has so many replies.
-    TopLevel { replies: u64 },
-    /// It replies to the comment with this id.
-    ReplyTo(String),
-}
-
 impl CommentFacts {
-    fn new(video: VideoId, comment: Comment, role: Role, most: usize) -> Self {
-        let (reply_count, parent_id) = match role {
-            Role::TopLevel { replies } => (Some(replies), None),
-            Role::ReplyTo(parent) => (None, Some(parent).filter(|id| !id.is_empty())),
-        };
+    fn new(video: VideoId, comment: Comment, most: usize) -> Self {
         let (text, text_cut) = clip(&comment.text, most);
         Self {
             url: format!("https://www.youtube.com/watch?v={video}&lc={}", comment.id),
@@ -62,9 +50,9 @@ impl CommentFacts {
             text,
             text_cut,
             likes: comment.like_count,
-            published_at: written(&comment.published_at),
-            reply_count,
-            parent_id,
+            published_at: comment.published_at.to_string(),
+            reply_count: None,
+            parent_id: None,
         }
     }
 
@@ -75,11 +63,13 @@ impl CommentFacts {
         most: usize,
     ) -> impl Iterator<Item = Self> {
         let CommentThread { id, top_level_comment, total_reply_count, replies, .. } = thread;
-        let first = Role::TopLevel { replies: total_reply_count };
-        let first = Self::new(video, top_level_comment, first, most);
-        let replies = replies
-            .into_iter()
-            .map(move |reply| Self::new(video, reply, Role::ReplyTo(id.clone()), most));
+        let reply_count = Some(total_reply_count);
+        let first = Self { reply_count, ..Self::new(video, top_level_comment, most) };
+        let parent_id = Some(id).filter(|id| !id.is_empty());
+        let replies = replies.into_iter().map(move |reply| Self {
+            parent_id: parent_id.clone(),
+            ..Self::new(video, reply, most)
+        });
         std::iter::once(first).chain(replies)
     }
 
@@ -107,20 +97,16 @@ async fn threads(
     let threads =
         threads.into_iter().flat_map(|thread| CommentFacts::from_thread(video, thread, most));
     let flat: Vec<CommentFacts> = threads.collect();
-    let skip = Cursor::skip(cursor, flat.len())?;
-    let mut page = Page::new(max_chars.count(), 0);
-    let has_more = page.fill(flat.into_iter().skip(skip).map(|comment| {
+    let items = flat.into_iter().map(|comment| {
         let line = comment.line();
         (comment, line)
-    }));
+    });
+    let page = Page::of_list(items, cursor, max_chars, 0)?;
+    let (shown, url) = (page.items.len(), video_url(video));
     Ok(ToolOutput {
-        head: format!(
-            "{} comments and replies from {count} threads on {}.",
-            page.items.len(),
-            super::video::video_url(video)
-        ),
+        head: format!("{shown} comments and replies from {count} threads on {url}."),
         body: page.body(),
-        next: has_more.then(|| Cursor::at(skip + page.items.len())),
+        next: page.next,
         found: Comments { video_id: video.to_string(), comments: page.items },
     })
 }
@@ -145,20 +131,17 @@ pub(super) struct GetComments {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
     /// time for the newest first, relevance as YouTube ranks them; time if not given.
-    #[serde(default)]
     order: Option<Order>,
-    /// The most threads.
+    /// The maximum number of threads.
     #[serde(default)]
     limit: Whole<1, 1_000, 50>,
     /// preview for the few replies that YouTube sends along, all for every reply, which costs more;
     /// preview if not given.
-    #[serde(default)]
     replies: Option<Replies>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -186,14 +169,13 @@ impl ToolInput for GetComments {
 pub(super) struct GetTopComments {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
-    /// How many threads.
+    /// The number of threads.
     #[serde(default)]
     limit: Whole<1, 100, 10>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -201,7 +183,7 @@ impl ToolInput for GetTopComments {
     const NAME: &'static str = "get_top_comments";
     const TITLE: &'static str = "Get the top comments";
     const DESCRIPTION: &'static str = "The comments on a YouTube video that YouTube ranks highest, with some of \
-        their replies: what people think of it, at a glance. Costs 1 quota unit.";
+        their replies: the reactions at a glance. Costs 1 quota unit.";
     type Output = Comments;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
@@ -215,23 +197,22 @@ impl ToolInput for GetTopComments {
 pub(super) struct SearchComments {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
-    /// The words that comments have to hold.
+    /// The words that comments must contain.
     query: SearchWords,
-    /// The most threads.
+    /// The maximum number of threads.
     #[serde(default)]
     limit: Whole<1, 1_000, 20>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
 impl ToolInput for SearchComments {
     const NAME: &'static str = "search_comments";
     const TITLE: &'static str = "Search comments";
-    const DESCRIPTION: &'static str = "Comments on a YouTube video that hold certain words, as YouTube ranks \
+    const DESCRIPTION: &'static str = "Comments on a YouTube video that contain certain words, as YouTube ranks \
         them. Costs 1 quota unit for each 100 threads.";
     type Output = Comments;
 

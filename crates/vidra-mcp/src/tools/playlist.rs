@@ -5,9 +5,9 @@ mod query;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::selection::Places;
-use vidra::{Playlist, PlaylistId, PlaylistVideo, Selection, format};
+use vidra::{Playlist, PlaylistId, PlaylistVideo, Selected, Selection, format};
 
-use super::video::{SHORT, day, hidden, video_url, withheld, written};
+use super::video::{SHORT, day, hidden, video_url, withheld};
 use super::{Call, ToolInput, ToolResult};
 use crate::call_error::CallError;
 use crate::page::{Page, clip, json_chars, one_line, text_limit};
@@ -58,7 +58,7 @@ pub(super) struct Entry {
     /// The beginning of the description.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// Counts that YouTube withholds and that are therefore 0.
+    /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
 }
@@ -73,13 +73,13 @@ impl Entry {
             views: video.views,
             likes: video.likes,
             duration: video.duration,
-            published_at: written(&video.published_at),
+            published_at: video.published_at.to_string(),
             description: is_described.then(|| clip(&video.description, SHORT).0),
             hidden: hidden(&video.hidden),
         }
     }
 
-    fn line(&self, place: usize) -> String {
+    fn line(&self, place: u64) -> String {
         let Self { url, title, channel, views, likes, duration, published_at, .. } = self;
         let (title, channel, length) =
             (one_line(title), one_line(channel), format::clock(*duration));
@@ -117,12 +117,7 @@ impl ToolInput for GetPlaylistInfo {
     async fn run(self, call: &Call<'_>) -> ToolResult<OnePlaylist> {
         let info = call.vidra.playlist_info(&self.playlist.0).await?;
         let playlist = PlaylistHead::new(&info.id, &info.title, &info.description, usize::MAX);
-        Ok(ToolOutput {
-            head: "One playlist.".to_owned(),
-            body: playlist.text(),
-            next: None,
-            found: OnePlaylist { playlist },
-        })
+        Ok(ToolOutput::complete("One playlist.", playlist.text(), OnePlaylist { playlist }))
     }
 }
 
@@ -131,11 +126,10 @@ impl ToolInput for GetPlaylistInfo {
 pub(super) struct GetPlaylist {
     /// The playlist: its id or any YouTube URL with list=.
     playlist: PlaylistArg,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -144,13 +138,13 @@ pub(super) struct GetPlaylist {
 #[serde(rename_all = "camelCase")]
 pub(in crate::tools) struct PlaylistPage {
     playlist: PlaylistHead,
-    /// How many videos there are, on this page and others.
+    /// The number of videos on all pages.
     video_count: usize,
-    /// Their length together, in seconds.
+    /// The total length of the videos, in seconds.
     total_duration: u64,
-    /// How many entries are private or deleted and not listed.
+    /// The number of private or deleted entries, which are not listed.
     unavailable_count: usize,
-    /// How many videos the playlist has before the selection.
+    /// The number of videos in the playlist before the selection.
     #[serde(skip_serializing_if = "Option::is_none")]
     original_count: Option<usize>,
     videos: Vec<Entry>,
@@ -158,27 +152,39 @@ pub(in crate::tools) struct PlaylistPage {
 
 /// How to write a page of a playlist.
 struct PageOptions {
-    max_chars: usize,
+    max_chars: MaxChars,
     cursor: Option<Cursor>,
     is_described: bool,
-    /// The position of the first video.
-    first: usize,
-    original_count: Option<usize>,
 }
 
-/// Writes one page of a playlist.
-fn playlist_page(playlist: Playlist, options: &PageOptions) -> ToolResult<PlaylistPage> {
-    let PageOptions { max_chars, cursor, is_described, first, original_count } = *options;
-    let description = text_limit(max_chars);
+/// Fetches a selection of a playlist and writes one page of it.
+async fn selection_page(
+    call: &Call<'_>,
+    PlaylistArg(id): PlaylistArg,
+    selection: &Selection,
+    options: PageOptions,
+) -> ToolResult<PlaylistPage> {
+    let Selected { playlist, original_count, .. } =
+        call.vidra.query_playlist(&id, selection).await?;
+    playlist_page(playlist, selection.range.start, Some(original_count), options)
+}
+
+/// Writes one page of a playlist, whose videos are counted from `first`.
+fn playlist_page(
+    playlist: Playlist,
+    first: Option<u64>,
+    original_count: Option<usize>,
+    PageOptions { max_chars, cursor, is_described }: PageOptions,
+) -> ToolResult<PlaylistPage> {
+    let description = text_limit(max_chars.count());
     let head = PlaylistHead::new(&playlist.id, &playlist.title, &playlist.description, description);
-    let mut page = Page::new(max_chars, json_chars(&head));
-    let skip = Cursor::skip(cursor, playlist.videos.len())?;
-    let items = playlist.videos.into_iter().enumerate().skip(skip).map(|(index, video)| {
+    let first = first.unwrap_or(1);
+    let items = playlist.videos.into_iter().enumerate().map(|(index, video)| {
         let video = Entry::new(video, is_described);
-        let line = video.line(first + index);
+        let line = video.line(first + index as u64);
         (video, line)
     });
-    let has_more = page.fill(items);
+    let page = Page::of_list(items, cursor, max_chars, json_chars(&head))?;
     let (count, length) = (playlist.video_count, &playlist.total_duration_fmt);
     let mut summary = format!("{} of {count} videos, {length} in all.", page.items.len());
     if let Some(original) = original_count {
@@ -190,7 +196,7 @@ fn playlist_page(playlist: Playlist, options: &PageOptions) -> ToolResult<Playli
     Ok(ToolOutput {
         head: summary,
         body: format!("{}\n\n{}", head.text(), page.body()),
-        next: has_more.then(|| Cursor::at(skip + page.items.len())),
+        next: page.next,
         found: PlaylistPage {
             playlist: head,
             video_count: count,
@@ -213,10 +219,8 @@ impl ToolInput for GetPlaylist {
     async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
         let Self { playlist, max_chars, cursor } = self;
         let playlist = call.vidra.playlist(&playlist.0).await?;
-        let max_chars = max_chars.count();
-        let options =
-            PageOptions { max_chars, cursor, is_described: false, first: 1, original_count: None };
-        playlist_page(playlist, &options)
+        let options = PageOptions { max_chars, cursor, is_described: false };
+        playlist_page(playlist, None, None, options)
     }
 }
 
@@ -225,50 +229,39 @@ impl ToolInput for GetPlaylist {
 pub(super) struct GetPlaylistVideos {
     /// The playlist: its id or any YouTube URL with list=.
     playlist: PlaylistArg,
-    /// The first place, counted from 1 among the videos that can be seen.
-    #[serde(default)]
+    /// The first position, counted from 1 among the available videos.
     from: Option<Position>,
-    /// The last place, included.
-    #[serde(default)]
+    /// The last position, inclusive.
     to: Option<Position>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
 impl ToolInput for GetPlaylistVideos {
     const NAME: &'static str = "get_playlist_videos";
     const TITLE: &'static str = "Get the videos of a playlist";
-    const DESCRIPTION: &'static str = "Some or all videos of a YouTube playlist, by their places, each with the \
+    const DESCRIPTION: &'static str = "Some or all videos of a YouTube playlist, by their positions, each with the \
         beginning of its description. Costs 1 quota unit and 2 for each 50 videos of the playlist.";
     type Output = PlaylistPage;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
         let Self { playlist, from, to, max_chars, cursor } = self;
-        check_order(from, to)?;
-        let range = Places { start: from.map(Whole::get), end: to.map(Whole::get) };
-        let selection = Selection { range, ..Selection::default() };
-        let selected = call.vidra.query_playlist(&playlist.0, &selection).await?;
-        let options = PageOptions {
-            max_chars: max_chars.count(),
-            cursor,
-            is_described: true,
-            first: from.map_or(1, Whole::count),
-            original_count: Some(selected.original_count),
-        };
-        playlist_page(selected.playlist, &options)
+        let selection = Selection { range: places(from, to)?, ..Selection::default() };
+        let options = PageOptions { max_chars, cursor, is_described: true };
+        selection_page(call, playlist, &selection, options).await
     }
 }
 
-/// Rejects a range that ends before it begins.
-pub(super) fn check_order(from: Option<Position>, to: Option<Position>) -> Result<(), CallError> {
-    match from.zip(to) {
-        Some((from, to)) if from.get() > to.get() => {
+/// The range of two positions. Fails if it ends before it begins.
+pub(super) fn places(from: Option<Position>, to: Option<Position>) -> Result<Places, CallError> {
+    let places = Places { start: from.map(Whole::get), end: to.map(Whole::get) };
+    match places {
+        Places { start: Some(start), end: Some(end) } if start > end => {
             Err(CallError::bad("from: is greater than to"))
         }
-        _ => Ok(()),
+        places => Ok(places),
     }
 }

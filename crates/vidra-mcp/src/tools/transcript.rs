@@ -34,12 +34,12 @@ pub(super) struct Tracks {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Track {
-    /// To be given as lang to the tools that transcribe.
+    /// The value for lang of the tools that transcribe.
     language_code: String,
     language_name: String,
-    /// Whether a machine recognised the words.
+    /// Whether speech recognition made the captions.
     is_auto_generated: bool,
-    /// Whether YouTube offers to translate it.
+    /// Whether YouTube can translate it.
     is_translatable: bool,
 }
 
@@ -65,12 +65,10 @@ impl ToolInput for GetCaptionTracks {
             let name = one_line(&track.language_name);
             format!("- {}: {name}, made {made}{translatable}", track.language_code)
         };
-        Ok(ToolOutput {
-            head: format!("{} caption tracks of {}.", tracks.len(), video_url(id)),
-            body: tracks.iter().map(line).collect::<Vec<_>>().join("\n"),
-            next: None,
-            found: Tracks { video_id: id.to_string(), tracks },
-        })
+        let head = format!("{} caption tracks of {}.", tracks.len(), video_url(id));
+        let lines: Vec<String> = tracks.iter().map(line).collect();
+        let found = Tracks { video_id: id.to_string(), tracks };
+        Ok(ToolOutput::complete(head, lines.join("\n"), found))
     }
 }
 
@@ -80,16 +78,13 @@ pub(super) struct TranscribeVideo {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
     /// One language code, or several by preference (de,en); the spoken language if not given.
-    #[serde(default)]
     lang: Option<LanguagesArg>,
-    /// Have YouTube translate it to this language.
-    #[serde(default)]
+    /// Let YouTube translate the transcript to this language.
     translate: Option<LanguageArg>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -98,16 +93,16 @@ pub(super) struct TranscribeVideo {
 pub(super) struct VideoTranscript {
     video_id: String,
     url: String,
-    /// The language of the captions that were read.
+    /// The language of the captions.
     language: String,
-    /// What is said, in order.
+    /// The transcript, in order.
     segments: Vec<Segment>,
 }
 
 impl ToolInput for TranscribeVideo {
     const NAME: &'static str = "transcribe_video";
     const TITLE: &'static str = "Transcribe a video";
-    const DESCRIPTION: &'static str = "What is said in a YouTube video, from its captions, with the time and a \
+    const DESCRIPTION: &'static str = "The transcript of a YouTube video, from its captions, with the time and a \
         link to the moment every half minute. Cite moments by their links. A long video comes in parts: \
         call again with nextCursor as cursor. Needs no API key and no quota.";
     type Output = VideoTranscript;
@@ -120,20 +115,18 @@ impl ToolInput for TranscribeVideo {
         };
         let lines = call.vidra.transcript(id, &query).await?;
         let language = lines.first().map(|line| line.lang.to_string()).unwrap_or_default();
-        let all = segments(id.as_str(), &lines);
+        let all = segments(id.as_str(), &lines).into_iter().map(Segment::with_line);
         let count = all.len();
-        let skip = Cursor::skip(self.cursor, count)?;
-        let mut page = Page::new(self.max_chars.count(), 0);
-        let has_more = page.fill(all.into_iter().skip(skip).map(Segment::with_line));
-        let (first, last) = (skip + 1, skip + page.items.len());
-        let which = match count {
+        let page = Page::of_list(all, self.cursor, self.max_chars, 0)?;
+        let before = self.cursor.map_or(0, |cursor| cursor.item);
+        let which = match page.items.len() as u64 {
             0 => "which is empty".to_owned(),
-            count => format!("parts {first} to {last} of {count}"),
+            shown => format!("parts {} to {} of {count}", before + 1, before + shown),
         };
         Ok(ToolOutput {
             head: format!("Transcript of {}, {which}.", video_url(id)),
             body: page.body(),
-            next: has_more.then(|| Cursor::at(last)),
+            next: page.next,
             found: VideoTranscript {
                 video_id: id.to_string(),
                 url: video_url(id),

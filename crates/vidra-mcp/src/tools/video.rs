@@ -36,10 +36,10 @@ pub(super) struct VideoFacts {
     /// When it was published, ISO 8601.
     published_at: String,
     description: String,
-    /// Whether the description goes on; get_video has all of it.
+    /// Whether the description was shortened; get_video returns all of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     description_cut: bool,
-    /// Counts that YouTube withholds and that are therefore 0.
+    /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
 }
@@ -57,7 +57,7 @@ impl VideoFacts {
             likes: video.likes,
             comments: video.comments,
             duration: video.duration,
-            published_at: written(&video.published_at),
+            published_at: video.published_at.to_string(),
             description,
             description_cut,
             hidden: hidden(&video.hidden),
@@ -77,27 +77,19 @@ impl VideoFacts {
     }
 }
 
-/// A time as JSON writes it.
-pub(super) fn written(moment: &format::Moment) -> String {
-    match serde_json::to_value(moment) {
-        Ok(serde_json::Value::String(text)) => text,
-        _ => String::new(),
-    }
-}
-
 /// The date of a time in ISO 8601.
 pub(super) fn day(moment: &str) -> &str {
     moment.split('T').next().unwrap_or_default()
 }
 
-/// The names of withheld counts.
+/// The names of hidden counts.
 pub(super) fn hidden(counts: &[Withheld]) -> Vec<&'static str> {
     counts.iter().map(|count| count.name()).collect()
 }
 
-/// Lists the withheld counts, so that their zeros are not taken for counts.
+/// Lists the hidden counts, so that a reader does not take their zeros for counts.
 pub(super) fn withheld(hidden: &[&str]) -> String {
-    if hidden.is_empty() { String::new() } else { format!(" · not told: {}", hidden.join(", ")) }
+    if hidden.is_empty() { String::new() } else { format!(" · hidden: {}", hidden.join(", ")) }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -116,18 +108,14 @@ impl ToolInput for GetVideo {
     const NAME: &'static str = "get_video";
     const TITLE: &'static str = "Get a video";
     const DESCRIPTION: &'static str = "Title, channel, full description, length, date and counts of views, \
-        likes and comments of one YouTube video. For what is said in it use transcribe_video. Costs 1 \
+        likes and comments of one YouTube video. For its transcript use transcribe_video. Costs 1 \
         quota unit.";
     type Output = OneVideo;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<OneVideo> {
         let video = VideoFacts::new(call.vidra.video(self.video.0).await?, usize::MAX);
-        Ok(ToolOutput {
-            head: "One video.".to_owned(),
-            body: format!("{}\n\n{}", video.line(), video.description),
-            next: None,
-            found: OneVideo { video },
-        })
+        let body = format!("{}\n\n{}", video.line(), video.description);
+        Ok(ToolOutput::complete("One video.", body, OneVideo { video }))
     }
 }
 
@@ -136,11 +124,10 @@ impl ToolInput for GetVideo {
 pub(super) struct GetVideos {
     /// From 1 to 50 videos: ids or URLs.
     videos: VideoArgs,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
@@ -156,30 +143,23 @@ impl ToolInput for GetVideos {
     const NAME: &'static str = "get_videos";
     const TITLE: &'static str = "Get several videos";
     const DESCRIPTION: &'static str = "The same as get_video for 1 to 50 YouTube videos in one call, in the \
-        order asked, with the beginning of each description. Videos that do not exist are named in \
+        requested order, with the beginning of each description. Videos that do not exist are named in \
         notFound. Costs 1 quota unit in all.";
     type Output = SeveralVideos;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<SeveralVideos> {
         let requested = &self.videos.0;
         let found = call.vidra.videos(requested).await?;
-        let known: HashSet<VideoId> = found.iter().map(|video| video.id).collect();
-        let mut not_found: Vec<String> = vec![];
-        for id in requested.iter().filter(|id| !known.contains(*id)).map(VideoId::to_string) {
-            if !not_found.contains(&id) {
-                not_found.push(id);
-            }
-        }
-        let count = found.len();
-        let skip = Cursor::skip(self.cursor, count)?;
-        let mut page = Page::new(self.max_chars.count(), json_chars(&not_found));
-        let items = found.into_iter().skip(skip).map(|video| {
+        let mut seen: HashSet<VideoId> = found.iter().map(|video| video.id).collect();
+        let not_found = requested.iter().filter(|id| seen.insert(**id)).map(VideoId::to_string);
+        let not_found: Vec<String> = not_found.collect();
+        let total = found.len() + not_found.len();
+        let items = found.into_iter().map(|video| {
             let video = VideoFacts::new(video, SHORT);
             let line = format!("- {}\n  {}", video.line(), one_line(&video.description));
             (video, line)
         });
-        let has_more = page.fill(items);
-        let total = count + not_found.len();
+        let page = Page::of_list(items, self.cursor, self.max_chars, json_chars(&not_found))?;
         let mut head = format!("{} of {total} videos.", page.items.len());
         if !not_found.is_empty() {
             head += &format!(" Not found: {}.", not_found.join(", "));
@@ -187,7 +167,7 @@ impl ToolInput for GetVideos {
         Ok(ToolOutput {
             head,
             body: page.body(),
-            next: has_more.then(|| Cursor::at(skip + page.items.len())),
+            next: page.next,
             found: SeveralVideos { videos: page.items, not_found },
         })
     }

@@ -29,8 +29,6 @@ pub(super) struct Folder {
     path: PathBuf,
     formats: BTreeSet<Format>,
     manifest: Manifest,
-    /// The ids of videos that failed in this run, or the positions of entries without an id.
-    failed_now: HashSet<(String, u64)>,
     /// How many results arrived since the manifest was written.
     unwritten: usize,
     /// The folder itself, locked during the run.
@@ -38,7 +36,7 @@ pub(super) struct Folder {
 }
 
 /// The manifest of a folder.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Manifest {
     playlist_id: String,
@@ -52,7 +50,7 @@ struct Manifest {
 }
 
 /// A video in the manifest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Saved {
     position: u64,
@@ -67,6 +65,9 @@ pub(super) struct Saved {
     /// The code of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Whether it failed in this run.
+    #[serde(skip)]
+    failed_now: bool,
 }
 
 impl fmt::Display for Saved {
@@ -102,10 +103,7 @@ impl Folder {
             Err(_) => Manifest {
                 playlist_id: playlist.to_string(),
                 lang: lang.to_owned(),
-                total_videos: 0,
-                succeeded: 0,
-                failed: 0,
-                videos: vec![],
+                ..Manifest::default()
             },
         };
         if manifest.playlist_id != playlist.as_str() || manifest.lang != lang {
@@ -117,8 +115,8 @@ impl Folder {
             );
             return Err(Failure::usage(message));
         }
-        let (path, failed_now) = (path.to_owned(), HashSet::new());
-        let mut folder = Self { path, formats, manifest, failed_now, unwritten: 0, _lock: lock };
+        let path = path.to_owned();
+        let mut folder = Self { path, formats, manifest, unwritten: 0, _lock: lock };
         folder.look()?;
         Ok(folder)
     }
@@ -143,9 +141,7 @@ impl Folder {
             let title = files.first().and_then(|name| name.split(" [").next());
             let title = title.unwrap_or_default().to_owned();
             let lang = files.first().and_then(|name| language_of(name)).map(str::to_owned);
-            let saved =
-                Saved { position: 0, video_id, title, lang, files, error: None, reason: None };
-            self.manifest.videos.push(saved);
+            self.manifest.videos.push(Saved { video_id, title, lang, files, ..Saved::default() });
         }
         Ok(())
     }
@@ -165,14 +161,14 @@ impl Folder {
     }
 
     /// Records the current positions of videos in the playlist.
-    pub(super) fn place(&mut self, ids: &[VideoId]) {
+    pub(super) fn set_positions(&mut self, ids: &[VideoId]) {
         self.manifest.total_videos = self.manifest.total_videos.max(ids.len() as u64);
-        let mut places: HashMap<&str, u64> = HashMap::new();
-        for (place, id) in (1..).zip(ids) {
-            places.entry(id.as_str()).or_insert(place);
+        let mut positions: HashMap<&str, u64> = HashMap::new();
+        for (position, id) in (1..).zip(ids) {
+            positions.entry(id.as_str()).or_insert(position);
         }
         for saved in &mut self.manifest.videos {
-            saved.position = places.get(&*saved.video_id).copied().unwrap_or(saved.position);
+            saved.position = positions.get(&*saved.video_id).copied().unwrap_or(saved.position);
         }
     }
 
@@ -183,7 +179,7 @@ impl Folder {
             lines.as_deref().and_then(|lines| lines.first()).map(|line| line.lang.to_string());
         // The id becomes part of a file name, and an untrusted service must not escape the folder.
         if !video_id.is_empty() && !is_id(&video_id) {
-            let message = format!("the service tells of a video that cannot be: {video_id}");
+            let message = format!("the service sent an invalid video id: {video_id}");
             return Err(Failure::Message(Exit::Upstream, message));
         }
         let mut files = BTreeSet::new();
@@ -206,13 +202,9 @@ impl Folder {
             files.extend(before.files);
             lang = lang.or(before.lang);
         }
-        let key = (video_id.clone(), if video_id.is_empty() { position } else { 0 });
-        match &error {
-            Some(_) => self.failed_now.insert(key),
-            None => self.failed_now.remove(&key),
-        };
         let reason = reason.map(|reason| reason.code().to_owned());
-        videos.push(Saved { position, video_id, title, lang, files, error, reason });
+        let failed_now = error.is_some();
+        videos.push(Saved { position, video_id, title, lang, files, error, reason, failed_now });
         self.unwritten += 1;
         if self.unwritten >= BETWEEN_MANIFESTS { self.write_manifest() } else { Ok(()) }
     }
@@ -224,11 +216,7 @@ impl Folder {
 
     /// The failures of this run.
     pub(super) fn failed_now(&self) -> Vec<&Saved> {
-        let is_now = |saved: &&Saved| {
-            let place = if saved.video_id.is_empty() { saved.position } else { 0 };
-            self.failed_now.contains(&(saved.video_id.clone(), place))
-        };
-        self.manifest.videos.iter().filter(is_now).collect()
+        self.manifest.videos.iter().filter(|saved| saved.failed_now).collect()
     }
 
     pub(super) fn write_manifest(&mut self) -> Result<(), Failure> {
@@ -246,7 +234,7 @@ impl Folder {
         serde_json::to_vec(&self.manifest).unwrap_or_default()
     }
 
-    /// The summary for people. `asked` is the number of videos that were missing; `None` for a run that did not
+    /// The summary for people. `missing` is the number of videos that were missing; `None` for a run that did not
     /// finish.
     pub(super) fn summary(&self, missing: Option<usize>) -> String {
         let Manifest { succeeded, failed, .. } = self.manifest;
@@ -333,7 +321,7 @@ mod tests {
         let ids = ["dQw4w9WgXcQ", "aaaaaaaaaaa"].map(|id| VideoId::parse(id).unwrap());
         let mut folder = open(&[Format::Srt]);
         assert_eq!(folder.known(false), HashSet::from(ids));
-        folder.place(&ids);
+        folder.set_positions(&ids);
         let manifest: serde_json::Value = serde_json::from_slice(&folder.manifest()).unwrap();
         let first = &manifest["videos"].as_array().unwrap().iter().find(|it| it["position"] == 1);
         assert_eq!(first.unwrap()["lang"], "en");

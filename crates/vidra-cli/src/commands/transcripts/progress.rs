@@ -58,9 +58,11 @@ impl Progress {
             false => print_error(&message),
         }
     }
+}
 
-    /// Removes the bar.
-    pub(super) fn end(&self) {
+/// Removes the bar.
+impl Drop for Progress {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vidra::Selection;
-use vidra::selection::{Bounds, Filter, Places, Sort, SortField, SortOrder};
+use vidra::selection::{Bounds, Filter, Sort, SortField, SortOrder};
 
-use super::{PageOptions, PlaylistPage, check_order, playlist_page};
+use super::{PageOptions, PlaylistPage, places, selection_page};
 use crate::call_error::CallError;
 use crate::params::{Cursor, MaxChars, PlaylistArg, Position, Whole};
 use crate::tools::{Call, ToolInput, ToolResult};
@@ -14,11 +14,9 @@ use crate::tools::{Call, ToolInput, ToolResult};
 #[derive(Deserialize, JsonSchema, Clone, Copy, Default)]
 #[serde(deny_unknown_fields)]
 struct Within {
-    /// The least that is kept.
-    #[serde(default)]
+    /// The minimum.
     min: Option<Whole<0, 1_000_000_000_000, 0>>,
-    /// The most that is kept.
-    #[serde(default)]
+    /// The maximum.
     max: Option<Whole<0, 1_000_000_000_000, 0>>,
 }
 
@@ -44,11 +42,10 @@ enum By {
     Likes,
 }
 
-#[derive(Deserialize, JsonSchema, Default)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Order {
     Asc,
-    #[default]
     Desc,
 }
 
@@ -57,46 +54,37 @@ enum Order {
 pub(in crate::tools) struct QueryPlaylist {
     /// The playlist: its id or any YouTube URL with list=.
     playlist: PlaylistArg,
-    /// Keep videos of this length, in seconds.
-    #[serde(default)]
+    /// Select videos of this length, in seconds.
     duration: Option<Within>,
-    /// Keep videos with so many views.
-    #[serde(default)]
+    /// Select videos with this number of views.
     views: Option<Within>,
-    /// Keep videos with so many likes.
-    #[serde(default)]
+    /// Select videos with this number of likes.
     likes: Option<Within>,
-    /// Sort by this; without it the playlist's order stays.
-    #[serde(default)]
+    /// Sort by this field; playlist order if not given.
     sort_by: Option<By>,
-    /// asc for the least first, desc for the greatest first; desc if not given.
-    #[serde(default)]
+    /// asc for ascending, desc for descending; desc if not given.
     order: Option<Order>,
-    /// After filtering and sorting, keep from this place on, counted from 1.
-    #[serde(default)]
+    /// The first position to return after filtering and sorting, counted from 1.
     from: Option<Position>,
-    /// After filtering and sorting, keep up to this place, included.
-    #[serde(default)]
+    /// The last position to return after filtering and sorting, inclusive.
     to: Option<Position>,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
 impl QueryPlaylist {
     fn selection(&self) -> Result<Selection, CallError> {
-        check_order(self.from, self.to)?;
         let filter = Filter {
             duration: Within::bounds(self.duration, "duration")?,
             views: Within::bounds(self.views, "views")?,
             likes: Within::bounds(self.likes, "likes")?,
         };
-        let order = match self.order.as_ref().unwrap_or(&Order::Desc) {
-            Order::Asc => SortOrder::Asc,
-            Order::Desc => SortOrder::Desc,
+        let order = match self.order {
+            Some(Order::Asc) => SortOrder::Asc,
+            Some(Order::Desc) | None => SortOrder::Desc,
         };
         let field = self.sort_by.as_ref().map(|by| match by {
             By::Duration => SortField::Duration,
@@ -104,8 +92,7 @@ impl QueryPlaylist {
             By::Likes => SortField::Likes,
         });
         let sort = field.map(|field| Sort { field, order });
-        let range = Places { start: self.from.map(Whole::get), end: self.to.map(Whole::get) };
-        Ok(Selection { filter, sort, range })
+        Ok(Selection { filter, sort, range: places(self.from, self.to)? })
     }
 }
 
@@ -119,14 +106,8 @@ impl ToolInput for QueryPlaylist {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
         let selection = self.selection()?;
-        let selected = call.vidra.query_playlist(&self.playlist.0, &selection).await?;
-        let options = PageOptions {
-            max_chars: self.max_chars.count(),
-            cursor: self.cursor,
-            is_described: false,
-            first: self.from.map_or(1, Whole::count),
-            original_count: Some(selected.original_count),
-        };
-        playlist_page(selected.playlist, &options)
+        let Self { playlist, max_chars, cursor, .. } = self;
+        let options = PageOptions { max_chars, cursor, is_described: false };
+        selection_page(call, playlist, &selection, options).await
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use vidra::selection::Places;
 use vidra::{
     BatchEvent, BatchQuery, BatchStatus, Error, Transcript, TranscriptQuery,
     VideoTranscript as BatchResult,
@@ -19,7 +20,7 @@ use crate::params::{
     Cursor, LanguagesArg, MOST_VIDEOS, MaxChars, PlaylistArg, Position, VideoArgs, Whole,
 };
 use crate::reply::ToolOutput;
-use crate::tools::playlist::check_order;
+use crate::tools::playlist::places;
 use crate::tools::{Call, ToolInput, ToolResult};
 
 /// How many videos are fetched at once.
@@ -28,26 +29,26 @@ type Concurrency = Whole<1, 5, 3>;
 /// The limit of an error that ends a page early, in characters. It has to fit into the reserve of a page.
 const MAX_ERROR_CHARS: usize = 400;
 
-/// What became of one video.
+/// The result of one video.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct VideoResult {
-    /// Empty where YouTube does not tell it.
+    /// The id of the video; empty if YouTube does not reveal it.
     video_id: String,
     url: String,
-    /// The place in the playlist, counted from 1.
+    /// The position in the playlist, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     status: Status,
-    /// The language of the captions that were read.
+    /// The language of the captions.
     #[serde(skip_serializing_if = "Option::is_none")]
     language: Option<String>,
-    /// What is said, in order.
+    /// The transcript, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     segments: Vec<Segment>,
-    /// Whether the video goes on beyond this answer.
+    /// Whether the transcript continues on the next page.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     continues: bool,
     /// Why there is no transcript, and what to do about it.
@@ -95,20 +96,22 @@ impl VideoResult {
 
 /// The results that fit into one answer.
 struct BatchPage {
+    start: Cursor,
     page: Page<Segment>,
     results: Vec<VideoResult>,
-    next: Option<Cursor>,
     broken_off: Option<String>,
 }
 
 impl BatchPage {
-    fn new(max_chars: MaxChars) -> Self {
+    fn new(start: Cursor, max_chars: MaxChars) -> Self {
         let page = Page::new(max_chars.count(), 0);
-        Self { page, results: vec![], next: None, broken_off: None }
+        Self { start, page, results: vec![], broken_off: None }
     }
 
-    /// Adds a result, beginning with its segment `part`. Returns `false` when the page is full.
-    fn add(&mut self, item: u64, part: u64, mut result: VideoResult) -> Result<bool, CallError> {
+    /// Adds a result, without the segments before the start of the page. Returns `false` when the page is
+    /// full.
+    fn add(&mut self, item: u64, mut result: VideoResult) -> Result<bool, CallError> {
+        let part = if item == self.start.item { self.start.part } else { 0 };
         let skip = usize::try_from(part).unwrap_or(usize::MAX);
         if skip > 0 && result.status == Status::Success && skip >= result.segments.len() {
             return Err(Cursor::beyond_the_end());
@@ -121,7 +124,7 @@ impl BatchPage {
         let first =
             rest.peek().map_or(0, |(it, line)| line.chars().count().max(json_chars(it)) + 1);
         if !self.page.fits(head + first) {
-            self.next = Some(Cursor { item, part });
+            self.page.next = Some(Cursor { item, part });
             return Ok(false);
         }
         self.page.take(head);
@@ -130,7 +133,7 @@ impl BatchPage {
         result.segments = std::mem::take(&mut self.page.items);
         result.continues = is_cut;
         if is_cut {
-            self.next = Some(Cursor { item, part: part + result.segments.len() as u64 });
+            self.page.next = Some(Cursor { item, part: part + result.segments.len() as u64 });
         }
         self.results.push(result);
         Ok(!is_cut)
@@ -138,7 +141,7 @@ impl BatchPage {
 
     /// Ends the page before `item`, unless it ended earlier because it was full.
     fn stop_before(&mut self, item: u64) {
-        self.next.get_or_insert(Cursor { item, part: 0 });
+        self.page.next.get_or_insert(Cursor { item, part: 0 });
     }
 
     /// Ends the page before `item` because of an error. Returns the results so far, because they were paid
@@ -163,7 +166,7 @@ impl BatchPage {
         ToolOutput {
             head,
             body: self.page.body(),
-            next: self.next,
+            next: self.page.next,
             found: Transcripts {
                 succeeded,
                 failed,
@@ -178,12 +181,12 @@ impl BatchPage {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::tools) struct Transcripts {
-    /// How many of the results have a transcript.
+    /// The number of results with a transcript.
     succeeded: usize,
-    /// How many have none.
+    /// The number of results without one.
     failed: usize,
-    /// Why the rest is missing, and what to do before going on with nextCursor; absent where nothing
-    /// went wrong but in single videos.
+    /// Why the answer ended early, and what to do before the next call with nextCursor; absent if at
+    /// most single videos failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     broken_off: Option<String>,
     results: Vec<VideoResult>,
@@ -195,49 +198,46 @@ pub(in crate::tools) struct BatchTranscribe {
     /// From 1 to 50 videos: ids or URLs.
     videos: VideoArgs,
     /// One language code, or several by preference (de,en); the spoken language if not given.
-    #[serde(default)]
     lang: Option<LanguagesArg>,
-    /// How many videos are read at the same time.
+    /// The number of videos that are fetched concurrently.
     #[serde(default)]
     concurrency: Concurrency,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
 impl ToolInput for BatchTranscribe {
     const NAME: &'static str = "batch_transcribe";
     const TITLE: &'static str = "Transcribe several videos";
-    const DESCRIPTION: &'static str = "What is said in 1 to 50 YouTube videos, with links to the moments, at most \
-        5 read at the same time. A video without captions fails alone. Long answers come in parts: call \
-        again with nextCursor as cursor. Needs no API key and no quota.";
+    const DESCRIPTION: &'static str = "The transcripts of 1 to 50 YouTube videos, with links to the moments; \
+        at most 5 are fetched at the same time. A video without captions fails alone. Long answers come in \
+        parts: call again with nextCursor as cursor. Needs no API key and no quota.";
     type Output = Transcripts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
         let languages = self.lang.map(|LanguagesArg(it)| it).unwrap_or_default();
         let query = TranscriptQuery { languages, translate: None };
-        let Cursor { item, part } = self.cursor.unwrap_or_default();
+        let start = self.cursor.unwrap_or_default();
         let total = self.videos.0.len() as u64;
-        if item >= total {
+        if start.item >= total {
             return Err(Cursor::beyond_the_end());
         }
-        let ids = (0..).zip(self.videos.0).filter(|(index, _)| *index >= item);
+        let ids = (0..).zip(self.videos.0).filter(|(index, _)| *index >= start.item);
         let read = ids.map(|(index, id)| {
             let query = &query;
             async move { (index, id, call.vidra.transcript(id, query).await) }
         });
         let mut read = stream::iter(read).buffered(self.concurrency.count());
-        let mut page = BatchPage::new(self.max_chars);
-        let mut shown = item;
+        let mut page = BatchPage::new(start, self.max_chars);
+        let mut shown = start.item;
         while let Some((index, id, done)) = call.next(&mut read, shown, Some(total)).await {
             let done = done.as_ref().map_err(failure_line);
             shown = index + 1;
             call.report(shown, Some(total), format!("{id}: {}", outcome(done.is_ok())));
-            let part = if index == item { part } else { 0 };
-            if !page.add(index, part, VideoResult::new(id.as_str(), done))? {
+            if !page.add(index, VideoResult::new(id.as_str(), done))? {
                 // The page may be full although it holds this transcript to its end.
                 break;
             }
@@ -255,40 +255,35 @@ fn outcome(is_done: bool) -> &'static str {
 pub(in crate::tools) struct TranscribePlaylist {
     /// The playlist: its id or any YouTube URL with list=.
     playlist: PlaylistArg,
-    /// The first place of the playlist, counted from 1.
-    #[serde(default)]
+    /// The first position in the playlist, counted from 1.
     from: Option<Position>,
-    /// The last place, included.
-    #[serde(default)]
+    /// The last position, inclusive.
     to: Option<Position>,
     /// One language code, or several by preference (de,en); the spoken language if not given.
-    #[serde(default)]
     lang: Option<LanguagesArg>,
-    /// How many videos are read at the same time.
+    /// The number of videos that are fetched concurrently.
     #[serde(default)]
     concurrency: Concurrency,
-    /// The most characters of the answer.
+    /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
-    /// The nextCursor of an earlier answer to the same question, for the rest.
-    #[serde(default)]
+    /// The nextCursor of an earlier answer to the same call, for the next page.
     cursor: Option<Cursor>,
 }
 
 impl ToolInput for TranscribePlaylist {
     const NAME: &'static str = "transcribe_playlist";
     const TITLE: &'static str = "Transcribe a playlist";
-    const DESCRIPTION: &'static str = "What is said in the videos of a YouTube playlist, or of some of its \
-        places, with links to the moments. A video without captions fails alone. An answer has at most \
-        50 videos and max_chars characters; call again with nextCursor as cursor for the rest. Costs 1 \
-        quota unit for each 50 entries.";
+    const DESCRIPTION: &'static str = "The transcripts of the videos of a YouTube playlist, or of a range of \
+        positions in it, with links to the moments. A video without captions fails alone. An answer has at \
+        most 50 videos and max_chars characters; call again with nextCursor as cursor for the rest. Costs \
+        1 quota unit for each 50 entries.";
     type Output = Transcripts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
-        check_order(self.from, self.to)?;
-        let from = self.from.map_or(1, Whole::get);
-        let last_wanted = self.to.map(Whole::get);
-        let Cursor { item: first, part } = match self.cursor {
+        let Places { start: from, end: last_wanted } = places(self.from, self.to)?;
+        let from = from.unwrap_or(1);
+        let start = match self.cursor {
             Some(cursor) if cursor.item < from => {
                 return Err(CallError::bad("cursor: is before from"));
             }
@@ -297,10 +292,10 @@ impl ToolInput for TranscribePlaylist {
             }
             cursor => cursor.unwrap_or(Cursor { item: from, part: 0 }),
         };
-        let (mut position, end) = (first, first + MOST_VIDEOS as u64);
+        let (mut position, end) = (start.item, start.item + MOST_VIDEOS as u64);
         let query = BatchQuery {
             concurrency: self.concurrency.count(),
-            from: Some(first),
+            from: Some(start.item),
             // One more, to learn whether the playlist goes on.
             to: Some(last_wanted.map_or(end, |to| to.min(end))),
             languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
@@ -308,7 +303,7 @@ impl ToolInput for TranscribePlaylist {
         };
         let _permit = call.batch_permit()?;
         let mut events = std::pin::pin!(call.vidra.playlist_transcripts(&self.playlist.0, &query));
-        let mut page = BatchPage::new(self.max_chars);
+        let mut page = BatchPage::new(start, self.max_chars);
         // Results arrive in any order.
         let mut early: BTreeMap<u64, BatchResult> = BTreeMap::new();
         let mut done = 0;
@@ -333,9 +328,7 @@ impl ToolInput for TranscribePlaylist {
                     page.stop_before(end);
                     return Ok(page.into_output());
                 }
-                let part = if position == first { part } else { 0 };
-                if !page.add(position, part, video_result(result))? || last_wanted == Some(position)
-                {
+                if !page.add(position, video_result(result))? || last_wanted == Some(position) {
                     // Later entries do not matter, nor does an error in listing them.
                     return Ok(page.into_output());
                 }

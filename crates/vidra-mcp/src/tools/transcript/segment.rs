@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use vidra::{TranscriptLine, format};
 
-/// What is said in about half a minute.
+/// About half a minute of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Segment {
     /// When it begins, in seconds from the start of the video.

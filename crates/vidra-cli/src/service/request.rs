@@ -1,0 +1,92 @@
+//! Requests to the REST interface.
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
+use http::{Method, Request};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// A request to the REST interface: a POST if it has a body.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RestRequest {
+    path: String,
+    body: Option<Value>,
+    /// Whether a cached answer is fine despite `--refresh`.
+    allows_cached: bool,
+}
+
+impl RestRequest {
+    /// `GET /api/{resource}`.
+    pub(crate) fn get(resource: &str) -> Self {
+        Self { path: format!("/api/{resource}"), body: None, allows_cached: false }
+    }
+
+    /// Appends a segment to the path.
+    pub(crate) fn segment(mut self, part: &str) -> Self {
+        self.path = format!("{}/{}", self.path, utf8_percent_encode(part, NON_ALPHANUMERIC));
+        self
+    }
+
+    /// Adds a query parameter, if there is a value.
+    pub(crate) fn parameter(mut self, name: &str, value: Option<impl ToString>) -> Self {
+        if let Some(value) = value {
+            let value = value.to_string();
+            let sign = if self.path.contains('?') { '&' } else { '?' };
+            let value = utf8_percent_encode(&value, NON_ALPHANUMERIC);
+            self.path = format!("{}{sign}{name}={value}", self.path);
+        }
+        self
+    }
+
+    /// Makes it a POST with this body.
+    pub(crate) fn post(self, body: Value) -> Self {
+        Self { body: Some(body), ..self }
+    }
+
+    /// Accepts a cached answer despite `--refresh`, which is meant for another request of the command.
+    pub(crate) fn allow_cached(self) -> Self {
+        Self { allows_cached: true, ..self }
+    }
+
+    /// The HTTP request to the service at `base`.
+    pub(super) fn build(
+        &self,
+        base: &str,
+        accept: &'static str,
+        refresh: bool,
+    ) -> Result<Request<Bytes>, Failure> {
+        let mut request =
+            Request::builder().uri(format!("{base}{}", self.path)).header(ACCEPT, accept);
+        if self.body.is_some() {
+            request = request.method(Method::POST).header(CONTENT_TYPE, "application/json");
+        }
+        if refresh && !self.allows_cached {
+            request = request.header(CACHE_CONTROL, "no-cache");
+        }
+        let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
+        let request = request.body(body.into());
+        request.map_err(|_| Failure::usage("that cannot be an id or URL: it is too long"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_match_the_rest_interface() {
+        let request = RestRequest::get("comments")
+            .segment("https://youtu.be/dQw4w9WgXcQ?t=1")
+            .parameter("order", Some("time"))
+            .parameter("search", Some("a&b"))
+            .parameter("maxResults", None::<u32>);
+        let request = request.build("http://host:1", "application/json", false).unwrap();
+        assert_eq!(
+            request.uri(),
+            "http://host:1/api/comments/https%3A%2F%2Fyoutu%2Ebe%2FdQw4w9WgXcQ%3Ft%3D1?order=time&search=a%26b"
+        );
+        assert_eq!((request.method(), request.body().len()), (&Method::GET, 0));
+    }
+}
