@@ -136,8 +136,8 @@ fn write_upstream(page: &mut Page, report: &UpstreamReport) {
 /// Only for endpoints that were called.
 fn write_calls(page: &mut Page, calls: &[Calls]) {
     let mut family = page.family(&table::UPSTREAM_CALLS);
-    for Calls { endpoint, endings, .. } in calls {
-        for (outcome, count) in endings.iter().filter(|(_, count)| *count > 0) {
+    for Calls { endpoint, outcomes, .. } in calls {
+        for (outcome, count) in outcomes.iter().filter(|(_, count)| *count > 0) {
             family.sample(&[endpoint, outcome.name()], count);
         }
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vidra::store::{BoxFuture, Record, Store, StoreError, Usage, conformance};
-use vidra::{Ask, VideoId};
+use vidra::{Lookup, VideoId};
 
 /// Records by their key. One that has to be kept elsewhere is four fields, of which the body is JSON.
 #[derive(Default)]
@@ -61,20 +61,20 @@ impl Store for Map {
 #[tokio::main]
 async fn main() -> vidra::Result<()> {
     let wanted = demo::argument(1).unwrap_or_else(|| "fda4eREcaTQ".to_owned());
-    let video = Ask::Video(VideoId::parse(&wanted)?);
+    let video = Lookup::Video(VideoId::parse(&wanted)?);
     // What every store has to do. It belongs into the tests of yours.
     conformance::check(&Map::default()).await;
 
     let store = Arc::new(Map::default());
     let first = demo::builder().store(store.clone()).build()?;
-    println!("first: {}", first.ask(&video).await?.outcome.name());
+    println!("first: {}", first.lookup(&video).await?.outcome.name());
     // Answers are kept in the background: whoever ends waits for it.
     first.settled().await;
     drop(first);
 
     // Another client, as after a restart: its memory is empty, the store is not.
     let second = demo::builder().store(store.clone()).build()?;
-    println!("second: {}", second.ask(&video).await?.outcome.name());
+    println!("second: {}", second.lookup(&video).await?.outcome.name());
     println!("{} records", store.records().len());
     Ok(())
 }

@@ -21,7 +21,7 @@ use crate::context::{Context, OnWait, Slot};
 use crate::error::{Error, Reason, Result};
 use crate::ident::{PlaylistId, VideoId};
 use crate::resource::Services;
-use crate::resource::ask::Ask;
+use crate::resource::lookup::Lookup;
 use crate::resource::playlist::{Availability, Entries, Entry};
 use crate::transcript::{Languages, TranscriptLine, TranscriptQuery};
 use crate::transport::traced;
@@ -300,8 +300,8 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: Placed) -> VideoTran
         Some(id) if entry.availability == Availability::Public => {
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
-            let ask = Ask::Transcript(id, wanted);
-            let read = || batch.services.read(ctx, &ask);
+            let lookup = Lookup::Transcript(id, wanted);
+            let read = || batch.services.read(ctx, &lookup);
             let caught = AssertUnwindSafe(patiently(ctx.deadline, read)).catch_unwind().await;
             caught
                 .unwrap_or_else(|_| Err(Error::internal("a panic")))

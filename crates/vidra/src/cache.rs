@@ -34,7 +34,7 @@ use flight::Flights;
 use freshness::{Kind, Life, Policy, State};
 use renewal::Renewals;
 
-pub(crate) use answer::{CacheReport, Cached, Outcome};
+pub(crate) use answer::{CacheOutcome, CacheReport, Cached};
 pub(crate) use read_through::{Answered, Fetch};
 
 /// A cache key in canonical form: equal requests have equal keys.
@@ -172,7 +172,7 @@ impl Cache {
     }
 
     /// An empty list, with the outcome and age of the lookups behind it.
-    pub(crate) fn nothing(&self, kind: Kind, outcome: Outcome, age: Duration) -> Cached {
+    pub(crate) fn nothing(&self, kind: Kind, outcome: CacheOutcome, age: Duration) -> Cached {
         let life = self.policies[kind].life(true, 0);
         Cached { body: Bytes::from_static(b"[]"), outcome, age, life }
     }
@@ -180,7 +180,7 @@ impl Cache {
     /// Returns a stored answer of any age. It never fetches.
     pub(crate) async fn remembered(&self, key: &Key) -> Option<Cached> {
         let Found { record, age, life } = self.find(key).await?;
-        let cached = Cached { body: record.body, outcome: Outcome::Stale, age, life };
+        let cached = Cached { body: record.body, outcome: CacheOutcome::Stale, age, life };
         (!record.is_refusal).then_some(cached)
     }
 
@@ -194,7 +194,7 @@ impl Cache {
         &self,
         key: &Key,
         body: Bytes,
-        outcome: Outcome,
+        outcome: CacheOutcome,
         age: Duration,
     ) -> Cached {
         let life = self.policy(key).life(false, 0);
@@ -238,7 +238,7 @@ impl Cache {
         &self,
         key: &Key,
         landed: Result<Record>,
-        outcome: Outcome,
+        outcome: CacheOutcome,
         ctx: &Context,
     ) -> Result<Cached> {
         match landed {
@@ -251,16 +251,22 @@ impl Cache {
     }
 
     /// Counts a lookup. Parts of a composite do not count separately.
-    fn note(&self, key: &Key, outcome: Outcome, ctx: &Context) {
+    fn note(&self, key: &Key, outcome: CacheOutcome, ctx: &Context) {
         if !ctx.is_part {
             self.tally.add(key.kind, outcome);
         }
     }
 
-    fn serve(&self, key: &Key, found: &Found, outcome: Outcome, ctx: &Context) -> Result<Cached> {
+    fn serve(
+        &self,
+        key: &Key,
+        found: &Found,
+        outcome: CacheOutcome,
+        ctx: &Context,
+    ) -> Result<Cached> {
         self.note(key, outcome, ctx);
         let Found { record, age, life } = found;
-        if outcome == Outcome::Stale {
+        if outcome == CacheOutcome::Stale {
             self.tally.note_stale(*age, self.clock.now());
         }
         if record.is_refusal {
@@ -270,7 +276,7 @@ impl Cache {
     }
 
     /// Counts an answer that another cache served.
-    pub(crate) fn count(&self, kind: Kind, outcome: Outcome) {
+    pub(crate) fn count(&self, kind: Kind, outcome: CacheOutcome) {
         self.tally.add(kind, outcome);
     }
 

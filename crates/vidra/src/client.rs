@@ -14,7 +14,7 @@ pub use builder::{Builder, Pacing};
 
 use crate::batch::Batches;
 use crate::cache::freshness::FOREVER;
-use crate::cache::{CacheReport, Cached, Outcome};
+use crate::cache::{CacheOutcome, CacheReport, Cached};
 use crate::clock::Clock;
 use crate::context::waiters::{Urgency, Waiters};
 use crate::context::{Bill, CacheMode, Context, Cost, Slot};
@@ -24,8 +24,8 @@ use crate::held::Held;
 use crate::quota::Allowance;
 use crate::resilience::circuit::BreakerState;
 use crate::resource::Services;
-use crate::resource::ask::Ask;
 use crate::resource::lifetime::Resource;
+use crate::resource::lookup::Lookup;
 use crate::web::WebRequestKind;
 use crate::web::egress::Addresses;
 use report::UpstreamReport;
@@ -129,13 +129,13 @@ impl Vidra {
     /// stale answer.
     ///
     /// ```
-    /// use vidra::{Ask, Outcome, VideoId};
+    /// use vidra::{Lookup, CacheOutcome, VideoId};
     ///
     #[doc = include_str!("example.txt")]
-    /// let video = Ask::Video(VideoId::parse("fda4eREcaTQ")?);
-    /// vidra.ask(&video).await?;
-    /// assert_eq!(vidra.ask(&video).await?.outcome, Outcome::Hit);
-    /// assert_eq!(vidra.refreshing().ask(&video).await?.outcome, Outcome::Miss);
+    /// let video = Lookup::Video(VideoId::parse("fda4eREcaTQ")?);
+    /// vidra.lookup(&video).await?;
+    /// assert_eq!(vidra.lookup(&video).await?.outcome, CacheOutcome::Hit);
+    /// assert_eq!(vidra.refreshing().lookup(&video).await?.outcome, CacheOutcome::Miss);
     /// # Ok(()) }
     /// ```
     pub fn refreshing(&self) -> Self {
@@ -165,7 +165,7 @@ impl Vidra {
         Self { patience: self.patience.min(limit), ..self.clone() }
     }
 
-    /// Returns the answer to `ask` as JSON, from the cache or from YouTube. A cache hit costs no
+    /// Returns the answer to `lookup` as JSON, from the cache or from YouTube. A cache hit costs no
     /// units.
     ///
     /// # Errors
@@ -174,17 +174,17 @@ impl Vidra {
     /// stale answer if it has one.
     ///
     /// ```
-    /// use vidra::{Ask, Outcome, VideoId};
+    /// use vidra::{Lookup, CacheOutcome, VideoId};
     ///
     #[doc = include_str!("example.txt")]
-    /// let answer = vidra.ask(&Ask::Video(VideoId::parse("fda4eREcaTQ")?)).await?;
-    /// assert_eq!(answer.outcome, Outcome::Miss);
+    /// let answer = vidra.lookup(&Lookup::Video(VideoId::parse("fda4eREcaTQ")?)).await?;
+    /// assert_eq!(answer.outcome, CacheOutcome::Miss);
     /// // Bytes that can be sent as they are.
     /// assert!(answer.body.starts_with(br#"{"id":"fda4eREcaTQ","title":"Saudade em"#));
     /// # Ok(()) }
     /// ```
-    pub async fn ask(&self, ask: &Ask) -> Result<Cached> {
-        self.services.read(&self.context(), ask).await
+    pub async fn lookup(&self, lookup: &Lookup) -> Result<Cached> {
+        self.services.read(&self.context(), lookup).await
     }
 
     /// Reports the size of the cache, and its hits and misses per resource.
@@ -213,7 +213,7 @@ impl Vidra {
     /// vidra.video(VideoId::parse("fda4eREcaTQ")?).await?;
     /// let report = vidra.upstream_report();
     /// let videos = report.calls.iter().find(|calls| calls.endpoint == "videos").unwrap();
-    /// assert_eq!(videos.endings.iter().map(|(_, count)| count).sum::<u64>(), 1);
+    /// assert_eq!(videos.outcomes.iter().map(|(_, count)| count).sum::<u64>(), 1);
     /// # Ok(()) }
     /// ```
     pub fn upstream_report(&self) -> UpstreamReport {
@@ -272,7 +272,7 @@ impl Vidra {
 
     /// Counts a cache hit that a cache in front of this client served.
     pub fn note_hit(&self, resource: Resource) {
-        self.services.cache.count(resource.kind(), Outcome::Hit);
+        self.services.cache.count(resource.kind(), CacheOutcome::Hit);
     }
 
     /// Waits until all pending writes to the store have finished. Call it before the process exits.

@@ -23,7 +23,7 @@ use crate::context::{Charged, Context, Refused, nobody_waits};
 use crate::error::{Error, ErrorKind, Reason, Result};
 use crate::quota::{Ledger, Quota};
 use crate::resilience::breaker::Breaker;
-use crate::resilience::outcome::Ending;
+use crate::resilience::outcome::CallOutcome;
 use crate::resilience::send::{Fault, Sender, Unanswered};
 use crate::transport::{Failure, Transport};
 use call::{Call, Endpoint};
@@ -170,15 +170,15 @@ impl DataApi {
             Ok((answer, attempt)) if answer.status.is_success() => {
                 let read = serde_json::from_slice(&answer.body);
                 match &read {
-                    Ok(_) => attempt.end(Ending::Ok),
+                    Ok(_) => attempt.end(CallOutcome::Ok),
                     // One unexpected response says nothing about other calls.
-                    Err(error) if error.is_data() => attempt.end_uncounted(Ending::Unreadable),
-                    Err(_) => attempt.end(Ending::Unreadable),
+                    Err(error) if error.is_data() => attempt.end_uncounted(CallOutcome::Unreadable),
+                    Err(_) => attempt.end(CallOutcome::Unreadable),
                 }
                 read.map_err(|error| Fault::unreadable(self.redacted(&error.to_string())))
             }
             Ok((answer, attempt)) => {
-                attempt.end(Ending::of_answer(&answer));
+                attempt.end(CallOutcome::of_answer(&answer));
                 let now = self.clock.now();
                 let verdict = classify::refusal(&answer, call, now, |text| self.redacted(text));
                 if let Some(pause) = verdict.pause {

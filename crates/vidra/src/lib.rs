@@ -173,7 +173,7 @@ pub use {held::Held, quota::LedgerDouble};
 #[cfg(feature = "client")]
 pub use {
     batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript},
-    cache::answer::{CacheReport, Cached, Counts, Outcome},
+    cache::answer::{CacheOutcome, CacheReport, Cached, Counts},
     cache::freshness::Life,
     client::report::UpstreamReport,
     client::{Builder, Pacing, Vidra},
@@ -183,12 +183,12 @@ pub use {
     resilience::bucket::LeakyBucket,
     resilience::circuit::BreakerState,
     resilience::histogram::{CumulativeHistogram, Histogram},
-    resilience::outcome::Ending,
+    resilience::outcome::CallOutcome,
     resilience::pace::Pace,
     resilience::retry::RetryPolicy,
     resilience::traffic::Calls,
-    resource::ask::Ask,
     resource::lifetime::{Lifetimes, Resource},
+    resource::lookup::Lookup,
     transport::{InProcess, Network, Transport},
     web::clients::Clients,
     web::egress::Addresses,

@@ -1,10 +1,10 @@
 //! YouTube's resources, one file each: cache key, lifetime and fetch.
 
-pub(crate) mod ask;
 pub(crate) mod channel;
 pub(crate) mod comment;
 pub(crate) mod gather;
 pub(crate) mod lifetime;
+pub(crate) mod lookup;
 pub(crate) mod playlist;
 pub(crate) mod region;
 pub(crate) mod video;
@@ -22,9 +22,9 @@ use crate::ident::VideoId;
 use crate::transport::BoxFuture;
 use crate::video::Video;
 use crate::web::{Web, WebRequestKind};
-use ask::Ask;
 use gather::Gather;
 use lifetime::Resource;
+use lookup::Lookup;
 use playlist::walk::Walks;
 
 /// The dependencies of all fetches, shared by all operations of a client.
@@ -63,34 +63,38 @@ impl Services {
     }
 
     /// Reads a resource through the cache: a record, or a composite of several.
-    pub(crate) async fn read(self: &Arc<Self>, ctx: &Context, ask: &Ask) -> Result<Cached> {
-        if !ask.is_composite() {
-            return self.read_record(ctx, ask).await;
+    pub(crate) async fn read(self: &Arc<Self>, ctx: &Context, lookup: &Lookup) -> Result<Cached> {
+        if !lookup.is_composite() {
+            return self.read_record(ctx, lookup).await;
         }
         let assemble = |ctx| -> BoxFuture<'static, Result<Cached>> {
-            let (services, ask) = (Arc::clone(self), ask.clone());
-            Box::pin(async move { services.assemble(&ctx, &ask).await })
+            let (services, lookup) = (Arc::clone(self), lookup.clone());
+            Box::pin(async move { services.assemble(&ctx, &lookup).await })
         };
-        self.cache.share(&ask.key(), ctx, assemble).await
+        self.cache.share(&lookup.key(), ctx, assemble).await
     }
 
     /// Reads the parts of a composite and assembles them.
-    async fn assemble(self: &Arc<Self>, ctx: &Context, ask: &Ask) -> Result<Cached> {
-        match ask {
-            Ask::Playlist(id) => playlist::complete(self, ctx, id).await,
-            Ask::Uploads(channel) => channel::uploads(self, ctx, channel).await,
+    async fn assemble(self: &Arc<Self>, ctx: &Context, lookup: &Lookup) -> Result<Cached> {
+        match lookup {
+            Lookup::Playlist(id) => playlist::complete(self, ctx, id).await,
+            Lookup::Uploads(channel) => channel::uploads(self, ctx, channel).await,
             record => self.read_record(ctx, record).await,
         }
     }
 
     /// Reads one record through the cache.
-    pub(crate) async fn read_record(self: &Arc<Self>, ctx: &Context, ask: &Ask) -> Result<Cached> {
-        let key = ask.key();
+    pub(crate) async fn read_record(
+        self: &Arc<Self>,
+        ctx: &Context,
+        lookup: &Lookup,
+    ) -> Result<Cached> {
+        let key = lookup.key();
         let run = |ctx: Context, _: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
-            let fetching = ask.clone().fetch(Arc::clone(self), ctx);
+            let fetching = lookup.clone().fetch(Arc::clone(self), ctx);
             Box::pin(async move { vec![fetching.await] })
         };
-        let is_failing = || self.is_failing(ask.resource());
+        let is_failing = || self.is_failing(lookup.resource());
         let fetch = Fetch { is_failing: &is_failing, per_call: 1, run: &run };
         self.cache.read_one(&key, ctx, &fetch).await
     }

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::context::{Context, nobody_waits};
 use crate::error::{Error, Reason, Result};
 use crate::ident::VideoId;
-use crate::resilience::outcome::Ending;
+use crate::resilience::outcome::CallOutcome;
 use crate::resilience::pace::{Permit, Urgent};
 use crate::resilience::send::{Fault, Sender, Unanswered};
 use crate::transport::{Answer, Failure, Transport};
@@ -226,7 +226,11 @@ impl TranscriptContext<'_> {
         let failure = match attempt.exchange(&*egress.transport, request.clone(), left).await {
             Ok((answer, attempt)) => {
                 let is_blocked = page::is_sorry(&answer);
-                attempt.end(if is_blocked { Ending::Blocked } else { Ending::of_answer(&answer) });
+                attempt.end(if is_blocked {
+                    CallOutcome::Blocked
+                } else {
+                    CallOutcome::of_answer(&answer)
+                });
                 return Ok(answer);
             }
             Err(Unanswered::DeadlinePassed) => return Err(deadline_passed()),

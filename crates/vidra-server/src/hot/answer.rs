@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::HeaderValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vidra::{Ask, Cached, Resource, Vidra};
+use vidra::{Cached, Lookup, Resource, Vidra};
 
 use crate::error_body::ApiError;
 
@@ -38,8 +38,8 @@ impl Answer {
     }
 
     /// Reads `ask` through the cache.
-    pub(crate) async fn fetch(vidra: &Vidra, ask: Ask) -> Result<Self, ApiError> {
-        Ok(Self::new(ask.resource(), vidra.ask(&ask).await?))
+    pub(crate) async fn fetch(vidra: &Vidra, ask: Lookup) -> Result<Self, ApiError> {
+        Ok(Self::new(ask.resource(), vidra.lookup(&ask).await?))
     }
 
     pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use http_body_util::Full;
 use tokio::time::Instant;
-use vidra::{Outcome, Resource};
+use vidra::{CacheOutcome, Resource};
 
 use super::answer::{Answer, JSON};
 use super::gzip::{accepts_gzip, compress, gzip_etag};
@@ -37,7 +37,7 @@ static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| {
         (AGE, ""),
         (X_REQUEST_ID, ""),
         (VARY, "accept-encoding"),
-        (X_CACHE, Outcome::Hit.name()),
+        (X_CACHE, CacheOutcome::Hit.name()),
         (CACHE_STATUS, STATUS_OF_HIT),
         (X_QUOTA_COST, "0"),
     ];
@@ -142,7 +142,7 @@ impl RenderedResponse {
     pub(super) fn response(
         &self,
         head: &RequestHead<'_>,
-        outcome: Outcome,
+        outcome: CacheOutcome,
         now: Instant,
         id: Option<&HeaderValue>,
     ) -> Response<Full<Bytes>> {
@@ -182,7 +182,7 @@ impl RenderedResponse {
         if self.accept().is_some() {
             headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
         }
-        if outcome != Outcome::Hit {
+        if outcome != CacheOutcome::Hit {
             headers.insert(X_CACHE, HeaderValue::from_static(outcome.name()));
             headers.insert(CACHE_STATUS, cache_status(outcome, age.saturating_sub(self.ttl)));
         }
@@ -226,15 +226,15 @@ fn whole_seconds(time: Duration) -> HeaderValue {
 const STATUS_OF_HIT: &str = "vidra; hit";
 
 /// `Cache-Status` of RFC 9211. `stale_for` is the time since the response stopped being fresh.
-fn cache_status(outcome: Outcome, stale_for: Duration) -> HeaderValue {
+fn cache_status(outcome: CacheOutcome, stale_for: Duration) -> HeaderValue {
     HeaderValue::from_static(match outcome {
-        Outcome::Hit => STATUS_OF_HIT,
-        Outcome::Stale => {
+        CacheOutcome::Hit => STATUS_OF_HIT,
+        CacheOutcome::Stale => {
             let value = format!("vidra; hit; ttl=-{}", stale_for.as_secs());
             return HeaderValue::try_from(value).expect("words and a number");
         }
-        Outcome::Miss => "vidra; fwd=miss",
-        Outcome::Coalesced => "vidra; fwd=miss; collapsed",
+        CacheOutcome::Miss => "vidra; fwd=miss",
+        CacheOutcome::Coalesced => "vidra; fwd=miss; collapsed",
     })
 }
 

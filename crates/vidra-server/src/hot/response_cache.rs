@@ -12,7 +12,7 @@ use quick_cache::{OptionsBuilder, Weighter};
 use tokio::time::Instant;
 use vidra::clock::Clock;
 use vidra::store::Usage;
-use vidra::{Outcome, Vidra};
+use vidra::{CacheOutcome, Vidra};
 
 use super::answer::Answer;
 use super::rendered::RenderedResponse;
@@ -95,7 +95,7 @@ impl ResponseCache {
             return None;
         }
         vidra.note_hit(rendered.resource);
-        Some((rendered.response(head, Outcome::Hit, now, Some(&log.id)), rendered.route))
+        Some((rendered.response(head, CacheOutcome::Hit, now, Some(&log.id)), rendered.route))
     }
 
     /// Renders an answer, and caches the result for the next request for `target`.

@@ -1,6 +1,6 @@
 //! `/api/channel/…`.
 
-use vidra::{Ask, Channel, ChannelRef, ChannelVideo, Resource};
+use vidra::{Channel, ChannelRef, ChannelVideo, Lookup, Resource};
 
 use super::responder::Responder;
 use crate::error_body::{AskErrors, Result};
@@ -14,7 +14,7 @@ use crate::hot::Answer;
     responses((status = 200, description = "The channel", body = Channel), AskErrors)
 )]
 pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef>) -> Result {
-    responder.fetch(Ask::Channel(channel)).await
+    responder.fetch(Lookup::Channel(channel)).await
 }
 
 /// The newest uploads of a channel.
@@ -33,7 +33,7 @@ pub(super) async fn get_channel_videos(
 ) -> Result {
     let limit = query.whole("limit", 1..=50, 5);
     query.check()?;
-    let uploads = responder.vidra.ask(&Ask::Uploads(channel)).await?;
+    let uploads = responder.vidra.lookup(&Lookup::Uploads(channel)).await?;
     let now = responder.vidra.clock().now();
     let (newest, changes) = ChannelVideo::newest(&uploads, limit, now)?;
     let mut answer = Answer::new(Resource::Uploads, uploads).with_json(&newest)?;

@@ -1,6 +1,6 @@
 //! `/api/comments/…` and `/api/comment-replies/…`.
 
-use vidra::{Ask, Comment, CommentId, CommentOrder, CommentQuery, CommentThread, VideoId};
+use vidra::{Comment, CommentId, CommentOrder, CommentQuery, CommentThread, Lookup, VideoId};
 
 use super::responder::Responder;
 use crate::error_body::{AskErrors, Result};
@@ -38,7 +38,7 @@ pub(super) async fn get_comments(
         query.fault("search", format!("must be plain text of up to {MAX_SEARCH_CHARS} characters"));
     }
     query.check()?;
-    responder.fetch(Ask::Comments(video, comments)).await
+    responder.fetch(Lookup::Comments(video, comments)).await
 }
 
 /// The comment threads that the platform ranks highest.
@@ -57,7 +57,7 @@ pub(super) async fn get_top_comments(
 ) -> Result {
     let limit = query.whole("limit", 1..=1000, 10);
     query.check()?;
-    responder.fetch(Ask::Comments(video, CommentQuery::top(limit))).await
+    responder.fetch(Lookup::Comments(video, CommentQuery::top(limit))).await
 }
 
 /// All replies to a comment.
@@ -67,5 +67,5 @@ pub(super) async fn get_top_comments(
     responses((status = 200, description = "The replies", body = Vec<Comment>), AskErrors)
 )]
 pub(super) async fn get_comment_replies(responder: Responder, Id(id): Id<CommentId>) -> Result {
-    responder.fetch(Ask::Replies(id)).await
+    responder.fetch(Lookup::Replies(id)).await
 }

@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use vidra::{
-    Ask, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected, Selection, Vidra,
+    Lookup, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected, Selection, Vidra,
 };
 
 use super::responder::Responder;
@@ -18,7 +18,7 @@ use crate::respond::Tagged;
     responses((status = 200, description = "The playlist", body = Playlist), AskErrors)
 )]
 pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
-    responder.fetch(Ask::Playlist(id)).await
+    responder.fetch(Lookup::Playlist(id)).await
 }
 
 /// A playlist without its videos.
@@ -28,7 +28,7 @@ pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -
     responses((status = 200, description = "Title, description and pictures", body = PlaylistInfo), AskErrors)
 )]
 pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
-    responder.fetch(Ask::PlaylistInfo(id)).await
+    responder.fetch(Lookup::PlaylistInfo(id)).await
 }
 
 /// The ids of all entries of a playlist.
@@ -38,7 +38,7 @@ pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistI
     responses((status = 200, description = "The ids", body = PlaylistIds), AskErrors)
 )]
 pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
-    let entries = responder.vidra.ask(&Ask::PlaylistEntries(id.clone())).await?;
+    let entries = responder.vidra.lookup(&Lookup::PlaylistEntries(id.clone())).await?;
     let ids = PlaylistIds::from_entries(id, &entries)?;
     let answer = Answer::new(Resource::Playlist, entries).with_json(&ids)?;
     Ok(responder.send(&answer))

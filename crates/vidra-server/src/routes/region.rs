@@ -1,6 +1,6 @@
 //! `/api/i18n/…` and `/api/video-categories`.
 
-use vidra::{Ask, CategoryQuery, Language, LanguageCode, Region, VideoCategory};
+use vidra::{CategoryQuery, Language, LanguageCode, Lookup, Region, VideoCategory};
 
 use super::responder::Responder;
 use crate::error_body::{AskErrors, Result};
@@ -16,7 +16,7 @@ const MAX_CATEGORIES: usize = 50;
     responses((status = 200, description = "The regions", body = Vec<Region>), AskErrors)
 )]
 pub(super) async fn get_regions(responder: Responder, query: Query) -> Result {
-    responder.fetch(Ask::Regions(language(query)?)).await
+    responder.fetch(Lookup::Regions(language(query)?)).await
 }
 
 /// The languages of the platform's interface.
@@ -26,7 +26,7 @@ pub(super) async fn get_regions(responder: Responder, query: Query) -> Result {
     responses((status = 200, description = "The languages", body = Vec<Language>), AskErrors)
 )]
 pub(super) async fn get_languages(responder: Responder, query: Query) -> Result {
-    responder.fetch(Ask::Languages(language(query)?)).await
+    responder.fetch(Lookup::Languages(language(query)?)).await
 }
 
 /// Video categories, of a region or by id.
@@ -57,7 +57,7 @@ pub(super) async fn get_video_categories(responder: Responder, mut query: Query)
         }
     };
     let hl = language(query)?;
-    responder.fetch(Ask::Categories(categories, hl)).await
+    responder.fetch(Lookup::Categories(categories, hl)).await
 }
 
 fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {

@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::{FromRequestParts, MatchedPath, OriginalUri, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use vidra::{Ask, Vidra};
+use vidra::{Lookup, Vidra};
 
 use crate::error_body::Result;
 use crate::hot::Answer;
@@ -27,7 +27,7 @@ pub(super) struct Responder {
 
 impl Responder {
     /// Reads `ask` through the cache and renders the answer.
-    pub(super) async fn fetch(self, ask: Ask) -> Result {
+    pub(super) async fn fetch(self, ask: Lookup) -> Result {
         Ok(self.send(&Answer::fetch(&self.vidra, ask).await?))
     }
 

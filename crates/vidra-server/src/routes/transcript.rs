@@ -11,7 +11,7 @@ use utoipa::openapi::schema::AdditionalProperties;
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, RefOr, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 use vidra::{
-    Ask, BatchQuery, BatchSummary, CaptionTrack, Languages, PlaylistId, Reason, Transcript,
+    BatchQuery, BatchSummary, CaptionTrack, Languages, Lookup, PlaylistId, Reason, Transcript,
     TranscriptLine, TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
 };
 
@@ -63,7 +63,7 @@ pub(super) async fn get_transcript(
     let download =
         query.text("download").is_some() && query.choice("download", &[("0", false), ("1", true)]);
     query.check()?;
-    let mut answer = Answer::fetch(&responder.vidra, Ask::Transcript(id, wanted)).await?;
+    let mut answer = Answer::fetch(&responder.vidra, Lookup::Transcript(id, wanted)).await?;
     answer.varies_by_accept = !is_named;
     Ok(responder.send(&format.convert(id, answer, download)?))
 }
@@ -75,7 +75,7 @@ pub(super) async fn get_transcript(
     responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), AskErrors, TranscriptErrors)
 )]
 pub(super) async fn get_tracks(responder: Responder, Id(id): Id<VideoId>) -> Result {
-    responder.fetch(Ask::Tracks(id)).await
+    responder.fetch(Lookup::Tracks(id)).await
 }
 
 /// The body of a batch, for the document only: `BatchQuery::from_json` reads it, so that its error names

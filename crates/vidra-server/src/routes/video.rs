@@ -1,6 +1,6 @@
 //! `/api/video/…` and `/api/videos`.
 
-use vidra::{Ask, Error, Resource, Video, VideoId, VideoTitle};
+use vidra::{Error, Lookup, Resource, Video, VideoId, VideoTitle};
 
 use super::responder::Responder;
 use crate::error_body::{AskErrors, Result};
@@ -17,7 +17,7 @@ const MAX_VIDEOS: usize = 500;
     responses((status = 200, description = "The video", body = Video), AskErrors)
 )]
 pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Result {
-    responder.fetch(Ask::Video(id)).await
+    responder.fetch(Lookup::Video(id)).await
 }
 
 /// The title of a video.
@@ -27,7 +27,7 @@ pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Resu
     responses((status = 200, description = "Id and title", body = VideoTitle), AskErrors)
 )]
 pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -> Result {
-    let answer = Answer::fetch(&responder.vidra, Ask::Video(id)).await?;
+    let answer = Answer::fetch(&responder.vidra, Lookup::Video(id)).await?;
     let Video { id, title, .. } = answer.decode()?;
     Ok(responder.send(&answer.with_json(&VideoTitle { id, title })?))
 }

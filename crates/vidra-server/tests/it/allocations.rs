@@ -8,7 +8,7 @@ use axum::http::Request;
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use tokio::runtime::Builder;
-use vidra::{ApiKey, Ask, InProcess, VideoId, Vidra};
+use vidra::{ApiKey, InProcess, Lookup, VideoId, Vidra};
 use vidra_server::gate::Rules;
 use vidra_server::{App, Config};
 use vidra_sim::Simulator;
@@ -87,7 +87,7 @@ fn an_entry_takes_little_beyond_its_key_and_its_bodies() {
     let ids: Vec<VideoId> = ids.map(|id| VideoId::parse(id).unwrap()).collect();
     // Tables double when they are full: 1,500 more are somewhere between.
     let (first, ids) = ids[..2_500].split_at(1_000);
-    let ask = async |id: &VideoId| vidra.ask(&Ask::Video(*id)).await.unwrap().body.len();
+    let ask = async |id: &VideoId| vidra.lookup(&Lookup::Video(*id)).await.unwrap().body.len();
     let get = async |id: &VideoId| {
         let request = Request::get(format!("/api/video/{id}")).header("accept-encoding", "gzip");
         let got = app.app.answer(request.body(Body::empty()).unwrap(), PEER).await;

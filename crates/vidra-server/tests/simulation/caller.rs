@@ -240,7 +240,7 @@ async fn through_library(service: &Service, caller: &Caller) -> Answer {
                 let ids: Vec<_> = ids.iter().map(|id| VideoId::parse(id).unwrap()).collect();
                 vidra.videos_json(&ids).await
             }
-            operation => vidra.ask(&operation.ask().expect("the others have methods")).await,
+            operation => vidra.lookup(&operation.lookup().expect("the others have methods")).await,
         };
         match got {
             Ok(cached) => Answer::of_cached(&cached),

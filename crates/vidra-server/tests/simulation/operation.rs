@@ -4,7 +4,7 @@ use axum::http::{Request, header};
 use fastrand::Rng;
 use serde_json::{Value, json};
 use vidra::{
-    Ask, BatchQuery, CategoryQuery, ChannelRef, CommentId, CommentQuery, Languages, PlaylistId,
+    BatchQuery, CategoryQuery, ChannelRef, CommentId, CommentQuery, Languages, Lookup, PlaylistId,
     TranscriptQuery, VideoId,
 };
 
@@ -273,31 +273,31 @@ impl Operation {
     }
 
     /// The library's request for it; `None` if the library has a method of its own.
-    pub(crate) fn ask(&self) -> Option<Ask> {
+    pub(crate) fn lookup(&self) -> Option<Lookup> {
         let video = |id: &str| VideoId::parse(id).unwrap();
         let playlist = |id: &str| PlaylistId::parse(id).unwrap();
         let channel = |id: &str| ChannelRef::parse(id).unwrap();
         Some(match self {
-            Self::Video(id) | Self::Title(id) => Ask::Video(video(id)),
-            Self::Channel(id) => Ask::Channel(channel(id)),
-            Self::Uploads(id) => Ask::Uploads(channel(id)),
-            Self::Playlist(id) | Self::Query(id) => Ask::Playlist(playlist(id)),
-            Self::Info(id) => Ask::PlaylistInfo(playlist(id)),
-            Self::Ids(id) => Ask::PlaylistEntries(playlist(id)),
-            Self::Comments(id) => Ask::Comments(video(id), CommentQuery::default()),
-            Self::Replies(id) => Ask::Replies(CommentId::parse(id).unwrap()),
-            Self::Regions => Ask::Regions(None),
-            Self::Languages => Ask::Languages(None),
-            Self::Categories => Ask::Categories(CategoryQuery::Region("US".to_owned()), None),
-            Self::Tracks(id) => Ask::Tracks(video(id)),
+            Self::Video(id) | Self::Title(id) => Lookup::Video(video(id)),
+            Self::Channel(id) => Lookup::Channel(channel(id)),
+            Self::Uploads(id) => Lookup::Uploads(channel(id)),
+            Self::Playlist(id) | Self::Query(id) => Lookup::Playlist(playlist(id)),
+            Self::Info(id) => Lookup::PlaylistInfo(playlist(id)),
+            Self::Ids(id) => Lookup::PlaylistEntries(playlist(id)),
+            Self::Comments(id) => Lookup::Comments(video(id), CommentQuery::default()),
+            Self::Replies(id) => Lookup::Replies(CommentId::parse(id).unwrap()),
+            Self::Regions => Lookup::Regions(None),
+            Self::Languages => Lookup::Languages(None),
+            Self::Categories => Lookup::Categories(CategoryQuery::Region("US".to_owned()), None),
+            Self::Tracks(id) => Lookup::Tracks(video(id)),
             Self::Transcript { video: id, lang, .. } => {
                 let languages =
                     lang.map_or_else(Languages::default, |it| Languages::parse(it).unwrap());
-                Ask::Transcript(video(id), TranscriptQuery { languages, translate: None })
+                Lookup::Transcript(video(id), TranscriptQuery { languages, translate: None })
             }
             Self::Translation { video: id } => {
                 let translate = Some("de".parse().unwrap());
-                Ask::Transcript(video(id), TranscriptQuery { translate, ..Default::default() })
+                Lookup::Transcript(video(id), TranscriptQuery { translate, ..Default::default() })
             }
             Self::Videos(_) | Self::Batch { .. } => return None,
             Self::Quota | Self::Cache | Self::Ready | Self::Metrics => return None,

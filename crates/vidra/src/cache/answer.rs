@@ -17,7 +17,7 @@ pub struct Cached {
     /// The JSON.
     pub body: Bytes,
     /// The cache outcome.
-    pub outcome: Outcome,
+    pub outcome: CacheOutcome,
     /// The time since the fetch.
     pub age: Duration,
     /// The lifetime of the answer.
@@ -42,7 +42,7 @@ impl Cached {
 
 /// The cache outcome of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum CacheOutcome {
     /// The cache had a fresh answer.
     Hit,
     /// The cache had a stale answer. A renewal is running or has failed.
@@ -53,7 +53,7 @@ pub enum Outcome {
     Coalesced,
 }
 
-impl Outcome {
+impl CacheOutcome {
     /// The more expensive of two outcomes.
     pub(crate) fn worst(self, other: Self) -> Self {
         let effort = |outcome| match outcome {
@@ -129,7 +129,7 @@ impl Tally {
         Self { counts, oldest: Mutex::default() }
     }
 
-    pub(super) fn add(&self, kind: Kind, outcome: Outcome) {
+    pub(super) fn add(&self, kind: Kind, outcome: CacheOutcome) {
         self.counts[kind][outcome as usize].fetch_add(1, Ordering::Relaxed);
     }
 
@@ -154,10 +154,10 @@ impl Tally {
     pub(super) fn counts(&self, kind: Kind) -> Counts {
         let count = |outcome| self.counts[kind][outcome as usize].load(Ordering::Relaxed);
         Counts {
-            hits: count(Outcome::Hit),
-            stale: count(Outcome::Stale),
-            misses: count(Outcome::Miss),
-            coalesced: count(Outcome::Coalesced),
+            hits: count(CacheOutcome::Hit),
+            stale: count(CacheOutcome::Stale),
+            misses: count(CacheOutcome::Miss),
+            coalesced: count(CacheOutcome::Coalesced),
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::flight::{self, Boarding, Joined, Lead, LeaderGone};
 use super::freshness::State;
 use super::renewal::Renewal;
-use super::{Cache, Cached, Found, Key, Outcome};
+use super::{Cache, CacheOutcome, Cached, Found, Key};
 use crate::context::waiters::Waiters;
 use crate::context::{Bill, CacheMode, Context, Slot, nobody_waits};
 use crate::error::{Error, Result};
@@ -38,13 +38,13 @@ pub(crate) struct Fetch<'a> {
 /// The result for one of many keys, with its cache outcome and age. Refusals have both too.
 pub(crate) struct Answered {
     pub(crate) result: Result<Cached>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: CacheOutcome,
     /// The time since the fetch.
     pub(crate) age: Duration,
 }
 
 impl Answered {
-    fn new(result: Result<Cached>, outcome: Outcome, age: Duration) -> Self {
+    fn new(result: Result<Cached>, outcome: CacheOutcome, age: Duration) -> Self {
         match &result {
             // A stale record may have replaced a failed fetch.
             Ok(Cached { outcome, age, .. }) => Self { outcome: *outcome, age: *age, result },
@@ -69,7 +69,7 @@ struct Read<'k> {
 
 /// A key after its first step.
 enum Started<'k> {
-    Waits(Read<'k>, Joined<Record>, Outcome),
+    Waits(Read<'k>, Joined<Record>, CacheOutcome),
     /// The result is available without a wait.
     Ended(Answered),
 }
@@ -106,7 +106,7 @@ impl Cache {
             && ctx.mode != CacheMode::Refresh
             && found.state() == State::Fresh
         {
-            return self.serve(key, found, Outcome::Hit, ctx);
+            return self.serve(key, found, CacheOutcome::Hit, ctx);
         }
         let read = Read::new(0, key, found, ctx);
         self.read(vec![read], ctx, fetch).await.remove(0).result
@@ -198,33 +198,33 @@ impl Cache {
         let (key, state) = (read.key, read.state(ctx));
         match (&read.old, state) {
             (Some(old), Some(State::Fresh)) => {
-                return Started::Ended(self.served(key, old, Outcome::Hit, ctx));
+                return Started::Ended(self.served(key, old, CacheOutcome::Hit, ctx));
             }
             (Some(old), Some(_)) if !may_renew => {
-                return Started::Ended(self.served(key, old, Outcome::Stale, ctx));
+                return Started::Ended(self.served(key, old, CacheOutcome::Stale, ctx));
             }
             _ => {}
         }
         let boarding = match self.board(key, ctx) {
             Ok(boarding) => boarding,
-            Err(found) => return Started::Ended(self.served(key, &found, Outcome::Hit, ctx)),
+            Err(found) => return Started::Ended(self.served(key, &found, CacheOutcome::Hit, ctx)),
         };
         if let (Some(old), Some(State::Grace)) = (&read.old, state) {
             if let Boarding::Lead(lead, _) = boarding {
                 let led = Led { index: read.index, key: key.clone(), lead, renews: true };
                 leads.unpaid.push(led);
             }
-            return Started::Ended(self.served(key, old, Outcome::Stale, ctx));
+            return Started::Ended(self.served(key, old, CacheOutcome::Stale, ctx));
         }
         match boarding {
             Boarding::Failed(error) => Started::Ended(self.failed(key, error, read.old, ctx)),
-            Boarding::Join(joined) => Started::Waits(read, joined, Outcome::Coalesced),
+            Boarding::Join(joined) => Started::Waits(read, joined, CacheOutcome::Coalesced),
             Boarding::Lead(lead, joined) => {
                 if self.take_slot(ctx).is_err() {
                     // Also for followers that joined meanwhile: they would find no slot either.
                     lead.land(Err(Error::overloaded()));
                     return match read.overdue.take() {
-                        Some(overdue) => Started::Waits(read, overdue, Outcome::Coalesced),
+                        Some(overdue) => Started::Waits(read, overdue, CacheOutcome::Coalesced),
                         None => {
                             Started::Ended(self.failed(key, Error::overloaded(), read.old, ctx))
                         }
@@ -232,7 +232,7 @@ impl Cache {
                 }
                 let renews = state.is_some();
                 leads.paid.push(Led { index: read.index, key: key.clone(), lead, renews });
-                Started::Waits(read, joined, Outcome::Miss)
+                Started::Waits(read, joined, CacheOutcome::Miss)
             }
         }
     }
@@ -298,13 +298,13 @@ impl Cache {
         &self,
         mut read: Read<'k>,
         joined: Joined<Record>,
-        outcome: Outcome,
+        outcome: CacheOutcome,
         ctx: &Context,
     ) -> (Read<'k>, Result<Answered, ()>) {
         let ended = async {
             match read.overdue.take() {
                 Some(overdue) => flight::first(overdue, joined).await,
-                None if outcome == Outcome::Coalesced && read.may_replace => {
+                None if outcome == CacheOutcome::Coalesced && read.may_replace => {
                     joined.landed_in_time().await
                 }
                 None => joined.landed().await,
@@ -320,7 +320,7 @@ impl Cache {
         let result = match ended {
             Ok(Ok(landed)) => self.landed(key, landed, outcome, ctx),
             // The runtime dropped our own task at shutdown.
-            Ok(Err(LeaderGone::Left)) if outcome == Outcome::Miss => Err(Error::overloaded()),
+            Ok(Err(LeaderGone::Left)) if outcome == CacheOutcome::Miss => Err(Error::overloaded()),
             Ok(Err(LeaderGone::ForItself | LeaderGone::Left)) => return (read, Err(())),
             Ok(Err(LeaderGone::Panicked)) if read.may_replace => {
                 read.may_replace = false;
@@ -346,13 +346,13 @@ impl Cache {
         self.flights.board(&key.text, self.policy(key).replace_after, ctx.urgency, came_meanwhile)
     }
 
-    fn served(&self, key: &Key, found: &Found, outcome: Outcome, ctx: &Context) -> Answered {
+    fn served(&self, key: &Key, found: &Found, outcome: CacheOutcome, ctx: &Context) -> Answered {
         Answered::new(self.serve(key, found, outcome, ctx), outcome, found.age)
     }
 
     fn failed(&self, key: &Key, error: Error, old: Option<Found>, ctx: &Context) -> Answered {
         let result = self.unless_trouble(key, Err(error), old, ctx);
-        Answered::new(result, Outcome::Miss, Duration::ZERO)
+        Answered::new(result, CacheOutcome::Miss, Duration::ZERO)
     }
 
     /// Returns the stale record instead of an error that says nothing about the requested object.
@@ -365,7 +365,7 @@ impl Cache {
     ) -> Result<Cached> {
         match (result, old) {
             (Err(error), Some(old)) if super::is_trouble(&error) && !old.record.is_refusal => {
-                self.serve(key, &old, Outcome::Stale, ctx)
+                self.serve(key, &old, CacheOutcome::Stale, ctx)
             }
             (result, _) => result,
         }

@@ -5,7 +5,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::flight::{Boarding, LeaderGone};
 use super::freshness::FOREVER;
-use super::{Cache, Cached, Key, Outcome};
+use super::{Cache, CacheOutcome, Cached, Key};
 use crate::context::waiters::Waiters;
 use crate::context::{CacheMode, Context, nobody_waits};
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ impl Cache {
         assemble: impl Fn(Context) -> BoxFuture<'static, Result<Cached>>,
     ) -> Result<Cached> {
         let assembled = self.join_or_assemble(key, ctx, assemble).await;
-        let outcome = assembled.as_ref().map_or(Outcome::Miss, |assembled| assembled.outcome);
+        let outcome = assembled.as_ref().map_or(CacheOutcome::Miss, |assembled| assembled.outcome);
         self.note(key, outcome, ctx);
         assembled
     }
@@ -78,7 +78,7 @@ impl Cached {
     /// The answer for a follower of a shared fetch.
     fn for_follower(self) -> Self {
         let outcome = match self.outcome {
-            Outcome::Miss => Outcome::Coalesced,
+            CacheOutcome::Miss => CacheOutcome::Coalesced,
             outcome => outcome,
         };
         Self { outcome, ..self }

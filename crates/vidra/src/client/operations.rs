@@ -17,7 +17,7 @@ use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
 use crate::quota::Quota;
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
-use crate::resource::ask::Ask;
+use crate::resource::lookup::Lookup;
 use crate::resource::video;
 use crate::selection::{Selected, Selection};
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
@@ -39,7 +39,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn video(&self, id: VideoId) -> Result<Video> {
-        self.ask(&Ask::Video(id)).await?.decode()
+        self.lookup(&Lookup::Video(id)).await?.decode()
     }
 
     /// Fetches several videos, in the order of `ids`. It omits videos that YouTube does not have.
@@ -105,7 +105,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn channel(&self, channel: &ChannelRef) -> Result<Channel> {
-        self.ask(&Ask::Channel(channel.clone())).await?.decode()
+        self.lookup(&Lookup::Channel(channel.clone())).await?.decode()
     }
 
     /// Fetches the newest uploads of a channel, at most 50. It costs 2 units by id and 3 by handle.
@@ -125,7 +125,7 @@ impl Vidra {
         channel: &ChannelRef,
         limit: usize,
     ) -> Result<Vec<ChannelVideo>> {
-        let uploads = self.ask(&Ask::Uploads(channel.clone())).await?;
+        let uploads = self.lookup(&Lookup::Uploads(channel.clone())).await?;
         Ok(ChannelVideo::newest(&uploads, limit, self.clock().now())?.0)
     }
 
@@ -146,7 +146,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn playlist(&self, id: &PlaylistId) -> Result<Playlist> {
-        self.ask(&Ask::Playlist(id.clone())).await?.decode()
+        self.lookup(&Lookup::Playlist(id.clone())).await?.decode()
     }
 
     /// Fetches a playlist without its videos. It costs 1 unit.
@@ -160,7 +160,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn playlist_info(&self, id: &PlaylistId) -> Result<PlaylistInfo> {
-        self.ask(&Ask::PlaylistInfo(id.clone())).await?.decode()
+        self.lookup(&Lookup::PlaylistInfo(id.clone())).await?.decode()
     }
 
     /// Fetches the ids of all entries of a playlist. It costs 1 unit for each page of 50 entries.
@@ -174,7 +174,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn playlist_ids(&self, id: &PlaylistId) -> Result<PlaylistIds> {
-        let entries = self.ask(&Ask::PlaylistEntries(id.clone())).await?;
+        let entries = self.lookup(&Lookup::PlaylistEntries(id.clone())).await?;
         PlaylistIds::from_entries(id.clone(), &entries)
     }
 
@@ -224,7 +224,7 @@ impl Vidra {
         video: VideoId,
         query: &CommentQuery,
     ) -> Result<Vec<CommentThread>> {
-        self.ask(&Ask::Comments(video, query.clone())).await?.decode()
+        self.lookup(&Lookup::Comments(video, query.clone())).await?.decode()
     }
 
     /// Fetches all replies to a comment. It costs 1 unit for each page of 100.
@@ -238,7 +238,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn comment_replies(&self, id: &CommentId) -> Result<Vec<Comment>> {
-        self.ask(&Ask::Replies(id.clone())).await?.decode()
+        self.lookup(&Lookup::Replies(id.clone())).await?.decode()
     }
 
     /// Fetches the regions that YouTube serves, with names in the language `hl`. It costs 1 unit.
@@ -250,7 +250,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn regions(&self, hl: Option<&str>) -> Result<Vec<Region>> {
-        self.ask(&Ask::Regions(hl.map(str::to_owned))).await?.decode()
+        self.lookup(&Lookup::Regions(hl.map(str::to_owned))).await?.decode()
     }
 
     /// Fetches the languages of YouTube's interface, with names in the language `hl`. It costs 1
@@ -263,7 +263,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn languages(&self, hl: Option<&str>) -> Result<Vec<Language>> {
-        self.ask(&Ask::Languages(hl.map(str::to_owned))).await?.decode()
+        self.lookup(&Lookup::Languages(hl.map(str::to_owned))).await?.decode()
     }
 
     /// Fetches video categories, with titles in the language `hl`. It costs 1 unit.
@@ -281,7 +281,7 @@ impl Vidra {
         query: &CategoryQuery,
         hl: Option<&str>,
     ) -> Result<Vec<VideoCategory>> {
-        self.ask(&Ask::Categories(query.clone(), hl.map(str::to_owned))).await?.decode()
+        self.lookup(&Lookup::Categories(query.clone(), hl.map(str::to_owned))).await?.decode()
     }
 
     /// Fetches the transcript of a video. It needs no key and costs no units. A cache miss usually
@@ -302,7 +302,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn transcript(&self, id: VideoId, query: &TranscriptQuery) -> Result<Transcript> {
-        self.ask(&Ask::Transcript(id, query.clone())).await?.decode()
+        self.lookup(&Lookup::Transcript(id, query.clone())).await?.decode()
     }
 
     /// Lists the caption tracks of a video. It needs no key and costs no units.
@@ -317,7 +317,7 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn tracks(&self, id: VideoId) -> Result<Vec<CaptionTrack>> {
-        self.ask(&Ask::Tracks(id)).await?.decode()
+        self.lookup(&Lookup::Tracks(id)).await?.decode()
     }
 
     /// Streams the transcripts of a playlist in the order of completion. A video without a

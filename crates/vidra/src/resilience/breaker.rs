@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::circuit::{Admission, BreakerState, Circuit};
-use super::outcome::Ending;
+use super::outcome::CallOutcome;
 
 /// With mixed outcomes the breaker opens at a failure rate of 50 %, with at least this many calls
 /// in the last ten seconds.
@@ -194,9 +194,9 @@ pub(crate) struct Pass {
 impl Pass {
     /// Records the outcome of an attempt. Failed retries do not count, so that one bad request
     /// cannot open the breaker for all others. A probe always counts.
-    pub(crate) fn end(self, ending: Ending, is_retry: bool) {
+    pub(crate) fn end(self, outcome: CallOutcome, is_retry: bool) {
         let counts = !is_retry || self.admission.is_probe;
-        self.record(ending.is_failure().filter(|is_failure| counts || !is_failure));
+        self.record(outcome.is_failure().filter(|is_failure| counts || !is_failure));
     }
 
     /// Records a success or failure. `None` means that the outcome says nothing.

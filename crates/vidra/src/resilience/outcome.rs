@@ -9,7 +9,7 @@ use crate::transport::{Answer, Failure};
 /// The outcome of one exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Ending {
+pub enum CallOutcome {
     /// A successful response.
     Ok,
     /// An error response about the request: not found, not accessible, quota exhausted, bad key.
@@ -34,7 +34,7 @@ pub enum Ending {
 /// A shorter wait without a response says nothing about YouTube.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
-impl Ending {
+impl CallOutcome {
     /// All outcomes.
     pub const ALL: [Self; 9] = [
         Self::Ok,

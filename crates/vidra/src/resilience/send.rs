@@ -9,7 +9,7 @@ use http::Request;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::breaker::{Breaker, Pass};
-use super::outcome::Ending;
+use super::outcome::CallOutcome;
 use super::retry::{RetryBudget, RetryPolicy};
 use super::traffic::Traffic;
 use crate::context::Context;
@@ -137,11 +137,11 @@ impl Attempt<'_> {
         match timeout(limit, traced::exchange(transport, self.endpoint, request)).await {
             Ok(Ok(answer)) => Ok((answer, self)),
             Ok(Err(failure)) => {
-                self.end(Ending::of_failure(&failure));
+                self.end(CallOutcome::of_failure(&failure));
                 Err(Unanswered::Failed(failure))
             }
             Err(_elapsed) => {
-                self.end(Ending::out_of_time(limit, usual));
+                self.end(CallOutcome::out_of_time(limit, usual));
                 Err(match limit < usual {
                     true => Unanswered::DeadlinePassed,
                     false => Unanswered::Failed(Failure::TimedOut),
@@ -151,17 +151,17 @@ impl Attempt<'_> {
     }
 
     /// Records the outcome of the response.
-    pub(crate) fn end(self, ending: Ending) {
-        self.count(ending);
-        self.pass.end(ending, self.is_retry);
+    pub(crate) fn end(self, outcome: CallOutcome) {
+        self.count(outcome);
+        self.pass.end(outcome, self.is_retry);
     }
 
     /// Records an outcome that says nothing about other requests.
-    pub(crate) fn end_uncounted(self, ending: Ending) {
-        self.count(ending);
+    pub(crate) fn end_uncounted(self, outcome: CallOutcome) {
+        self.count(outcome);
     }
 
-    fn count(&self, ending: Ending) {
-        self.sender.traffic.note(self.endpoint, ending, self.started.elapsed());
+    fn count(&self, outcome: CallOutcome) {
+        self.sender.traffic.note(self.endpoint, outcome, self.started.elapsed());
     }
 }

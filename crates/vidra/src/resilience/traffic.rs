@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::histogram::{CumulativeHistogram, Histogram};
-use super::outcome::Ending;
+use super::outcome::CallOutcome;
 
 /// The calls to one endpoint.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub struct Calls {
     /// `translation` for translated timed text.
     pub endpoint: &'static str,
     /// The number of calls with each outcome.
-    pub endings: Vec<(Ending, u64)>,
+    pub outcomes: Vec<(CallOutcome, u64)>,
     /// The durations of the calls.
     pub time: CumulativeHistogram,
 }
@@ -33,24 +33,24 @@ pub(crate) struct Traffic {
 
 #[derive(Debug)]
 struct Count {
-    endings: [AtomicU64; Ending::ALL.len()],
+    outcomes: [AtomicU64; CallOutcome::ALL.len()],
     times: Histogram,
 }
 
 impl Traffic {
     /// Creates counters for these endpoints.
     pub(crate) fn new(endpoints: impl Iterator<Item = &'static str>) -> Self {
-        let count = || Count { endings: Default::default(), times: Histogram::new(BOUNDS) };
+        let count = || Count { outcomes: Default::default(), times: Histogram::new(BOUNDS) };
         let calls = endpoints.map(|endpoint| (endpoint, count())).collect();
         Self { calls, retries: AtomicU64::new(0) }
     }
 
-    pub(crate) fn note(&self, endpoint: &str, ending: Ending, took: Duration) {
+    pub(crate) fn note(&self, endpoint: &str, outcome: CallOutcome, took: Duration) {
         let Some((_, count)) = self.calls.iter().find(|(name, _)| *name == endpoint) else {
             debug_assert!(false, "unknown endpoint {endpoint}");
             return;
         };
-        count.endings[ending as usize].fetch_add(1, Ordering::Relaxed);
+        count.outcomes[outcome as usize].fetch_add(1, Ordering::Relaxed);
         count.times.add(took);
     }
 
@@ -64,10 +64,11 @@ impl Traffic {
 
     pub(crate) fn report(&self) -> Vec<Calls> {
         let one = |(endpoint, count): &(&'static str, Count)| {
-            let ended = |ending| (ending, count.endings[ending as usize].load(Ordering::Relaxed));
+            let counted =
+                |outcome| (outcome, count.outcomes[outcome as usize].load(Ordering::Relaxed));
             Calls {
                 endpoint,
-                endings: Ending::ALL.map(ended).to_vec(),
+                outcomes: CallOutcome::ALL.map(counted).to_vec(),
                 time: count.times.cumulative(),
             }
         };
@@ -84,13 +85,13 @@ mod tests {
         let endpoints = ["videos", "watch"];
         let traffic = Traffic::new(endpoints.into_iter());
         for endpoint in endpoints {
-            for (index, ending) in Ending::ALL.into_iter().enumerate() {
-                assert_eq!(ending as usize, index, "{ending:?}");
-                traffic.note(endpoint, ending, Duration::from_millis(100));
+            for (index, outcome) in CallOutcome::ALL.into_iter().enumerate() {
+                assert_eq!(outcome as usize, index, "{outcome:?}");
+                traffic.note(endpoint, outcome, Duration::from_millis(100));
             }
         }
         for calls in traffic.report() {
-            assert!(calls.endings.iter().all(|(_, count)| *count == 1), "{calls:?}");
+            assert!(calls.outcomes.iter().all(|(_, count)| *count == 1), "{calls:?}");
             assert_eq!(calls.time.seconds, 0.9);
             assert_eq!((calls.time.buckets[0], calls.time.buckets[1]), ((0.05, 0), (0.1, 9)));
         }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::playlist::walk::Walks;
 use super::video::{self, count_or_hide};
-use crate::cache::{Cached, Outcome};
+use crate::cache::{CacheOutcome, Cached};
 use crate::channel::{Channel, ChannelVideo};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
@@ -17,8 +17,8 @@ use crate::error::{ErrorKind, Result};
 use crate::format;
 use crate::ident::{ChannelId, ChannelRef, Handle, PlaylistId, VideoId};
 use crate::resource::Services;
-use crate::resource::ask::{self, Ask};
 use crate::resource::gather::MOST_IDS;
+use crate::resource::lookup::{self, Lookup};
 use crate::video::{Video, Withheld, without_comments};
 
 impl Channel {
@@ -81,7 +81,7 @@ impl ChannelVideo {
         }
     }
 
-    /// The newest `limit` videos of an [`Ask::Uploads`] answer, with their current age. Also
+    /// The newest `limit` videos of an [`Lookup::Uploads`] answer, with their current age. Also
     /// returns the time at which one of the ages changes.
     ///
     /// # Errors
@@ -127,9 +127,9 @@ pub(crate) async fn one(
 
 /// Caches a channel under its id and its handle, whichever reference found it.
 fn keep(services: &Services, channel: &Channel, handle: Option<&str>) {
-    for key in ask::channel_keys(&channel.id, handle) {
+    for key in lookup::channel_keys(&channel.id, handle) {
         // This serves other requests. A channel that cannot be cached is fetched again.
-        let _ = services.cache.keep(&key, ask::json(channel), Duration::ZERO);
+        let _ = services.cache.keep(&key, lookup::json(channel), Duration::ZERO);
     }
 }
 
@@ -177,7 +177,7 @@ async fn by_name(
     name: &str,
 ) -> Result<Option<wire::Channel>> {
     // A name rarely changes its owner. The cached id avoids up to three calls and a search.
-    if let Some(before) = services.cache.remembered(&Ask::Channel(channel.clone()).key()).await
+    if let Some(before) = services.cache.remembered(&Lookup::Channel(channel.clone()).key()).await
         && let Ok(Channel { id, .. }) = before.decode()
         && let Some(id) = ChannelId::bare(&id)
         && let Some(found) = by_id(services, ctx, &id).await?
@@ -229,14 +229,14 @@ pub(crate) async fn uploads(
 ) -> Result<Cached> {
     // A channel has one list of uploads, whatever reference was used.
     let (channel, outcome) = match channel {
-        ChannelRef::Id(_) => (channel.clone(), Outcome::Hit),
+        ChannelRef::Id(_) => (channel.clone(), CacheOutcome::Hit),
         _ => {
-            let found = services.read_record(ctx, &Ask::Channel(channel.clone())).await?;
+            let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
             let id = ChannelId::bare(&found.decode::<Channel>()?.id);
             (id.map_or_else(|| channel.clone(), ChannelRef::Id), found.outcome)
         }
     };
-    let ids = services.read_record(ctx, &Ask::UploadIds(channel)).await?;
+    let ids = services.read_record(ctx, &Lookup::UploadIds(channel)).await?;
     let videos = video::list_json(services, ctx, &ids.decode::<Vec<VideoId>>()?).await?;
     let outcome = outcome.worst(ids.outcome).worst(videos.outcome);
     let mut newest: Vec<Video> = videos.decode()?;
@@ -244,7 +244,7 @@ pub(crate) async fn uploads(
     newest.sort_by_key(|video| std::cmp::Reverse(video.published_at));
     let now = services.data_api.clock.now();
     let newest: Vec<_> = newest.into_iter().map(|video| ChannelVideo::new(video, now)).collect();
-    Ok(Cached { body: ask::json(&newest)?, outcome, ..ids })
+    Ok(Cached { body: lookup::json(&newest)?, outcome, ..ids })
 }
 
 /// Fetches the ids of the newest uploads, as many as one call for videos takes. A full call costs
@@ -263,7 +263,7 @@ pub(crate) async fn upload_ids(
     {
         return Ok(recent);
     }
-    let found = services.read_record(ctx, &Ask::Channel(channel.clone())).await?;
+    let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
     let named = PlaylistId::bare(&found.decode::<Channel>()?.uploads_playlist_id);
     match named.filter(|named| likely.as_ref() != Some(named)) {
         Some(named) => Ok(recent_ids(services, ctx, &named).await?.unwrap_or_default()),

@@ -10,15 +10,15 @@ use futures_channel::mpsc;
 use futures_util::future;
 
 use super::video;
-use crate::cache::{Cached, Outcome};
+use crate::cache::{CacheOutcome, Cached};
 use crate::context::{CacheMode, Context};
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::wire;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
-use crate::resource::ask::{self, Ask};
 use crate::resource::gather::MOST_IDS;
+use crate::resource::lookup::{self, Lookup};
 use crate::resource::{Services, the_one};
 use crate::video::Video;
 
@@ -52,7 +52,7 @@ pub(crate) async fn info(
 }
 
 impl PlaylistIds {
-    /// Extracts the ids from an [`Ask::PlaylistEntries`] answer.
+    /// Extracts the ids from an [`Lookup::PlaylistEntries`] answer.
     ///
     /// # Errors
     ///
@@ -91,12 +91,12 @@ pub(crate) async fn complete(
         Ok::<_, Error>((order, entries))
     };
     let head = async {
-        match services.read_record(ctx, &Ask::PlaylistInfo(id.clone())).await {
+        match services.read_record(ctx, &Lookup::PlaylistInfo(id.clone())).await {
             Ok(info) => Ok((info.decode()?, info.outcome)),
             // Some lists have entries but no data of their own.
             Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
                 let info = PlaylistInfo::from_wire(id.clone(), wire::Playlist::default());
-                Ok((info, Outcome::Hit))
+                Ok((info, CacheOutcome::Hit))
             }
             Err(error) => Err(error),
         }
@@ -104,7 +104,7 @@ pub(crate) async fn complete(
     let details = video::read_chunks(services, ctx, queue);
     let ((order, entries), (details, of_videos), (head, of_head)) =
         future::try_join3(walk, details, head).await?;
-    let body = ask::json(&in_order(head, &order, details))?;
+    let body = lookup::json(&in_order(head, &order, details))?;
     let outcome = entries.outcome().worst(of_videos).worst(of_head);
     Ok(entries.answer(services, body, outcome))
 }
@@ -149,7 +149,7 @@ impl Wanted {
     async fn add(&mut self, services: &Services, ctx: &Context, page: &[Option<VideoId>]) {
         let ids = page.iter().flatten().copied();
         let new: Vec<VideoId> = ids.filter(|id| self.seen.insert(*id)).collect();
-        let keys: Vec<_> = new.iter().map(|id| Ask::Video(*id).key()).collect();
+        let keys: Vec<_> = new.iter().map(|id| Lookup::Video(*id).key()).collect();
         let are_fresh = match ctx.mode {
             CacheMode::Refresh => vec![false; keys.len()],
             CacheMode::Normal => services.cache.are_fresh(&keys).await,

@@ -7,16 +7,16 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 
 use crate::cache::freshness::Life;
-use crate::cache::{Answered, Cached, Fetch, Key, Outcome};
+use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Key};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::{DataApi, wire};
 use crate::error::{ErrorKind, Result};
 use crate::format::{self, Moment};
 use crate::ident::VideoId;
-use crate::resource::ask::{self, Ask};
 use crate::resource::gather::MOST_IDS;
 use crate::resource::lifetime::Resource;
+use crate::resource::lookup::{self, Lookup};
 use crate::resource::{Services, another};
 use crate::transport::BoxFuture;
 use crate::video::{Video, Withheld};
@@ -83,7 +83,7 @@ pub(crate) async fn list_json(
     let asked = read(services, ctx, &distinct).await;
     // Videos that do not exist count too.
     let outcomes = asked.iter().map(|answered| answered.outcome);
-    let outcome = outcomes.fold(Outcome::Hit, Outcome::worst);
+    let outcome = outcomes.fold(CacheOutcome::Hit, CacheOutcome::worst);
     let age = asked.iter().map(|answered| answered.age).max().unwrap_or_default();
     let mut found = BTreeMap::new();
     for (id, answered) in distinct.iter().zip(asked) {
@@ -98,7 +98,11 @@ pub(crate) async fn list_json(
 }
 
 /// The list of the videos that were found. `None` if there are none.
-fn listed(ids: &[VideoId], found: &BTreeMap<VideoId, Cached>, outcome: Outcome) -> Option<Cached> {
+fn listed(
+    ids: &[VideoId],
+    found: &BTreeMap<VideoId, Cached>,
+    outcome: CacheOutcome,
+) -> Option<Cached> {
     let oldest = found.values().max_by_key(|video| video.age)?;
     let soonest = found.values().min_by_key(|video| video.fresh_for())?;
     let bodies: Vec<&[u8]> = ids.iter().filter_map(|id| Some(&found.get(id)?.body[..])).collect();
@@ -109,7 +113,7 @@ fn listed(ids: &[VideoId], found: &BTreeMap<VideoId, Cached>, outcome: Outcome) 
 
 /// Reads videos through the cache, and fetches the uncached ones in full calls.
 async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<Answered> {
-    let keys: Vec<Key> = ids.iter().map(|id| Ask::Video(*id).key()).collect();
+    let keys: Vec<Key> = ids.iter().map(|id| Lookup::Video(*id).key()).collect();
     let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
         let ids = indices.into_iter().map(|index| ids[index]).collect();
         Box::pin(bodies(Arc::clone(&services.data_api), ctx, ids))
@@ -126,7 +130,7 @@ async fn bodies(data_api: Arc<DataApi>, ctx: Context, ids: Vec<VideoId>) -> Vec<
     let call = |chunk: Vec<VideoId>| async move {
         let found = details(data_api, ctx, &chunk).await;
         let outcome = |id: &VideoId| match &found {
-            Ok(found) => found.get(id).map_or_else(|| Err(What::Video.not_found(id)), ask::json),
+            Ok(found) => found.get(id).map_or_else(|| Err(What::Video.not_found(id)), lookup::json),
             Err(error) => Err(error.clone()),
         };
         chunk.iter().map(outcome).collect::<Vec<_>>()
@@ -143,12 +147,12 @@ pub(crate) async fn read_chunks(
     services: &Arc<Services>,
     ctx: &Context,
     chunks: impl Stream<Item = Vec<VideoId>>,
-) -> Result<(HashMap<VideoId, Video>, Outcome)> {
+) -> Result<(HashMap<VideoId, Video>, CacheOutcome)> {
     let chunk = |ids: Vec<VideoId>| async move {
         // A long list must not be fetched faster than the store can write it.
         services.cache.tiers.room().await;
         let mut found = Vec::with_capacity(ids.len());
-        let mut outcome = Outcome::Hit;
+        let mut outcome = CacheOutcome::Hit;
         for (id, answered) in ids.iter().zip(read(services, ctx, &ids).await) {
             outcome = outcome.worst(answered.outcome);
             match answered.result {
@@ -162,10 +166,13 @@ pub(crate) async fn read_chunks(
     chunks
         .map(chunk)
         .buffer_unordered(CALLS_AT_ONCE)
-        .try_fold((HashMap::new(), Outcome::Hit), |(mut all, worst), (some, outcome)| async move {
-            all.extend(some);
-            Ok((all, worst.worst(outcome)))
-        })
+        .try_fold(
+            (HashMap::new(), CacheOutcome::Hit),
+            |(mut all, worst), (some, outcome)| async move {
+                all.extend(some);
+                Ok((all, worst.worst(outcome)))
+            },
+        )
         .await
 }
 

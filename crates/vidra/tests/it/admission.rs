@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::{StreamExt, future::join_all};
 use tokio::time::{Instant, advance, sleep};
 use vidra::{
-    Ask, BatchEvent, BatchQuery, Builder, Error, ErrorKind, Outcome, PlaylistId, RetryPolicy,
-    VideoId, Vidra,
+    BatchEvent, BatchQuery, Builder, CacheOutcome, Error, ErrorKind, Lookup, PlaylistId,
+    RetryPolicy, VideoId, Vidra,
 };
 use vidra_sim::{Action, Fault, Simulator};
 
@@ -48,21 +48,21 @@ fn is_busy(error: &Error) {
 async fn who_asks_beyond_the_limit_is_told_at_once_and_may_come_again() {
     let sim = Simulator::new();
     let vidra = builder(&sim).most_misses(3).build().unwrap();
-    let known = Ask::Playlist(playlist("PLsize1"));
-    vidra.ask(&known).await.unwrap();
+    let known = Lookup::Playlist(playlist("PLsize1"));
+    vidra.lookup(&known).await.unwrap();
     fill(&vidra, &sim, 3).await;
     let started = Instant::now();
     let asks = [
-        Ask::Video(video(3)),
-        Ask::Playlist(playlist("PLsize51")),
-        Ask::Regions(None),
-        Ask::Tracks(video(3)),
+        Lookup::Video(video(3)),
+        Lookup::Playlist(playlist("PLsize51")),
+        Lookup::Regions(None),
+        Lookup::Tracks(video(3)),
     ];
     for ask in &asks {
-        is_busy(&vidra.ask(ask).await.unwrap_err());
+        is_busy(&vidra.lookup(ask).await.unwrap_err());
     }
     is_busy(&vidra.videos(&[video(7), video(8)]).await.unwrap_err());
-    assert_eq!(vidra.ask(&known).await.unwrap().outcome, Outcome::Hit);
+    assert_eq!(vidra.lookup(&known).await.unwrap().outcome, CacheOutcome::Hit);
     assert!(started.elapsed() < Duration::from_millis(10));
     // Who waits for one of the three takes no place.
     let joined = join_all((0..300).map(|number| vidra.video(video(number % 3)))).await;
@@ -71,7 +71,7 @@ async fn who_asks_beyond_the_limit_is_told_at_once_and_may_come_again() {
     // The places are free again, and nothing is remembered.
     sim.clear_faults();
     for ask in &asks[1..3] {
-        vidra.ask(ask).await.unwrap();
+        vidra.lookup(ask).await.unwrap();
     }
 }
 
@@ -104,8 +104,8 @@ async fn what_is_stale_is_better_than_a_refusal() {
     advance(Duration::from_secs(2 * 3600)).await;
     fill(&vidra, &sim, 2).await;
     let started = Instant::now();
-    assert_eq!(vidra.ask(&Ask::Video(id)).await.unwrap().outcome, Outcome::Stale);
-    assert_eq!(vidra.videos_json(&[id]).await.unwrap().outcome, Outcome::Stale);
+    assert_eq!(vidra.lookup(&Lookup::Video(id)).await.unwrap().outcome, CacheOutcome::Stale);
+    assert_eq!(vidra.videos_json(&[id]).await.unwrap().outcome, CacheOutcome::Stale);
     assert_eq!(started.elapsed(), Duration::ZERO);
 }
 

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 use tokio::time::{advance, sleep};
 use vidra::{
-    Allowance, Ask, Bucket, Builder, ChannelRef, Error, ErrorKind, Outcome, PlaylistId,
+    Allowance, Bucket, Builder, CacheOutcome, ChannelRef, Error, ErrorKind, Lookup, PlaylistId,
     QuotaLimits, RetryPolicy, VideoId,
 };
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
@@ -96,9 +96,9 @@ async fn searches_have_a_share_of_their_own() {
 #[tokio::test(start_paused = true)]
 async fn who_has_something_left_asks_in_the_place_of_who_has_not() {
     let asks = [
-        Ask::Video(video("quirkNoLike")),
-        Ask::Channel(ChannelRef::parse("@fermata").unwrap()),
-        Ask::Playlist(PlaylistId::parse("PLsize51").unwrap()),
+        Lookup::Video(video("quirkNoLike")),
+        Lookup::Channel(ChannelRef::parse("@fermata").unwrap()),
+        Lookup::Playlist(PlaylistId::parse("PLsize51").unwrap()),
     ];
     for ask in asks {
         let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
@@ -106,8 +106,8 @@ async fn who_has_something_left_asks_in_the_place_of_who_has_not() {
         let poor = [(); 5].map(|()| vidra.on_allowance(units(0)));
         let rich = [(); 5].map(|()| vidra.on_allowance(units(100)));
         let (refused, served) = tokio::join!(
-            join_all(poor.iter().map(|caller| caller.ask(&ask))),
-            join_all(rich.iter().map(|caller| caller.ask(&ask))),
+            join_all(poor.iter().map(|caller| caller.lookup(&ask))),
+            join_all(rich.iter().map(|caller| caller.lookup(&ask))),
         );
         for error in refused.into_iter().filter_map(Result::err) {
             is_about_the_share(&error);
@@ -116,7 +116,7 @@ async fn who_has_something_left_asks_in_the_place_of_who_has_not() {
             assert!(answer.is_ok(), "{ask:?}: {answer:?}");
         }
         sim.reset_record();
-        assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit, "{ask:?}");
+        assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit, "{ask:?}");
         assert_eq!(sim.record().calls, 0, "{ask:?}");
     }
 }
@@ -171,19 +171,19 @@ async fn that_it_is_used_up_is_remembered_for_nobody() {
 async fn what_is_known_is_given_to_who_cannot_pay() {
     let sim = Simulator::new();
     let vidra = builder(&sim).build().unwrap();
-    let (poor, ask) = (vidra.on_allowance(units(0)), Ask::Video(video("quirkNoLike")));
-    vidra.ask(&ask).await.unwrap();
+    let (poor, ask) = (vidra.on_allowance(units(0)), Lookup::Video(video("quirkNoLike")));
+    vidra.lookup(&ask).await.unwrap();
     // Past its grace: it would have to be asked for.
     advance(Duration::from_secs(2 * 3600)).await;
     for _ in 0..10 {
-        assert_eq!(poor.ask(&ask).await.unwrap().outcome, Outcome::Stale);
+        assert_eq!(poor.lookup(&ask).await.unwrap().outcome, CacheOutcome::Stale);
     }
     assert_eq!(sim.record().calls, 1);
     assert!(!vidra.is_platform_failing(), "it is the caller who has nothing left");
-    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss);
+    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss);
     // In grace it is renewed on nobody's bill.
     advance(Duration::from_secs(20 * 60)).await;
-    assert_eq!(poor.ask(&ask).await.unwrap().outcome, Outcome::Stale);
+    assert_eq!(poor.lookup(&ask).await.unwrap().outcome, CacheOutcome::Stale);
     sleep(Duration::from_millis(1)).await;
-    assert_eq!(poor.ask(&ask).await.unwrap().outcome, Outcome::Hit);
+    assert_eq!(poor.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit);
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::{Instant, advance, sleep, timeout};
 use vidra::{
-    Ask, BatchEvent, BatchQuery, BatchStatus, BreakerState, Builder, ChannelRef, Error, ErrorKind,
-    Outcome, PlaylistId, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra,
+    BatchEvent, BatchQuery, BatchStatus, BreakerState, Builder, CacheOutcome, ChannelRef, Error,
+    ErrorKind, Lookup, PlaylistId, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 
@@ -138,18 +138,18 @@ async fn a_spent_day_closes_its_bucket_and_nothing_else() {
 #[tokio::test(start_paused = true)]
 async fn what_is_known_is_sent_at_once_while_it_is_open() {
     let (hour, query) = (Duration::from_secs(3600), TranscriptQuery::default());
-    let transcript = Ask::Transcript(VideoId::parse("txManualAsr").unwrap(), query.clone());
+    let transcript = Lookup::Transcript(VideoId::parse("txManualAsr").unwrap(), query.clone());
     // In grace, and past it, where an answer would be waited for.
     let table = [
-        (Ask::Video(known()), hour / 3),
-        (Ask::Video(known()), 2 * hour),
+        (Lookup::Video(known()), hour / 3),
+        (Lookup::Video(known()), 2 * hour),
         (transcript.clone(), 8 * 24 * hour),
         (transcript, 20 * 24 * hour),
     ];
     for (ask, age) in table {
         let sim = Simulator::new();
         let vidra = builder(&sim).build().unwrap();
-        vidra.ask(&ask).await.unwrap();
+        vidra.lookup(&ask).await.unwrap();
         advance(age).await;
         sim.inject(Fault::any(Action::status(503)));
         trip(&vidra).await;
@@ -159,8 +159,8 @@ async fn what_is_known_is_sent_at_once_while_it_is_open() {
         sim.reset_record();
         let started = Instant::now();
         for _ in 0..100 {
-            let stale = vidra.ask(&ask).await.unwrap();
-            assert_eq!(stale.outcome, Outcome::Stale, "{ask:?} {age:?}");
+            let stale = vidra.lookup(&ask).await.unwrap();
+            assert_eq!(stale.outcome, CacheOutcome::Stale, "{ask:?} {age:?}");
         }
         assert_eq!(started.elapsed(), Duration::ZERO, "{ask:?} {age:?}");
         assert_eq!(sim.record().calls, 0, "{ask:?} {age:?}");
@@ -209,8 +209,8 @@ async fn everything_hot_is_fresh_a_second_after_the_first_good_answer() {
         let mut stale = 0;
         for pair in ids.chunks(2) {
             for id in pair {
-                let answer = vidra.ask(&Ask::Video(*id)).await.unwrap();
-                stale += usize::from(answer.outcome == Outcome::Stale);
+                let answer = vidra.lookup(&Lookup::Video(*id)).await.unwrap();
+                stale += usize::from(answer.outcome == CacheOutcome::Stale);
             }
             sleep(Duration::from_millis(1)).await;
         }

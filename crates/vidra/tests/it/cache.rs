@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 use vidra::transport::{Answer, BoxFuture, Failure};
 use vidra::{
-    Ask, Builder, Cached, ChannelRef, Counts, InProcess, PlaylistId, Resource, RetryPolicy,
+    Builder, Cached, ChannelRef, Counts, InProcess, Lookup, PlaylistId, Resource, RetryPolicy,
     Transport, VideoId, Vidra,
 };
 use vidra_sim::Simulator;
@@ -123,7 +123,7 @@ impl Transport for Changing {
 
 /// Asks for a video of a [`Changing`] world: how the answer came about, and the number in its title.
 async fn edition(vidra: &Vidra, id: VideoId) -> vidra::Result<(Cached, u64)> {
-    let cached = vidra.ask(&Ask::Video(id)).await?;
+    let cached = vidra.lookup(&Lookup::Video(id)).await?;
     let number = cached.decode::<vidra::Video>()?.title.parse().unwrap();
     Ok((cached, number))
 }

@@ -8,7 +8,7 @@ use http::Request;
 use serde_json::Value;
 use vidra::store::{Fs, Memory, Record, Redis, Store};
 use vidra::transport::{Answer, BoxFuture, Failure};
-use vidra::{Ask, Builder, ChannelRef, InProcess, Outcome, PlaylistId, Transport, VideoId};
+use vidra::{Builder, CacheOutcome, ChannelRef, InProcess, Lookup, PlaylistId, Transport, VideoId};
 use vidra_sim::Simulator;
 
 use crate::sim;
@@ -39,8 +39,8 @@ fn builder(sim: &Simulator) -> Builder {
     sim::builder(sim).transport(Wordy(sim.clone()))
 }
 
-fn playlist(id: &str) -> Ask {
-    Ask::Playlist(PlaylistId::parse(id).unwrap())
+fn playlist(id: &str) -> Lookup {
+    Lookup::Playlist(PlaylistId::parse(id).unwrap())
 }
 
 /// The default of the client.
@@ -53,13 +53,13 @@ const LONGEST: &str = if cfg!(debug_assertions) { "PLsize500" } else { "PLsize20
 async fn costs_nothing_again(sim: &Simulator, client: impl Fn() -> Builder, is_shared: bool) {
     let longest = playlist(LONGEST);
     let first = client().build().unwrap();
-    let listed = first.ask(&longest).await.unwrap();
-    assert_eq!(listed.outcome, Outcome::Miss);
+    let listed = first.lookup(&longest).await.unwrap();
+    assert_eq!(listed.outcome, CacheOutcome::Miss);
     first.settled().await;
     let second = if is_shared { first.metered() } else { client().build().unwrap() };
     let calls = sim.record().calls;
-    let again = second.ask(&longest).await.unwrap();
-    assert_eq!((again.outcome, second.cost().units()), (Outcome::Hit, 0));
+    let again = second.lookup(&longest).await.unwrap();
+    assert_eq!((again.outcome, second.cost().units()), (CacheOutcome::Hit, 0));
     assert!(again.body == listed.body, "the same list");
     assert_eq!(sim.record().calls, calls);
 }
@@ -96,7 +96,7 @@ async fn the_longest_playlist_outlives_the_process_in_redis() {
 async fn missing_videos_are_fetched_again_by_fifties() {
     let (sim, store) = (Simulator::new(), Arc::new(Memory::new(64 << 20)));
     let vidra = builder(&sim).store(store.clone()).build().unwrap();
-    let first = vidra.ask(&playlist("PLsize500")).await.unwrap();
+    let first = vidra.lookup(&playlist("PLsize500")).await.unwrap();
     vidra.settled().await;
     let mut videos = vec![];
     store.each(|key, _| videos.extend(key.starts_with("video/").then(|| key.to_owned())));
@@ -105,10 +105,14 @@ async fn missing_videos_are_fetched_again_by_fifties() {
     }
     tokio::time::advance(Duration::from_secs(10)).await;
     let again = vidra.metered();
-    let second = again.ask(&playlist("PLsize500")).await.unwrap();
+    let second = again.lookup(&playlist("PLsize500")).await.unwrap();
     let missing = videos.len().div_ceil(4);
     assert_eq!(again.cost().units() as usize, missing.div_ceil(50), "{missing} videos");
-    assert_eq!((second.outcome, second.age.as_secs()), (Outcome::Miss, 10), "its age is its own");
+    assert_eq!(
+        (second.outcome, second.age.as_secs()),
+        (CacheOutcome::Miss, 10),
+        "its age is its own"
+    );
     assert!(second.body == first.body, "the same list");
 }
 
@@ -116,23 +120,23 @@ async fn missing_videos_are_fetched_again_by_fifties() {
 async fn uploads_by_any_name_are_one_list() {
     let sim = Simulator::new();
     let vidra = builder(&sim).cache_bytes(1 << 20).build().unwrap();
-    let uploads = |name: &str| Ask::Uploads(ChannelRef::parse(name).unwrap());
-    let by_handle = vidra.ask(&uploads("@fermata")).await.unwrap();
+    let uploads = |name: &str| Lookup::Uploads(ChannelRef::parse(name).unwrap());
+    let by_handle = vidra.lookup(&uploads("@fermata")).await.unwrap();
     tokio::time::advance(Duration::from_secs(7)).await;
     let again = vidra.metered();
-    let by_id = again.ask(&uploads("UCB-2_pXPtFYDifLXZF-S8PA")).await.unwrap();
-    assert_eq!((by_id.outcome, again.cost().units()), (Outcome::Hit, 0));
+    let by_id = again.lookup(&uploads("UCB-2_pXPtFYDifLXZF-S8PA")).await.unwrap();
+    assert_eq!((by_id.outcome, again.cost().units()), (CacheOutcome::Hit, 0));
     assert_eq!((by_id.age.as_secs(), by_id.body == by_handle.body), (7, true));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_record_in_another_format_is_a_miss() {
     let (sim, store) = (Simulator::new(), Arc::new(Memory::new(1 << 20)));
-    let video = Ask::Video(VideoId::parse("quirkNoLike").unwrap());
-    builder(&sim).store(store.clone()).build().unwrap().ask(&video).await.unwrap();
+    let video = Lookup::Video(VideoId::parse("quirkNoLike").unwrap());
+    builder(&sim).store(store.clone()).build().unwrap().lookup(&video).await.unwrap();
     let record = store.get("video/quirkNoLike").await.unwrap().unwrap();
     let later = Record { schema: record.schema + 1, body: "another format".into(), ..record };
     store.put("video/quirkNoLike", &later).await.unwrap();
     let vidra = builder(&sim).store(store).build().unwrap();
-    assert_eq!(vidra.ask(&video).await.unwrap().outcome, Outcome::Miss);
+    assert_eq!(vidra.lookup(&video).await.unwrap().outcome, CacheOutcome::Miss);
 }

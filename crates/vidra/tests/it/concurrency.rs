@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep, timeout};
 use vidra::clock::Clock;
 use vidra::store::Memory;
 use vidra::{
-    Ask, BatchEvent, BatchQuery, Builder, ChannelRef, Error, ErrorKind, LedgerDouble, Outcome,
-    Pace, Pacing, PlaylistId, QuotaLimits, SearchBilling, TranscriptQuery, VideoId, Vidra,
+    BatchEvent, BatchQuery, Builder, CacheOutcome, ChannelRef, Error, ErrorKind, LedgerDouble,
+    Lookup, Pace, Pacing, PlaylistId, QuotaLimits, SearchBilling, TranscriptQuery, VideoId, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
@@ -167,13 +167,13 @@ async fn c5_a_renewal_has_more_time_than_the_caller_who_began_it() {
     let sim = slow(200 * MS);
     let vidra = builder(&sim).build().unwrap();
     // Three pages.
-    let entries = Ask::PlaylistEntries(PlaylistId::parse("PLsize120").unwrap());
-    vidra.ask(&entries).await.unwrap();
+    let entries = Lookup::PlaylistEntries(PlaylistId::parse("PLsize120").unwrap());
+    vidra.lookup(&entries).await.unwrap();
     sleep(1_000 * SECOND).await;
-    let stale = vidra.within(50 * MS).ask(&entries).await.unwrap();
-    assert_eq!(stale.outcome, Outcome::Stale);
+    let stale = vidra.within(50 * MS).lookup(&entries).await.unwrap();
+    assert_eq!(stale.outcome, CacheOutcome::Stale);
     sleep(2 * SECOND).await;
-    assert_eq!(vidra.ask(&entries).await.unwrap().outcome, Outcome::Hit);
+    assert_eq!(vidra.lookup(&entries).await.unwrap().outcome, CacheOutcome::Hit);
 }
 
 #[tokio::test(start_paused = true)]
@@ -299,30 +299,30 @@ async fn c8_a_short_pause_is_waited_for_without_a_charge() {
 async fn c10_records_age_while_the_machine_is_suspended() {
     let (sim, clock) = (Simulator::new(), TestClock::default());
     let vidra = builder(&sim).clock(clock.clone()).build().unwrap();
-    let ask = Ask::Video(video("quirkNoLike"));
-    vidra.ask(&ask).await.unwrap();
-    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit);
+    let ask = Lookup::Video(video("quirkNoLike"));
+    vidra.lookup(&ask).await.unwrap();
+    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit);
     clock.suspended.store(1_800, Ordering::Relaxed);
-    let stale = vidra.ask(&ask).await.unwrap();
-    assert_eq!((stale.outcome, stale.age), (Outcome::Stale, 1_800 * SECOND));
+    let stale = vidra.lookup(&ask).await.unwrap();
+    assert_eq!((stale.outcome, stale.age), (CacheOutcome::Stale, 1_800 * SECOND));
     // A wall clock that is set ages nothing.
     sleep(SECOND).await;
     clock.ahead.store(1_800, Ordering::Relaxed);
-    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit);
+    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit);
 }
 
 #[tokio::test(start_paused = true)]
 async fn c11_a_record_from_the_future_is_no_answer() {
     let (sim, store) = (Simulator::new(), Arc::new(Memory::new(1 << 20)));
-    let ask = Ask::Video(video("quirkNoLike"));
-    for (ahead, outcome) in [(3_000, Outcome::Hit), (4_000, Outcome::Miss)] {
+    let ask = Lookup::Video(video("quirkNoLike"));
+    for (ahead, outcome) in [(3_000, CacheOutcome::Hit), (4_000, CacheOutcome::Miss)] {
         let clock = TestClock::default();
         clock.ahead.store(ahead, Ordering::Relaxed);
         let client = |clock| builder(&sim).clock(clock).store(store.clone()).build().unwrap();
         let before = client(clock);
-        before.refreshing().ask(&ask).await.unwrap();
+        before.refreshing().lookup(&ask).await.unwrap();
         before.settled().await;
-        let found = client(TestClock::default()).ask(&ask).await.unwrap();
+        let found = client(TestClock::default()).lookup(&ask).await.unwrap();
         assert_eq!(found.outcome, outcome, "{ahead} s ahead");
     }
 }
@@ -371,10 +371,10 @@ async fn c16_nobody_pays_for_the_renewal_of_a_list() {
     vidra.videos(&list).await.unwrap();
     sleep(1_800 * SECOND).await;
     let caller = vidra.metered();
-    assert_eq!(caller.videos_json(&list).await.unwrap().outcome, Outcome::Stale);
+    assert_eq!(caller.videos_json(&list).await.unwrap().outcome, CacheOutcome::Stale);
     sleep(SECOND).await;
     assert_eq!((caller.cost().units(), sim.record().units.default), (0, 2));
-    assert_eq!(vidra.videos_json(&list).await.unwrap().outcome, Outcome::Hit);
+    assert_eq!(vidra.videos_json(&list).await.unwrap().outcome, CacheOutcome::Hit);
     // The caller pays for the missing video, and its call has room for the renewals.
     sleep(1_800 * SECOND).await;
     let longer = [list[0], list[1], video("quirkNoComm")];

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, advance, sleep, timeout};
-use vidra::{Ask, Builder, ErrorKind, Outcome, PlaylistId, RetryPolicy, TranscriptQuery, VideoId};
+use vidra::{
+    Builder, CacheOutcome, ErrorKind, Lookup, PlaylistId, RetryPolicy, TranscriptQuery, VideoId,
+};
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
 use crate::sim;
@@ -30,18 +32,18 @@ fn playlist(id: &str) -> PlaylistId {
 #[tokio::test(start_paused = true)]
 async fn a_walk_through_pages_ends_when_nobody_waits_for_it() {
     let asks =
-        [Ask::Playlist(playlist("PLsize5000")), Ask::PlaylistEntries(playlist("PLsize5000"))];
+        [Lookup::Playlist(playlist("PLsize5000")), Lookup::PlaylistEntries(playlist("PLsize5000"))];
     for ask in asks {
         let sim = slow();
         let vidra = builder(&sim).build().unwrap();
-        assert!(timeout(250 * MS, vidra.ask(&ask)).await.is_err());
+        assert!(timeout(250 * MS, vidra.lookup(&ask)).await.is_err());
         let sent = sim.record().calls;
         sleep(60_000 * MS).await;
         assert_eq!(sim.record().calls, sent, "{ask:?}: not one more");
         assert!(sent <= 7, "{ask:?}: {sent}");
         assert_eq!(u64::from(vidra.cost().units()), sim.record().units.default, "{ask:?}");
         // Whoever comes later gets it all.
-        assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss, "{ask:?}");
+        assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss, "{ask:?}");
     }
 }
 
@@ -100,13 +102,13 @@ async fn an_id_that_nobody_waits_for_any_more_is_not_sent() {
 async fn while_anybody_waits_the_work_goes_on() {
     let sim = slow();
     let vidra = builder(&sim).build().unwrap();
-    let ask = Ask::Playlist(playlist("PLsize500"));
-    vidra.ask(&ask).await.unwrap();
+    let ask = Lookup::Playlist(playlist("PLsize500"));
+    vidra.lookup(&ask).await.unwrap();
     let calls = sim.record().calls;
     sim.reset_record();
     let vidra = builder(&sim).build().unwrap();
-    let leaving = timeout(150 * MS, vidra.ask(&ask));
-    let (left, answers) = tokio::join!(leaving, join_all((0..999).map(|_| vidra.ask(&ask))));
+    let leaving = timeout(150 * MS, vidra.lookup(&ask));
+    let (left, answers) = tokio::join!(leaving, join_all((0..999).map(|_| vidra.lookup(&ask))));
     assert!(left.is_err() && answers.iter().all(Result::is_ok));
     assert_eq!(sim.record().calls, calls, "once");
 }
@@ -115,15 +117,15 @@ async fn while_anybody_waits_the_work_goes_on() {
 async fn what_is_renewed_is_renewed_to_the_end() {
     let sim = slow();
     let vidra = builder(&sim).build().unwrap();
-    let ask = Ask::Playlist(playlist("PLsize500"));
-    vidra.ask(&ask).await.unwrap();
+    let ask = Lookup::Playlist(playlist("PLsize500"));
+    vidra.lookup(&ask).await.unwrap();
     // Past its grace: a moment's wait, then the old one. The new one comes all the same.
     let days = Duration::from_secs(2 * 24 * 3600);
     advance(days).await;
-    assert!(vidra.ask(&ask).await.unwrap().age >= days, "the old list");
+    assert!(vidra.lookup(&ask).await.unwrap().age >= days, "the old list");
     sleep(10_000 * MS).await;
-    let new = vidra.ask(&ask).await.unwrap();
-    assert_eq!((new.outcome, new.age < days), (Outcome::Hit, true));
+    let new = vidra.lookup(&ask).await.unwrap();
+    assert_eq!((new.outcome, new.age < days), (CacheOutcome::Hit, true));
 }
 
 #[tokio::test(start_paused = true)]
@@ -149,7 +151,7 @@ async fn a_fresh_one_among_many_does_not_make_the_others_a_renewal() {
     // What was known can.
     advance(Duration::from_secs(2 * 3600)).await;
     let stale = vidra.videos_json(&[fresh]).await.unwrap();
-    assert_eq!(stale.outcome, Outcome::Stale);
+    assert_eq!(stale.outcome, CacheOutcome::Stale);
     assert_eq!(vidra.cache_report().await.renewal_failures, 1);
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::{advance, sleep};
 use vidra::{
-    Ask, BatchQuery, BreakerState, Ending, Network, Outcome, PlaylistId, Reason, RetryPolicy,
-    TranscriptQuery, UpstreamReport, VideoId,
+    BatchQuery, BreakerState, CacheOutcome, CallOutcome, Lookup, Network, PlaylistId, Reason,
+    RetryPolicy, TranscriptQuery, UpstreamReport, VideoId,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 
@@ -17,21 +17,21 @@ fn video(id: &str) -> VideoId {
 }
 
 /// How often an endpoint was asked, by how that ended, those that never happened left out.
-fn calls(report: &UpstreamReport, endpoint: &str) -> Vec<(Ending, u64)> {
+fn calls(report: &UpstreamReport, endpoint: &str) -> Vec<(CallOutcome, u64)> {
     let calls = report.calls.iter().find(|calls| calls.endpoint == endpoint).unwrap();
-    calls.endings.iter().copied().filter(|(_, count)| *count > 0).collect()
+    calls.outcomes.iter().copied().filter(|(_, count)| *count > 0).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_exchange_is_counted_by_endpoint_and_ending() {
     let table = [
-        (Action::delay(Duration::ZERO), Ending::Ok),
-        (Action::error("videoNotFound"), Ending::Refused),
-        (Action::error("rateLimitExceeded"), Ending::RateLimited),
-        (Action::status(503), Ending::Failed),
-        (Action::Reset, Ending::Failed),
-        (Action::Junk { kind: Junk::Html }, Ending::Unreadable),
-        (Action::Hang, Ending::TimedOut),
+        (Action::delay(Duration::ZERO), CallOutcome::Ok),
+        (Action::error("videoNotFound"), CallOutcome::Refused),
+        (Action::error("rateLimitExceeded"), CallOutcome::RateLimited),
+        (Action::status(503), CallOutcome::Failed),
+        (Action::Reset, CallOutcome::Failed),
+        (Action::Junk { kind: Junk::Html }, CallOutcome::Unreadable),
+        (Action::Hang, CallOutcome::TimedOut),
     ];
     for (action, ending) in table {
         let sim = Simulator::builder().latency(Duration::from_millis(200)).build();
@@ -62,9 +62,9 @@ async fn the_keyless_way_is_counted_too() {
     sim.block_after(0);
     vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap_err();
     let report = vidra.upstream_report();
-    assert_eq!(calls(&report, "watch"), [(Ending::Ok, 1)]);
-    assert_eq!(calls(&report, "timedtext"), [(Ending::Ok, 1)]);
-    assert_eq!(calls(&report, "translation"), [(Ending::Ok, 1)]);
+    assert_eq!(calls(&report, "watch"), [(CallOutcome::Ok, 1)]);
+    assert_eq!(calls(&report, "timedtext"), [(CallOutcome::Ok, 1)]);
+    assert_eq!(calls(&report, "translation"), [(CallOutcome::Ok, 1)]);
     assert_eq!(report.addresses, [Some(Reason::Blocked)]);
     let counted: u64 = report.calls.iter().map(|calls| calls.time.count()).sum();
     assert_eq!(counted, sim.record().calls);
@@ -128,23 +128,23 @@ async fn batches_tell_how_far_they_are() {
 async fn that_what_is_sent_grows_old_can_be_seen() {
     let sim = Simulator::new();
     let vidra = sim::builder(&sim).cache_bytes(1 << 20).build().unwrap();
-    let ask = Ask::Video(video("quirkNoLike"));
-    vidra.ask(&ask).await.unwrap();
+    let ask = Lookup::Video(video("quirkNoLike"));
+    vidra.lookup(&ask).await.unwrap();
     sim.inject(Fault::any(Action::error("API_KEY_INVALID")));
     let age = Duration::from_secs(20 * 60);
     advance(age).await;
     for failures in 1..=3 {
-        assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Stale);
+        assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Stale);
         sleep(Duration::from_millis(1_001)).await;
         let report = vidra.cache_report().await;
         assert_eq!(report.renewal_failures, failures);
         assert!((age..age + Duration::from_secs(5)).contains(&report.oldest_stale));
     }
     sim.clear_faults();
-    vidra.ask(&ask).await.unwrap();
+    vidra.lookup(&ask).await.unwrap();
     sleep(Duration::from_millis(1)).await;
     advance(Duration::from_secs(121)).await;
-    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit);
+    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit);
     let report = vidra.cache_report().await;
     assert_eq!((report.renewal_failures, report.oldest_stale), (0, Duration::ZERO));
 }

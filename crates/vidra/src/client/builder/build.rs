@@ -25,7 +25,7 @@ use crate::resilience::retry::RetryBudget;
 use crate::resilience::send::Sender;
 use crate::resilience::traffic::Traffic;
 use crate::resource::Services;
-use crate::resource::ask::{Ask, SCHEMA};
+use crate::resource::lookup::{Lookup, SCHEMA};
 use crate::store::{Memory, Tiers};
 use crate::transport::Network;
 use crate::web::egress::{Egress, EgressLimits, Egresses};
@@ -159,8 +159,14 @@ impl Builder {
         let fetch_time = self.deadline.min(FOREVER);
         let limits = Limits { failures_last, refusals_last: policy, most_misses, fetch_time };
         let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store);
-        let cache =
-            Cache::new(tiers, self.lifetimes.policies(), limits, Ask::kind_of, SCHEMA, self.clock);
+        let cache = Cache::new(
+            tiers,
+            self.lifetimes.policies(),
+            limits,
+            Lookup::kind_of,
+            SCHEMA,
+            self.clock,
+        );
         Ok(Vidra {
             services: Arc::new(Services::new(cache, data_api, web, self.search)),
             batches: Arc::new(Batches::new(self.most_batches)),

@@ -167,13 +167,13 @@ async fn a_pass_that_is_dropped_frees_the_probe() {
     let policy = BreakerPolicy { first_pause: Duration::from_nanos(1), ..POLICY };
     let breaker = Arc::new(Breaker::new("test", policy, Instant::now()));
     for _ in 0..5 {
-        breaker.admit(Instant::now()).unwrap().end(Ending::TimedOut, false);
+        breaker.admit(Instant::now()).unwrap().end(CallOutcome::TimedOut, false);
     }
     let later = Instant::now() + SECOND;
     let probe = breaker.admit(later).unwrap();
     assert!(breaker.admit(later).is_err());
     drop(probe);
-    breaker.admit(later).unwrap().end(Ending::Refused, false);
+    breaker.admit(later).unwrap().end(CallOutcome::Refused, false);
     assert_eq!(breaker.state(later), BreakerState::Closed);
 }
 
@@ -182,7 +182,7 @@ async fn retries_that_fail_count_only_where_they_find_out() {
     let policy = BreakerPolicy { first_pause: SECOND, longest_pause: SECOND, ..POLICY };
     let now = Instant::now();
     let breaker = Arc::new(Breaker::new("test", policy, now));
-    let fail = |is_retry, now| breaker.admit(now).unwrap().end(Ending::Failed, is_retry);
+    let fail = |is_retry, now| breaker.admit(now).unwrap().end(CallOutcome::Failed, is_retry);
     for is_retry in [false, true, true, true, false, true, false, false, true] {
         fail(is_retry, now);
     }

@@ -6,13 +6,13 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::walk::{Follower, Walks};
-use crate::cache::{Cached, Key, Outcome};
+use crate::cache::{CacheOutcome, Cached, Key};
 use crate::context::Context;
 use crate::data_api::wire;
 use crate::error::Result;
 use crate::ident::{PlaylistId, VideoId};
 use crate::resource::Services;
-use crate::resource::ask::Ask;
+use crate::resource::lookup::Lookup;
 
 /// An entry of a playlist.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -92,10 +92,10 @@ impl Entries {
         ctx: &Context,
         id: &PlaylistId,
     ) -> Result<Self> {
-        let ask = Ask::PlaylistEntries(id.clone());
-        let key = ask.key();
+        let lookup = Lookup::PlaylistEntries(id.clone());
+        let key = lookup.key();
         if services.cache.has(&key).await {
-            let cached = services.read_record(ctx, &ask).await?;
+            let cached = services.read_record(ctx, &lookup).await?;
             return Ok(Self::Cached { left: Some(Arc::new(cached.decode()?)), cached });
         }
         services.cache.take_slot(ctx)?;
@@ -111,16 +111,16 @@ impl Entries {
     }
 
     /// The cache outcome of the pages.
-    pub(crate) fn outcome(&self) -> Outcome {
+    pub(crate) fn outcome(&self) -> CacheOutcome {
         match self {
             Self::Cached { cached, .. } => cached.outcome,
-            Self::Walked { follower, .. } if follower.has_begun_walk() => Outcome::Miss,
-            Self::Walked { .. } => Outcome::Coalesced,
+            Self::Walked { follower, .. } if follower.has_begun_walk() => CacheOutcome::Miss,
+            Self::Walked { .. } => CacheOutcome::Coalesced,
         }
     }
 
     /// Returns an answer that was assembled from these entries and has their age.
-    pub(crate) fn answer(&self, services: &Services, body: Bytes, outcome: Outcome) -> Cached {
+    pub(crate) fn answer(&self, services: &Services, body: Bytes, outcome: CacheOutcome) -> Cached {
         match self {
             Self::Cached { cached, .. } => Cached { body, outcome, ..cached.clone() },
             Self::Walked { follower, key, .. } => {

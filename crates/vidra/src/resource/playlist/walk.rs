@@ -19,7 +19,7 @@ use crate::data_api::wire;
 use crate::error::{Error, Result};
 use crate::ident::PlaylistId;
 use crate::resource::Services;
-use crate::resource::ask::{self, Ask};
+use crate::resource::lookup::{self, Lookup};
 use crate::transport::traced;
 
 /// The running walks by playlist.
@@ -178,7 +178,7 @@ impl Walk {
             has_panicked: false,
         };
         Self {
-            key: Ask::PlaylistEntries(id.clone()).key(),
+            key: Lookup::PlaylistEntries(id.clone()).key(),
             began: Instant::now(),
             state: Mutex::new(state),
             changed: Notify::new(),
@@ -261,7 +261,8 @@ impl Walk {
                     // This serves other requests. A list that cannot be cached is fetched again.
                     let all: Vec<&Entry> =
                         state.pages.iter().flat_map(|page| page.iter()).collect();
-                    let _ = services.cache.keep(&self.key, ask::json(&all), self.began.elapsed());
+                    let _ =
+                        services.cache.keep(&self.key, lookup::json(&all), self.began.elapsed());
                 }
             }
             // Another follower may be able to pay, or may have more time.

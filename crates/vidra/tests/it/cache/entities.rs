@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt;
 use vidra::{
-    BatchEvent, BatchQuery, BatchStatus, CommentQuery, ErrorKind, Languages, Outcome,
+    BatchEvent, BatchQuery, BatchStatus, CacheOutcome, CommentQuery, ErrorKind, Languages,
     TranscriptQuery,
 };
 use vidra_sim::{Action, Endpoint, Fault};
@@ -241,12 +241,12 @@ async fn what_is_asked_otherwise_is_another_question() {
         search("A"),
     ];
     for query in &queries {
-        let asked = vidra.ask(&Ask::Comments(id, query.clone())).await.unwrap();
-        assert_eq!(asked.outcome, Outcome::Miss, "{query:?}");
+        let asked = vidra.lookup(&Lookup::Comments(id, query.clone())).await.unwrap();
+        assert_eq!(asked.outcome, CacheOutcome::Miss, "{query:?}");
     }
     for query in &queries {
-        let asked = vidra.ask(&Ask::Comments(id, query.clone())).await.unwrap();
-        assert_eq!(asked.outcome, Outcome::Hit, "{query:?}");
+        let asked = vidra.lookup(&Lookup::Comments(id, query.clone())).await.unwrap();
+        assert_eq!(asked.outcome, CacheOutcome::Hit, "{query:?}");
     }
 }
 
@@ -292,7 +292,7 @@ async fn a_list_of_old_videos_is_better_than_an_error() {
         let asked = vidra.videos_json(&ids).await.unwrap();
         assert_eq!(
             (asked.outcome, asked.decode::<Vec<vidra::Video>>().unwrap()),
-            (Outcome::Stale, known.clone())
+            (CacheOutcome::Stale, known.clone())
         );
         assert!(asked.age >= age);
     }

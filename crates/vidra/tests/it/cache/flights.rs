@@ -2,28 +2,30 @@
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, advance, timeout};
-use vidra::{BatchQuery, CommentQuery, ErrorKind, Outcome, Pace, Pacing, TranscriptQuery, Video};
+use vidra::{
+    BatchQuery, CacheOutcome, CommentQuery, ErrorKind, Pace, Pacing, TranscriptQuery, Video,
+};
 use vidra_sim::{Action, Endpoint, Fault};
 
 use super::*;
 
 /// Asks a thousand times at once.
-async fn a_thousand(vidra: &Vidra, ask: &Ask) -> Vec<vidra::Result<Cached>> {
-    join_all((0..1_000).map(|_| vidra.ask(ask))).await
+async fn a_thousand(vidra: &Vidra, ask: &Lookup) -> Vec<vidra::Result<Cached>> {
+    join_all((0..1_000).map(|_| vidra.lookup(ask))).await
 }
 
 /// One of every kind, with what it costs.
-fn every_kind() -> [Ask; 9] {
+fn every_kind() -> [Lookup; 9] {
     [
-        Ask::Video(video("quirkNoLike")),
-        Ask::Channel(channel("UCquirkNoCountry00000000")),
-        Ask::Uploads(channel("@fermata")),
-        Ask::Playlist(playlist("PLsize51")),
-        Ask::PlaylistInfo(playlist("PLsize1")),
-        Ask::Comments(video("quirkHtmlCm"), CommentQuery::default()),
-        Ask::Regions(None),
-        Ask::Tracks(video("txManualAsr")),
-        Ask::Transcript(video("txManualAsr"), TranscriptQuery::default()),
+        Lookup::Video(video("quirkNoLike")),
+        Lookup::Channel(channel("UCquirkNoCountry00000000")),
+        Lookup::Uploads(channel("@fermata")),
+        Lookup::Playlist(playlist("PLsize51")),
+        Lookup::PlaylistInfo(playlist("PLsize1")),
+        Lookup::Comments(video("quirkHtmlCm"), CommentQuery::default()),
+        Lookup::Regions(None),
+        Lookup::Tracks(video("txManualAsr")),
+        Lookup::Transcript(video("txManualAsr"), TranscriptQuery::default()),
     ]
 }
 
@@ -31,7 +33,7 @@ fn every_kind() -> [Ask; 9] {
 async fn a_thousand_who_ask_for_one_thing_ask_once() {
     for ask in every_kind() {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
-        let alone = client(&sim).ask(&ask).await.unwrap();
+        let alone = client(&sim).lookup(&ask).await.unwrap();
         let calls = sim.record().calls;
         sim.reset_record();
 
@@ -43,7 +45,7 @@ async fn a_thousand_who_ask_for_one_thing_ask_once() {
         assert!(started.elapsed() <= Duration::from_millis(500 * calls), "{ask:?}");
         assert!(answers.iter().all(|answer| answer.body == alone.body), "{ask:?}");
         let coalesced =
-            answers.iter().filter(|answer| answer.outcome == Outcome::Coalesced).count();
+            answers.iter().filter(|answer| answer.outcome == CacheOutcome::Coalesced).count();
         assert_eq!(coalesced, 999, "{ask:?}");
         let counts = counts(&vidra, ask.resource()).await;
         assert_eq!((counts.misses, counts.coalesced), (1, 999), "{ask:?}");
@@ -64,11 +66,11 @@ async fn one_answer_is_on_one_bill() {
 async fn a_caller_who_leaves_does_not_end_it_for_the_others() {
     for ask in every_kind() {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
-        client(&sim).ask(&ask).await.unwrap();
+        client(&sim).lookup(&ask).await.unwrap();
         let calls = sim.record().calls;
         sim.reset_record();
         let vidra = client(&sim);
-        let leaving = timeout(Duration::from_millis(100), vidra.ask(&ask));
+        let leaving = timeout(Duration::from_millis(100), vidra.lookup(&ask));
         let (left, answers) = tokio::join!(leaving, a_thousand(&vidra, &ask));
         assert!(left.is_err(), "{ask:?}: gone after 100 ms");
         assert!(answers.iter().all(Result::is_ok), "{ask:?}");
@@ -79,10 +81,10 @@ async fn a_caller_who_leaves_does_not_end_it_for_the_others() {
 #[tokio::test(start_paused = true)]
 async fn where_all_leave_the_answer_is_kept() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
-    let (vidra, ask) = (client(&sim), Ask::Video(video("quirkNoLike")));
-    assert!(timeout(Duration::from_millis(100), vidra.ask(&ask)).await.is_err());
+    let (vidra, ask) = (client(&sim), Lookup::Video(video("quirkNoLike")));
+    assert!(timeout(Duration::from_millis(100), vidra.lookup(&ask)).await.is_err());
     sleep(SECOND).await;
-    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit);
+    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit);
     assert_eq!(sim.record().calls, 1);
 }
 
@@ -110,7 +112,7 @@ impl Transport for Panicking {
 async fn a_panic_of_the_one_who_asks_harms_nobody() {
     for ask in every_kind() {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
-        client(&sim).ask(&ask).await.unwrap();
+        client(&sim).lookup(&ask).await.unwrap();
         let calls = sim.record().calls;
         sim.reset_record();
         let transport = Panicking { sim: sim.clone(), left: Arc::new(1.into()) };
@@ -119,7 +121,7 @@ async fn a_panic_of_the_one_who_asks_harms_nobody() {
         let good = answers.iter().filter(|answer| answer.is_ok()).count();
         assert_eq!(good, 1_000, "{ask:?}: {:?}", answers.iter().find_map(|it| it.as_ref().err()));
         assert!(sim.record().calls <= calls + 1, "{ask:?}");
-        assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Hit, "{ask:?}");
+        assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit, "{ask:?}");
     }
 }
 
@@ -134,7 +136,7 @@ async fn who_panics_again_and_again_is_asked_twice_and_the_key_stays_usable() {
         }
         assert_eq!(sim.record().calls, 2, "{ask:?}");
         transport.left.store(0, Ordering::Relaxed);
-        assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss, "{ask:?}");
+        assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss, "{ask:?}");
     }
 }
 
@@ -163,7 +165,7 @@ async fn a_failure_is_shared_and_told_for_a_second() {
     let retry = RetryPolicy { retries: 2, delay: Duration::from_millis(300) };
     // Six failures in a row are meant to be seen.
     let builder = builder(&sim).retry(retry).breaker_pause(Duration::ZERO);
-    let (vidra, ask) = (builder.build().unwrap(), Ask::Video(video("quirkNoLike")));
+    let (vidra, ask) = (builder.build().unwrap(), Lookup::Video(video("quirkNoLike")));
     let errors: Vec<_> =
         a_thousand(&vidra, &ask).await.into_iter().map(Result::unwrap_err).collect();
     let told = |error: &vidra::Error| format!("{error:?}");
@@ -171,14 +173,14 @@ async fn a_failure_is_shared_and_told_for_a_second() {
     assert_eq!(sim.record().calls, 3, "one flight of three attempts");
 
     advance(Duration::from_millis(998)).await;
-    let again = vidra.ask(&ask).await.unwrap_err();
+    let again = vidra.lookup(&ask).await.unwrap_err();
     assert_eq!((told(&again), sim.record().calls), (told(&errors[0]), 3), "within the second");
     advance(Duration::from_millis(3)).await;
-    vidra.ask(&ask).await.unwrap_err();
+    vidra.lookup(&ask).await.unwrap_err();
     assert_eq!(sim.record().calls, 6, "after it");
     sim.clear_faults();
     advance(SECOND).await;
-    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss);
+    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
@@ -194,11 +196,13 @@ async fn a_failure_of_one_is_not_told_to_another() {
 async fn who_takes_longer_than_ten_seconds_is_replaced_once() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::Hang).once());
-    let (vidra, ask) =
-        (builder(&sim).attempt_timeout(MINUTE).build().unwrap(), Ask::Video(video("quirkNoLike")));
+    let (vidra, ask) = (
+        builder(&sim).attempt_timeout(MINUTE).build().unwrap(),
+        Lookup::Video(video("quirkNoLike")),
+    );
     let started = Instant::now();
     let waits = (0..1_000).map(|_| async {
-        let answer = vidra.ask(&ask).await;
+        let answer = vidra.lookup(&ask).await;
         (answer, started.elapsed())
     });
     let answers = join_all(waits).await;
@@ -218,14 +222,14 @@ async fn while_all_hang_there_is_one_replacement_in_ten_seconds() {
     sim.inject(Fault::any(Action::Hang));
     let (vidra, ask) = (
         builder(&sim).attempt_timeout(5 * MINUTE).deadline(MINUTE).build().unwrap(),
-        Ask::Video(video("quirkNoLike")),
+        Lookup::Video(video("quirkNoLike")),
     );
     let callers: Vec<_> = (0..600)
         .map(|n| {
             let (vidra, ask) = (vidra.clone(), ask.clone());
             tokio::spawn(async move {
                 sleep(Duration::from_millis(100 * n)).await;
-                vidra.ask(&ask).await
+                vidra.lookup(&ask).await
             })
         })
         .collect();
@@ -238,7 +242,7 @@ async fn while_all_hang_there_is_one_replacement_in_ten_seconds() {
     sleep(2 * MINUTE).await;
     assert_eq!(sim.record().in_flight, 0, "all were given up");
     sim.clear_faults();
-    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss);
+    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,7 +278,7 @@ async fn who_wants_the_newest_joins_who_asks_already() {
     assert!(answers.into_iter().all(|answer| answer.unwrap().1 == 2));
     assert_eq!(world.sim.record().calls, 2);
     let (hit, number) = edition(&vidra, id).await.unwrap();
-    assert_eq!((hit.outcome, number), (Outcome::Hit, 2));
+    assert_eq!((hit.outcome, number), (CacheOutcome::Hit, 2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -323,7 +327,7 @@ async fn what_a_batch_began_goes_on_for_others_when_it_is_dropped() {
 async fn without_a_cache_those_who_ask_together_still_ask_once() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
     let vidra = builder(&sim).cache_bytes(0).build().unwrap();
-    let ask = Ask::Video(video("quirkNoLike"));
+    let ask = Lookup::Video(video("quirkNoLike"));
     let bodies: Vec<Video> = a_thousand(&vidra, &ask)
         .await
         .into_iter()
@@ -331,5 +335,5 @@ async fn without_a_cache_those_who_ask_together_still_ask_once() {
         .collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
     assert_eq!(sim.record().calls, 1);
-    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss);
+    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss);
 }

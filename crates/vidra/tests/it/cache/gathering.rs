@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 use tokio::time::Instant;
-use vidra::{ErrorKind, Outcome};
+use vidra::{CacheOutcome, ErrorKind};
 use vidra_sim::{Action, Endpoint, Fault, Record};
 
 use super::*;
@@ -44,8 +44,8 @@ async fn a_thousand_videos_at_once_are_hardly_more_than_twenty_calls() {
 async fn a_thousand_times_the_same_video_is_one_unit() {
     let sim = Simulator::builder().latency(TRIP).build();
     let vidra = client(&sim);
-    let ask = Ask::Video(video("quirkNoLike"));
-    let answers = join_all((0..1_000).map(|_| vidra.ask(&ask))).await;
+    let ask = Lookup::Video(video("quirkNoLike"));
+    let answers = join_all((0..1_000).map(|_| vidra.lookup(&ask))).await;
     let bodies: Vec<Bytes> = answers.into_iter().map(|answer| answer.unwrap().body).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
     assert_eq!(sim.record().units.default, 1);
@@ -221,17 +221,20 @@ async fn a_list_in_grace_is_given_at_once_and_renewed_once() {
     world.sim.set_latency(SECOND);
     let started = Instant::now();
     let old = vidra.videos_json(&ids).await.unwrap();
-    assert_eq!((old.outcome, started.elapsed()), (Outcome::Stale, Duration::ZERO));
+    assert_eq!((old.outcome, started.elapsed()), (CacheOutcome::Stale, Duration::ZERO));
     vidra.videos_json(&ids).await.unwrap();
     sleep(2 * SECOND).await;
     assert_eq!(world.sim.record().units.default, 2, "two calls for sixty");
-    assert_eq!(vidra.videos_json(&ids).await.unwrap().outcome, Outcome::Hit);
+    assert_eq!(vidra.videos_json(&ids).await.unwrap().outcome, CacheOutcome::Hit);
     // One that is gone does not take the others with it, also when nothing can be asked any more.
     tokio::time::advance(STALE).await;
     world.sim.inject(Fault::any(Action::Hang));
     let started = Instant::now();
     let stale = vidra.videos_json(&ids).await.unwrap();
-    assert_eq!((stale.outcome, started.elapsed()), (Outcome::Stale, Duration::from_millis(250)));
+    assert_eq!(
+        (stale.outcome, started.elapsed()),
+        (CacheOutcome::Stale, Duration::from_millis(250))
+    );
 }
 
 #[test]

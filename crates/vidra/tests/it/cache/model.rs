@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tokio::time::{Instant, sleep_until};
-use vidra::{ErrorKind, Life, Lifetimes, Outcome};
+use vidra::{CacheOutcome, ErrorKind, Life, Lifetimes};
 use vidra_sim::{Action, Fault};
 
 use super::*;
@@ -11,7 +11,7 @@ use super::*;
 enum Step {
     Pass(Duration),
     Platform(Platform),
-    Ask,
+    Lookup,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,7 +28,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         3 => prop::sample::select(times.to_vec()).prop_map(|ms| Step::Pass(Duration::from_millis(ms))),
         1 => platform.prop_map(Step::Platform),
-        5 => Just(Step::Ask),
+        5 => Just(Step::Lookup),
     ];
     prop::collection::vec(step, 1..60)
 }
@@ -49,7 +49,7 @@ struct Model {
 #[derive(Debug, PartialEq)]
 enum Told {
     /// The number, and how it came about.
-    Video(u64, Outcome),
+    Video(u64, CacheOutcome),
     Failure,
 }
 
@@ -62,7 +62,7 @@ impl Model {
     async fn learn(&mut self, vidra: &Vidra, id: VideoId) {
         if self.call.is_some_and(|(at, is_well)| is_well && at <= Instant::now()) {
             let (cached, _) = edition(vidra, id).await.unwrap();
-            assert_eq!(cached.outcome, Outcome::Hit);
+            assert_eq!(cached.outcome, CacheOutcome::Hit);
             self.land(cached.life);
         } else if self.call.is_some_and(|(at, _)| at <= Instant::now()) {
             self.land(LIFE);
@@ -141,7 +141,7 @@ async fn day(steps: Vec<Step>) {
                     Platform::Slow => world.sim.inject(Fault::any(Action::delay(SLOW))),
                 }
             }
-            Step::Ask => ask(&vidra, id, platform, &mut model).await,
+            Step::Lookup => ask(&vidra, id, platform, &mut model).await,
         }
         settle().await;
         model.learn(&vidra, id).await;
@@ -156,15 +156,16 @@ async fn ask(vidra: &Vidra, id: VideoId, platform: Platform, model: &mut Model) 
     let life = told.as_ref().map_or(LIFE, |(cached, _)| cached.life);
     let zero = Duration::ZERO;
     let (expected, wait) = match model.state(now) {
-        Some((0, number)) => (Told::Video(number, Outcome::Hit), zero),
+        Some((0, number)) => (Told::Video(number, CacheOutcome::Hit), zero),
         Some((1, number)) => {
             model.begin(now, platform);
-            (Told::Video(number, Outcome::Stale), zero)
+            (Told::Video(number, CacheOutcome::Stale), zero)
         }
         Some((_, number)) => {
-            let (calls, old) = (model.calls, Told::Video(number, Outcome::Stale));
+            let (calls, old) = (model.calls, Told::Video(number, CacheOutcome::Stale));
             model.begin(now, platform);
-            let how = if model.calls > calls { Outcome::Miss } else { Outcome::Coalesced };
+            let how =
+                if model.calls > calls { CacheOutcome::Miss } else { CacheOutcome::Coalesced };
             match model.call {
                 None => (old, zero),
                 Some((at, _)) if at >= now + PATIENCE => (old, PATIENCE),
@@ -176,8 +177,8 @@ async fn ask(vidra: &Vidra, id: VideoId, platform: Platform, model: &mut Model) 
         }
         None => {
             let how = match model.begin(now, platform) {
-                true => Outcome::Miss,
-                false => Outcome::Coalesced,
+                true => CacheOutcome::Miss,
+                false => CacheOutcome::Coalesced,
             };
             match model.call {
                 None => (Told::Failure, zero),

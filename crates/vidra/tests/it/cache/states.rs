@@ -2,7 +2,7 @@
 
 use tokio::time::{Instant, advance};
 use vidra::store::{Memory, Record, Store};
-use vidra::{ErrorKind, Life, Lifetimes, Outcome, TranscriptQuery};
+use vidra::{CacheOutcome, ErrorKind, Life, Lifetimes, TranscriptQuery};
 use vidra_sim::{Action, Endpoint, Fault, Junk};
 
 use super::*;
@@ -15,33 +15,36 @@ async fn an_entry_is_given_out_renewed_and_asked_for_by_its_age() {
     let calls = || world.sim.record().calls;
 
     let (first, number) = ask().await;
-    assert_eq!((first.outcome, number, calls()), (Outcome::Miss, 1, 1));
+    assert_eq!((first.outcome, number, calls()), (CacheOutcome::Miss, 1, 1));
     // Ages are told in milliseconds.
     let ttl = Duration::from_millis(first.life.ttl.as_millis() as u64);
     advance(ttl - SECOND).await;
     let (fresh, number) = ask().await;
-    assert_eq!((fresh.outcome, number, calls()), (Outcome::Hit, 1, 1));
+    assert_eq!((fresh.outcome, number, calls()), (CacheOutcome::Hit, 1, 1));
     assert_eq!((fresh.age, fresh.fresh_for().as_millis()), (ttl - SECOND, 1_000));
 
     advance(2 * SECOND).await;
     let (before, started) = (calls(), Instant::now());
     for _ in 0..3 {
         let (grace, number) = ask().await;
-        assert_eq!((grace.outcome, number), (Outcome::Stale, 1), "the old one, at once");
+        assert_eq!((grace.outcome, number), (CacheOutcome::Stale, 1), "the old one, at once");
     }
     assert_eq!(started.elapsed(), Duration::ZERO);
     settle().await;
     assert_eq!(calls(), before + 1, "renewed once");
     assert_eq!(vidra.cost().units(), 1, "on nobody's bill");
     let (renewed, number) = ask().await;
-    assert_eq!((renewed.outcome, number, renewed.age), (Outcome::Hit, 2, Duration::from_millis(1)));
+    assert_eq!(
+        (renewed.outcome, number, renewed.age),
+        (CacheOutcome::Hit, 2, Duration::from_millis(1))
+    );
 
     advance(STALE).await;
     let (late, number) = ask().await;
-    assert_eq!((late.outcome, number), (Outcome::Miss, 3), "one try, which went well");
+    assert_eq!((late.outcome, number), (CacheOutcome::Miss, 3), "one try, which went well");
     advance(GONE).await;
     let (gone, number) = ask().await;
-    assert_eq!((gone.outcome, number, calls()), (Outcome::Miss, 4, 4));
+    assert_eq!((gone.outcome, number, calls()), (CacheOutcome::Miss, 4, 4));
 }
 
 /// How the platform is, and how old the entry.
@@ -98,7 +101,8 @@ async fn in_good_times_and_in_bad() {
         let started = Instant::now();
         let ask = async || match edition(&vidra, id).await {
             Ok((cached, number)) if number == known => {
-                let expected = if age == Some(fresh) { Outcome::Hit } else { Outcome::Stale };
+                let expected =
+                    if age == Some(fresh) { CacheOutcome::Hit } else { CacheOutcome::Stale };
                 assert_eq!(cached.outcome, expected, "{case}");
                 assert!(cached.age >= age.unwrap(), "{case}: {:?}", cached.age);
                 Old
@@ -125,11 +129,11 @@ async fn a_late_answer_is_kept_although_nobody_waited_for_it() {
     world.sim.set_latency(Duration::from_millis(400));
     let started = Instant::now();
     let (stale, number) = edition(&vidra, id).await.unwrap();
-    assert_eq!((stale.outcome, number), (Outcome::Stale, 1));
+    assert_eq!((stale.outcome, number), (CacheOutcome::Stale, 1));
     assert_eq!(started.elapsed(), Duration::from_millis(250));
     sleep(Duration::from_millis(151)).await;
     let (hit, number) = edition(&vidra, id).await.unwrap();
-    assert_eq!((hit.outcome, number, world.sim.record().calls), (Outcome::Hit, 2, 2));
+    assert_eq!((hit.outcome, number, world.sim.record().calls), (CacheOutcome::Hit, 2, 2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -168,7 +172,7 @@ async fn trouble_never_takes_the_place_of_something_good() {
             advance(age).await;
             for _ in 0..2 {
                 let (stale, number) = edition(&vidra, id).await.unwrap();
-                assert_eq!((stale.outcome, number), (Outcome::Stale, 1), "{case}");
+                assert_eq!((stale.outcome, number), (CacheOutcome::Stale, 1), "{case}");
                 advance(2 * SECOND).await;
             }
         }
@@ -176,7 +180,7 @@ async fn trouble_never_takes_the_place_of_something_good() {
         if !is_spent {
             let answers = world.answers.load(Ordering::Relaxed);
             let (new, number) = edition(&vidra, id).await.unwrap();
-            assert_eq!((new.outcome, number), (Outcome::Miss, answers + 1), "{case}");
+            assert_eq!((new.outcome, number), (CacheOutcome::Miss, answers + 1), "{case}");
         }
     }
 }
@@ -185,18 +189,18 @@ async fn trouble_never_takes_the_place_of_something_good() {
 async fn a_block_never_takes_the_place_of_a_transcript() {
     let sim = Simulator::new();
     let vidra = builder(&sim).block_pause(MINUTE).build().unwrap();
-    let ask = Ask::Transcript(video("txManualAsr"), TranscriptQuery::default());
-    let known = vidra.ask(&ask).await.unwrap();
+    let ask = Lookup::Transcript(video("txManualAsr"), TranscriptQuery::default());
+    let known = vidra.lookup(&ask).await.unwrap();
     sim.block_after(0);
     advance(7 * DAY + 20 * HOUR).await;
     for _ in 0..3 {
-        let stale = vidra.ask(&ask).await.unwrap();
-        assert_eq!((stale.outcome, &stale.body), (Outcome::Stale, &known.body));
+        let stale = vidra.lookup(&ask).await.unwrap();
+        assert_eq!((stale.outcome, &stale.body), (CacheOutcome::Stale, &known.body));
         advance(20 * HOUR).await;
     }
     assert!(sim.record().blocked >= 1);
     sim.unblock();
-    assert_eq!(vidra.ask(&ask).await.unwrap().outcome, Outcome::Miss);
+    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,12 +215,12 @@ async fn that_there_is_nothing_is_known_for_minutes() {
         assert_eq!((again.kind(), again.message()), (ErrorKind::NotFound, told.message()));
         assert_eq!(sim.record().calls, calls);
     }
-    let disabled = Ask::Transcript(video("txNoCaption"), TranscriptQuery::default());
-    let comments = Ask::Comments(video("quirkNoComm"), vidra::CommentQuery::default());
+    let disabled = Lookup::Transcript(video("txNoCaption"), TranscriptQuery::default());
+    let comments = Lookup::Comments(video("quirkNoComm"), vidra::CommentQuery::default());
     for ask in [disabled, comments] {
-        let told = vidra.ask(&ask).await.unwrap_err();
+        let told = vidra.lookup(&ask).await.unwrap_err();
         sim.reset_record();
-        let again = vidra.ask(&ask).await.unwrap_err();
+        let again = vidra.lookup(&ask).await.unwrap_err();
         assert_eq!((again.kind(), again.message()), (told.kind(), told.message()));
         assert_eq!((again.details(), again.reason()), (told.details(), told.reason()));
         assert_eq!(sim.record().calls, 0, "{ask:?}");
@@ -230,7 +234,7 @@ async fn what_is_deleted_is_gone_and_may_come_back() {
     edition(&vidra, id).await.unwrap();
     world.is_empty.store(true, Ordering::Relaxed);
     advance(IN_GRACE).await;
-    assert_eq!(edition(&vidra, id).await.unwrap().0.outcome, Outcome::Stale);
+    assert_eq!(edition(&vidra, id).await.unwrap().0.outcome, CacheOutcome::Stale);
     settle().await;
     let gone = |error: vidra::Error| assert_eq!(error.kind(), ErrorKind::NotFound);
     gone(edition(&vidra, id).await.unwrap_err());
@@ -254,33 +258,33 @@ async fn nothing_from_the_data_api_is_older_than_thirty_days() {
         .fold(Lifetimes::default(), |all, resource| all.with_life(resource, forever));
     let vidra = builder(&sim).lifetimes(lifetimes).breaker_pause(Duration::ZERO).build().unwrap();
     let asks = [
-        Ask::Video(video("quirkNoLike")),
-        Ask::Channel(channel("@fermata")),
-        Ask::Uploads(channel("@fermata")),
-        Ask::Playlist(playlist("PLsize1")),
-        Ask::PlaylistInfo(playlist("PLsize49")),
-        Ask::PlaylistEntries(playlist("PLsize49")),
-        Ask::Comments(video("quirkHtmlCm"), vidra::CommentQuery::default()),
-        Ask::Regions(None),
+        Lookup::Video(video("quirkNoLike")),
+        Lookup::Channel(channel("@fermata")),
+        Lookup::Uploads(channel("@fermata")),
+        Lookup::Playlist(playlist("PLsize1")),
+        Lookup::PlaylistInfo(playlist("PLsize49")),
+        Lookup::PlaylistEntries(playlist("PLsize49")),
+        Lookup::Comments(video("quirkHtmlCm"), vidra::CommentQuery::default()),
+        Lookup::Regions(None),
     ];
     for ask in &asks {
-        vidra.ask(ask).await.unwrap();
+        vidra.lookup(ask).await.unwrap();
     }
     // Fresh for ten days, so that what is made of it after that and kept for twenty is not too old.
     sim.reset_record();
     advance(10 * DAY - SECOND).await;
     for ask in &asks {
-        assert_eq!(vidra.ask(ask).await.unwrap().outcome, Outcome::Hit, "{ask:?}");
+        assert_eq!(vidra.lookup(ask).await.unwrap().outcome, CacheOutcome::Hit, "{ask:?}");
     }
     assert_eq!(sim.record().calls, 0);
     sim.inject(Fault::any(Action::status(503)));
     advance(10 * DAY).await;
     for ask in &asks {
-        assert_eq!(vidra.ask(ask).await.unwrap().outcome, Outcome::Stale, "{ask:?}");
+        assert_eq!(vidra.lookup(ask).await.unwrap().outcome, CacheOutcome::Stale, "{ask:?}");
     }
     advance(SECOND).await;
     for ask in &asks {
-        assert_eq!(vidra.ask(ask).await.unwrap_err().kind(), ErrorKind::Upstream, "{ask:?}");
+        assert_eq!(vidra.lookup(ask).await.unwrap_err().kind(), ErrorKind::Upstream, "{ask:?}");
     }
 }
 
@@ -304,14 +308,14 @@ async fn what_was_kept_in_the_future_is_new_and_still_grows_old() {
     sim.reset_record();
     // The same store, read by a machine whose clock is an hour behind.
     let vidra = kept_by(&store);
-    let ask = async || vidra.ask(&Ask::Video(id)).await.unwrap();
+    let ask = async || vidra.lookup(&Lookup::Video(id)).await.unwrap();
     let new = ask().await;
-    assert_eq!((new.outcome, new.age), (Outcome::Hit, Duration::ZERO));
+    assert_eq!((new.outcome, new.age), (CacheOutcome::Hit, Duration::ZERO));
     advance(HOUR + IN_GRACE).await;
-    assert_eq!(ask().await.outcome, Outcome::Stale);
+    assert_eq!(ask().await.outcome, CacheOutcome::Stale);
     settle().await;
     assert_eq!(sim.record().calls, 1);
-    assert_eq!(ask().await.outcome, Outcome::Hit, "renewed by the clock of this machine");
+    assert_eq!(ask().await.outcome, CacheOutcome::Hit, "renewed by the clock of this machine");
 }
 
 #[tokio::test(start_paused = true)]
@@ -332,7 +336,7 @@ async fn hits_do_not_wait_for_misses() {
     sim.until(|record| record.in_flight >= 20).await;
     let started = Instant::now();
     for id in known.iter().cycle().take(2_000) {
-        assert_eq!(vidra.ask(&Ask::Video(*id)).await.unwrap().outcome, Outcome::Hit);
+        assert_eq!(vidra.lookup(&Lookup::Video(*id)).await.unwrap().outcome, CacheOutcome::Hit);
     }
     assert_eq!(started.elapsed(), Duration::ZERO);
     assert!(misses.iter().all(|miss| !miss.is_finished()));

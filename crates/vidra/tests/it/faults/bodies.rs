@@ -17,8 +17,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 use vidra::{
-    ApiKey, Ask, Builder, ErrorKind, InProcess, Life, Lifetimes, Network, Outcome, Resource,
-    RetryPolicy, VideoId, Vidra,
+    ApiKey, Builder, CacheOutcome, ErrorKind, InProcess, Life, Lifetimes, Lookup, Network,
+    Resource, RetryPolicy, VideoId, Vidra,
 };
 use vidra_sim::Simulator;
 
@@ -108,16 +108,16 @@ async fn f16_what_breaks_off_or_is_something_else_is_an_error_and_never_kept() {
     for (number, bad) in bad.into_iter().enumerate().step_by(7) {
         let url = serve(vec![good.clone(), bad, newer.clone()]).await;
         let vidra = builder(&url).build().unwrap();
-        let ask = async || vidra.ask(&Ask::Video(video())).await.unwrap();
+        let ask = async || vidra.lookup(&Lookup::Video(video())).await.unwrap();
         let known = ask().await;
-        assert_eq!(known.outcome, Outcome::Miss, "seed {seed}, {number}");
+        assert_eq!(known.outcome, CacheOutcome::Miss, "seed {seed}, {number}");
         let told = ask().await;
-        assert_eq!(told.outcome, Outcome::Stale, "seed {seed}, {number}");
+        assert_eq!(told.outcome, CacheOutcome::Stale, "seed {seed}, {number}");
         assert_eq!(told.body, known.body, "seed {seed}, {number}");
         // A failure lasts a second, and then the next answer is read and cached.
         skip(Duration::from_millis(1_001)).await;
         let next = ask().await;
-        assert_eq!(next.outcome, Outcome::Miss, "seed {seed}, {number}");
+        assert_eq!(next.outcome, CacheOutcome::Miss, "seed {seed}, {number}");
         let title = |body: &Bytes| {
             let video: serde_json::Value = serde_json::from_slice(body).unwrap();
             video["title"].as_str().unwrap().to_owned()
@@ -188,11 +188,11 @@ async fn f26_an_address_where_nobody_is_and_then_somebody() {
     };
     let url = first.data_api_url();
     let vidra = builder(&url).build().unwrap();
-    let ask = async || vidra.ask(&Ask::Video(video())).await.unwrap();
+    let ask = async || vidra.lookup(&Lookup::Video(video())).await.unwrap();
     ask().await;
     drop(first);
     let units = vidra.cost().units();
-    assert_eq!(ask().await.outcome, Outcome::Stale);
+    assert_eq!(ask().await.outcome, CacheOutcome::Stale);
     let unknown = vidra.regions(None).await.unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::Unreachable);
     assert!(!unknown.message().contains("127.0.0.1"), "{unknown}");
@@ -200,6 +200,6 @@ async fn f26_an_address_where_nobody_is_and_then_somebody() {
     let _again = sim.listen(address).await.unwrap();
     // A failure lasts a second.
     skip(Duration::from_millis(1_001)).await;
-    assert_eq!(ask().await.outcome, Outcome::Miss);
+    assert_eq!(ask().await.outcome, CacheOutcome::Miss);
     vidra.regions(None).await.unwrap();
 }

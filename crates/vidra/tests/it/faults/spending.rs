@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, advance};
-use vidra::{Ask, ChannelRef, ErrorKind, Outcome, PlaylistId, RetryPolicy, VideoId};
+use vidra::{CacheOutcome, ChannelRef, ErrorKind, Lookup, PlaylistId, RetryPolicy, VideoId};
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 
 use crate::sim;
@@ -16,8 +16,8 @@ fn video(id: &str) -> VideoId {
 async fn f12_a_spent_day_closes_its_bucket_and_leaves_what_is_known() {
     let sim = Simulator::new();
     let vidra = sim::builder(&sim).cache_bytes(1 << 20).build().unwrap();
-    let known = Ask::Video(video("quirkNoLike"));
-    vidra.ask(&known).await.unwrap();
+    let known = Lookup::Video(video("quirkNoLike"));
+    vidra.lookup(&known).await.unwrap();
     sim.inject(Fault::on(Endpoint::Channels, Action::quota_exceeded()));
     let handle = ChannelRef::parse("@fermata").unwrap();
     vidra.channel(&handle).await.unwrap_err();
@@ -29,9 +29,9 @@ async fn f12_a_spent_day_closes_its_bucket_and_leaves_what_is_known() {
         let wait = error.retry_after().unwrap();
         assert!(!wait.is_zero() && wait <= Duration::from_secs(25 * 3600), "{wait:?}");
     }
-    assert_eq!(vidra.ask(&known).await.unwrap().outcome, Outcome::Hit);
+    assert_eq!(vidra.lookup(&known).await.unwrap().outcome, CacheOutcome::Hit);
     advance(Duration::from_secs(2 * 3600)).await;
-    assert_eq!(vidra.ask(&known).await.unwrap().outcome, Outcome::Stale, "past its grace");
+    assert_eq!(vidra.lookup(&known).await.unwrap().outcome, CacheOutcome::Stale, "past its grace");
     assert_eq!(started.elapsed(), Duration::from_secs(2 * 3600), "nobody had to wait");
     assert_eq!(sim.record().calls, 0, "not one more call");
     let quota = vidra.quota().await.unwrap();

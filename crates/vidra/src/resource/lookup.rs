@@ -28,7 +28,7 @@ use crate::web::{TranscriptContext, transcript};
 /// A cacheable request. Equal requests have equal keys in any spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ask {
+pub enum Lookup {
     /// A [`Video`](crate::Video).
     Video(VideoId),
     /// A [`Channel`](crate::Channel).
@@ -63,7 +63,7 @@ pub enum Ask {
 /// then.
 pub(crate) const SCHEMA: u16 = 1;
 
-impl Ask {
+impl Lookup {
     /// The kind of the resource.
     pub fn resource(&self) -> Resource {
         match self {
@@ -237,24 +237,24 @@ mod tests {
         let channel = ChannelRef::parse("@a").unwrap();
         let comment = CommentId::parse("Ugab").unwrap();
         let all = [
-            Ask::Video(video),
-            Ask::Channel(channel.clone()),
-            Ask::Uploads(channel.clone()),
-            Ask::UploadIds(channel),
-            Ask::Playlist(playlist.clone()),
-            Ask::PlaylistInfo(playlist.clone()),
-            Ask::PlaylistEntries(playlist),
-            Ask::Comments(video, CommentQuery::default()),
-            Ask::Replies(comment),
-            Ask::Regions(None),
-            Ask::Languages(None),
-            Ask::Categories(CategoryQuery::Region("US".to_owned()), None),
-            Ask::Tracks(video),
-            Ask::Transcript(video, TranscriptQuery::default()),
+            Lookup::Video(video),
+            Lookup::Channel(channel.clone()),
+            Lookup::Uploads(channel.clone()),
+            Lookup::UploadIds(channel),
+            Lookup::Playlist(playlist.clone()),
+            Lookup::PlaylistInfo(playlist.clone()),
+            Lookup::PlaylistEntries(playlist),
+            Lookup::Comments(video, CommentQuery::default()),
+            Lookup::Replies(comment),
+            Lookup::Regions(None),
+            Lookup::Languages(None),
+            Lookup::Categories(CategoryQuery::Region("US".to_owned()), None),
+            Lookup::Tracks(video),
+            Lookup::Transcript(video, TranscriptQuery::default()),
         ];
-        for ask in all {
-            let Key { kind, text } = ask.key();
-            assert_eq!(Ask::kind_of(&text), Some(kind), "{text}");
+        for lookup in all {
+            let Key { kind, text } = lookup.key();
+            assert_eq!(Lookup::kind_of(&text), Some(kind), "{text}");
         }
     }
 }

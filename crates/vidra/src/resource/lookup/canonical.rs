@@ -31,7 +31,7 @@ fn names_in() -> impl Strategy<Value = (Option<String>, String)> {
     })
 }
 
-fn asks() -> impl Strategy<Value = (Ask, Identity)> {
+fn asks() -> impl Strategy<Value = (Lookup, Identity)> {
     let video =
         || one_of(&["dQw4w9WgXcQ", "dQw4w9WgXcq"]).prop_map(|id| (VideoId::parse(id).unwrap(), id));
     let playlist = || one_of(&["PLa", "PLA"]).prop_map(|id| (PlaylistId::parse(id).unwrap(), id));
@@ -96,30 +96,31 @@ fn asks() -> impl Strategy<Value = (Ask, Identity)> {
     ])
     .prop_map(|(code, identity)| (code.map(|code| code.parse().unwrap()), identity));
     prop_oneof![
-        video().prop_map(|(video, id)| (Ask::Video(video), identity(&["video", id]))),
-        channel().prop_map(|(name, id)| (Ask::Channel(name), identity(&["channel", &id]))),
-        channel().prop_map(|(name, id)| (Ask::Uploads(name), identity(&["uploads", &id]))),
-        channel().prop_map(|(name, id)| (Ask::UploadIds(name), identity(&["upload ids", &id]))),
-        playlist().prop_map(|(list, id)| (Ask::Playlist(list), identity(&["playlist", id]))),
-        playlist().prop_map(|(list, id)| (Ask::PlaylistInfo(list), identity(&["info", id]))),
-        playlist().prop_map(|(list, id)| (Ask::PlaylistEntries(list), identity(&["entries", id]))),
+        video().prop_map(|(video, id)| (Lookup::Video(video), identity(&["video", id]))),
+        channel().prop_map(|(name, id)| (Lookup::Channel(name), identity(&["channel", &id]))),
+        channel().prop_map(|(name, id)| (Lookup::Uploads(name), identity(&["uploads", &id]))),
+        channel().prop_map(|(name, id)| (Lookup::UploadIds(name), identity(&["upload ids", &id]))),
+        playlist().prop_map(|(list, id)| (Lookup::Playlist(list), identity(&["playlist", id]))),
+        playlist().prop_map(|(list, id)| (Lookup::PlaylistInfo(list), identity(&["info", id]))),
+        playlist()
+            .prop_map(|(list, id)| (Lookup::PlaylistEntries(list), identity(&["entries", id]))),
         (video(), comments).prop_map(|((video, id), (query, rest))| {
-            (Ask::Comments(video, query), identity(&["comments", id, &rest]))
+            (Lookup::Comments(video, query), identity(&["comments", id, &rest]))
         }),
         one_of(&[("Ugab", "Ugab"), ("Ugab.cd", "Ugab"), ("Ugab.ef", "Ugab"), ("UgAb", "UgAb")])
             .prop_map(|(id, thread)| {
-                (Ask::Replies(CommentId::parse(id).unwrap()), identity(&["replies", thread]))
+                (Lookup::Replies(CommentId::parse(id).unwrap()), identity(&["replies", thread]))
             }),
-        names_in().prop_map(|(hl, id)| (Ask::Regions(hl), identity(&["regions", &id]))),
-        names_in().prop_map(|(hl, id)| (Ask::Languages(hl), identity(&["languages", &id]))),
+        names_in().prop_map(|(hl, id)| (Lookup::Regions(hl), identity(&["regions", &id]))),
+        names_in().prop_map(|(hl, id)| (Lookup::Languages(hl), identity(&["languages", &id]))),
         (categories, names_in()).prop_map(|((query, id), (hl, names))| {
-            (Ask::Categories(query, hl), identity(&["categories", &id, &names]))
+            (Lookup::Categories(query, hl), identity(&["categories", &id, &names]))
         }),
-        video().prop_map(|(video, id)| (Ask::Tracks(video), identity(&["tracks", id]))),
+        video().prop_map(|(video, id)| (Lookup::Tracks(video), identity(&["tracks", id]))),
         (video(), languages, translate).prop_map(
             |((video, id), (languages, from), (translate, to))| {
                 let query = TranscriptQuery { languages, translate };
-                (Ask::Transcript(video, query), identity(&["transcript", id, from, to]))
+                (Lookup::Transcript(video, query), identity(&["transcript", id, from, to]))
             }
         ),
     ]
@@ -150,39 +151,39 @@ fn keys_are_written_out() {
             list => Languages::parse(list).unwrap(),
         };
         let translate = translate.map(|code| code.parse().unwrap());
-        Ask::Transcript(video, TranscriptQuery { languages, translate })
+        Lookup::Transcript(video, TranscriptQuery { languages, translate })
     };
     let comments = |order, search: Option<&str>, all_replies| {
         let search = search.map(str::to_owned);
-        Ask::Comments(video, CommentQuery { order, limit: 20, search, all_replies })
+        Lookup::Comments(video, CommentQuery { order, limit: 20, search, all_replies })
     };
-    let channel = |text| Ask::Channel(ChannelRef::parse(text).unwrap());
+    let channel = |text| Lookup::Channel(ChannelRef::parse(text).unwrap());
     let playlist = PlaylistId::parse("PLa").unwrap();
     let table = [
-        (Ask::Video(video), "video/dQw4w9WgXcQ"),
+        (Lookup::Video(video), "video/dQw4w9WgXcQ"),
         (channel("UC_x5XG1OV2P6uZZ5FSM9Ttw"), "channel/id/UC_x5XG1OV2P6uZZ5FSM9Ttw"),
         (channel("@Fermata"), "channel/handle/fermata"),
         (channel("youtube.com/user/Paris-RB"), "channel/user/paris-rb"),
         (channel("youtube.com/c/École"), "channel/name/%C3%A9cole"),
-        (Ask::Uploads(ChannelRef::parse("@a").unwrap()), "uploads/handle/a"),
-        (Ask::Playlist(playlist.clone()), "playlist/PLa"),
-        (Ask::PlaylistInfo(playlist.clone()), "playlist-info/PLa"),
-        (Ask::PlaylistEntries(playlist), "playlist-entries/PLa"),
+        (Lookup::Uploads(ChannelRef::parse("@a").unwrap()), "uploads/handle/a"),
+        (Lookup::Playlist(playlist.clone()), "playlist/PLa"),
+        (Lookup::PlaylistInfo(playlist.clone()), "playlist-info/PLa"),
+        (Lookup::PlaylistEntries(playlist), "playlist-entries/PLa"),
         (comments(CommentOrder::Time, None, false), "comments/dQw4w9WgXcQ/time/20/preview/"),
         (
             comments(CommentOrder::Relevance, Some("a/b c"), true),
             "comments/dQw4w9WgXcQ/relevance/20/all/a%2Fb%20c",
         ),
-        (Ask::Replies(CommentId::parse("Ugab.cd").unwrap()), "replies/Ugab"),
-        (Ask::Regions(None), "regions/"),
-        (Ask::Regions(Some("DE".to_owned())), "regions/de"),
-        (Ask::Languages(Some("zh-Hant".to_owned())), "languages/zh-hant"),
-        (Ask::Categories(CategoryQuery::Region("US".to_owned()), None), "categories/of/US/"),
+        (Lookup::Replies(CommentId::parse("Ugab.cd").unwrap()), "replies/Ugab"),
+        (Lookup::Regions(None), "regions/"),
+        (Lookup::Regions(Some("DE".to_owned())), "regions/de"),
+        (Lookup::Languages(Some("zh-Hant".to_owned())), "languages/zh-hant"),
+        (Lookup::Categories(CategoryQuery::Region("US".to_owned()), None), "categories/of/US/"),
         (
-            Ask::Categories(CategoryQuery::Ids(vec!["1".to_owned(), "10".to_owned()]), None),
+            Lookup::Categories(CategoryQuery::Ids(vec!["1".to_owned(), "10".to_owned()]), None),
             "categories/by/1,10/",
         ),
-        (Ask::Tracks(video), "tracks/dQw4w9WgXcQ"),
+        (Lookup::Tracks(video), "tracks/dQw4w9WgXcQ"),
         (transcript("", None), "transcript/dQw4w9WgXcQ//"),
         (transcript("en", None), "transcript/dQw4w9WgXcQ/en/"),
         (transcript("de", None), "transcript/dQw4w9WgXcQ/de/"),
@@ -190,7 +191,7 @@ fn keys_are_written_out() {
         (transcript("", Some("de")), "transcript/dQw4w9WgXcQ//de"),
         (transcript("zh-Hans", Some("zh_Hant")), "transcript/dQw4w9WgXcQ/zh-hans/zh-hant"),
     ];
-    for (ask, key) in table {
-        assert_eq!(ask.key().text, key);
+    for (lookup, key) in table {
+        assert_eq!(lookup.key().text, key);
     }
 }
