@@ -1,4 +1,4 @@
-//! The least that a server on hyper does: one answer to everything, without looking at the question.
+//! A minimal hyper server: the same answer to every request, as a baseline.
 
 use std::convert::Infallible;
 use std::io::{self, BufRead, BufReader};
@@ -22,7 +22,7 @@ use crate::process::{Process, SERVER_CORE, pinned};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A whole answer as it came over the wire
+    /// A complete response in wire format
     answer: PathBuf,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Starts it with an answer that was kept in a file.
+    /// Starts the server with an answer from a file.
     pub(crate) fn start(answer: &Path) -> io::Result<Self> {
         let mut child = pinned(SERVER_CORE, env::current_exe()?)
             .arg("bare")
@@ -41,7 +41,7 @@ impl Bare {
             .stdout(Stdio::piped())
             .spawn()?;
         let mut line = String::new();
-        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut output = BufReader::new(child.stdout.take().expect("stdout is piped"));
         let process = Process(child);
         output.read_line(&mut line)?;
         let address = line.trim().parse();
@@ -50,7 +50,7 @@ impl Bare {
     }
 }
 
-/// Serves until it is killed.
+/// Serves until the process is killed.
 pub(crate) fn serve(args: &Args) -> io::Result<()> {
     let answer = fs::read(&args.answer)?;
     let (headers, body) = read(&answer).ok_or_else(|| io::Error::other("not an answer"))?;

@@ -1,4 +1,4 @@
-//! What is measured, and what it is measured against.
+//! The cases and their goals.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,12 +11,12 @@ use vidra_sim::{Endpoint, Simulator};
 use crate::report::{Report, expect};
 use crate::service::Service;
 use crate::upstream::Upstream;
-use crate::{hot, kept, overload, soak};
+use crate::{cache_cost, hot, overload, soak};
 
 const LATENCY: Duration = Duration::from_millis(50);
 const ENTRIES: u64 = 5_000;
 
-/// Cases that belong together.
+/// A group of cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
     /// Start, playlists, transcripts
@@ -24,24 +24,25 @@ pub(crate) enum Part {
     /// Answers from the cache, against a bare server and nginx
     Hot,
     /// Cost of the cache: misses, memory, upstream units
-    Kept,
+    #[value(name = "kept")]
+    CacheCost,
     /// Overload: three times the capacity, over 2,000 connections; runs only if it is named
     Load,
     /// Soak: a long mixture of requests with faults; runs only if it is named
     Soak,
 }
 
-/// How long what takes long takes.
-pub(crate) struct Long {
+/// The length of the long cases.
+pub(crate) struct Durations {
     pub(crate) seconds: f64,
     pub(crate) minutes: f64,
 }
 
-/// Runs the cases that are wanted and gives the table of results.
+/// Runs the selected cases and returns the table of results.
 pub(crate) fn run_all(
     runs: usize,
-    long: &Long,
-    wanted: impl Fn(Part) -> bool,
+    durations: &Durations,
+    is_selected: impl Fn(Part) -> bool,
 ) -> io::Result<Report> {
     let runtime = Runtime::new()?;
     let sim = Simulator::builder().latency(LATENCY).limits(u64::MAX, u64::MAX).build();
@@ -51,7 +52,7 @@ pub(crate) fn run_all(
     let urls = (urls.0.as_str(), urls.1.as_str());
 
     let mut report = Report::new();
-    if wanted(Part::Service) {
+    if is_selected(Part::Service) {
         startup(urls, runs, &mut report)?;
         playlist(&sim, urls, runs, &mut report)?;
         sim.set_latency(TRANSCRIPT_LATENCY);
@@ -61,22 +62,22 @@ pub(crate) fn run_all(
     }
     sim.set_latency(Duration::ZERO);
     let upstream = Upstream { sim: &sim, runtime: &runtime, address: listening.addr(), urls };
-    if wanted(Part::Hot) {
+    if is_selected(Part::Hot) {
         hot::measure(&upstream, runs, &mut report)?;
     }
-    if wanted(Part::Kept) {
-        kept::measure(&upstream, runs, &mut report)?;
+    if is_selected(Part::CacheCost) {
+        cache_cost::measure(&upstream, runs, &mut report)?;
     }
-    if wanted(Part::Load) {
-        overload::measure(&upstream, long.seconds, &mut report)?;
+    if is_selected(Part::Load) {
+        overload::measure(&upstream, durations.seconds, &mut report)?;
     }
-    if wanted(Part::Soak) {
-        soak::measure(&upstream, long.minutes, &mut report)?;
+    if is_selected(Part::Soak) {
+        soak::measure(&upstream, durations.minutes, &mut report)?;
     }
     Ok(report)
 }
 
-/// From starting the process to its first answer, without a persisted cache.
+/// The time from the start of the process to its first answer, without a persistent cache.
 fn startup((data, web): (&str, &str), runs: usize, report: &mut Report) -> io::Result<()> {
     let mut times = vec![];
     for _ in 0..runs {
@@ -90,8 +91,8 @@ fn startup((data, web): (&str, &str), runs: usize, report: &mut Report) -> io::R
     Ok(())
 }
 
-/// A whole playlist over an upstream that takes its time: pages can only be had one after the other,
-/// so the goal is the time of the pages, of the last details, and of the playlist's own data.
+/// A whole playlist over an upstream with latency. Pages are sequential, so the goal is the time of the
+/// pages, of the last details, and of the playlist's own data.
 fn playlist(
     sim: &Simulator,
     (data, web): (&str, &str),
@@ -125,8 +126,8 @@ fn playlist(
 
 const TRANSCRIPT_LATENCY: Duration = Duration::from_millis(100);
 
-/// 200 transcripts, sixteen at a time, over a platform that takes 100 ms an exchange: two exchanges
-/// each in thirteen rounds, behind the playlist's first page.
+/// 200 transcripts, sixteen at a time, over a platform with 100 ms per exchange: two exchanges each in
+/// thirteen rounds, after the first page of the playlist.
 fn transcripts(
     sim: &Simulator,
     (data, web): (&str, &str),
@@ -160,7 +161,7 @@ fn transcripts(
     Ok(())
 }
 
-/// A playlist of 20,000 streamed out: what it takes beyond a service that has just answered.
+/// A stream of 20,000 transcripts: its memory beyond that of an idle service.
 fn long_stream(sim: &Simulator, (data, web): (&str, &str), report: &mut Report) -> io::Result<()> {
     sim.reset_record();
     let service = Service::start(data, web)?;

@@ -1,5 +1,4 @@
-//! Answers from the cache: the CPU that they take, against a server that does nothing else and
-//! against nginx.
+//! Cache hits: their CPU time, compared with a minimal server and with nginx.
 
 use std::fs;
 use std::io;
@@ -16,15 +15,14 @@ use crate::upstream::Upstream;
 
 const CONNECTIONS: usize = 64;
 
-/// How often all servers take their turn in a run: what disturbs the machine for a while disturbs
-/// them all.
+/// The rounds over all servers in a run. Many rounds spread disturbances of the machine over all servers.
 const TURNS: usize = 8;
 
-/// An answer, and what is wanted of it.
+/// A cached answer and its goal.
 struct Case {
     name: &'static str,
     path: &'static str,
-    /// How many are asked for in a turn.
+    /// The requests per turn.
     requests: usize,
     over_nginx: &'static str,
 }
@@ -119,7 +117,7 @@ fn compare(
     Ok(())
 }
 
-/// A server, and what it is asked for.
+/// A server and the request that it gets.
 #[derive(Clone, Copy)]
 struct Server<'a> {
     process: &'a Process,
@@ -130,7 +128,7 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// Seconds of CPU that it needs for so many requests.
+    /// The CPU seconds that the server needs for this number of requests.
     fn cpu(&self, requests: usize) -> io::Result<f64> {
         let before = self.process.cpu()?;
         let header = self.header.to_owned();
@@ -140,7 +138,7 @@ impl Server<'_> {
     }
 }
 
-/// The length of the body and the tag of an answer that must have been there.
+/// The length of the body and the `ETag` of an answer, which must be a cache hit.
 fn read(answer: &[u8]) -> io::Result<(usize, String)> {
     let text = String::from_utf8_lossy(answer);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
@@ -149,7 +147,7 @@ fn read(answer: &[u8]) -> io::Result<(usize, String)> {
     Ok((body.len(), etag.unwrap_or_default().to_owned()))
 }
 
-/// How many times as fast as each of `by` each of `than` is.
-fn ratios(by: &[f64], than: &[f64]) -> Vec<f64> {
-    by.iter().zip(than).map(|(by, than)| by / than).collect()
+/// The speed of `own` relative to `other`, run by run, from their CPU times.
+fn ratios(other: &[f64], own: &[f64]) -> Vec<f64> {
+    other.iter().zip(own).map(|(other, own)| other / own).collect()
 }

@@ -1,4 +1,4 @@
-//! Asks a server over and over on connections that stay open, as a process on a core of its own.
+//! A closed-loop load generator over keep-alive connections, as a separate process on its own core.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use tokio::task::LocalSet;
 use crate::process::{LOAD_CORE, pinned};
 use crate::report::expect;
 
-/// What to ask. The paths come on standard input, a line each, and are gone through over and over.
+/// The arguments of the load. The paths are read from standard input, one per line, and are repeated.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
     #[arg(long)]
@@ -26,39 +26,39 @@ pub(crate) struct Args {
     pub(crate) connections: usize,
     #[arg(long)]
     pub(crate) requests: usize,
-    /// A header line to send along
+    /// An additional header line
     #[arg(long, default_value = "")]
     pub(crate) header: String,
 }
 
-/// Has it asked by a process of its own. Every answer must have that status.
+/// Runs the load in a separate process. Every answer must have the given status.
 pub(crate) fn run(args: &Args, paths: &[String], status: u16) -> io::Result<()> {
     let mut command = pinned(LOAD_CORE, env::current_exe()?);
     command.arg("load").args(["--address", &args.address.to_string()]);
     command.args(["--connections", &args.connections.to_string()]);
     command.args(["--requests", &args.requests.to_string()]);
     command.args(["--header", &args.header]);
-    let told = output_of(command, &paths.join("\n"))?;
-    let told: serde_json::Value = serde_json::from_slice(&told)?;
-    let is_so = told["statuses"] == json!({status.to_string(): args.requests});
-    expect(is_so, &format!("not all were answered with {status}: {told}"))
+    let result = output_of(command, &paths.join("\n"))?;
+    let result: serde_json::Value = serde_json::from_slice(&result)?;
+    let is_expected = result["statuses"] == json!({status.to_string(): args.requests});
+    expect(is_expected, &format!("not all answers are {status}: {result}"))
 }
 
 fn output_of(mut command: Command, input: &str) -> io::Result<Vec<u8>> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    child.stdin.take().expect("it is piped").write_all(input.as_bytes())?;
+    child.stdin.take().expect("stdin is piped").write_all(input.as_bytes())?;
     let output = child.wait_with_output()?;
-    let failed = || io::Error::other("the load could not be made");
+    let failed = || io::Error::other("the load generator failed");
     output.status.success().then_some(output.stdout).ok_or_else(failed)
 }
 
-/// Asks, and prints what came of it.
-pub(crate) fn make(args: &Args) -> io::Result<()> {
+/// Sends the requests and prints the statuses as JSON.
+pub(crate) fn generate(args: &Args) -> io::Result<()> {
     let paths: Vec<String> = io::stdin().lines().collect::<io::Result<_>>()?;
-    let Args { address, connections, requests: wanted, ref header } = *args;
+    let Args { address, connections, requests: total, ref header } = *args;
     let end = if header.is_empty() { "\r\n" } else { "\r\n\r\n" };
-    let whole = |path| format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n{header}{end}");
-    let requests: Rc<[String]> = paths.into_iter().map(whole).collect();
+    let request_text = |path| format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n{header}{end}");
+    let requests: Rc<[String]> = paths.into_iter().map(request_text).collect();
     let next = Rc::new(Cell::new(0));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let started = Instant::now();
@@ -73,7 +73,7 @@ pub(crate) fn make(args: &Args) -> io::Result<()> {
                 let (requests, next) = (Rc::clone(&requests), Rc::clone(&next));
                 tokio::task::spawn_local(async move {
                     let mut statuses = BTreeMap::<u16, usize>::new();
-                    while next.get() < wanted {
+                    while next.get() < total {
                         let request = &requests[next.replace(next.get() + 1) % requests.len()];
                         connection.send(request).await?;
                         *statuses.entry(connection.answer().await?.0).or_default() += 1;
@@ -94,29 +94,29 @@ pub(crate) fn make(args: &Args) -> io::Result<()> {
     Ok(())
 }
 
-/// A connection that stays open.
+/// A keep-alive connection.
 pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Connection {
-    /// Reads at most so many bytes at a time.
-    pub(crate) async fn open(address: SocketAddr, at_a_time: usize) -> io::Result<Self> {
+    /// Connects. `buffer_size` is the most bytes of one read.
+    pub(crate) async fn open(address: SocketAddr, buffer_size: usize) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: vec![0; at_a_time] })
+        Ok(Self { stream, buffer: vec![0; buffer_size] })
     }
 
     pub(crate) async fn send(&mut self, request: &str) -> io::Result<()> {
         self.stream.write_all(request.as_bytes()).await
     }
 
-    /// Reads an answer to the end. Gives its status, and the whole of it where it is small.
+    /// Reads an answer to the end. Returns its status, and all of it if it fits into the buffer.
     pub(crate) async fn answer(&mut self) -> io::Result<(u16, &[u8])> {
         let (mut filled, mut head) = (0, None);
         loop {
-            // The body is not looked at, and may be longer than the buffer.
+            // The body is not used, and may be longer than the buffer.
             let room = if head.is_some() { 0 } else { filled };
             let read = self.stream.read(&mut self.buffer[room..]).await?;
             if read == 0 {
@@ -134,24 +134,25 @@ impl Connection {
     }
 }
 
-/// What has to be known of an answer to read it.
+/// The parts of a response head that are needed to read the response.
 #[derive(Clone, Copy)]
 pub(crate) struct Head {
     pub(crate) status: u16,
-    /// Where it ends and the body begins.
+    /// The end of the head, where the body begins.
     pub(crate) ends: usize,
-    /// How long the body is.
+    /// The length of the body.
     pub(crate) body: usize,
 }
 
-/// The head of an answer, once it is all there.
+/// Parses the head of an answer; `None` while it is incomplete.
 pub(crate) fn head(start: &[u8]) -> Option<Head> {
     let ends = start.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&start[..ends]).ok()?;
     let name = "content-length:";
     let body = text.lines().find_map(|line| {
-        let is_it = line.get(..name.len()).is_some_and(|it| it.eq_ignore_ascii_case(name));
-        is_it.then(|| line[name.len()..].trim().parse().ok())?
+        let is_content_length =
+            line.get(..name.len()).is_some_and(|it| it.eq_ignore_ascii_case(name));
+        is_content_length.then(|| line[name.len()..].trim().parse().ok())?
     });
     Some(Head { status: text.get(9..12)?.parse().ok()?, ends, body: body.unwrap_or(0) })
 }

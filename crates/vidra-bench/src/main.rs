@@ -1,15 +1,15 @@
-//! Measures the `vidra` binary as a user would run it: a process of its own, over the simulator on
-//! loopback. `scripts/bench` builds both and runs it; results are kept with their date.
+//! Measures the `vidra` binary as a separate process, over the simulator on loopback. `scripts/bench`
+//! builds both and runs it; `bench-results` stores the results by date.
 //!
 //! # Rooms
 //!
 //! Imports point downwards only: a module imports modules below it in this list and nothing above it.
 //! The test `rooms` reads this list and the imports of every file.
 //!
-//! - `cases`: the table of cases: what is measured and against which goal
+//! - `cases`: the cases and their goals
 //! - `soak`: a long mixture of requests at a steady rate, with faults
 //! - `overload`: three times the capacity over 2,000 connections
-//! - `kept`: the cost of the cache: misses, memory, upstream units
+//! - `cache_cost`: the cost of the cache: misses, memory, upstream units
 //! - `hot`: answers from the cache, against a bare server and nginx
 //! - `open`: an open-loop load generator: requests at a fixed rate
 //! - `load`: a closed-loop load generator: requests over and over
@@ -21,9 +21,9 @@
 //! - `process`: processes under measurement, each on its own core
 
 mod bare;
+mod cache_cost;
 mod cases;
 mod hot;
-mod kept;
 mod load;
 mod nginx;
 mod open;
@@ -42,7 +42,7 @@ use clap::{Parser, Subcommand};
 /// Measure the vidra binary beside this one.
 #[derive(Debug, Parser)]
 struct Args {
-    /// How often each case is run; the median is told
+    /// Number of runs of each case; the report contains the median
     #[arg(long, default_value_t = 5)]
     runs: usize,
 
@@ -62,30 +62,32 @@ struct Args {
     role: Option<Role>,
 }
 
-/// What this binary does when it is started by itself, to be on a core of its own.
+/// The roles of the processes that this binary starts from itself, to run on another core.
 #[derive(Debug, Subcommand)]
 #[command(hide = true)]
 enum Role {
-    /// Answers everything with one answer
+    /// Returns the same answer to every request
     Bare(bare::Args),
-    /// Asks over and over
+    /// Sends requests in a closed loop
     Load(load::Args),
-    /// Asks at a rate
+    /// Sends requests at a fixed rate
     Open(open::Args),
 }
 
 fn main() -> ExitCode {
     let Args { runs, only, seconds, minutes, role } = Args::parse();
-    let wanted = |part| match part {
+    let is_selected = |part| match part {
         Part::Load | Part::Soak => only == Some(part),
         _ => only.is_none_or(|only| only == part),
     };
-    let long = cases::Long { seconds, minutes };
+    let durations = cases::Durations { seconds, minutes };
     let outcome = match role {
         Some(Role::Bare(args)) => bare::serve(&args),
-        Some(Role::Load(args)) => load::make(&args),
-        Some(Role::Open(args)) => open::make(&args),
-        None => cases::run_all(runs.max(1), &long, wanted).map(|report| print!("{report}")),
+        Some(Role::Load(args)) => load::generate(&args),
+        Some(Role::Open(args)) => open::generate(&args),
+        None => {
+            cases::run_all(runs.max(1), &durations, is_selected).map(|report| print!("{report}"))
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

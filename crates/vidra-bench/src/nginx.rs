@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::process::{Process, SERVER_CORE, pinned};
 
-/// One worker, set up as one would for speed.
+/// An nginx process with one worker, configured for speed.
 pub(crate) struct Nginx {
     pub(crate) process: Process,
     pub(crate) address: SocketAddr,
 }
 
-/// Where it is, if it is installed.
+/// The path of the nginx binary, if it is installed.
 pub(crate) fn binary() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&folders).chain(["/usr/sbin".into()]);

@@ -1,6 +1,5 @@
-//! More than the service can take on: what it still does, how it refuses the rest, and whether it is
-//! itself again afterwards. Service and platform share one core, so that what is refused costs those
-//! who are answered.
+//! Overload: the throughput of the service, the latency of rejections, and the recovery afterwards. Service
+//! and platform share one core, so that rejected requests compete with answered ones.
 
 use std::io;
 use std::process::Command;
@@ -8,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::open::{self, Phase, Told};
+use crate::open::{self, Phase, PhaseResult};
 use crate::process::{SERVER_CORE, has_two_cores};
 use crate::report::{Report, expect};
 use crate::service::{Service, Setup};
@@ -16,35 +15,35 @@ use crate::upstream::Upstream;
 
 const CONNECTIONS: usize = 2_000;
 
-/// How much more than it can is asked of it.
-const TIMES: f64 = 3.0;
+/// The offered load as a multiple of the capacity.
+const FACTOR: f64 = 3.0;
 
-/// How long it is asked for a part of what it can before, in seconds.
-const USUAL: f64 = 10.0;
+/// The length of the baseline phase before the overload, in seconds.
+const BASELINE: f64 = 10.0;
 
-const LOOKS_A_SECOND: f64 = 4.0;
+const SAMPLES_PER_SECOND: f64 = 4.0;
 
 pub(crate) fn measure(upstream: &Upstream, seconds: f64, report: &mut Report) -> io::Result<()> {
     if !has_two_cores() {
         report.word("overload", "", "skipped: there is one core");
         return Ok(());
     }
-    // Little memory, so that of many videos none is known when it is asked for again.
+    // A small cache, so that a repeated request for one of many videos is a miss again.
     let flags = ["--quota-limit", "4000000000", "--cache-size", "2MB"];
     let setup = Setup { core: Some(SERVER_CORE), is_quiet: true, flags: &flags };
     let service = upstream.service(&setup)?;
     let known = paths(&service, "PLsize50")?;
     let others = paths(&service, "PLsize20000")?;
     let others: Vec<String> = others.into_iter().filter(|path| !known.contains(path)).collect();
-    on_cores(&SERVER_CORE.to_string())?;
+    pin_to_cores(&SERVER_CORE.to_string())?;
     let outcome = overload(&service, [&known, &others], seconds, report)
         .and_then(|()| flood(&service, [&known, &others], report));
-    on_cores("0-1023")?;
+    pin_to_cores("0-1023")?;
     outcome
 }
 
-/// Puts this process, which is the platform, on these cores.
-fn on_cores(cores: &str) -> io::Result<()> {
+/// Pins this process, which is the platform, to these cores.
+fn pin_to_cores(cores: &str) -> io::Result<()> {
     let pid = std::process::id().to_string();
     let mut command = Command::new("taskset");
     command.args(["--all-tasks", "--cpu-list", "--pid", cores, &pid]);
@@ -59,12 +58,12 @@ pub(crate) fn paths(service: &Service, playlist: &str) -> io::Result<Vec<String>
     Ok(ids.filter_map(|id| Some(format!("/api/video/{}", id.as_str()?))).collect())
 }
 
-fn ask(
+fn run_phases(
     service: &Service,
     lists: [&[String]; 2],
     connections: usize,
     phases: &[([f64; 2], f64)],
-) -> io::Result<Vec<Told>> {
+) -> io::Result<Vec<PhaseResult>> {
     let phases = phases.iter().map(|&(rates, seconds)| Phase { rates, seconds }).collect();
     open::run(&open::Args { address: service.address, connections, phases }, lists)
 }
@@ -81,8 +80,8 @@ fn overload(
 ) -> io::Result<()> {
     let (mut peak, mut at) = (0.0, 0);
     for connections in [16, 64, 256, 1_000] {
-        let told = ask(service, lists, connections, &[([0.0; 2], 5.0)])?;
-        let goodput = told[0].count(is_good) as f64 / 5.0;
+        let results = run_phases(service, lists, connections, &[([0.0; 2], 5.0)])?;
+        let goodput = results[0].count(is_good) as f64 / 5.0;
         if goodput > peak {
             (peak, at) = (goodput, connections);
         }
@@ -90,28 +89,28 @@ fn overload(
     let case = "half known, half not, each as soon as the last is answered: most good answers";
     report.word(case, "", &format!("{peak:.0}/s over {at} connections"));
 
-    let usual = [0.15 * peak; 2];
-    let phases = [(usual, USUAL), ([TIMES / 2.0 * peak; 2], seconds), (usual, 15.0)];
+    let baseline = [0.15 * peak; 2];
+    let phases = [(baseline, BASELINE), ([FACTOR / 2.0 * peak; 2], seconds), (baseline, 15.0)];
     let is_over = AtomicBool::new(false);
-    let (told, memory) = thread::scope(|scope| {
-        let watching = scope.spawn(|| watch_memory(service, &is_over));
-        let told = ask(service, lists, CONNECTIONS, &phases);
+    let (results, memory) = thread::scope(|scope| {
+        let sampler = scope.spawn(|| sample_memory(service, &is_over));
+        let results = run_phases(service, lists, CONNECTIONS, &phases);
         is_over.store(true, Ordering::Relaxed);
-        (told, watching.join().expect("no panic"))
+        (results, sampler.join().expect("no panic"))
     });
-    let (told, memory) = (told?, memory?);
-    // The connections are opened first, and take their part.
+    let (results, memory) = (results?, memory?);
+    // The open connections use memory before the overload, too.
     let most = |memory: &[f64]| memory.iter().copied().fold(0.0, f64::max);
-    let looks = memory.len().min((USUAL * LOOKS_A_SECOND) as usize);
-    let (before, since) = memory.split_at(looks);
+    let samples = memory.len().min((BASELINE * SAMPLES_PER_SECOND) as usize);
+    let (before, since) = memory.split_at(samples);
     let (before, most) = (most(before), most(since));
-    let [usual, over, after] = &told[..] else { return expect(false, "three phases") };
+    let [baseline, over, after] = &results[..] else { return expect(false, "three phases") };
 
-    let name = format!("{CONNECTIONS} connections, {TIMES} times that for {seconds} s");
+    let name = format!("{CONNECTIONS} connections, {FACTOR} times that for {seconds} s");
     let goodput = over.count(is_good) as f64 / seconds;
     let case = format!("{name}: good answers over the most");
     report.word(&case, "≥ 0.9", &format!("{:.2} ({goodput:.0}/s)", goodput / peak));
-    let busy = over.of("1 busy");
+    let busy = over.times("1 busy");
     let refused = format!("{} turned away, p50 {:.1} ms", busy.count, busy.p50);
     report.word(
         "the same: 503 of those turned away, p99",
@@ -119,15 +118,15 @@ fn overload(
         &format!("{:.1} ms ({refused})", busy.p99),
     );
     let wrong =
-        told.iter().map(|told| told.count(|kind| !is_good(kind) && !kind.ends_with("busy")));
+        results.iter().map(|result| result.count(|kind| !is_good(kind) && !kind.ends_with("busy")));
     report.word("the same: any other answer", "0", &wrong.sum::<usize>().to_string());
-    let broken = told.iter().map(|told| told.broken).sum::<usize>();
+    let broken = results.iter().map(|result| result.broken).sum::<usize>();
     report.word("the same: connections that broke", "0", &broken.to_string());
     let unsent = format!("{}", over.unsent);
     report.word("the same: nobody free to ask within a second", "", &unsent);
     for (list, name) in ["known", "not known"].into_iter().enumerate() {
         let kind = format!("{list} 200");
-        let [before, during] = [usual, over].map(|told| told.of(&kind));
+        let [before, during] = [baseline, over].map(|result| result.times(&kind));
         report.word(
             &format!("the same: {name}, p50 and p99, beside those at 0.3 of the most"),
             "",
@@ -142,7 +141,7 @@ fn overload(
         "flat",
         &format!("{:.1} MB ({before:.1} to {most:.1})", most - before),
     );
-    let slowest = usual.halves.iter().map(|(_, slowest)| *slowest).fold(10.0, f64::max);
+    let slowest = baseline.halves.iter().map(|(_, slowest)| *slowest).fold(10.0, f64::max);
     let is_normal = |(busy, time): &&(usize, f64)| *busy == 0 && *time <= 2.0 * slowest;
     let odd = after.halves.iter().rposition(|half| !is_normal(&half)).map_or(0, |at| at + 1);
     report.word(
@@ -153,27 +152,27 @@ fn overload(
     Ok(())
 }
 
-/// 2,000 known answers a second, alone and beside 10,000 that are not known (F20).
+/// 2,000 hits per second, alone and beside 10,000 misses per second (F20).
 fn flood(service: &Service, lists: [&[String]; 2], report: &mut Report) -> io::Result<()> {
     let phases = [([2_000.0, 0.0], 10.0), ([2_000.0, 10_000.0], 10.0)];
-    let told = ask(service, lists, CONNECTIONS, &phases)?;
-    let [alone, beside] = [&told[0], &told[1]].map(|told| told.of("0 200"));
+    let results = run_phases(service, lists, CONNECTIONS, &phases)?;
+    let [alone, beside] = [&results[0], &results[1]].map(|result| result.times("0 200"));
     report.word(
         "2,000 known answers a second beside 10,000 misses a second: p99 over that alone",
         "≤ 1.5",
         &format!("{:.1} ({:.2} ms, {:.2} ms alone)", beside.p99 / alone.p99, beside.p99, alone.p99),
     );
-    let errors = told[1].count(|kind| kind.starts_with('0') && !is_good(kind));
+    let errors = results[1].count(|kind| kind.starts_with('0') && !is_good(kind));
     report.word("the same: errors of known answers", "0", &errors.to_string());
     Ok(())
 }
 
-/// Resident memory in MB, so often a second, until it is over.
-fn watch_memory(service: &Service, is_over: &AtomicBool) -> io::Result<Vec<f64>> {
+/// Samples the resident memory in MB until `is_over`.
+fn sample_memory(service: &Service, is_over: &AtomicBool) -> io::Result<Vec<f64>> {
     let mut memory = vec![];
     while !is_over.load(Ordering::Relaxed) {
         memory.push(service.memory_mb()?);
-        thread::park_timeout(Duration::from_secs_f64(1.0 / LOOKS_A_SECOND));
+        thread::park_timeout(Duration::from_secs_f64(1.0 / SAMPLES_PER_SECOND));
     }
     Ok(memory)
 }

@@ -24,7 +24,7 @@ impl Report {
     /// A case whose result is not a measured value.
     pub(crate) fn word(&mut self, case: &str, goal: &str, result: &str) {
         let _ = writeln!(self.0, "| {case} | {goal} | {result} |");
-        // A whole run takes minutes: whoever waits sees that it goes on.
+        // A run takes minutes, so its progress is printed.
         eprintln!("{case}: {result}");
     }
 }

@@ -12,23 +12,23 @@ use crate::process::{Process, pinned};
 pub(crate) struct Service {
     pub(crate) process: Process,
     pub(crate) address: SocketAddr,
-    /// Where the ledger is kept, as it would be in earnest; removed when dropped.
+    /// The folder of the ledger; removed when dropped.
     folder: PathBuf,
 }
 
-/// How it is run.
+/// The configuration of the process.
 #[derive(Default)]
 pub(crate) struct Setup<'a> {
-    /// On this core alone.
+    /// The core to pin the process to.
     pub(crate) core: Option<usize>,
-    /// Without a line in the log for each request.
+    /// Whether to omit the log line of each request.
     pub(crate) is_quiet: bool,
-    /// More flags.
+    /// Additional flags.
     pub(crate) flags: &'a [&'a str],
 }
 
 impl Service {
-    /// Starts the binary beside this one and waits until it says where it listens.
+    /// Starts the binary beside this one and waits until it logs its address.
     pub(crate) fn start(data_api_url: &str, web_url: &str) -> io::Result<Self> {
         Self::start_as(data_api_url, web_url, &Setup::default())
     }
@@ -52,21 +52,21 @@ impl Service {
             .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()?;
-        let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
         let process = Process(child);
         let mut line = String::new();
         log.read_line(&mut line)?;
         let address =
             line.split_once("\"address\":\"").and_then(|(_, rest)| rest.split('"').next());
         let address = address.and_then(|text| text.parse().ok());
-        let address =
-            address.ok_or_else(|| io::Error::other(format!("it did not start: {line}")))?;
-        // The log goes on; nobody reads it, and it must not fill up.
+        let address = address
+            .ok_or_else(|| io::Error::other(format!("the service did not start: {line}")))?;
+        // Drains the log, so that a full pipe does not block the service.
         std::thread::spawn(move || io::copy(&mut log, &mut io::sink()));
         Ok(Self { process, address, folder })
     }
 
-    /// One request on a connection of its own; gives the answer as it came over the wire.
+    /// Sends one request on its own connection and returns the response in wire format.
     pub(crate) fn answer(&self, path: &str) -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(self.address)?;
         let host = self.address;
@@ -76,7 +76,7 @@ impl Service {
         Ok(answer)
     }
 
-    /// One request; gives the status and the body.
+    /// Sends one request and returns the status and the body.
     pub(crate) fn get(&self, path: &str) -> io::Result<(u16, Vec<u8>)> {
         let mut answer = self.answer(path)?;
         let head = answer.windows(4).position(|window| window == b"\r\n\r\n");
@@ -85,7 +85,7 @@ impl Service {
         Ok((status.unwrap_or(0), answer.split_off(head + 4)))
     }
 
-    /// Streams the transcripts of a playlist as NDJSON and calls `line` for each line as it comes.
+    /// Streams the transcripts of a playlist as NDJSON and calls `line` for each line.
     pub(crate) fn transcripts(
         &self,
         playlist: &str,
@@ -112,12 +112,12 @@ impl Service {
         Ok(())
     }
 
-    /// The memory that is resident now, in MB.
+    /// The current resident memory in MB.
     pub(crate) fn memory_mb(&self) -> io::Result<f64> {
         self.process.status_mb("VmRSS:")
     }
 
-    /// The most memory that was resident at any time, in MB.
+    /// The peak resident memory in MB.
     pub(crate) fn peak_memory_mb(&self) -> io::Result<f64> {
         self.process.status_mb("VmHWM:")
     }

@@ -1,5 +1,5 @@
-//! Hours of an ordinary day in minutes: a mixture at a steady rate over a platform of which one call in
-//! a hundred goes wrong. Nothing may grow, and no error may be without a cause.
+//! Soak test: a mixture of requests at a steady rate over a platform of which one call in a hundred fails.
+//! Memory and open files must not grow, and every error must have a cause.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use vidra_sim::{Action, Fault, Simulator};
 
-use crate::open::{self, LEAVES, Phase};
+use crate::open::{self, DISCONNECTS, Phase};
 use crate::overload::paths;
 use crate::report::Report;
 use crate::service::{Service, Setup};
@@ -18,13 +18,13 @@ use crate::upstream::Upstream;
 const SEED: u64 = 30;
 const RATE: f64 = 300.0;
 
-/// How many calls of the platform go well for one that does not.
-const CALLS_A_FAULT: u64 = 100;
+/// The number of upstream calls per injected fault.
+const CALLS_PER_FAULT: u64 = 100;
 
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) fn measure(upstream: &Upstream, minutes: f64, report: &mut Report) -> io::Result<()> {
-    // Soon stale and soon full, so that everything that happens in a day happens all the time.
+    // A short lifetime and a small cache, so that expiry and eviction happen all the time.
     let flags = ["--quota-limit", "4000000000", "--cache-size", "8MB", "--cache-ttl", "20s"];
     let setup = Setup { core: None, is_quiet: true, flags: &flags };
     let service = upstream.service(&setup)?;
@@ -36,28 +36,28 @@ pub(crate) fn measure(upstream: &Upstream, minutes: f64, report: &mut Report) ->
         connections: 200,
         phases: vec![Phase { rates: [RATE, 0.0], seconds: minutes * 60.0 }],
     };
-    let (told, looked) = thread::scope(|scope| {
-        let looking = scope.spawn(|| look(&service, upstream.sim, &is_over));
-        let told = open::run(&args, [&mixture, &[]]);
+    let (results, observations) = thread::scope(|scope| {
+        let observer = scope.spawn(|| observe(&service, upstream.sim, &is_over));
+        let results = open::run(&args, [&mixture, &[]]);
         is_over.store(true, Ordering::Relaxed);
-        (told, looking.join().expect("no panic"))
+        (results, observer.join().expect("no panic"))
     });
-    let (told, Looked { samples, faults }) = (told?, looked?);
+    let (results, Observations { samples, faults }) = (results?, observations?);
     upstream.sim.clear_faults();
     upstream.sim.set_latency(Duration::ZERO);
 
-    let told = &told[0];
-    let all = told.count(|_| true);
+    let result = &results[0];
+    let all = result.count(|_| true);
     let case = format!("{minutes} minutes at {RATE} a second, seed {SEED}");
-    let kinds: Vec<String> = told
+    let kinds: Vec<String> = result
         .answers
         .iter()
         .map(|(kind, times)| format!("{} {}", times.count, &kind[2..]))
         .collect();
     report.word(&format!("{case}: requests"), "", &format!("{all}: {}", kinds.join(", ")));
     report.word("the same: faults ordered of the platform", "1 % of calls", &faults.to_string());
-    let failed = told.count(|kind| kind.contains(" 5"));
-    let unexplained = told.count(|kind| kind.ends_with("500")) + told.broken + told.unsent;
+    let failed = result.count(|kind| kind.contains(" 5"));
+    let unexplained = result.count(|kind| kind.ends_with("500")) + result.broken + result.unsent;
     report.word(
         "the same: 5xx, which no fault explains; connections that broke; nobody free to ask",
         "0",
@@ -80,12 +80,12 @@ pub(crate) fn measure(upstream: &Upstream, minutes: f64, report: &mut Report) ->
     Ok(())
 }
 
-/// What callers ask for, in the order they do.
+/// The requests of the callers, in order.
 fn mixture(videos: &[String]) -> Vec<String> {
     let mut dice = fastrand::Rng::with_seed(SEED);
     let playlists = ["PLsize50", "PLsize51", "PLsize100", "PLsize200"];
-    let asked = (0..50_000).map(|_| {
-        // Few are asked for often, many now and then.
+    let requests = (0..50_000).map(|_| {
+        // A few videos are requested often, many rarely.
         let video = &videos[(dice.f64().powi(3) * videos.len() as f64) as usize];
         let id = &video["/api/video/".len()..];
         match dice.u8(..100) {
@@ -97,36 +97,36 @@ fn mixture(videos: &[String]) -> Vec<String> {
             92..95 => format!("/api/video/nobody{:05}", dice.u32(..100_000)),
             95..97 => "/api/video/not-an-id".to_owned(),
             97..99 => format!("/api/transcript/{id}?format=srt"),
-            _ => format!("{LEAVES}{video}"),
+            _ => format!("{DISCONNECTS}{video}"),
         }
     });
-    asked.collect()
+    requests.collect()
 }
 
-struct Looked {
+struct Observations {
     samples: Vec<Sample>,
     faults: u64,
 }
 
-/// What the service took up at a moment.
+/// The resources of the service at one moment.
 struct Sample {
     at: f64,
     memory: f64,
     files: usize,
 }
 
-/// Looks at the service, and makes one call in a hundred go wrong.
-fn look(service: &Service, sim: &Simulator, is_over: &AtomicBool) -> io::Result<Looked> {
+/// Samples the service, and injects a fault into one upstream call in a hundred.
+fn observe(service: &Service, sim: &Simulator, is_over: &AtomicBool) -> io::Result<Observations> {
     let mut dice = fastrand::Rng::with_seed(SEED);
     let began = Instant::now();
     let (mut samples, mut faults) = (vec![], 0);
     let files = format!("/proc/{}/fd", service.process.0.id());
     while !is_over.load(Ordering::Relaxed) {
-        // Nearly all that were ordered have happened by now: they are spread over as many calls as there
-        // were in the second before.
+        // Nearly all injected faults have happened by now: they are spread over as many calls as there were
+        // in the second before.
         sim.clear_faults();
         let calls = sim_calls(sim);
-        for _ in 0..calls.div_ceil(CALLS_A_FAULT) {
+        for _ in 0..calls.div_ceil(CALLS_PER_FAULT) {
             let action = match dice.u8(..6) {
                 0 => Action::status(503),
                 1 => Action::status(500),
@@ -141,23 +141,23 @@ fn look(service: &Service, sim: &Simulator, is_over: &AtomicBool) -> io::Result<
         let memory = service.memory_mb()?;
         let files = fs::read_dir(&files)?.count();
         samples.push(Sample { at: began.elapsed().as_secs_f64(), memory, files });
-        thread::park_timeout(LOOK_EVERY);
+        thread::park_timeout(SAMPLE_INTERVAL);
     }
-    Ok(Looked { samples, faults })
+    Ok(Observations { samples, faults })
 }
 
-/// Calls since it was last asked.
+/// The calls since the last reset of the record, which this resets.
 fn sim_calls(sim: &Simulator) -> u64 {
     let calls = sim.record().calls;
     sim.reset_record();
     calls
 }
 
-/// How memory changes, in MB an hour: the line that lies closest.
+/// The slope of memory in MB per hour, by linear regression.
 fn slope(samples: &[Sample]) -> f64 {
     let count = samples.len() as f64;
     let [at, memory] = [|it: &Sample| it.at, |it: &Sample| it.memory]
-        .map(|of| samples.iter().map(of).sum::<f64>() / count);
+        .map(|value| samples.iter().map(value).sum::<f64>() / count);
     let both: f64 = samples.iter().map(|it| (it.at - at) * (it.memory - memory)).sum();
     let square: f64 = samples.iter().map(|it| (it.at - at).powi(2)).sum();
     if square > 0.0 { both / square * 3_600.0 } else { 0.0 }

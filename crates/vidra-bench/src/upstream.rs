@@ -18,11 +18,11 @@ pub(crate) struct Upstream<'a> {
     pub(crate) sim: &'a Simulator,
     pub(crate) runtime: &'a Runtime,
     pub(crate) address: SocketAddr,
-    /// Of the Data API and of the public pages.
+    /// The URLs of the Data API and of the public pages.
     pub(crate) urls: (&'a str, &'a str),
 }
 
-/// What the simulator's videos lack of the length that descriptions have on the platform.
+/// Text that extends the simulator's short descriptions to the usual length on the platform.
 const MORE_DESCRIPTION: &str = "All of it was made by hand, from the first note to the last. ";
 const TIMES: usize = 18;
 
@@ -31,27 +31,26 @@ impl Upstream<'_> {
         Service::start_as(self.urls.0, self.urls.1, setup)
     }
 
-    /// The request by which a service asks for a video, to the `=` before its id.
+    /// The path and query of the upstream call for a video, up to the `=` before its id.
     pub(crate) fn video_call(&self, service: &Service) -> io::Result<String> {
         self.sim.reset_record();
         service.get("/api/video/quirkDurDay")?;
         let record = self.sim.record();
         let call = record.requests_to(Endpoint::Videos).next();
-        let call = call.ok_or_else(|| io::Error::other("it did not ask for a video"))?;
+        let call = call.ok_or_else(|| io::Error::other("the service did not request a video"))?;
         let rest = call.query.iter().filter(|(name, _)| name != "id");
         let rest: Vec<String> = rest.map(|(name, value)| format!("{name}={value}")).collect();
         Ok(format!("{}?{}&id=", call.path, rest.join("&")))
     }
 
-    /// Makes a service that is asked for `path` find videos with descriptions of the length that
-    /// they have on the platform.
+    /// Gives the videos behind `path` descriptions of the usual length on the platform.
     pub(crate) fn enlarge_videos(&self, path: &str) -> io::Result<()> {
         let service = self.service(&Setup::default())?;
         let call = self.video_call(&service)?;
         self.sim.reset_record();
         service.get(path)?;
-        for asked in self.sim.record().requests_to(Endpoint::Videos) {
-            let ids = asked.parameter("id").unwrap_or_default();
+        for recorded in self.sim.record().requests_to(Endpoint::Videos) {
+            let ids = recorded.parameter("id").unwrap_or_default();
             let request = Request::get(format!("{call}{ids}"))
                 .header("x-goog-api-key", "demo-key")
                 .body(Bytes::new())

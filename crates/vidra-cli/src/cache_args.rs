@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_units() {
+    fn sizes_are_parsed_with_units() {
         assert_eq!(bytes("64MB"), Ok(64 << 20));
         assert_eq!(bytes("1 GB"), Ok(1 << 30));
         assert_eq!(bytes("512"), Ok(512));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_freshness_are_for_all_or_for_one() {
+    fn lifetimes_apply_to_all_resources_or_to_one() {
         let hour = Duration::from_secs(3600);
         let one = lifetimes("video=1h").unwrap();
         assert_eq!(one, Lifetimes::default().with_ttl(Resource::Video, hour));

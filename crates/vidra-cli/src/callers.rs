@@ -176,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn who_is_let_in_depends_on_where_it_listens_and_what_was_said() {
+    fn access_rules_depend_on_listen_address_keys_and_flags() {
         let keys = || Some(Arc::new(Keys::new(&KeyFile::default())));
         let none = || None;
-        // Address, keys, flags; whether on loopback, and the rate.
+        // Listen address, keys, flags; then whether it is on loopback, and the rate limit.
         type Case<'a> =
             (&'a str, fn() -> Option<Arc<Keys>>, &'a [&'a str], Option<(bool, &'a str)>);
         let table: [Case<'_>; 13] = [

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn either_flag_sets_a_pace_wherever_transcripts_are_asked_for() {
+    fn either_egress_flag_sets_the_pace() {
         let usual = Pace::default();
         let table: [(&[&str], Pacing); 6] = [
             (&[], Pacing::Auto),

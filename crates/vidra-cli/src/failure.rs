@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_status_has_its_number() {
+    fn http_statuses_map_to_exit_codes() {
         let table = [
             (400, Exit::Usage),
             (401, Exit::Usage),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_who_is_gone_is_no_failure() {
+    fn broken_pipe_is_not_reported() {
         let error = io::Error::from(io::ErrorKind::BrokenPipe);
         assert_eq!(Failure::from(error).report(), None);
     }

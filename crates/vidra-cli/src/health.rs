@@ -69,20 +69,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_on_all_addresses_is_asked_on_loopback() {
+    fn wildcard_addresses_are_checked_on_loopback() {
         let table = [
             ("0.0.0.0:3000", "127.0.0.1:3000"),
             ("[::]:3000", "[::1]:3000"),
             ("10.1.2.3:80", "10.1.2.3:80"),
             ("127.0.0.1:3000", "127.0.0.1:3000"),
         ];
-        for (listen, asked) in table {
-            assert_eq!(reachable(listen.parse().unwrap()), asked.parse().unwrap(), "{listen}");
+        for (listen, checked) in table {
+            assert_eq!(reachable(listen.parse().unwrap()), checked.parse().unwrap(), "{listen}");
         }
     }
 
     #[test]
-    fn the_status_is_read_from_the_first_line_only() {
+    fn status_is_parsed_from_the_first_line_only() {
         assert_eq!(status_in(b"HTTP/1.1 200 OK\r\nx: y\r\n"), Some(200));
         assert_eq!(status_in(b"HTTP/1.1 503 Service Unavailable\r\n"), Some(503));
         for answer in [&b""[..], b"\r\nHTTP/1.1 200 OK", b"HTTP/1.1 2", b"\x15\x03\x03", b"200"] {

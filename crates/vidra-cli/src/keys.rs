@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_long_and_never_the_same() {
+    fn new_keys_are_long_and_unique() {
         let (one, other) = (new_key().unwrap(), new_key().unwrap());
         assert!(one.starts_with("vk_") && one.len() == 3 + 64 && one != other);
     }

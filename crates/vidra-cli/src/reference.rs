@@ -46,9 +46,9 @@ A test generates this page from the command line:
 `VIDRA_UPDATE_DOCS=1 cargo test -p vidra-cli --all-features --bin vidra reference`.
 ";
 
-/// Run with `VIDRA_UPDATE_DOCS=1` and all features to write the files anew.
+/// Run with `VIDRA_UPDATE_DOCS=1` and all features to rewrite the files.
 #[test]
-fn the_reference_is_current() {
+fn reference_documents_are_up_to_date() {
     let mut args = Args::whole();
     args.build();
     for (name, current) in [("configuration.md", configuration(&args)), ("cli.md", cli(&args))] {
@@ -66,7 +66,7 @@ fn the_reference_is_current() {
         }
         assert!(
             written == current,
-            "docs/reference/{name} is out of date: VIDRA_UPDATE_DOCS=1 writes it anew"
+            "docs/reference/{name} is out of date: VIDRA_UPDATE_DOCS=1 rewrites it"
         );
     }
 }
@@ -173,27 +173,27 @@ struct Described {
     help: String,
 }
 
-/// The help of an argument, its variable and its default. Where clap does not know the last two, they stand
+/// The help of an argument, its variable and its default. If clap does not know the last two, they are
 /// in brackets at the end of the help.
 fn describe(arg: &Arg) -> Described {
     let takes_values = arg.get_action().takes_values();
     let help = arg.get_help().unwrap().to_string().replace('|', "\\|");
     let mut parts = help.split(" [").map(|part| part.trim_end_matches(']'));
     let mut help = parts.next().unwrap().to_owned();
-    let told = |name: &str| parts.clone().find_map(|part| part.strip_prefix(name));
+    let bracketed = |name: &str| parts.clone().find_map(|part| part.strip_prefix(name));
     let values = arg.get_possible_values();
     if takes_values && !values.is_empty() {
         let names: Vec<String> =
             values.iter().map(|value| format!("`{}`", value.get_name())).collect();
         let _ = write!(help, ". Values: {}", names.join(", "));
     }
-    let variable = arg.get_env().and_then(|name| name.to_str()).or_else(|| told("env: "));
+    let variable = arg.get_env().and_then(|name| name.to_str()).or_else(|| bracketed("env: "));
     let variable = variable.map(|name| format!("`{name}`")).unwrap_or_default();
     let known = arg.get_default_values().first().and_then(|value| value.to_str());
     let default = match known.filter(|value| takes_values && !value.is_empty()) {
         Some(value) => format!("`{value}`"),
         None if !takes_values && !variable.is_empty() => "off".to_owned(),
-        None => told("default: ").unwrap_or_default().to_owned(),
+        None => bracketed("default: ").unwrap_or_default().to_owned(),
     };
     Described { variable, default, help }
 }

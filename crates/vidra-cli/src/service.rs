@@ -300,7 +300,7 @@ mod tests {
         Service::remote("http://host:1/", &TokenArgs { token: None }).unwrap()
     }
 
-    /// A body that sends these parts, each after so many seconds, and never ends.
+    /// A body that sends these parts, each after a delay in seconds, and never ends.
     fn endless(parts: Vec<(u64, &'static str)>) -> Body {
         let parts = stream::iter(parts).then(|(wait, part)| async move {
             sleep(Duration::from_secs(wait)).await;
@@ -326,16 +326,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_service_is_not_waited_for() {
+    async fn silent_service_times_out() {
         let service = remote();
         let mut stream = events(&service, endless(vec![(1, "data: {}\n\ndata: half")]));
         assert_eq!(stream.next().await.unwrap().unwrap(), "{}");
         let began = Instant::now();
-        let next = timeout(DAY, stream.next()).await.expect("it hangs");
+        let next = timeout(DAY, stream.next()).await.expect("no hang");
         is_interruption(next, "no data for 60 s");
         assert_eq!(began.elapsed(), SILENCE);
         let read = timeout(DAY, service.read(endless(vec![(1, "["), (59, "1")]))).await;
-        is_interruption(read.expect("it hangs"), "no data for 60 s");
+        is_interruption(read.expect("no hang"), "no data for 60 s");
         assert_eq!(began.elapsed(), SILENCE * 3);
     }
 
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_line_without_an_end_is_not_read_for_ever() {
+    async fn overlong_event_is_rejected() {
         let service = remote();
         let piece = Bytes::from(vec![b'x'; 1 << 20]);
         let pieces =

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_clocks_or_times() {
+    fn lengths_are_clock_times_or_durations() {
         let table = [
             ("90", 90_000),
             ("1:30", 90_000),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_units() {
+    fn durations_are_parsed_with_units() {
         let table = [("300ms", 300), ("10s", 10_000), ("2m", 120_000), ("7", 7_000)];
         for (text, millis) in table {
             assert_eq!(seconds(text), Ok(Duration::from_millis(millis)), "{text}");

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_says_what_to_do() {
+    fn failure_text_includes_advice() {
         let error = Error::new(Reason::VideoNotFound, "Video not found: dQw4w9WgXcQ");
         let text = CallError::from(error).for_model();
         assert!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_in_a_batch_gets_the_advice_of_its_reason() {
+    fn batch_failure_gets_the_advice_of_its_reason() {
         let line = batch_failure_line(
             "Live stream has not started yet: dQw4w9WgXcQ",
             Some(Reason::NotStarted),

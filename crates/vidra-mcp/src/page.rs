@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_takes_what_fits_and_at_least_one() {
+    fn page_takes_the_items_that_fit_and_at_least_one() {
         let mut page = Page::new(FRAME + 20, 0);
         let items = (0..10).map(|number| (number, "12345678".to_owned()));
         assert!(page.fill(items));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_between_characters() {
+    fn texts_are_truncated_at_character_boundaries() {
         assert_eq!(clip("äöü", 3), ("äöü".to_owned(), false));
         assert_eq!(clip("äöü", 2), ("äö…".to_owned(), true));
         assert_eq!(clip("", 0), (String::new(), false));

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_keep_their_bounds() {
+    fn integers_outside_their_bounds_are_rejected() {
         let read = |text: &str| serde_json::from_str::<Whole<1, 50, 5>>(text).map(Whole::get);
         for (text, number) in [("1", 1), ("50", 50), ("7.0", 7)] {
             assert_eq!(read(text).ok(), Some(number), "{text}");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_names_an_item_that_is_there() {
+    fn cursor_must_name_an_existing_item() {
         let skip = |item, part, count| Cursor::skip(Some(Cursor { item, part }), count).ok();
         assert_eq!(Cursor::skip(None, 0).ok(), Some(0));
         assert_eq!([skip(0, 0, 0), skip(0, 0, 1), skip(4, 0, 5)], [Some(0), Some(0), Some(4)]);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn cursors_are_read_as_they_are_written() {
+    fn cursors_round_trip() {
         for (item, part) in [(0, 0), (12, 0), (12, 3), (999_999_999, 999_999_999)] {
             let cursor = Cursor { item, part };
             assert_eq!(Cursor::try_from(cursor.to_string()), Ok(cursor));

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_rises_also_while_nothing_is_done() {
+    fn progress_increases_even_without_finished_items() {
         let mut last = None;
         let values = [0, 0, 1, 1, 1, 2].map(|done| {
             last = Some(rising(last, done));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_listed_as_what_only_reads() {
+    fn tools_are_annotated_as_read_only() {
         for tool in tools() {
             let hints = mcp_tool(tool).annotations.expect("annotations");
             assert_eq!(hints.title.as_deref(), Some(tool.title));

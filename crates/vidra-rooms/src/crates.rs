@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upward_dependency_is_found_however_it_is_written() {
+    fn upward_dependencies_are_found_in_every_syntax() {
         let table = [
             ("[dependencies]\nbottom.workspace = true", true),
             ("[dependencies]\nserde = \"1\"\n# top = \"1\"", true),

@@ -30,7 +30,7 @@ pub fn check(manifest_dir: &str) {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-/// The name and the text of the root file: that of the library, or of the program where there is no
+/// The name and the text of the root file: that of the library, or of the program if there is no
 /// library.
 fn root_file(source: &Path) -> (&'static str, String) {
     let root = if source.join("lib.rs").exists() { "lib.rs" } else { "main.rs" };
@@ -81,17 +81,18 @@ fn code(text: &str) -> String {
     lines.map(|line| line.split(" // ").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-fn is_of_a_name(c: char) -> bool {
+fn is_identifier_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
 /// The first segment of every path that begins with `crate::`, also within braces.
 fn imports(code: &str) -> BTreeSet<String> {
-    let first =
-        |path: &str| path.trim_start().chars().take_while(|c| is_of_a_name(*c)).collect::<String>();
+    let first = |path: &str| {
+        path.trim_start().chars().take_while(|c| is_identifier_char(*c)).collect::<String>()
+    };
     let mut found = BTreeSet::new();
     for (at, keyword) in code.match_indices("crate::") {
-        if code[..at].ends_with(is_of_a_name) {
+        if code[..at].ends_with(is_identifier_char) {
             continue;
         }
         let rest = &code[at + keyword.len()..];
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_upward_import_is_found_however_it_is_written() {
+    fn upward_imports_are_found_in_every_syntax() {
         let rooms = ["top", "middle", "bottom"];
         let table = [
             ("middle", "use crate::bottom::{self, Thing};", true),
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn super_may_climb_within_a_room() {
+    fn super_is_allowed_within_a_room() {
         let text = "pub(super) fn f() { super::super::run() }";
         assert!(!leaves_the_room(3, text));
         assert!(leaves_the_room(2, text));
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_compared_with_the_modules() {
+    fn room_list_is_compared_with_the_modules() {
         let root = "//! - `not_a_room`: before\n//!\n//! # Rooms\n//!\n//! - `a`: one\n//! - `b`: two\n//!\n\
             //! # More\n//!\n//! - `nor_this`: after\n\nmod a;\n#[cfg(test)]\npub(crate) mod b;\n";
         let rooms = rooms(root);

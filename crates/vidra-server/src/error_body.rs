@@ -255,7 +255,7 @@ A test generates this page from `crates/vidra/src/error/reason.rs`:
 |---|--:|---|---|---|
 ";
 
-    /// Run with `VIDRA_UPDATE_DOCS=1` to write the file anew.
+    /// Run with `VIDRA_UPDATE_DOCS=1` to regenerate the file.
     #[test]
     fn the_reference_of_errors_is_current() {
         let row = |reason: &Reason| {
@@ -274,7 +274,7 @@ A test generates this page from `crates/vidra/src/error/reason.rs`:
         let written = std::fs::read_to_string(FILE).unwrap();
         assert!(
             written == current,
-            "docs/reference/errors.md is out of date: VIDRA_UPDATE_DOCS=1 writes it anew"
+            "docs/reference/errors.md is out of date: regenerate it with VIDRA_UPDATE_DOCS=1"
         );
     }
 }

@@ -68,6 +68,6 @@ mod tests {
         assert_eq!(slots.total(), 2);
         drop(first);
         assert!(slots.take("alice", 2).is_some());
-        assert_eq!(slots.lock().len(), 1, "keys without slots are forgotten");
+        assert_eq!(slots.lock().len(), 1, "keys without slots are removed");
     }
 }

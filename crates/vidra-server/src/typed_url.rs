@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_packed_into_one_segment_and_nothing_else_is_touched() {
+    fn only_urls_in_paths_are_detected() {
         let table = [
             ("/api/video/https://youtu.be/dQw4w9WgXcQ", Some("https://youtu.be/dQw4w9WgXcQ")),
             ("/api/video/https:/youtu.be/dQw4w9WgXcQ", Some("https:/youtu.be/dQw4w9WgXcQ")),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_query_goes_into_the_url_and_stays() {
+    fn the_query_is_copied_into_the_url_and_preserved() {
         let uri = "/api/comments/https://www.youtube.com/watch?v=dQw4w9WgXcQ&maxResults=5";
         let uri = rewritten(&uri.parse().unwrap()).unwrap();
         assert_eq!(uri.query(), Some("v=dQw4w9WgXcQ&maxResults=5"));

@@ -15,7 +15,7 @@ pub(crate) struct Call {
     pub(crate) endpoint: Endpoint,
     pub(crate) head: Parts,
     pub(crate) sent: Bytes,
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub(crate) json: Value,
     /// The query, plus `videoId` and `clientName` from the query or the body, so that faults can match
     /// them.
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_origin_is_where_the_request_came_to() {
+    fn origin_follows_the_request_host() {
         assert_eq!(call("/watch?v=a", None, "").origin, ORIGIN);
         assert_eq!(call("https://www.youtube.com/watch", None, "").origin, ORIGIN);
         assert_eq!(call("/watch", Some("127.0.0.1:99"), "").origin, "http://127.0.0.1:99");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_video_is_found_wherever_it_is_said() {
+    fn video_id_is_read_from_query_or_body() {
         assert_eq!(call("/watch?v=abc", None, "").query.get("videoId"), Some("abc"));
         let body = r#"{"videoId":"xyz","context":{"client":{"clientName":"IOS"}}}"#;
         let player = call("/youtubei/v1/player", None, body);

@@ -1,4 +1,4 @@
-//! The Data API v3: from a query to the JSON the platform would send.
+//! The Data API v3: from a query to the JSON of the platform.
 
 mod categories;
 mod channels;

@@ -14,7 +14,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use vidra_sim::{Action, Endpoint, Fault};
-/// // The second and third call of videos.list fail, then all is well.
+/// // The second and third call of videos.list fail, then calls succeed again.
 /// let fault = Fault::on(Endpoint::Videos, Action::error("backendError")).from_call(2).times(2);
 /// // As JSON, for the program's /_sim/faults:
 /// let json = serde_json::to_value(&fault).unwrap();
@@ -35,7 +35,7 @@ pub struct Fault {
     /// To how many calls the rule applies; no limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
-    /// What happens to these calls.
+    /// The action on these calls.
     pub action: Action,
 }
 
@@ -53,7 +53,7 @@ pub struct Parameter {
     pub value: String,
 }
 
-/// What happens to a call.
+/// An action on a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Action {
@@ -91,7 +91,7 @@ pub enum Action {
     Cut,
     /// Status 200 and a wrong body.
     Junk {
-        /// What is wrong with it.
+        /// The kind of the wrong body.
         kind: Junk,
     },
     /// Status 200 and a huge body that begins well and never closes its list.
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_survive_json() {
+    fn faults_round_trip_through_json() {
         let fault =
             Fault::on(Endpoint::PlaylistItems, Action::error("backendError").retry_after("3"))
                 .once();

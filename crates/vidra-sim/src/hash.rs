@@ -1,5 +1,5 @@
-//! Numbers from a seed: the simulator has no generator with a state, only functions of (seed, kind,
-//! index), so that item 19,999 of a playlist costs as much as item 0.
+//! Numbers computed from a seed. The simulator has no stateful generator, only functions of (seed,
+//! kind, index), so that item 19,999 of a playlist costs as much as item 0.
 
 /// Spreads 64 bits over 64 bits (the finalizer of splitmix64). Bijective: see [`unmix`].
 pub(crate) const fn mix(mut x: u64) -> u64 {
@@ -8,7 +8,7 @@ pub(crate) const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The inverse of [`mix`]: what lets an identifier be read back without a table of all of them.
+/// The inverse of [`mix`]. It decodes identifiers without a table of all of them.
 pub(crate) const fn unmix(mut x: u64) -> u64 {
     x = (x ^ (x >> 31) ^ (x >> 62)).wrapping_mul(0x3196_42b2_d24d_8ec3);
     x = (x ^ (x >> 27) ^ (x >> 54)).wrapping_mul(0x96de_1b17_3f11_9089);
@@ -22,13 +22,13 @@ pub(crate) fn hash(seed: u64, kind: &str, at: &[u64]) -> u64 {
     at.iter().fold(named, |h, n| mix(h.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ n))
 }
 
-/// A sequence of random numbers for an item that needs several.
+/// A deterministic sequence of random numbers for one item.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// The dice of one item: always the same throws in the same order.
-    pub(crate) fn of(seed: u64, kind: &str, at: &[u64]) -> Self {
+    /// The generator of one item. It always returns the same numbers in the same order.
+    pub(crate) fn new(seed: u64, kind: &str, at: &[u64]) -> Self {
         Self(hash(seed, kind, at))
     }
 
@@ -38,12 +38,12 @@ impl Dice {
         mix(self.0)
     }
 
-    /// A number below `n`; 0 where `n` is 0.
+    /// A number below `n`; 0 if `n` is 0.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.next().checked_rem(n).unwrap_or(0)
     }
 
-    /// True in `percent` of 100 throws.
+    /// True with a probability of `percent` %.
     pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -54,8 +54,8 @@ impl Dice {
         from[at as usize]
     }
 
-    /// A number that is small most of the time and now and then large, as audiences are: between
-    /// `low` and `low * 2^doublings`.
+    /// A number between `low` and about `low * 2^(doublings + 1)` with a skewed distribution: small numbers
+    /// are frequent and large ones rare.
     pub(crate) fn skewed(&mut self, low: u64, doublings: u64) -> u64 {
         let steps = self.below(doublings + 1).min(self.below(doublings + 1));
         let floor = low << steps;
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unmix_undoes_mix() {
+    fn unmix_inverts_mix() {
         for n in (0..1000).map(|n| hash(7, "test", &[n])).chain([0, 1, u64::MAX]) {
             assert_eq!(unmix(mix(n)), n);
             assert_eq!(mix(unmix(n)), n);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_kind_and_place_all_matter() {
+    fn hash_depends_on_seed_kind_and_coordinates() {
         let one = hash(1, "video", &[1, 2]);
         assert_ne!(one, hash(2, "video", &[1, 2]));
         assert_ne!(one, hash(1, "audio", &[1, 2]));

@@ -1,14 +1,14 @@
-//! Identifiers with the platform's shapes, which can be read back.
+//! Identifiers in the platform's formats, which can be decoded.
 //!
-//! An identifier is its coordinates (a channel's number, a video's index, …) spread by a bijection
-//! that depends on the seed. Reading one back undoes the bijection and checks a mark, so an
-//! identifier nobody issued is unknown without any list of the issued ones.
+//! An identifier encodes its coordinates (a channel's number, a video's index, …) with a bijection that
+//! depends on the seed. Decoding inverts the bijection and checks a mark, so the simulator rejects
+//! identifiers that it did not issue without a list of the issued ones.
 
 use crate::hash::{hash, mix, unmix};
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// How many bits a coordinate has: 20, three of them and a mark fit into 64.
+/// The bits of a coordinate. Three coordinates of 20 bits and a mark fit into 64 bits.
 pub(crate) const COORDINATE: u32 = 20;
 const COORDINATE_MASK: u64 = (1 << COORDINATE) - 1;
 
@@ -35,7 +35,7 @@ fn first_word(text: &str) -> Option<u64> {
     Some((bits >> 2) as u64)
 }
 
-/// The identifiers of one seed.
+/// Encodes and decodes the identifiers of one seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mint {
     seed: u64,
@@ -50,7 +50,7 @@ impl Mint {
         hash(self.seed, kind, &[])
     }
 
-    /// Two coordinates under a 24-bit mark.
+    /// Encodes two coordinates and a 24-bit mark.
     fn seal(self, kind: &str, at: (u32, u32)) -> u64 {
         let key = self.key(kind);
         let payload = (key >> 40) << 40 | u64::from(at.0) << COORDINATE | u64::from(at.1);
@@ -65,7 +65,7 @@ impl Mint {
         (payload >> 40 == key >> 40).then_some(at)
     }
 
-    /// `words` 64-bit words after the sealed one, so that a longer identifier is checked whole.
+    /// Appends `words` 64-bit words to the sealed one, so that decoding checks all of a longer identifier.
     fn long(self, kind: &str, at: (u32, u32), words: u64) -> String {
         let mut bytes = self.seal(kind, at).to_be_bytes().to_vec();
         for n in 0..words {
@@ -75,7 +75,7 @@ impl Mint {
         base64url(&bytes)
     }
 
-    /// 11 characters.
+    /// The identifier of a video: 11 characters.
     pub(crate) fn video(self, at: (u32, u32)) -> String {
         base64url(&self.seal("video", at).to_be_bytes())
     }
@@ -105,7 +105,7 @@ impl Mint {
         (self.playlist_tail(at) == tail).then_some(at)
     }
 
-    /// A thread's identifier. Two endings exist: threads from before 2018 end in `gCoAEC`.
+    /// The identifier of a thread. Identifiers from before 2018 (`old`) end in `gCoAEC`.
     pub(crate) fn thread(self, video: (u32, u32), index: u32, old: bool) -> String {
         let key = self.key("thread");
         let payload = (key >> 60) << 60
@@ -122,7 +122,7 @@ impl Mint {
         format!("Ug{}{body}{}4AaABAg", letter(b"wxyz"), &rest[..5])
     }
 
-    /// The video and the index of a thread; says nothing of whether both exist.
+    /// The video and the index of a thread, which may not exist.
     pub(crate) fn read_thread(self, id: &str) -> Option<((u32, u32), u32)> {
         let key = self.key("thread");
         let payload = unmix(first_word(id.strip_prefix("Ug")?.get(1..)?)?) ^ mix(key);
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_reads_back_and_has_the_platforms_length() {
+    fn identifiers_round_trip_and_have_the_platform_length() {
         let mint = Mint::new(3);
         for n in [0, 1, 49, 19_999, 0xf_ffff] {
             let at = (n, 0xf_ffff - n);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_elses_identifiers_are_known() {
+    fn foreign_identifiers_are_unknown() {
         let mint = Mint::new(3);
         for id in ["dQw4w9WgXcQ", "aaaaaaaaaaa", "", "short", "äöüäöüäöü"] {
             assert_eq!(mint.read_video(id), None, "{id}");

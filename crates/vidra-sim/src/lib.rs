@@ -12,7 +12,7 @@
 //! - `simulator`: [`Simulator`]: record, key, quota, fault, answer; the control interface
 //! - `web`: the keyless interface: watch page, player, timed text, consent, blocks
 //! - `fault`: [`Fault`]: rules that make calls fail, and broken bodies
-//! - `record`: [`Record`]: what the simulator received and billed
+//! - `record`: [`Record`]: the received requests and the billed quota
 //! - `data_api`: the Data API v3: from a query to JSON
 //! - `platform`: the state that answers depend on: the world, the clock, the calls per video
 //! - `call`: a parsed request
@@ -22,7 +22,7 @@
 //! - `quirk`: [`QUIRKS`]: the documented oddities
 //! - `query`: the decoded query string
 //! - `route`: [`Endpoint`] and the URL table
-//! - `ident`: identifiers that can be read back
+//! - `ident`: identifiers that encode their coordinates
 //! - `hash`: numbers computed from a seed
 
 mod call;
@@ -48,7 +48,7 @@ mod world;
 pub use fault::{Action, Fault, Junk, Parameter};
 pub use listen::Listening;
 pub use quirk::{Kind, QUIRKS, Quirk, markdown};
-pub use record::{Record, Seen, Units};
+pub use record::{Record, RecordedRequest, Units};
 pub use response::Dropped;
 pub use route::Endpoint;
 pub use simulator::{Builder, Simulator};

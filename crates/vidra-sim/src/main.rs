@@ -3,7 +3,7 @@
 use clap::Parser;
 use vidra_sim::program::{self, Options};
 
-/// Plays the YouTube Data API v3, watch pages and captions on a local address.
+/// Simulates the YouTube Data API v3, watch pages and captions on a local address.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {

@@ -1,4 +1,4 @@
-//! The simulated platform behind every interface: its world, its clock and its memory of keyless calls.
+//! The simulated platform behind every interface: its world, its clock and its counts of keyless calls.
 
 use crate::call::Call;
 use crate::route::Endpoint;
@@ -15,14 +15,14 @@ pub(crate) struct Platform {
     seed: u64,
     started: Instant,
     /// Calls per documented video, for videos that answer differently after the first call.
-    visits: Mutex<BTreeMap<(Endpoint, String), u64>>,
+    call_counts: Mutex<BTreeMap<(Endpoint, String), u64>>,
 }
 
 impl Platform {
     /// The platform whose world is computed from `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         let world = World::new(seed);
-        Self { world, seed, started: Instant::now(), visits: Mutex::default() }
+        Self { world, seed, started: Instant::now(), call_counts: Mutex::default() }
     }
 
     pub(crate) fn world(&self) -> &World {
@@ -41,19 +41,19 @@ impl Platform {
     }
 
     /// Counts a call: how often its endpoint was called for its video, this call included.
-    pub(crate) fn visit(&self, call: &Call) -> u64 {
+    pub(crate) fn count_call(&self, call: &Call) -> u64 {
         let video = call.query.get("videoId").unwrap_or_default().to_owned();
-        let mut visits = self.visits();
-        let count = visits.entry((call.endpoint, video)).or_default();
+        let mut call_counts = self.call_counts();
+        let count = call_counts.entry((call.endpoint, video)).or_default();
         *count += 1;
         *count
     }
 
-    pub(crate) fn forget_visits(&self) {
-        self.visits().clear();
+    pub(crate) fn reset_call_counts(&self) {
+        self.call_counts().clear();
     }
 
-    fn visits(&self) -> MutexGuard<'_, BTreeMap<(Endpoint, String), u64>> {
-        self.visits.lock().unwrap_or_else(PoisonError::into_inner)
+    fn call_counts(&self) -> MutexGuard<'_, BTreeMap<(Endpoint, String), u64>> {
+        self.call_counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! A tiny forward proxy for tests: plain HTTP, tunnels, and SOCKS5 on the same port.
+//! A minimal forward proxy for tests: plain HTTP, tunnels, and SOCKS5 on the same port.
 //!
 //! It adds its name to requests in the header `X-Sim-Egress`, so that a test can see the egress of a call and
 //! block one of several.
@@ -24,7 +24,7 @@ pub struct Proxy {
 
 /// The behaviour of a proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mood {
+pub enum ProxyMode {
     /// Forwards requests and opens tunnels.
     #[default]
     Willing,
@@ -41,15 +41,15 @@ struct State {
     name: String,
     /// The target of all requests, whatever host they name.
     towards: Option<SocketAddr>,
-    mood: Mutex<Mood>,
+    mode: Mutex<ProxyMode>,
     requests: AtomicU64,
     tunnels: AtomicU64,
     connections: AtomicU64,
 }
 
 impl State {
-    fn mood(&self) -> MutexGuard<'_, Mood> {
-        self.mood.lock().unwrap_or_else(PoisonError::into_inner)
+    fn mode(&self) -> MutexGuard<'_, ProxyMode> {
+        self.mode.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Connects to a host and port, or to the fixed target.
@@ -87,7 +87,7 @@ impl Proxy {
         let state = Arc::new(State {
             name: egress.to_owned(),
             towards,
-            mood: Mutex::default(),
+            mode: Mutex::default(),
             requests: AtomicU64::default(),
             tunnels: AtomicU64::default(),
             connections: AtomicU64::default(),
@@ -127,8 +127,8 @@ impl Proxy {
     }
 
     /// Changes the behaviour for new requests.
-    pub fn set_mood(&self, mood: Mood) {
-        *self.state.mood() = mood;
+    pub fn set_mode(&self, mode: ProxyMode) {
+        *self.state.mode() = mode;
     }
 }
 
@@ -156,7 +156,7 @@ async fn accept(state: Arc<State>, listener: TcpListener) {
 
 /// Serves one connection. The first byte distinguishes SOCKS5 from HTTP. An error closes the connection.
 async fn serve(state: Arc<State>, mut stream: TcpStream) {
-    if *state.mood() == Mood::Dead {
+    if *state.mode() == ProxyMode::Dead {
         return;
     }
     let _ = stream.set_nodelay(true);

@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-/// Decoded name and value pairs in the order sent.
+/// Decoded name and value pairs in the order of the query string.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
@@ -28,7 +28,7 @@ impl Query {
         self.0.iter().find(|(n, v)| n == name && !v.is_empty()).map(|(_, v)| v.as_str())
     }
 
-    /// All values of a list parameter: it may be repeated, hold commas, or both.
+    /// All values of a list parameter. It may be repeated, contain commas, or both.
     pub(crate) fn list(&self, name: &str) -> Vec<&str> {
         let values = self.0.iter().filter(|(n, _)| n == name).flat_map(|(_, v)| v.split(','));
         values.map(str::trim).filter(|v| !v.is_empty()).collect()
@@ -36,8 +36,8 @@ impl Query {
 
     /// The query with one parameter replaced.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
-        let kept = self.0.iter().filter(|(n, _)| n != name).cloned();
-        Self(kept.chain([(name.to_owned(), value.to_owned())]).collect())
+        let others = self.0.iter().filter(|(n, _)| n != name).cloned();
+        Self(others.chain([(name.to_owned(), value.to_owned())]).collect())
     }
 }
 
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_come_repeated_and_with_commas() {
+    fn lists_accept_repeated_parameters_and_commas() {
         let query = Query::parse("id=a%2Cb&id=c,,d&q=two+words&part=&empty");
         assert_eq!(query.list("id"), ["a", "b", "c", "d"]);
         assert_eq!(query.get("q"), Some("two words"));

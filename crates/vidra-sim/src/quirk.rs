@@ -1,7 +1,7 @@
 //! The documented oddities of the platform, under readable identifiers.
 //!
-//! [`QUIRKS`] is the only list: the world looks identifiers up in it, the README prints it, and the
-//! tests walk it.
+//! [`QUIRKS`] is the only list: the world looks up identifiers in it, the README contains it, and the
+//! tests iterate over it.
 
 mod scene;
 mod table;
@@ -9,7 +9,7 @@ mod table;
 pub(crate) use scene::{BadUrl, Page, Refusal, Scene, Text, Tracks, Trouble};
 pub use table::QUIRKS;
 
-/// What an identifier in the table names.
+/// The kind of an identifier in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A video: 11 characters.
@@ -33,15 +33,15 @@ pub enum Kind {
 /// One documented oddity.
 #[derive(Clone, Copy, Debug)]
 pub struct Quirk {
-    /// The identifier to ask for.
+    /// The identifier to request.
     pub id: &'static str,
-    /// What is odd about the answer.
+    /// A description of the unusual answer.
     pub what: &'static str,
     pub(crate) case: Case,
 }
 
 impl Quirk {
-    /// What the identifier names.
+    /// The kind of the identifier.
     pub fn kind(&self) -> Kind {
         match self.case {
             Case::Video(_) => Kind::Video,
@@ -56,14 +56,14 @@ impl Quirk {
     }
 }
 
-/// The behaviour of the simulator for it.
+/// The behaviour of the simulator for a quirk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
     Video(VideoQuirk),
     Channel(ChannelQuirk),
     Playlist(PlaylistQuirk),
     Comment(CommentQuirk),
-    /// Handles and usernames belong to the cast; the table only documents them.
+    /// Handles and usernames belong to channels of the cast; the table only documents them.
     Handle,
     Username,
     /// The reason in the catalogue of errors.
@@ -166,19 +166,19 @@ pub(crate) enum CommentQuirk {
     Unknown,
 }
 
-/// The row of an identifier and its number.
+/// The row of an identifier, with its row number.
 pub(crate) fn find(id: &str) -> Option<(u32, &'static Quirk)> {
     let row = QUIRKS.iter().position(|quirk| quirk.id == id)?;
     Some((row as u32, &QUIRKS[row]))
 }
 
-/// The row of a case and its number.
+/// The row of a case, with its row number.
 pub(crate) fn row_of(case: Case) -> Option<(u32, &'static Quirk)> {
     let row = QUIRKS.iter().position(|quirk| quirk.case == case)?;
     Some((row as u32, &QUIRKS[row]))
 }
 
-/// The table in Markdown, as it stands in the README.
+/// The table in Markdown, as in the README.
 pub fn markdown() -> String {
     let mut text = String::from("| kind | id | what is odd |\n| --- | --- | --- |\n");
     for quirk in QUIRKS {
@@ -194,7 +194,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn identifiers_have_the_platforms_shapes_and_occur_once() {
+    fn quirk_identifiers_are_unique_and_well_formed() {
         let mut seen = HashSet::new();
         for quirk in QUIRKS {
             assert!(seen.insert(quirk.id), "{} twice", quirk.id);

@@ -1,4 +1,4 @@
-//! What the simulator received and billed.
+//! The record of received requests and billed quota.
 
 use crate::call::Call;
 use crate::query::Query;
@@ -37,10 +37,10 @@ pub struct Record {
     pub by_egress: BTreeMap<String, u64>,
     /// Calls of a blocked egress.
     pub blocked: u64,
-    /// The first 1,000 violations of keyless calls: what a careful client does not do.
+    /// The first 1,000 violations of keyless calls: behaviour that a careful client avoids.
     pub violations: Vec<String>,
     /// The first requests in order of arrival: 10,000, or as many as [`crate::Builder::keep_requests`] sets.
-    pub requests: Vec<Seen>,
+    pub requests: Vec<RecordedRequest>,
     #[serde(skip)]
     in_flight_by_endpoint: BTreeMap<Endpoint, u64>,
 }
@@ -58,7 +58,7 @@ pub struct Units {
 /// One request.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Seen {
+pub struct RecordedRequest {
     /// 0 for the first request, 1 for the next.
     pub order: u64,
     /// The endpoint.
@@ -75,7 +75,7 @@ pub struct Seen {
     pub body: String,
 }
 
-impl Seen {
+impl RecordedRequest {
     /// The first value of a query parameter.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         first(&self.query, name)
@@ -111,14 +111,14 @@ impl Record {
     }
 
     /// The requests to an endpoint, in order.
-    pub fn requests_to(&self, endpoint: Endpoint) -> impl Iterator<Item = &Seen> {
-        self.requests.iter().filter(move |seen| seen.endpoint == endpoint)
+    pub fn requests_to(&self, endpoint: Endpoint) -> impl Iterator<Item = &RecordedRequest> {
+        self.requests.iter().filter(move |recorded| recorded.endpoint == endpoint)
     }
 
     pub(crate) fn begin(&mut self, call: &Call, max_requests: usize) {
         let endpoint = call.endpoint;
         if self.requests.len() < max_requests {
-            self.requests.push(seen(self.calls, call));
+            self.requests.push(recorded(self.calls, call));
         }
         if endpoint.is_keyless() {
             *self.by_egress.entry(call.egress().to_owned()).or_default() += 1;
@@ -175,10 +175,10 @@ impl Record {
     }
 }
 
-fn seen(order: u64, call: &Call) -> Seen {
+fn recorded(order: u64, call: &Call) -> RecordedRequest {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers = call.head.headers.iter();
-    Seen {
+    RecordedRequest {
         order,
         endpoint: call.endpoint,
         method: call.head.method.to_string(),

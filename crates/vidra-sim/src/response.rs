@@ -1,4 +1,4 @@
-//! HTTP responses, and the lack of one.
+//! HTTP responses, and dropped connections.
 
 use axum::body::Body;
 use http::{Response, header};

@@ -184,7 +184,7 @@ impl Simulator {
     pub fn reset_record(&self) {
         let mut shared = self.shared();
         shared.record.reset();
-        self.0.platform.forget_visits();
+        self.0.platform.reset_call_counts();
     }
 
     /// Adds a fault.

@@ -1,4 +1,4 @@
-//! Page tokens: opaque, of the platform's lengths, and good for one list only.
+//! Page tokens: opaque, with the platform's lengths, and valid for one list only.
 
 use crate::hash::{hash, mix};
 use crate::ident::base64url;
@@ -10,9 +10,9 @@ pub(crate) struct Pager {
     length: usize,
 }
 
-/// Which neighbour a token leads to. A token's bytes say so on the platform, too.
+/// The direction of a token. The platform's tokens encode it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Next,
     Previous,
 }
@@ -34,15 +34,15 @@ impl Pager {
     }
 
     /// The token of the page that starts at `offset`.
-    pub(crate) fn token(self, offset: u32, way: Way) -> String {
-        let place = u64::from(offset) << 1 | u64::from(way == Way::Previous);
-        // 21 bits of offset and 15 of the list are 36 bits: six characters. The offset is masked, so that no
-        // client computes tokens.
-        let masked = (place ^ mix(self.list) & 0x1f_ffff) << 15 | self.list & 0x7fff;
+    pub(crate) fn token(self, offset: u32, direction: Direction) -> String {
+        let payload = u64::from(offset) << 1 | u64::from(direction == Direction::Previous);
+        // 21 bits of offset and 15 of the list are 36 bits: six characters. The offset is masked, so that
+        // clients cannot compute tokens.
+        let masked = (payload ^ mix(self.list) & 0x1f_ffff) << 15 | self.list & 0x7fff;
         let mut text = base64url(&(masked << 28).to_be_bytes())[..6].to_owned();
         let mut filler = 0;
         while text.len() < self.length {
-            text.push_str(&base64url(&hash(self.list, "filler", &[place, filler]).to_be_bytes()));
+            text.push_str(&base64url(&hash(self.list, "filler", &[payload, filler]).to_be_bytes()));
             filler += 1;
         }
         text.truncate(self.length);
@@ -66,10 +66,10 @@ impl Pager {
             };
             bits = bits << 6 | value;
         }
-        let place = bits >> 15 ^ mix(self.list) & 0x1f_ffff;
-        let offset = (place >> 1) as u32;
-        let way = if place & 1 == 1 { Way::Previous } else { Way::Next };
-        (self.token(offset, way) == token).then_some(offset)
+        let payload = bits >> 15 ^ mix(self.list) & 0x1f_ffff;
+        let offset = (payload >> 1) as u32;
+        let direction = if payload & 1 == 1 { Direction::Previous } else { Direction::Next };
+        (self.token(offset, direction) == token).then_some(offset)
     }
 }
 
@@ -78,23 +78,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_read_back_in_their_own_list_only() {
+    fn tokens_round_trip_only_within_their_list() {
         for pager in [Pager::short("a"), Pager::medium("a"), Pager::long("a")] {
             for offset in [0, 1, 50, 19_999, 1_000_000] {
-                let token = pager.token(offset, Way::Next);
+                let token = pager.token(offset, Direction::Next);
                 assert_eq!(token.len(), pager.length);
                 assert_eq!(pager.read(&token), Some(offset));
-                assert_eq!(pager.read(&pager.token(offset, Way::Previous)), Some(offset));
+                assert_eq!(pager.read(&pager.token(offset, Direction::Previous)), Some(offset));
                 assert_eq!(Pager::medium("b").read(&token), None);
             }
         }
     }
 
     #[test]
-    fn what_nobody_issued_is_no_token() {
+    fn unissued_tokens_are_rejected() {
         for text in ["", "x", "CDIQAA", "notatoken", "ä€ä€ä€", "======"] {
             assert_eq!(Pager::short("a").read(text), None, "{text}");
         }
-        assert!(Pager::long("a").token(5, Way::Next).ends_with('='));
+        assert!(Pager::long("a").token(5, Direction::Next).ends_with('='));
     }
 }

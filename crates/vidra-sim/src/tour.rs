@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// A thing to try.
 #[derive(Clone, Debug)]
 pub struct Stop {
-    /// What is interesting about it.
+    /// A description of the example.
     pub what: &'static str,
     /// Its identifier.
     pub id: String,

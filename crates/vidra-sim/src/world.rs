@@ -1,4 +1,4 @@
-//! The seeded world: channels, playlists, videos and comments, each computed on demand.
+//! The seeded world: channels, playlists, videos, comments and captions, each computed on demand.
 
 pub(crate) mod caption;
 pub(crate) mod cast;
@@ -12,10 +12,10 @@ pub(crate) mod video;
 use crate::hash::{Dice, hash};
 use crate::ident::Mint;
 
-/// Coordinates of a video: the number of its channel, and its index there, the newest being 0.
+/// Coordinates of a video: the number of its channel and its index there. The newest video is 0.
 pub(crate) type VideoKey = (u32, u32);
 
-/// One world. Two with the same seed are equal in every byte.
+/// One world. Worlds with the same seed are equal in every byte.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct World {
     seed: u64,
@@ -27,14 +27,14 @@ impl World {
         Self { seed, mint: Mint::new(seed) }
     }
 
-    /// The random numbers of an item of this world.
+    /// The random number generator of one item.
     pub(crate) fn dice(&self, kind: &str, at: &[u64]) -> Dice {
-        Dice::of(self.seed, kind, at)
+        Dice::new(self.seed, kind, at)
     }
 
     /// A 20-byte fingerprint in 27 characters: the shape of the platform's newer etags.
-    pub(crate) fn etag(&self, of: &str) -> String {
-        let words = [0, 1, 2].map(|n| hash(self.seed, of, &[n]).to_be_bytes());
+    pub(crate) fn etag(&self, text: &str) -> String {
+        let words = [0, 1, 2].map(|n| hash(self.seed, text, &[n]).to_be_bytes());
         crate::ident::base64url(&words.concat()[..20])
     }
 }

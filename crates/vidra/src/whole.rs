@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_are_read_however_json_writes_them() {
+    fn whole_numbers_are_read_in_every_json_notation() {
         let table = [
             ("0", Some(0)),
             ("3.0", Some(3)),

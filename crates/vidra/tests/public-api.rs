@@ -1,5 +1,5 @@
-//! The public names of the library, held against `public-api.txt`: what changes there changes for others.
-//! `VIDRA_UPDATE_DOCS=1 cargo test -p vidra --all-features --test public-api` writes it anew.
+//! Compares the public names of the library with `public-api.txt`: changes there affect its users.
+//! `VIDRA_UPDATE_DOCS=1 cargo test -p vidra --all-features --test public-api` updates the file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,17 +11,17 @@ use serde_json::Value;
 const FORMAT: u64 = 57;
 
 #[test]
-fn names_change_on_purpose() {
+fn public_names_match_the_list() {
     let json = rustdoc_json();
     let body = fs::read_to_string(&json).expect("rustdoc has written JSON");
     let read: Value = serde_json::from_str(&body).expect("JSON");
     if read["format_version"] != FORMAT {
-        let told = format!(
-            "rustdoc writes format {}, and public-api reads {FORMAT}: take the version of it for this Rust",
+        let message = format!(
+            "rustdoc writes format {}, and public-api reads {FORMAT}: use the version of public-api for this Rust",
             read["format_version"]
         );
-        assert!(env::var_os("VIDRA_REQUIRE_PEERS").is_none(), "{told}");
-        return eprintln!("skipped: {told}");
+        assert!(env::var_os("VIDRA_REQUIRE_PEERS").is_none(), "{message}");
+        return eprintln!("skipped: {message}");
     }
     let names = public_api::Builder::from_rustdoc_json(json)
         .omit_blanket_impls(true)
@@ -40,7 +40,7 @@ fn names_change_on_purpose() {
     let differences: String = gone.chain(new).collect();
     assert!(
         known == names,
-        "the public names have changed:\n{differences}CONTRIBUTING.md says what that means",
+        "the public names have changed:\n{differences}CONTRIBUTING.md explains what to do",
     );
 }
 
@@ -49,16 +49,16 @@ fn only_in<'a>(one: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
     one.lines().filter(|line| !other.lines().any(|known| known == *line))
 }
 
-/// Has rustdoc write what it knows, with every feature on but that of the schemas, which are made for all models.
+/// Runs rustdoc with every feature except that of the schemas, which are derived for all models.
 fn rustdoc_json() -> PathBuf {
     let library = Path::new(env!("CARGO_MANIFEST_DIR"));
     let test = env::current_exe().expect("a path");
     let target = test.ancestors().nth(3).expect("tests are in target/debug/deps");
     let mut cargo = Command::new(env!("CARGO"));
-    // What cargo tells a test about its package. Build scripts look at it, and would have the
-    // dependencies built anew, now and then again by whoever started the test.
-    let told = env::vars_os().map(|(name, _)| name);
-    for name in told.filter(|name| name.to_string_lossy().starts_with("CARGO_PKG_")) {
+    // Cargo sets variables about its package for a test. Build scripts depend on them, so they would
+    // rebuild the dependencies here, and again in the build that started the test.
+    let variables = env::vars_os().map(|(name, _)| name);
+    for name in variables.filter(|name| name.to_string_lossy().starts_with("CARGO_PKG_")) {
         cargo.env_remove(name);
     }
     let status = cargo

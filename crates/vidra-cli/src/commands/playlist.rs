@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_says_what_was_given_and_nothing_else() {
+    fn query_contains_only_the_given_flags() {
         let selection = |flags: &[&str]| {
             Line::try_parse_from([&["query", "PLa"], flags].concat()).unwrap().query.selection()
         };

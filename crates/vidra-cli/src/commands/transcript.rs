@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_links() {
+    fn timestamps_are_rendered_as_links() {
         let args = args(&["--timestamps"]);
         let text = args.written("https://youtu.be/dQw4w9WgXcQ", &lines());
         let expected = "[0:00](https://youtu.be/dQw4w9WgXcQ?t=0) so nice\n\
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_ends_before_it_is_too_long_and_the_rest_begins_there() {
+    fn max_chars_truncates_and_start_continues() {
         let part = |flags: &[&str]| {
             let args = args(flags);
             args.written("dQw4w9WgXcQ", &args.part("dQw4w9WgXcQ", lines()))
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_refused() {
+    fn conflicting_flags_are_rejected() {
         assert!(args(&["--timestamps"]).check(Form::People).is_ok());
         assert!(args(&["--timestamps"]).check(Form::Json).is_err());
         assert!(args(&["--timestamps", "--format=srt"]).check(Form::People).is_err());

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_leave_out_no_more_than_the_service_takes_and_cover_all_places() {
+    fn parts_respect_the_skip_limit_and_cover_all_positions() {
         let ids: Vec<VideoId> = (1..=10).map(id).collect();
         let known: HashSet<VideoId> = [2, 3, 5, 6, 9].map(id).into();
         let part = |from, to, skip: &[usize]| Part {
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_answer_is_put_together_from_its_lines() {
+    fn whole_answer_is_assembled_from_its_lines() {
         let whole = whole_answer(br#"{"failed":0}"#, &[r#"{"a":1}"#.into(), r#"{"b":2}"#.into()]);
         assert_eq!(whole, br#"{"failed":0,"results":[{"a":1},{"b":2}]}"#);
         assert_eq!(whole_answer(br#"{"failed":0}"#, &[]), br#"{"failed":0,"results":[]}"#);

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_wide_as_what_they_hold() {
+    fn columns_fit_their_widest_cell() {
         let rows = [["a", "Saudade em Três", "9"], ["bb", "二胡", "1.2K"]];
         let expected = [
             "id  title            views",
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn text_gives_way_and_no_line_is_too_long() {
+    fn text_columns_are_truncated_to_the_line_width() {
         let rows =
             [["a", "a title that goes on\nand on", "9"], ["bb", "二胡二胡二胡二胡二胡", "12"]];
         let lines = plain(&rows, Some(25));
@@ -159,7 +159,7 @@ mod tests {
             lines[1].contains("a title that…") && lines[2].contains("二胡二胡二胡…"),
             "{lines:#?}"
         );
-        // Columns are left out from the end until the rest fits.
+        // Columns are dropped from the end until the rest fits.
         assert_eq!(plain(&rows, Some(16))[0], "id  title");
         assert_eq!(plain(&rows, Some(10))[0], "id");
     }

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_in_pieces_is_searched_once() {
+    fn fragmented_line_is_scanned_once() {
         let mut lines = LineBuffer::default();
         let mut sum = 0;
         for _ in 0..100 {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn only_data_of_events_is_handed_on() {
+    fn only_event_data_is_returned() {
         let table = [
             ("data: {}", Some("{}")),
             ("data:{}", Some("{}")),

@@ -1,4 +1,4 @@
-// Everything that is looked at, in one process and one browser. Called by main.rs.
+// All browser tests, in one process and one browser. Started by main.rs.
 import "./events.mjs";
 import "./search.mjs";
 import "./video.mjs";

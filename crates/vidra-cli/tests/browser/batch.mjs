@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { asked, becomes, look, PACED, saved, text } from "./support.mjs";
 
-look("all transcripts come one by one, to the end, and are saved", { at: "/?id=PLsize200" }, async (page) => {
+look("a batch streams all transcripts and saves them", { at: "/?id=PLsize200" }, async (page) => {
   await page.locator("tbody tr").first().waitFor();
-  // Whatever the bar says, one after the other; how often it is drawn depends on the machine.
+  // Records every value of the progress bar; the number of updates depends on the machine.
   await page.evaluate(() => {
     const seen = (window.seen = []);
     const note = () => seen.push(document.querySelector("progress")?.value ?? 0);
@@ -21,14 +21,14 @@ look("all transcripts come one by one, to the end, and are saved", { at: "/?id=P
   assert.deepEqual(
     seen,
     [...seen].sort((one, other) => one - other),
-    "never back",
+    "the progress never decreases",
   );
   assert.deepEqual(await page.locator("progress").evaluate((bar) => [bar.value, bar.max]), [200, 200]);
   const whole = await asked("/api/playlist/PLsize200/transcript", {});
   assert.equal(await text(page, ".outcome"), `Done: ${whole.succeeded} transcripts, ${whole.failed} without`);
   assert.equal(await page.locator(".results .success").count(), whole.succeeded);
   assert.equal(await page.locator(".results .failed").count(), whole.failed);
-  assert.equal(await text(page, "#live"), await text(page, ".outcome"), "told to who cannot see it");
+  assert.equal(await text(page, "#live"), await text(page, ".outcome"), "the outcome is announced to screen readers");
 
   assert.match(await text(page, ".trail > p"), /, without what the stream cost\.$/);
 
@@ -53,7 +53,7 @@ look("all transcripts come one by one, to the end, and are saved", { at: "/?id=P
   assert.ok(names.includes(`${String(good.position).padStart(4, "0")}-${good.videoId}.txt`), names[1]);
 });
 
-look("videos without a transcript say why", { at: "/?id=PLquirkUnavailable" }, async (page) => {
+look("videos without a transcript show the reason", { at: "/?id=PLquirkUnavailable" }, async (page) => {
   await page.getByRole("button", { name: "Fetch all transcripts" }).click();
   await becomes(() => text(page, ".outcome").catch(() => ""), "Done: 20 transcripts, 10 without");
   const { results } = await asked("/api/playlist/PLquirkUnavailable/transcript", {});
@@ -62,7 +62,7 @@ look("videos without a transcript say why", { at: "/?id=PLquirkUnavailable" }, a
 });
 
 look(
-  "a batch is stopped midway, and what came is kept",
+  "a stopped batch keeps its results",
   { at: "/?id=PLsize50", service: PACED },
   async (page) => {
     await page.getByRole("button", { name: "Fetch all transcripts" }).click();
@@ -74,14 +74,14 @@ look(
     assert.equal(await underWay(), "1");
     await page.getByRole("button", { name: "Stop" }).click();
     await becomes(async () => /^Stopped after 5 of 50: /.test(await text(page, ".outcome")), true);
-    await becomes(underWay, "0", "the service is done with it too");
+    await becomes(underWay, "0", "the service has ended the batch");
     const [, lines] = await saved(page, () => page.getByRole("button", { name: "Save as NDJSON" }).click());
     assert.equal(lines.toString().trim().split("\n").length, 5);
     await page.getByRole("button", { name: "Fetch them again" }).waitFor();
   },
 );
 
-look("who leaves the page ends the batch", { at: "/?id=PLsize100", service: PACED }, async (page) => {
+look("leaving the page ends the batch", { at: "/?id=PLsize100", service: PACED }, async (page) => {
   const batches = async () =>
     /^vidra_batches_under_way (\d+)$/m.exec(await (await fetch(`${PACED}/metrics`)).text())[1];
   await page.getByRole("button", { name: "Fetch all transcripts" }).click();

@@ -1,9 +1,9 @@
-// The reference: its examples work as they stand.
+// The API reference: its examples work unchanged.
 import assert from "node:assert/strict";
 import { asked, becomes, look, text } from "./support.mjs";
 
-// One of each kind: a list, a handle beyond what patterns without Unicode know, many parameters, a body,
-// a stream's body, plain text. `VIDRA_LONG=1` executes them all; Swagger UI takes seconds for each.
+// One operation of each kind: a list, a handle with non-ASCII letters, many parameters, a body, a stream,
+// plain text. `VIDRA_LONG=1` executes them all; Swagger UI takes seconds for each.
 const SOME = [
   "get_videos",
   "get_channel",
@@ -13,7 +13,7 @@ const SOME = [
   "get_metrics",
 ];
 
-look("operations are executed as they stand", { at: "/docs", timeout: 300_000 }, async (page) => {
+look("operations can be executed with their examples", { at: "/docs", timeout: 300_000 }, async (page) => {
   const { paths } = await asked("/openapi.json");
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   await becomes(() => page.locator(".opblock").count(), operations.length, "all are listed");
@@ -29,7 +29,7 @@ look("operations are executed as they stand", { at: "/docs", timeout: 300_000 },
 });
 
 look(
-  "a call shows what the service answers, and what it would be as curl",
+  "a call shows the response and its curl command",
   { at: "/docs#/Videos/get_video", allowed: /deep link/ },
   async (page) => {
     const block = "#operations-Videos-get_video";

@@ -1,4 +1,4 @@
-// The reader of server-sent events, without a browser: however the bytes are cut, the events are the same.
+// The reader of server-sent events, without a browser: chunk boundaries do not change the events.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -31,7 +31,7 @@ async function all(response) {
 }
 
 for (const end of ["\n", "\r\n"]) {
-  test(`events are the same wherever the bytes are cut: lines end in ${JSON.stringify(end)}`, async () => {
+  test(`chunk boundaries do not change the events: lines end in ${JSON.stringify(end)}`, async () => {
     const bytes = new TextEncoder().encode(STREAM.replaceAll("\n", end));
     for (let at = 1; at + 1 < bytes.length; at += 1) {
       assert.deepEqual(await all(cut(bytes, at, at + 1)), EVENTS, `${at}`);
@@ -39,7 +39,7 @@ for (const end of ["\n", "\r\n"]) {
   });
 }
 
-test("who stops reading ends the stream", async () => {
+test("a reader that stops cancels the stream", async () => {
   let isEnded = false;
   const body = new ReadableStream({
     pull: (controller) => controller.enqueue(new TextEncoder().encode("data: 1\n\n")),

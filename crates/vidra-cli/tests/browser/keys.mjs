@@ -1,9 +1,9 @@
-// A service that asks for keys.
+// A service that requires keys.
 import assert from "node:assert/strict";
 import { becomes, KEY, KEYED, look, saved, text } from "./support.mjs";
 
 look(
-  "a key is asked for, used, and never shown",
+  "a key is requested, used, and never shown",
   { at: "/?id=txManualAsr", service: KEYED, allowed: /401/ },
   async (page, context) => {
     await becomes(
@@ -54,7 +54,7 @@ look(
       lines[0],
     );
     assert.ok(!(await page.content()).includes(KEY) && !page.url().includes(KEY));
-    assert.ok(!JSON.stringify(await context.storageState()).includes(KEY), "kept no longer than the tab");
+    assert.ok(!JSON.stringify(await context.storageState()).includes(KEY), "the key is not stored beyond the tab");
     await page.getByRole("button", { name: "Forget the key" }).click();
     await page.getByLabel("Key").waitFor();
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
@@ -62,7 +62,7 @@ look(
   },
 );
 
-look("the reference takes a key too", { at: "/docs", service: KEYED, allowed: /401/ }, async (page) => {
+look("the API reference accepts a key", { at: "/docs", service: KEYED, allowed: /401/ }, async (page) => {
   await page.getByRole("button", { name: "Authorize" }).click();
   await page.locator("#auth-bearer-value").fill(KEY);
   await page.locator(".auth-btn-wrapper .authorize").last().click();

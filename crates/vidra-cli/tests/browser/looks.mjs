@@ -1,4 +1,4 @@
-// How it looks, to everybody.
+// Colours, layout and accessibility.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { asked, becomes, look, require, text } from "./support.mjs";
@@ -9,7 +9,7 @@ const LIGHT = "rgb(246, 245, 241)";
 
 for (const at of ["/", "/docs"]) {
   look(
-    `dark where the system is, and where one wants it: ${at}`,
+    `the colour scheme follows the system and the button: ${at}`,
     { at, colorScheme: "dark" },
     async (page) => {
       assert.equal(await ground(page), DARK);
@@ -31,7 +31,7 @@ const PAGES = ["/", "/?id=quirkHtmlCm", "/?id=PLsize50", "/?id=%40fermata", "/?i
 const PHONE = { width: 360, height: 740 };
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf-8");
 
-/** What axe has against a page. */
+/** The violations that axe finds on a page. */
 async function faults(page) {
   const { violations, passes } = await page.evaluate(() => window.axe.run());
   assert.ok(passes.length > 10);
@@ -46,7 +46,7 @@ async function faults(page) {
 
 for (const at of PAGES) {
   look(
-    `a phone's width is enough, and axe finds nothing: ${at}`,
+    `the page fits a phone and axe finds no violation: ${at}`,
     { at, viewport: PHONE, colorScheme: "light", allowed: /404/ },
     async (page) => {
       await settled(page);
@@ -56,8 +56,8 @@ for (const at of PAGES) {
       }
       for (const summary of await page.locator(".trail summary").all()) await summary.click();
       const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-      assert.equal(content, width, "nothing is beside the screen");
-      // The reference is Swagger UI's, with faults of its own.
+      assert.equal(content, width, "no horizontal overflow");
+      // The reference is Swagger UI, which has violations of its own.
       if (at === "/docs") return;
       await page.evaluate(axe);
       assert.deepEqual(await faults(page), []);
@@ -69,7 +69,7 @@ for (const at of PAGES) {
   );
 }
 
-look("all of it can be reached by keyboard", { at: "/?id=PLsize50" }, async (page) => {
+look("all controls can be reached by keyboard", { at: "/?id=PLsize50" }, async (page) => {
   await settled(page);
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to what was found");
@@ -77,12 +77,12 @@ look("all of it can be reached by keyboard", { at: "/?id=PLsize50" }, async (pag
   page.on("request", (request) => request.url().includes("/api/") && questions.push(request.url()));
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate(() => document.activeElement.id), "view");
-  // Nor does an address of which only the fragment is another.
+  // A change of the fragment alone sends no request either.
   await page.evaluate(() => {
     location.hash = "elsewhere";
   });
   await page.waitForTimeout(300);
-  assert.deepEqual(questions, [], "nothing is asked again");
+  assert.deepEqual(questions, [], "no request is sent again");
   const reached = new Set();
   for (let step = 0; step < 40; step += 1) {
     await page.keyboard.press("Tab");
@@ -104,7 +104,7 @@ look("all of it can be reached by keyboard", { at: "/?id=PLsize50" }, async (pag
   );
 });
 
-/** When all that is asked for has come. */
+/** Waits until all requests of the page have finished. */
 async function settled(page) {
   await page.locator("h1:visible").first().waitFor();
   await becomes(() => page.locator(".loading").count(), 0);

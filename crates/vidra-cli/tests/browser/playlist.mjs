@@ -1,4 +1,4 @@
-// A playlist: its table is the service's own query.
+// A playlist: its table uses the query of the service.
 import assert from "node:assert/strict";
 import { asked, becomes, look, text } from "./support.mjs";
 
@@ -38,14 +38,14 @@ look("a playlist is sorted and filtered by the service", { at: "/?id=PLsize500" 
   assert.match(await status(page), new RegExp(`^${named.length} of 500 videos, `));
 
   await page.reload();
-  await becomes(() => titles(page), named, "the address knows");
+  await becomes(() => titles(page), named, "the URL stores the filter");
   assert.equal(await page.getByLabel("Minutes, at least").inputValue(), "20.5");
   await page.getByRole("button", { name: "Sort by position" }).click();
   await becomes(() => sortOf(page, "#"), "ascending");
 });
 
 look(
-  "bounds that exclude each other are told",
+  "contradictory bounds show an error",
   { at: "/?id=PLsize50&minMinutes=5&maxMinutes=1", allowed: /400/ },
   async (page) => {
     await becomes(async () => /duration/.test(await text(page, ".videos .trouble")), true);
@@ -55,7 +55,7 @@ look(
 );
 
 look(
-  "plots are drawn, told in words, and name what lies under the pointer",
+  "plots are drawn, have text alternatives, and show the value under the pointer",
   { at: "/?id=PLsize500" },
   async (page) => {
     await becomes(() => page.locator(".plot canvas").count(), 4);
@@ -80,11 +80,11 @@ look(
   },
 );
 
-look("a playlist without videos says so", { at: "/?id=PLquirkEmpty" }, async (page) => {
+look("an empty playlist shows a notice", { at: "/?id=PLquirkEmpty" }, async (page) => {
   await becomes(() => text(page, ".playlist > .notice"), "It has no videos that can be shown.");
 });
 
-look("entries that are gone are counted", { at: "/?id=PLquirkUnavailable" }, async (page) => {
+look("unavailable entries are counted", { at: "/?id=PLquirkUnavailable" }, async (page) => {
   await becomes(
     () =>
       page
@@ -95,7 +95,7 @@ look("entries that are gone are counted", { at: "/?id=PLquirkUnavailable" }, asy
   );
 });
 
-look("a video that is there twice has both its positions", { at: "/?id=PLquirkDuplicates" }, async (page) => {
+look("a duplicate video has both its positions", { at: "/?id=PLquirkDuplicates" }, async (page) => {
   const positions = async () => (await page.locator("tbody td:first-child").allInnerTexts()).map(Number);
   const all = Array.from({ length: 60 }, (_, at) => at + 1);
   await becomes(positions, all);
@@ -108,7 +108,7 @@ look("a video that is there twice has both its positions", { at: "/?id=PLquirkDu
   );
 });
 
-look("what was typed last is not asked for a page that was left", { at: "/?id=PLsize50" }, async (page) => {
+look("leaving the page cancels a pending query", { at: "/?id=PLsize50" }, async (page) => {
   await page.locator("tbody tr").first().waitFor();
   await page.getByLabel("Views, at least").fill("10");
   await page.getByRole("link", { name: "vidra, start page" }).click();

@@ -1,11 +1,11 @@
-// From a link to what it names, and back.
+// From a link to its resource, and back.
 import assert from "node:assert/strict";
 import { becomes, look, PACED, text } from "./support.mjs";
 
 const VIDEO = "Saudade em Três – full session";
 
-look("a link is pasted, and back and forward work", { at: "/" }, async (page) => {
-  await becomes(() => page.evaluate(() => document.activeElement.id), "id", "one can paste at once");
+look("a pasted link is shown, and back and forward work", { at: "/" }, async (page) => {
+  await becomes(() => page.evaluate(() => document.activeElement.id), "id", "the input has the focus");
   await page.keyboard.insertText("https://www.youtube.com/watch?v=fda4eREcaTQ&t=43");
   await page.keyboard.press("Enter");
   await becomes(() => page.title(), `${VIDEO} – vidra`);
@@ -29,7 +29,7 @@ look("a link is pasted, and back and forward work", { at: "/" }, async (page) =>
   await becomes(() => text(page, "main h1"), VIDEO);
 });
 
-look("whatever names something leads to it", { at: "/" }, async (page) => {
+look("every kind of identifier leads to its resource", { at: "/" }, async (page) => {
   for (const [id, title] of [
     ["@fermata", "Fermata Sessions"],
     ["fermata", "Fermata Sessions"],
@@ -55,7 +55,7 @@ look(
   },
 );
 
-look("every example of the start page is shown as it should", { at: "/", allowed: /status of/ }, async (page) => {
+look("every example of the start page is shown", { at: "/", allowed: /status of/ }, async (page) => {
   const links = page.locator(".examples a code");
   await links.first().waitFor();
   const ids = await links.allInnerTexts();
@@ -70,7 +70,7 @@ look("every example of the start page is shown as it should", { at: "/", allowed
 });
 
 look(
-  "what it cost is told, with the line that asks it again",
+  "each request shows its cost and its curl command",
   { at: "/?id=PLsize200", service: PACED },
   async (page, context) => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -94,13 +94,13 @@ look(
     await becomes(
       async () => (await request.locator(".facts").innerText()).split(/\s+/).slice(0, 4),
       ["200", "hit", "0", "units"],
-      "the cost of this time",
+      "the cost of the second request",
     );
   },
 );
 
 look(
-  "lines for a shell survive what is pasted",
+  "curl commands quote pasted text",
   { at: "/?id=it's%20%24(reboot)", allowed: /400/ },
   async (page) => {
     await page.locator(".trouble").waitFor();
@@ -110,7 +110,7 @@ look(
   },
 );
 
-look("a page is told once, by its name, and the focus is where one is", { at: "/" }, async (page) => {
+look("a page is announced once, and the focus follows the navigation", { at: "/" }, async (page) => {
   await page.evaluate(() => {
     window.said = [];
     const live = document.getElementById("live");
@@ -123,14 +123,14 @@ look("a page is told once, by its name, and the focus is where one is", { at: "/
   await page.keyboard.press("Enter");
   await becomes(() => text(page, "main h1").catch(() => ""), VIDEO);
   await settled();
-  assert.equal(await focused(), "id", "who searches may search on");
+  assert.equal(await focused(), "id", "the search input keeps the focus");
   await page.getByRole("link", { name: "Fermata Sessions" }).click();
   await becomes(() => text(page, "main h1").catch(() => ""), "Fermata Sessions");
   assert.equal(await focused(), "view");
   await becomes(() => page.evaluate(() => window.said), [`${VIDEO} – vidra`, "Fermata Sessions – vidra"]);
 });
 
-look("an answer that is waited for is shown when it comes", { at: "/" }, async (page) => {
+look("a pending answer is shown when it arrives", { at: "/" }, async (page) => {
   let release;
   const held = new Promise((resolve) => {
     release = resolve;

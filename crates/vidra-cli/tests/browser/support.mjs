@@ -1,4 +1,4 @@
-// A browser, and pages in it that tell what they may not do.
+// A browser, and pages whose errors fail the test.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { after, test } from "node:test";
@@ -7,10 +7,10 @@ import { pathToFileURL } from "node:url";
 export const require = createRequire(pathToFileURL(`${process.env.PEERS}/`));
 const { chromium } = require("playwright-core");
 
-/** Services over the demo world: as it is; slow to give transcripts; for those who have a key. */
+/** Services over the demo world: the default, one with a slow pace, and one that requires a key. */
 export const { DEMO, PACED, KEYED, KEY } = process.env;
 
-// Debian's sandbox needs what containers seldom grant; nothing but our own pages is looked at.
+// Debian's sandbox needs privileges that containers seldom have; only our own pages are opened.
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   args: ["--no-sandbox"],
@@ -18,10 +18,9 @@ const browser = await chromium.launch({
 after(() => browser.close());
 
 /**
- * A test with a page of its own, opened at `at`. It fails where the page throws, complains in the console,
- * breaks its policy, or asks anybody but its service; `allowed` is what it may complain about,
- * `played` whom it may ask besides because the test plays them, and `prepare` may change its world before
- * it is opened.
+ * A test with its own page, opened at `at`. It fails if the page throws, logs an error or a warning, violates
+ * its policy, or sends a request to another origin than its service. `allowed` matches permitted log messages,
+ * `played` matches origins that the test simulates, and `prepare` sets the page up before it is opened.
  */
 export function look(
   name,
@@ -39,11 +38,11 @@ export function look(
         const isBad = ["error", "warning"].includes(message.type());
         if (isBad && !allowed?.test(message.text())) complaints.push(message.text());
       });
-      // Only heard, not held up: a page whose requests are held up has no cache.
+      // Observed, not intercepted: interception disables the cache of a page.
       page.on("request", (request) => {
         const { origin, protocol } = new URL(request.url());
         if (origin !== service && protocol !== "blob:" && !played.test(origin))
-          complaints.push(`asked for ${request.url()}`);
+          complaints.push(`requested ${request.url()}`);
       });
       await prepare?.(page);
       if (at) await page.goto(service + at);
@@ -55,7 +54,7 @@ export function look(
   });
 }
 
-/** Waits until `read` gives what is expected; says what it gave last where it never does. */
+/** Waits until `read` returns the expected value; fails with the last value. */
 export async function becomes(read, expected, what = "") {
   const end = Date.now() + 15_000;
   for (;;) {
@@ -71,7 +70,7 @@ export async function becomes(read, expected, what = "") {
 
 export const text = async (page, selector) => (await page.textContent(selector)).replace(/\s+/g, " ").trim();
 
-/** What the service itself answers. */
+/** The answer of the service. */
 export async function asked(path, body) {
   const headers = { "content-type": "application/json" };
   const answer = await fetch(
@@ -82,7 +81,7 @@ export async function asked(path, body) {
   return answer.json();
 }
 
-/** What a click saves: the name of the file and its bytes. */
+/** The name and the bytes of the file that a click saves. */
 export async function saved(page, click) {
   const [download] = await Promise.all([page.waitForEvent("download"), click()]);
   const chunks = [];

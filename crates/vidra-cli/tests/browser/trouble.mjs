@@ -1,4 +1,4 @@
-// What is shown when something fails: a sentence, and what to do.
+// Errors are shown as a sentence with advice.
 import assert from "node:assert/strict";
 import { becomes, look, text } from "./support.mjs";
 
@@ -21,7 +21,7 @@ for (const [id, sentence] of [
   ],
 ]) {
   look(
-    `an error is a sentence: ${id}`,
+    `an error is shown as a sentence: ${id}`,
     { at: `/?id=${encodeURIComponent(id)}`, allowed: /40[0-9]/ },
     async (page) => {
       await becomes(
@@ -39,7 +39,7 @@ for (const [id, sentence] of [
 }
 
 look(
-  "a service that went away is told, and asked again",
+  "an unreachable service shows an error and can be retried",
   {
     at: "/",
     allowed: /ERR_CONNECTION_REFUSED/,
@@ -64,7 +64,7 @@ look(
   },
 );
 
-look("one part that fails leaves the others", { at: "/?id=plPrivate__", allowed: /403/ }, async (page) => {
+look("a failed part does not affect the others", { at: "/?id=plPrivate__", allowed: /403/ }, async (page) => {
   await becomes(
     () =>
       page
@@ -86,7 +86,7 @@ const told = (status, error, headers = {}) => ({
 });
 
 look(
-  "a limit says how long to wait",
+  "a rate limit shows the time to wait",
   {
     at: "/?id=fda4eREcaTQ",
     ...told(429, { message: "Too many requests to this service" }, { "retry-after": "125" }),
@@ -100,7 +100,7 @@ look(
 );
 
 look(
-  "a service without a key says who can help",
+  "a missing API key shows advice for the operator",
   {
     at: "/?id=fda4eREcaTQ",
     ...told(503, {
@@ -118,7 +118,7 @@ look(
 );
 
 look(
-  "a video without captions is no trouble",
+  "a video without captions is not an error",
   { at: "/?id=txNoCaption", allowed: /404/ },
   async (page) => {
     await becomes(() => text(page, ".transcript .none").catch(() => ""), "Video has no captions: txNoCaption.");
@@ -127,7 +127,7 @@ look(
 );
 
 look(
-  "a language that there is not leads to those there are",
+  "a missing language lists the available ones",
   { at: "/?id=txManualAsr&lang=xh", allowed: /404/ },
   async (page) => {
     await becomes(
@@ -143,7 +143,7 @@ for (const [status, heading] of [
   [429, "That did not work"],
 ]) {
   look(
-    `a page that cannot be shown says why not: ${status}`,
+    `a page that cannot be shown has a heading: ${status}`,
     {
       at: "/?id=fda4eREcaTQ",
       allowed: new RegExp(status),
@@ -160,7 +160,7 @@ for (const [status, heading] of [
 }
 
 look(
-  "a module that does not come leaves a line",
+  "a missing module shows a message",
   { at: "/", allowed: /ERR_FAILED/, prepare: (page) => page.route("**/web/plots.js", (route) => route.abort()) },
   async (page) => {
     await page.locator("main .late").waitFor();

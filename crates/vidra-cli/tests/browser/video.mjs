@@ -1,8 +1,8 @@
-// A video: what is shown of it, what is said in it, what is saved of that.
+// A video: its data, its transcript, and saved files.
 import assert from "node:assert/strict";
 import { asked, becomes, look, saved, text } from "./support.mjs";
 
-look("the transcript is searched and leads to its moments", { at: "/?id=_RNzP9gya20" }, async (page) => {
+look("the transcript can be searched and links to its timestamps", { at: "/?id=_RNzP9gya20" }, async (page) => {
   const lines = await asked("/api/transcript/_RNzP9gya20");
   await becomes(() => text(page, ".transcript .count"), `${lines.length} lines`);
   await page.getByLabel("Search in the transcript").fill("SECOND run");
@@ -17,13 +17,13 @@ look("the transcript is searched and leads to its moments", { at: "/?id=_RNzP9gy
   await becomes(
     () => text(page, ".transcript .count"),
     `${found.length} of ${lines.length} lines`,
-    "the address knows",
+    "the URL stores the search",
   );
   await page.getByLabel("Search in the transcript").fill("a+(b");
   await becomes(() => text(page, ".transcript .count"), `0 of ${lines.length} lines`);
 });
 
-look("the transcript is saved in every format", { at: "/?id=txManualAsr" }, async (page) => {
+look("the transcript can be saved in every format", { at: "/?id=txManualAsr" }, async (page) => {
   const beginnings = {
     SRT: /^1\r?\n00:00:00,163 --> /,
     VTT: /^WEBVTT/,
@@ -39,7 +39,7 @@ look("the transcript is saved in every format", { at: "/?id=txManualAsr" }, asyn
   }
 });
 
-look("another language is chosen", { at: "/?id=txManyLang_" }, async (page) => {
+look("another language can be chosen", { at: "/?id=txManyLang_" }, async (page) => {
   await page.locator(".lines li").first().waitFor();
   const before = await text(page, ".lines li");
   await page.getByRole("button", { name: "Other languages" }).click();
@@ -52,7 +52,7 @@ look("another language is chosen", { at: "/?id=txManyLang_" }, async (page) => {
 });
 
 look(
-  "numbers that are hidden say so, and comments that are off",
+  "hidden counts and disabled comments are shown as such",
   { at: "/?id=quirkNoComm", allowed: /403/ },
   async (page) => {
     await becomes(
@@ -68,7 +68,7 @@ look(
   },
 );
 
-look("comments come with their replies", { at: "/?id=quirkManyRp" }, async (page) => {
+look("comments show their replies", { at: "/?id=quirkManyRp" }, async (page) => {
   const summary = page.locator(".replies summary").first();
   await becomes(() => summary.innerText(), "250 replies, the first 5");
   await summary.click();
@@ -77,7 +77,7 @@ look("comments come with their replies", { at: "/?id=quirkManyRp" }, async (page
 
 const EVIL = `<img src=x onerror="document.title='pwned'"><script>document.title='pwned'</script>\${7*7}{{7*7}}"'`;
 
-/** Every text of an answer, replaced by one that is made to hurt; what identifiers and numbers are stays. */
+/** Replaces every text of an answer by a malicious one; identifiers and numbers stay. */
 function poisoned(value, name = "") {
   if (Array.isArray(value)) return value.map((item) => poisoned(item, name));
   if (value && typeof value === "object") {
@@ -104,7 +104,7 @@ for (const [what, id, places] of [
         );
       return route.fulfill({ response: answer, body: lines.join("\n") });
     });
-  look(`text of strangers is only ever text: ${what}`, { at: `/?id=${id}`, prepare }, async (page) => {
+  look(`untrusted text is shown as text: ${what}`, { at: `/?id=${id}`, prepare }, async (page) => {
     await page.locator("main h1").waitFor();
     if (id === "PLsize50") await page.getByRole("button", { name: "Fetch all transcripts" }).click();
     for (const place of places) {
@@ -126,7 +126,7 @@ for (const [what, id, places] of [
 }
 
 look(
-  "pictures are the platform's, and ask without telling who looks",
+  "thumbnails are loaded from the platform without a referrer",
   {
     at: "/?id=fda4eREcaTQ",
     prepare: async (page) => {
@@ -139,7 +139,7 @@ look(
         assert.equal(route.request().headers().referer, undefined);
         return route.fulfill({ contentType: "image/svg+xml", body: svg });
       });
-      // Faces never come: what is drawn stays.
+      // Profile images fail to load, so the placeholder stays.
       await page.route(/^https:\/\/yt3\.ggpht\.com\//, (route) => route.abort());
     },
     allowed: /ERR_FAILED/,
@@ -162,12 +162,12 @@ look(
   },
 );
 
-look("a made-up world has drawings instead", { at: "/?id=fda4eREcaTQ" }, async (page) => {
+look("the demo shows drawings instead of thumbnails", { at: "/?id=fda4eREcaTQ" }, async (page) => {
   await page.locator(".watch svg").waitFor();
   assert.equal(await page.locator("main img").count(), 0);
 });
 
-look("of two languages the one that was chosen last is shown", { at: "/?id=txManyLang_" }, async (page) => {
+look("the language that was chosen last is shown", { at: "/?id=txManyLang_" }, async (page) => {
   await page.locator(".lines li").first().waitFor();
   await page.getByRole("button", { name: "Other languages" }).click();
   let release;
@@ -190,7 +190,7 @@ look("of two languages the one that was chosen last is shown", { at: "/?id=txMan
   assert.equal(await first(), german.text.replace(/\s+/g, " ").trim());
 });
 
-look("what has no length yet, and counts that are hidden, are the same everywhere", { at: "/?id=quirkLiveOn", allowed: /404/ }, async (page) => {
+look("missing lengths and hidden counts are shown consistently", { at: "/?id=quirkLiveOn", allowed: /404/ }, async (page) => {
   await becomes(
     () =>
       page
@@ -199,7 +199,7 @@ look("what has no length yet, and counts that are hidden, are the same everywher
         .then((all) => all[3]),
     "–",
   );
-  // A playlist of one that tells nothing, and one that tells all.
+  // A playlist whose first video hides its views and has no length.
   await page.route("**/api/playlist/*", async (route) => {
     const answer = await route.fetch();
     const list = await answer.json();

@@ -1,4 +1,4 @@
-//! F21: told to stop with much under way.
+//! F21: SIGTERM with many requests in flight.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,12 +15,12 @@ const KNOWN: &str = "/api/video/quirkNoLike";
 const CALLERS: usize = 16;
 const SLOW: usize = 20;
 
-/// How long what is slow takes: not so long that the platform is given up, which is after 10 seconds.
+/// The delay of slow answers. It is below the upstream timeout of 10 seconds.
 fn slow() -> Duration {
     Duration::from_secs(if is_long() { 9 } else { 4 })
 }
 
-/// A service with so many requests under way that take their time, and those who wait for them.
+/// A service with [`SLOW`] misses in flight, and the threads that wait for them.
 fn with_slow_misses(
     platform: &Platform,
     action: Action,
@@ -31,7 +31,7 @@ fn with_slow_misses(
     let videos = Platform::videos(&service, "PLsize50");
     let waiting = videos.iter().take(SLOW).map(|path| {
         let path = path.replace("/api/video/", "/api/transcript/");
-        let mut caller = Caller::of(service.address);
+        let mut caller = Caller::new(service.address);
         thread::spawn(move || Some(caller.get(&path).ok()?.status))
     });
     let waiting = waiting.collect();
@@ -41,37 +41,41 @@ fn with_slow_misses(
 }
 
 #[test]
-fn f21_told_to_stop_under_load() {
+fn f21_sigterm_under_load_breaks_no_connection() {
     let platform = Platform::new();
     let (service, slow) = with_slow_misses(&platform, Action::delay(slow()));
-    let (answered, told) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    // Each asks until the door is closed, on a new connection where the old one ends.
+    let (answered, closed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    // Each caller sends requests until the listener is closed. It reconnects when a connection ends.
     let address = service.address;
-    let ask = || {
-        let mut caller = Caller::of(address);
+    let send_requests = || {
+        let mut caller = Caller::new(address);
         loop {
-            if caller.is_free()
+            if caller.is_disconnected()
                 && let Err(error) = caller.connect()
             {
-                assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "the door is closed");
+                assert_eq!(
+                    error.kind(),
+                    io::ErrorKind::ConnectionRefused,
+                    "the listener is closed"
+                );
                 return;
             }
-            let heard = caller.get(KNOWN).expect("nobody is cut off");
-            assert_eq!(heard.status, 200);
+            let response = caller.get(KNOWN).expect("no connection breaks");
+            assert_eq!(response.status, 200);
             answered.fetch_add(1, Ordering::Relaxed);
-            told.fetch_add(usize::from(caller.is_free()), Ordering::Relaxed);
+            closed.fetch_add(usize::from(caller.is_disconnected()), Ordering::Relaxed);
         }
     };
     let (code, took) = thread::scope(|scope| {
-        let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(ask)).collect();
+        let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(send_requests)).collect();
         while answered.load(Ordering::Relaxed) < 1_000 {
             thread::yield_now();
         }
-        assert_eq!(told.load(Ordering::Relaxed), 0, "nothing ends before it is told to stop");
+        assert_eq!(closed.load(Ordering::Relaxed), 0, "no connection is closed before SIGTERM");
         service.log_until("stopping", "-TERM");
         let begun = Instant::now();
         for slow in slow {
-            assert_eq!(slow.join().unwrap(), Some(200), "what was under way is answered");
+            assert_eq!(slow.join().unwrap(), Some(200), "requests in flight are answered");
         }
         for caller in callers {
             caller.join().unwrap();
@@ -79,17 +83,17 @@ fn f21_told_to_stop_under_load() {
         (service.ended(), begun.elapsed())
     });
     println!(
-        "{} answers, {} of them the last on their connection, {SLOW} slow ones, no other end; over \
-         after {took:?}",
+        "{} answers, {} of them the last on their connection, {SLOW} slow ones, no broken \
+         connection; stopped after {took:?}",
         answered.into_inner(),
-        told.into_inner()
+        closed.into_inner()
     );
     assert_eq!(code, Some(0));
     assert!(took <= Duration::from_secs(25), "{took:?}");
 }
 
 #[test]
-fn f21_a_second_signal_ends_at_once() {
+fn f21_second_signal_stops_at_once() {
     let platform = Platform::new();
     let (service, _slow) = with_slow_misses(&platform, Action::Hang);
     service.log_until("stopping", "-TERM");
@@ -97,7 +101,8 @@ fn f21_a_second_signal_ends_at_once() {
     service.signal("-TERM");
     assert_eq!(service.ended(), Some(0));
     let took = begun.elapsed();
-    println!("over {took:?} after the second signal");
-    // Without it the service waits 25 s for what hangs. Most of this is for a busy machine.
+    println!("stopped {took:?} after the second signal");
+    // Without the second signal the service waits 25 s for hanging requests. The bound leaves room for a busy
+    // machine.
     assert!(took <= Duration::from_secs(10), "{took:?}");
 }

@@ -1,4 +1,4 @@
-//! F28: no open files are left.
+//! F28: the process has no file descriptors left.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -9,13 +9,13 @@ use crate::callers::{Caller, LONG};
 use crate::platform::{Platform, Running};
 use crate::process::Service;
 
-const ASK: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+const REQUEST: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 /// Sends a request on a connection of its own.
-fn ask(service: &Service) -> TcpStream {
+fn send_request(service: &Service) -> TcpStream {
     let mut stream = TcpStream::connect(service.address).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
-    stream.write_all(ASK.as_bytes()).unwrap();
+    stream.write_all(REQUEST.as_bytes()).unwrap();
     stream
 }
 
@@ -45,7 +45,7 @@ fn prlimit(arguments: &[&str]) {
 }
 
 #[test]
-fn f28_with_few_files_there_are_few_places_and_the_platform_is_still_asked() {
+fn f28_connection_limit_leaves_files_for_upstream_requests() {
     let platform = Platform::new();
     let inner = platform.command(&[]);
     let mut command = Command::new("prlimit");
@@ -53,54 +53,54 @@ fn f28_with_few_files_there_are_few_places_and_the_platform_is_still_asked() {
     command.current_dir(platform.folder()).env_clear();
     command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let service = Running(Service::start(&mut command));
-    // Half of them and no more than 128 are for other things.
-    let mut lucky = Caller::of(service.address);
+    // Half of the files, at most 128, are reserved for other uses.
+    let mut lucky = Caller::new(service.address);
     assert_eq!(lucky.get("/healthz").unwrap().status, 200);
-    let mut inside: Vec<_> = (1..128).map(|_| ask(&service)).collect();
+    let mut inside: Vec<_> = (1..128).map(|_| send_request(&service)).collect();
     for stream in &mut inside {
         assert_eq!(status(stream), 200);
     }
     for _ in 0..10 {
-        assert_eq!(status(&mut ask(&service)), 503);
+        assert_eq!(status(&mut send_request(&service)), 503);
     }
-    // Whoever is inside gets what has to be fetched: that takes files too.
+    // An accepted caller gets an answer that has to be fetched, which needs files too.
     assert_eq!(lucky.get("/api/playlist/PLsize500").unwrap().status, 200);
-    // Each of them is still served, with one response for one request.
+    // Each accepted connection is still served, with one response per request.
     for stream in &mut inside {
-        stream.write_all(ASK.as_bytes()).unwrap();
+        stream.write_all(REQUEST.as_bytes()).unwrap();
         assert_eq!(status(stream), 200);
     }
     drop(inside);
     let begun = Instant::now();
-    while status(&mut ask(&service)) != 200 {
-        assert!(begun.elapsed() < LONG, "the slots are not given back");
+    while status(&mut send_request(&service)) != 200 {
+        assert!(begun.elapsed() < LONG, "the slots are not released");
     }
 }
 
 #[test]
-fn f28_where_none_is_left_it_waits_quietly_and_goes_on_later() {
+fn f28_accepting_pauses_without_open_files_and_resumes() {
     let platform = Platform::new();
     let service = platform.service(&[]);
-    // On a connection that it has already, the service reports that it cannot accept another.
-    let mut operator = Caller::of(service.address);
+    // Over an open connection the service reports that it cannot accept another one.
+    let mut operator = Caller::new(service.address);
     let mut accepts_none = || {
         let page = String::from_utf8(operator.get("/metrics").unwrap().body).unwrap();
         let sample = "vidra_connections_refused_total{reason=\"no_resources\"} ";
         page.lines().find_map(|line| line.strip_prefix(sample)).is_some_and(|count| count != "0")
     };
     assert!(!accepts_none());
-    // Taken away while it runs, so that it has more places than files.
+    // Lowered at run time, so that the service has more connection slots than files.
     let limit = service.open_files() + 8;
     let pid = service.child.id().to_string();
     prlimit(&["--pid", &pid, &format!("--nofile={limit}:{limit}")]);
     let mut inside = vec![];
     let begun = Instant::now();
     let mut outside = loop {
-        let stream = ask(&service);
+        let stream = send_request(&service);
         stream.set_nonblocking(true).unwrap();
         let mut first = [0];
         let is_answered = loop {
-            // Whether it accepts is asked first: a response after that was accepted before it.
+            // The metric is read first: a response after that belongs to a connection accepted before.
             let is_full = accepts_none();
             match stream.peek(&mut first) {
                 Ok(length) => break length == 1,
@@ -118,7 +118,7 @@ fn f28_where_none_is_left_it_waits_quietly_and_goes_on_later() {
         assert!(inside.len() < 100, "there is a limit");
     };
     assert!(!inside.is_empty());
-    // A second of waiting for what does not come, by the clock that passed meanwhile.
+    // Waits one second without a response and measures the CPU time used meanwhile.
     let (before, begun) = (service.cpu(), Instant::now());
     outside.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
     let waited = response(&mut outside).unwrap_err();
@@ -126,18 +126,18 @@ fn f28_where_none_is_left_it_waits_quietly_and_goes_on_later() {
     let busy = 10 * (service.cpu() - before) as u128 * 100 / begun.elapsed().as_millis();
     println!("{} inside; {busy} % of a core in a second without files", inside.len());
     assert!(busy < 5, "{busy} % of a core");
-    // Those inside are answered as ever, each with one response and no more.
+    // Accepted connections are still served, with one response per request.
     for stream in &mut inside {
         for _ in 0..2 {
-            stream.write_all(ASK.as_bytes()).unwrap();
+            stream.write_all(REQUEST.as_bytes()).unwrap();
             assert_eq!(status(stream), 200);
         }
     }
 
     drop(inside);
     outside.set_read_timeout(Some(LONG)).unwrap();
-    assert_eq!(status(&mut outside), 200, "who waited is answered");
-    assert_eq!(Caller::of(service.address).get("/healthz").unwrap().status, 200);
+    assert_eq!(status(&mut outside), 200, "the waiting caller is answered");
+    assert_eq!(Caller::new(service.address).get("/healthz").unwrap().status, 200);
     assert!(accepts_none());
     let (_, log) = service.0.stop();
     assert_eq!(log.matches("cannot accept connections").count(), 1, "once a minute: {log}");

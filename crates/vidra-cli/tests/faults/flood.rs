@@ -1,5 +1,4 @@
-//! F20: a flood of questions that nobody asked before, beside answers that are known. How fast those
-//! are then is `vidra-bench`'s to tell.
+//! F20: a flood of misses beside cache hits. `vidra-bench` measures the latency of the hits.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,9 +12,9 @@ const FLOOD: usize = 10_000;
 const CALLERS: usize = 64;
 
 #[test]
-fn f20_ten_thousand_misses_beside_hits() {
+fn f20_hits_succeed_during_ten_thousand_misses() {
     let platform = Platform::new();
-    // Fewer places than callers, so that some are turned away.
+    // Fewer slots than callers, so that some requests are rejected.
     let service = platform.service(&[("VIDRA_MAX_MISSES", "16")]);
     service.get("/api/playlist/PLsize50");
     let known = Platform::videos(&service, "PLsize50");
@@ -26,25 +25,25 @@ fn f20_ten_thousand_misses_beside_hits() {
     let address = service.address;
     let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let flood = || {
-        let (mut caller, mut statuses) = (Caller::of(address), BTreeMap::new());
+        let (mut caller, mut statuses) = (Caller::new(address), BTreeMap::new());
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= FLOOD {
                 return statuses;
             }
-            let heard = caller.get(&format!("/api/video/flood-{number:05}")).unwrap();
-            if heard.status == 503 {
-                assert!(heard.header("retry-after").is_some());
+            let response = caller.get(&format!("/api/video/flood-{number:05}")).unwrap();
+            if response.status == 503 {
+                assert!(response.header("retry-after").is_some());
             }
-            *statuses.entry(heard.status).or_insert(0) += 1;
+            *statuses.entry(response.status).or_insert(0) += 1;
         }
     };
     let hits = || {
-        let (mut caller, mut count) = (Caller::of(address), 0);
+        let (mut caller, mut count) = (Caller::new(address), 0);
         while !is_over.load(Ordering::Relaxed) {
             for path in &known {
-                let heard = caller.get(path).unwrap();
-                assert_eq!((heard.status, heard.header("x-cache")), (200, Some("hit")));
+                let response = caller.get(path).unwrap();
+                assert_eq!((response.status, response.header("x-cache")), (200, Some("hit")));
                 count += 1;
             }
         }
@@ -64,6 +63,6 @@ fn f20_ten_thousand_misses_beside_hits() {
         println!("{hits} hits without an error beside {FLOOD} misses: {statuses:?}");
         assert!(hits > FLOOD / 100, "{hits}");
         assert!(statuses.keys().all(|status| matches!(status, 404 | 503)), "{statuses:?}");
-        assert!(statuses.len() == 2, "some are answered and some turned away: {statuses:?}");
+        assert!(statuses.len() == 2, "some are answered and some rejected: {statuses:?}");
     });
 }

@@ -1,5 +1,5 @@
-//! F15: killed in the middle of a batch, at any moment. A batch is no job here: whoever asked asks
-//! again, and what had been fetched is not fetched again.
+//! F15: kill -9 in the middle of a batch, at any moment. A batch is not a persistent job: the caller
+//! repeats the request, and cached transcripts are not fetched again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ const SEED: u64 = 15;
 const ENTRIES: usize = 200;
 const CONCURRENCY: usize = 8;
 
-/// Asks for the transcripts of the playlist; lines as they come, until there are no more.
+/// Requests the transcripts of the playlist and yields the lines of the stream as they arrive.
 fn batch(service: &Service) -> impl Iterator<Item = String> + use<> {
     let mut stream = TcpStream::connect(service.address).unwrap();
     let body = format!("{{\"concurrency\":{CONCURRENCY}}}");
@@ -44,21 +44,21 @@ fn video(line: &str) -> Option<String> {
 fn whole_batch(service: &Service) -> BTreeMap<String, String> {
     let results: BTreeMap<_, _> =
         batch(service).filter_map(|line| Some((video(&line)?, line))).collect();
-    assert_eq!(results.len(), ENTRIES, "every result is there");
+    assert_eq!(results.len(), ENTRIES, "every result is present");
     results
 }
 
 /// How often the transcript of each video was fetched.
 fn fetched(platform: &Platform) -> HashMap<String, usize> {
     let mut times = HashMap::new();
-    for seen in platform.sim.record().requests_to(Endpoint::TimedText) {
-        *times.entry(seen.video_id().unwrap()).or_default() += 1;
+    for request in platform.sim.record().requests_to(Endpoint::TimedText) {
+        *times.entry(request.video_id().unwrap()).or_default() += 1;
     }
     times
 }
 
 #[test]
-fn f15_killed_in_the_middle_of_a_batch() {
+fn f15_batch_is_complete_after_a_kill() {
     let platform = Platform::new();
     let expected = whole_batch(&platform.service(&[]));
     platform.sim.set_latency(Duration::from_millis(5));
@@ -66,7 +66,7 @@ fn f15_killed_in_the_middle_of_a_batch() {
     let mut dice = fastrand::Rng::with_seed(SEED);
     let (mut most_again, mut all_again, mut slow, mut counted) = (0, 0, 0, 0_u32);
     for kill in 0.. {
-        // Those that say nothing about the bound are made up for, up to four times as many.
+        // Kills that are not counted are repeated, up to four times as many.
         if counted == kills || kill == 4 * kills {
             break;
         }
@@ -76,11 +76,11 @@ fn f15_killed_in_the_middle_of_a_batch() {
         platform.sim.reset_record();
         let Running(killed) = start();
         let lines = batch(&killed);
-        // The first page, and two calls a transcript.
+        // One call for the first page, and two calls per transcript.
         let calls = dice.u64(1..2 * ENTRIES as u64);
         platform.runtime.block_on(platform.sim.until(|record| record.calls >= calls));
         let log = killed.kill();
-        let told = lines.filter_map(|line| video(&line)).count();
+        let received = lines.filter_map(|line| video(&line)).count();
 
         let again = start();
         assert_eq!(whole_batch(&again), expected, "kill {kill} at call {calls}, seed {SEED}");
@@ -88,22 +88,25 @@ fn f15_killed_in_the_middle_of_a_batch() {
         assert_eq!(times.len(), ENTRIES);
         assert!(times.values().all(|times| *times <= 2));
         let twice = times.values().filter(|times| **times == 2).count();
-        // Where the machine is so busy that the folder takes longer than it may, it is left alone for a
-        // second, before the kill or after it.
+        // On a busy machine a slow folder pauses the store for a second, before the kill or after it. Such a
+        // kill is not counted.
         let missed = again.metric("vidra_cache_store_failures_total{operation=\"skipped\"} ");
         if missed > 0.0 || log.contains("cache store failed") {
             slow += 1;
             continue;
         }
         counted += 1;
-        assert!(twice <= CONCURRENCY, "kill {kill} at call {calls}, {told} told: {twice} again");
+        assert!(
+            twice <= CONCURRENCY,
+            "kill {kill} at call {calls}, {received} received: {twice} again"
+        );
         most_again = most_again.max(twice);
         all_again += twice as u32;
     }
     println!(
-        "{counted} kills, seed {SEED}: every result there and right; fetched again {most_again} at \
-         most of {CONCURRENCY} at a time, {:.1} on average; {slow} more with a folder too slow",
+        "{counted} kills, seed {SEED}: all results correct; fetched again {most_again} at most \
+         ({CONCURRENCY} in flight), {:.1} on average; {slow} more with a slow folder",
         f64::from(all_again) / f64::from(counted).max(1.0)
     );
-    assert!(counted > 0, "the folder was too slow for all {slow} kills: nothing is shown");
+    assert!(counted > 0, "the folder was too slow for all {slow} kills: the test proves nothing");
 }

@@ -1,9 +1,9 @@
-//! What goes wrong around a running `vidra`, by its number in `docs/testing.md`: a process, real
-//! sockets, and the simulator as the platform. What needs a clock that is stopped, or a store or a
-//! platform that is played, is tested in the crates below.
+//! Faults around a running `vidra`, by their number in `docs/testing.md`: a process, real sockets, and
+//! the simulator as the platform. Tests that need a paused clock, a simulated store or a simulated
+//! platform are in the crates below.
 //!
-//! `VIDRA_LONG=1` runs the long form of those that have one: 100 kills instead of 5, and slow readers
-//! until they are cut off. Where chance plays a part its seed is fixed and told.
+//! `VIDRA_LONG=1` runs the long form of some tests: 100 kills instead of 5, and slow readers until they
+//! are disconnected. Random choices have a fixed seed, which is printed.
 
 mod callers;
 mod drain;
@@ -14,13 +14,13 @@ mod kills;
 mod midnight;
 mod outage;
 mod platform;
-#[expect(dead_code, reason = "it is the other suite's, which needs more of it")]
+#[expect(dead_code, reason = "shared with the other suite, which uses more of it")]
 #[path = "../it/process.rs"]
 mod process;
 mod readers;
 mod stores;
 
-/// Whether the long form of a test is wanted.
+/// Whether to run the long form of a test.
 fn is_long() -> bool {
     std::env::var_os("VIDRA_LONG").is_some()
 }

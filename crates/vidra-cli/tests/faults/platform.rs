@@ -1,4 +1,4 @@
-//! The simulator on loopback, a `vidra` that asks it, and what the system tells about that process.
+//! The simulator on loopback, a `vidra` in front of it, and the figures of `/proc` about that process.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use vidra_sim::{Listening, Simulator};
 
 use crate::process::{Service, vidra};
 
-/// The platform, on a runtime that lives as long as the test, and the folder of who asks it.
+/// The platform, on a runtime that lives as long as the test, and the folder of the service.
 pub(crate) struct Platform {
     pub(crate) sim: Simulator,
     pub(crate) runtime: tokio::runtime::Runtime,
@@ -28,7 +28,7 @@ impl Platform {
         Self { sim, runtime, listening, folder: tempfile::tempdir().unwrap() }
     }
 
-    /// `vidra` with these settings besides.
+    /// `vidra` with additional settings.
     pub(crate) fn command(&self, settings: &[(&str, &str)]) -> Command {
         let mut command = vidra(self.folder.path());
         command
@@ -63,7 +63,7 @@ impl Platform {
     }
 }
 
-/// A service, and what the system tells about its process.
+/// A service, with the figures of `/proc` about its process.
 pub(crate) struct Running(pub(crate) Service);
 
 impl Deref for Running {
@@ -75,36 +75,36 @@ impl Deref for Running {
 }
 
 impl Running {
-    /// Waits for its end and gives the exit code.
+    /// Waits until the process ends and returns its exit code.
     pub(crate) fn ended(mut self) -> Option<i32> {
         self.0.child.wait().unwrap().code()
     }
 
-    fn told(&self, file: &str) -> String {
+    fn proc_file(&self, file: &str) -> String {
         fs::read_to_string(format!("/proc/{}/{file}", self.child.id())).unwrap()
     }
 
     /// Resident memory in KB.
     pub(crate) fn memory(&self) -> u64 {
-        let status = self.told("status");
+        let status = self.proc_file("status");
         let (_, rest) = status.split_once("VmRSS:").unwrap();
         rest.split_whitespace().next().unwrap().parse().unwrap()
     }
 
-    /// The time it had on a core so far, in hundredths of a second.
+    /// The CPU time used so far, in hundredths of a second.
     pub(crate) fn cpu(&self) -> u64 {
-        let stat = self.told("stat");
+        let stat = self.proc_file("stat");
         // The name in parentheses may hold anything.
         let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
         fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
     }
 
-    /// Files it has open.
+    /// The number of open files.
     pub(crate) fn open_files(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
-    /// The value of a metric, 0 where it is not told; with its labels, as they are written.
+    /// The value of a metric; 0 if the page does not list it. `sample` includes the labels as written.
     pub(crate) fn metric(&self, sample: &str) -> f64 {
         let page = self.get("/metrics").1;
         let line = page.lines().find_map(|line| line.strip_prefix(sample));

@@ -1,4 +1,4 @@
-//! F18: callers who hardly read what they asked for.
+//! F18: callers that read their response very slowly.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,10 +12,10 @@ use crate::platform::{Platform, Running};
 
 const READERS: usize = 500;
 
-/// Four megabytes, which are more than a connection can hold by itself.
+/// A response of four megabytes, which is more than the buffers of a connection hold.
 const LARGE: &str = "/api/playlist/PLsize5000";
 
-/// One who asked and has read a byte, with as little room for the rest as the system allows.
+/// A caller that has read one byte of its response, with the smallest possible receive buffer.
 fn reader(platform: &Platform, service: &Running) -> TcpStream {
     let mut stream = platform.runtime.block_on(async {
         let socket = TcpSocket::new_v4().unwrap();
@@ -34,25 +34,25 @@ fn read_a_byte(stream: &mut TcpStream) {
 }
 
 #[test]
-fn f18_slow_readers_harm_nobody() {
+fn f18_slow_readers_do_not_affect_other_callers() {
     let platform = Platform::new();
     let service = platform.service(&[]);
     let body = service.get(LARGE).1.len() as u64;
     assert!(body > 4_000_000, "{body}");
     let video = "/api/video/quirkNoLike";
-    let mut others = Caller::of(service.address);
-    let mut ask_others = || {
+    let mut others = Caller::new(service.address);
+    let mut get_from_others = || {
         for _ in 0..200 {
             assert_eq!(others.get(video).unwrap().status, 200);
         }
     };
-    ask_others();
+    get_from_others();
     let before = service.memory();
 
     let mut readers: Vec<_> = (0..READERS).map(|_| reader(&platform, &service)).collect();
     for _ in 0..5 {
         readers.iter_mut().for_each(read_a_byte);
-        ask_others();
+        get_from_others();
     }
     let after = service.memory();
     println!("{READERS} readers of {body} B: {before} KB before, {after} KB with them");
@@ -68,11 +68,11 @@ fn f18_slow_readers_harm_nobody() {
             for reader in &mut readers {
                 let _ = reader.read(&mut [0]);
             }
-            ask_others();
+            get_from_others();
         }
-        println!("cut off after {:?}", begun.elapsed());
+        println!("disconnected after {:?}", begun.elapsed());
     } else {
-        // Who leaves is noticed, and leaves nothing behind.
+        // Disconnects are noticed, and their connections are closed.
         readers.clear();
         let begun = Instant::now();
         while open() > 10.0 {
@@ -81,7 +81,7 @@ fn f18_slow_readers_harm_nobody() {
     }
 }
 
-/// A byte a second is what it is about.
+/// The readers take one byte per second.
 #[expect(clippy::disallowed_methods, reason = "only in the long form, and nothing else takes time")]
 fn pause() {
     std::thread::sleep(Duration::from_secs(1));

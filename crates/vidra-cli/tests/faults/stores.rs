@@ -1,5 +1,5 @@
-//! F22, F23, F27: what answers are kept in is full, broken, damaged or gone. The library's own tests
-//! have every byte of it; here is what callers see.
+//! F22, F23, F27: the cache store is full, broken, damaged or gone. The tests of the library cover every
+//! byte; these tests cover the effect on callers.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,16 +12,16 @@ use crate::platform::{Platform, Running};
 
 const SEED: u64 = 23;
 
-/// Asks for all of them; every answer is 200. Gives how many came from where answers are kept.
-fn ask_all(service: &Running, paths: &[String]) -> usize {
-    let mut caller = Caller::of(service.address);
+/// Requests all paths, each of which must get 200. Returns the number of cache hits.
+fn get_all(service: &Running, paths: &[String]) -> usize {
+    let mut caller = Caller::new(service.address);
     let hits = paths.iter().filter(|path| {
-        let heard = caller.get(path).unwrap();
-        assert_eq!(heard.status, 200, "{path}");
+        let response = caller.get(path).unwrap();
+        assert_eq!(response.status, 200, "{path}");
         let id = path.rsplit('/').next().unwrap();
-        let body = String::from_utf8_lossy(&heard.body);
+        let body = String::from_utf8_lossy(&response.body);
         assert!(body.starts_with(&format!("{{\"id\":\"{id}\"")), "{path}: {body}");
-        heard.header("x-cache") == Some("hit")
+        response.header("x-cache") == Some("hit")
     });
     hits.count()
 }
@@ -33,7 +33,7 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(below).collect()
 }
 
-/// A disk of its own, full or read-only at will; `None` for who is not root.
+/// A mounted disk that can be made full or read-only. Mounting needs root.
 struct Disk(PathBuf);
 
 impl Disk {
@@ -43,9 +43,9 @@ impl Disk {
         let is_mounted = disk.run("mount", &["-t", "tmpfs", "-o", "size=256k", "tmpfs"]);
         if !is_mounted {
             let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
-            assert!(!is_required, "F22 needs a disk of its own: run it as root, who may mount one");
-            // Not with a macro, whose output is shown only where a test fails.
-            let _ = std::io::stderr().write_all(b"SKIPPED: F22 needs root, who may mount a disk\n");
+            assert!(!is_required, "F22 mounts a disk: run it as root");
+            // Not with a macro, whose output is shown only if a test fails.
+            let _ = std::io::stderr().write_all(b"SKIPPED: F22 mounts a disk, which needs root\n");
         }
         is_mounted.then_some(disk)
     }
@@ -62,21 +62,21 @@ impl Drop for Disk {
     }
 }
 
-/// The service over a folder that goes bad behind its back.
-fn goes_on(platform: &Platform, folder: &Path, break_it: impl FnOnce(&Path)) {
+/// Runs the service on a cache folder that breaks at run time, and checks that no request fails.
+fn check_survival(platform: &Platform, folder: &Path, break_it: impl FnOnce(&Path)) {
     let cache = format!("fs:{}", folder.display());
     let service = platform.service(&[("VIDRA_CACHE", &cache)]);
     let paths = Platform::videos(&service, "PLsize200");
     let (before, after) = paths.split_at(100);
-    ask_all(&service, before);
+    get_all(&service, before);
     break_it(folder);
-    assert_eq!(ask_all(&service, before), before.len(), "what is in memory is there");
-    ask_all(&service, after);
-    assert_eq!(ask_all(&service, after), after.len(), "what came since is in memory");
+    assert_eq!(get_all(&service, before), before.len(), "entries in memory are still hits");
+    get_all(&service, after);
+    assert_eq!(get_all(&service, after), after.len(), "entries fetched since are in memory");
     let begun = Instant::now();
     let failures = || service.metric("vidra_cache_store_failures_total{operation=\"write\"} ");
     while failures() < 1.0 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it is not told");
+        assert!(begun.elapsed() < Duration::from_secs(30), "the failure is not counted");
     }
     let (code, log) = service.0.stop();
     assert_eq!(code, Some(0));
@@ -85,36 +85,36 @@ fn goes_on(platform: &Platform, folder: &Path, break_it: impl FnOnce(&Path)) {
 }
 
 #[test]
-fn f22_a_folder_that_is_gone() {
+fn f22_service_survives_a_missing_cache_folder() {
     let platform = Platform::new();
-    goes_on(&platform, &platform.folder().join("cache"), |folder| {
+    check_survival(&platform, &platform.folder().join("cache"), |folder| {
         fs::rename(folder, folder.with_extension("gone")).unwrap();
         fs::write(folder, "a file").unwrap();
     });
 }
 
 #[test]
-fn f22_a_disk_that_is_full_or_read_only() {
+fn f22_service_survives_a_full_or_read_only_disk() {
     let platform = Platform::new();
     let Some(disk) = Disk::mount(platform.folder().join("full")) else { return };
-    goes_on(&platform, &disk.0.join("cache"), |_| {
+    check_survival(&platform, &disk.0.join("cache"), |_| {
         let _ = fs::write(disk.0.join("ballast"), vec![0; 300_000]);
     });
     let Some(disk) = Disk::mount(platform.folder().join("read-only")) else { return };
-    goes_on(&platform, &disk.0.join("cache"), |_| {
+    check_survival(&platform, &disk.0.join("cache"), |_| {
         assert!(disk.run("mount", &["-o", "remount,ro"]));
     });
 }
 
 #[test]
-fn f23_damaged_files_are_fetched_anew() {
+fn f23_damaged_cache_files_are_fetched_again() {
     let platform = Platform::new();
     let folder = platform.folder().join("cache");
     let cache = format!("fs:{}", folder.display());
     let start = || platform.service(&[("VIDRA_CACHE", &cache)]);
     let service = start();
     let paths = Platform::videos(&service, "PLsize200");
-    ask_all(&service, &paths);
+    get_all(&service, &paths);
     assert_eq!(service.0.stop().0, Some(0));
     let mut dice = fastrand::Rng::with_seed(SEED);
     let files = files_in(&folder);
@@ -133,23 +133,26 @@ fn f23_damaged_files_are_fetched_anew() {
         fs::write(file, bytes).unwrap();
     }
     let again = start();
-    let hits = ask_all(&again, &paths);
-    assert_eq!(ask_all(&again, &paths), paths.len());
+    let hits = get_all(&again, &paths);
+    assert_eq!(get_all(&again, &paths), paths.len());
     let damaged = again.metric("vidra_cache_store_failures_total{operation=\"damaged\"} ");
-    println!("seed {SEED}: {} files, {damaged} found damaged, {hits} whole by chance", files.len());
+    println!(
+        "seed {SEED}: {} files, {damaged} detected as damaged, {hits} intact by chance",
+        files.len()
+    );
     assert!(damaged >= 20.0 && hits < 20, "{damaged}, {hits}");
     let (code, log) = again.0.stop();
     assert!(code == Some(0) && !log.contains("panicked"), "{log}");
 }
 
-/// A server on a free port; it ends with this.
+/// A Redis server on a free port; killed when dropped.
 struct Redis {
     port: u16,
     process: Child,
 }
 
 impl Redis {
-    /// `None` where there is no `redis-server`, which is an error where peers are required.
+    /// `None` if there is no `redis-server`, which is an error if peers are required.
     fn start(folder: &Path) -> Option<Self> {
         if Command::new("redis-server").arg("--version").output().is_err() {
             let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
@@ -157,14 +160,14 @@ impl Redis {
             println!("skipped: there is no redis-server");
             return None;
         }
-        // Below the ports that a system gives out by itself: nobody takes it while the server is down.
+        // Below the ephemeral ports, so that no other process takes it while the server is down.
         let mut ports = std::iter::repeat_with(|| fastrand::u16(20_000..30_000)).take(20);
         let started = ports.find_map(|port| Some((port, Self::run(folder, port)?)));
         let (port, process) = started.expect("one of 20 ports is free");
         Some(Self { port, process })
     }
 
-    /// `None` where the port is taken.
+    /// `None` if the port is taken.
     fn run(folder: &Path, port: u16) -> Option<Child> {
         let mut process = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port"])
@@ -178,7 +181,7 @@ impl Redis {
             process.wait().unwrap();
             return None;
         }
-        // Read on, so that it can write on.
+        // Drains the output, so that a full pipe does not block the server.
         std::thread::spawn(move || lines.count());
         Some(process)
     }
@@ -201,7 +204,7 @@ impl Drop for Redis {
 }
 
 #[test]
-fn f27_a_redis_that_hangs_dies_and_comes_back_empty() {
+fn f27_service_survives_a_redis_outage() {
     let platform = Platform::new();
     let Some(mut redis) = Redis::start(platform.folder()) else { return };
     let cache = format!("redis://127.0.0.1:{}", redis.port);
@@ -211,26 +214,26 @@ fn f27_a_redis_that_hangs_dies_and_comes_back_empty() {
     let mut next = || parts.next().unwrap();
     let known = next();
     let begun = Instant::now();
-    ask_all(&service, known);
+    get_all(&service, known);
     let usual = begun.elapsed();
 
-    // It hangs, or the way to it does: nothing is refused, nothing is answered.
+    // The server or the network hangs: connections are neither refused nor answered.
     redis.signal("-STOP");
     let mut hang = |what: &str| {
         let reads = || service.metric("vidra_cache_store_failures_total{operation=\"read\"} ");
         let before = reads();
         let begun = Instant::now();
-        assert_eq!(ask_all(&service, known), known.len(), "{what}");
+        assert_eq!(get_all(&service, known), known.len(), "{what}");
         let hits = begun.elapsed();
         assert_eq!(reads(), before, "{what}: a hit in memory does not read the store");
         let begun = Instant::now();
-        ask_all(&service, next());
+        get_all(&service, next());
         let misses = begun.elapsed();
-        // One waits its 50 ms, the others do not even ask for a second.
+        // One read waits 50 ms. Then the store is skipped for a second.
         let waited = reads() - before;
         println!("{what}: 40 hits in {hits:?}, 40 misses in {misses:?}, {waited} waited");
         assert!(waited <= 2.0 + misses.as_secs_f64(), "{what}: {waited} in {misses:?}");
-        // 50 ms for each of them would be two seconds more than usual.
+        // 50 ms for each miss would add two seconds.
         let most = Duration::from_secs(1) + 3 * usual;
         assert!(hits < most && misses < most, "{what}: {hits:?} and {misses:?} of {most:?}");
     };
@@ -238,25 +241,25 @@ fn f27_a_redis_that_hangs_dies_and_comes_back_empty() {
     redis.signal("-CONT");
     redis.kill();
     hang("it is dead");
-    // Without anything it knew, as after a failover.
+    // Empty, as after a failover.
     redis.process = Redis::run(platform.folder(), redis.port).expect("its port is still free");
     hang("it is empty");
-    let kept = || service.metric("vidra_cache_entries{tier=\"store\"} ");
+    let store_entries = || service.metric("vidra_cache_entries{tier=\"store\"} ");
     let begun = Instant::now();
-    let mut caller = Caller::of(service.address);
-    // It is tried again after a while, by who comes with something new.
+    let mut caller = Caller::new(service.address);
+    // The next miss after the pause tries the store again.
     let mut number = 0;
-    while kept() < 1.0 {
+    while store_entries() < 1.0 {
         number += 1;
         caller.get(&format!("/api/video/nobody-{number:04}")).unwrap();
-        assert!(begun.elapsed() < Duration::from_secs(60), "it is not used again");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the store is not used again");
     }
-    // It is left alone for a second, and for 30 at most where it fails again and again.
+    // The pause is one second, and at most 30 after repeated failures.
     let again = begun.elapsed();
     println!("in use again after {again:?}");
     assert!(again < Duration::from_secs(60), "{again:?}");
-    assert_eq!(ask_all(&service, known), known.len());
+    assert_eq!(get_all(&service, known), known.len());
     let units = platform.sim.record().units.default as f64;
     let counted = service.metric("vidra_quota_used{bucket=\"default\"} ");
-    assert_eq!(counted, units, "the ledger is not kept there");
+    assert_eq!(counted, units, "the ledger is not stored there");
 }

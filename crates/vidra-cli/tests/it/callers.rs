@@ -1,4 +1,4 @@
-//! `vidra keys`, and a service that asks for them.
+//! `vidra keys`, and a service that requires keys.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use crate::process::{Service, vidra};
 
-/// A video that costs one unit each time, because it is asked for anew.
-const ANEW: &str = "cache-control: no-cache\r\n";
+/// Bypasses the cache, so that the request costs one unit each time.
+const NO_CACHE: &str = "cache-control: no-cache\r\n";
 
 /// Runs a command to its end: exit code, standard output, standard error.
 pub(crate) fn run(command: &mut Command) -> (Option<i32>, String, String) {
@@ -31,7 +31,7 @@ pub(crate) fn new_key(folder: &Path, args: &[&str]) -> String {
     key
 }
 
-/// A demo that asks for keys.
+/// A demo that requires keys.
 fn demo(folder: &Path) -> Command {
     let mut command = vidra(folder);
     command
@@ -41,8 +41,8 @@ fn demo(folder: &Path) -> Command {
     command
 }
 
-/// Asks with a key; gives the status.
-fn ask(service: &Service, key: &str, headers: &str) -> u16 {
+/// Requests a video with a key and returns the status.
+fn status_with_key(service: &Service, key: &str, headers: &str) -> u16 {
     let headers = format!("x-api-key: {key}\r\n{headers}");
     service.get_with("/api/video/quirkNoLike", &headers).0
 }
@@ -55,9 +55,9 @@ fn keys_are_added_listed_and_revoked() {
     let bob = new_key(folder, &["bob"]);
     let file = folder.join("keys.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let kept = fs::read_to_string(&file).unwrap();
-    assert!(!kept.contains(&alice[3..]) && !kept.contains(&bob[3..]), "only hashes: {kept}");
-    assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "nothing else is left there");
+    let stored = fs::read_to_string(&file).unwrap();
+    assert!(!stored.contains(&alice[3..]) && !stored.contains(&bob[3..]), "only hashes: {stored}");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "no other file is left there");
 
     let (code, table, _) = keys(folder, &["list"]);
     let lines: Vec<Vec<&str>> = table.lines().map(|it| it.split_whitespace().collect()).collect();
@@ -76,7 +76,7 @@ fn keys_are_added_listed_and_revoked() {
 }
 
 #[test]
-fn what_is_wrong_with_keys_is_said_in_one_line() {
+fn key_errors_are_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let refused = |args: &[&str], expected: &str| {
@@ -98,7 +98,7 @@ fn what_is_wrong_with_keys_is_said_in_one_line() {
 }
 
 #[test]
-fn a_service_with_keys_answers_to_who_has_one_until_it_is_revoked() {
+fn keys_are_accepted_until_they_are_revoked() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let (alice, bob) = (new_key(folder, &["alice"]), new_key(folder, &["bob", "--rate", "1/h"]));
@@ -110,28 +110,28 @@ fn a_service_with_keys_answers_to_who_has_one_until_it_is_revoked() {
     let (status, head, _) =
         service.get_with("/api/video/quirkNoLike", &format!("authorization: Bearer {bob}\r\n"));
     assert!(status == 200 && head.contains("ratelimit-limit: 1\r\n"), "{head}");
-    assert_eq!(ask(&service, &bob, ""), 429);
-    assert_eq!(ask(&service, &alice, ""), 200);
+    assert_eq!(status_with_key(&service, &bob, ""), 429);
+    assert_eq!(status_with_key(&service, &alice, ""), 200);
 
     // A file that cannot be read changes nothing.
     let good = fs::read(folder.join("keys.json")).unwrap();
     fs::write(folder.join("keys.json"), "{").unwrap();
-    let seen = service.log_until("stay as they were", "-HUP");
-    assert!(seen.contains("line 1"), "{seen}");
-    assert_eq!(ask(&service, &alice, ""), 200);
+    let line = service.log_until("stay as they were", "-HUP");
+    assert!(line.contains("line 1"), "{line}");
+    assert_eq!(status_with_key(&service, &alice, ""), 200);
     fs::write(folder.join("keys.json"), good).unwrap();
 
     assert_eq!(keys(folder, &["revoke", "alice"]).0, Some(0));
     let carol = new_key(folder, &["carol"]);
     service.log_until("read anew", "-HUP");
-    assert_eq!(ask(&service, &alice, ""), 401);
-    assert_eq!(ask(&service, &carol, ""), 200);
-    assert_eq!(ask(&service, &bob, ""), 429, "its hour goes on");
+    assert_eq!(status_with_key(&service, &alice, ""), 401);
+    assert_eq!(status_with_key(&service, &carol, ""), 200);
+    assert_eq!(status_with_key(&service, &bob, ""), 429, "the rate limit survives the reload");
     assert_eq!(service.stop().0, Some(0));
 }
 
 #[test]
-fn the_cache_of_a_service_with_keys_is_shown_to_who_has_one() {
+fn cache_stats_of_a_keyed_service_require_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let alice = new_key(folder, &["alice"]);
@@ -154,14 +154,14 @@ fn the_cache_of_a_service_with_keys_is_shown_to_who_has_one() {
 }
 
 #[test]
-fn what_a_caller_spent_survives_a_restart() {
+fn caller_spending_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let (alice, bob) = (new_key(folder, &["alice", "--units", "2"]), new_key(folder, &["bob"]));
     for (status, used) in [(200, 1), (200, 2), (429, 2)] {
         let service = Service::start(&mut demo(folder));
-        // The service starts with nothing in memory, so that it is asked for anew.
-        assert_eq!(ask(&service, &alice, ANEW), status);
+        // `no-cache` makes each request cost a unit.
+        assert_eq!(status_with_key(&service, &alice, NO_CACHE), status);
         let (_, _, quota) = service.get_with("/api/quota", &format!("x-api-key: {alice}\r\n"));
         let yours = format!(
             "\"yours\":{{\"name\":\"alice\",\"buckets\":[{{\"name\":\"default\",\"limit\":2,\"used\":{used},"
@@ -170,13 +170,13 @@ fn what_a_caller_spent_survives_a_restart() {
         assert_eq!(service.stop().0, Some(0));
     }
     let service = Service::start(&mut demo(folder));
-    assert_eq!(ask(&service, &bob, ANEW), 200, "the others have theirs");
-    let kept = fs::read_to_string(folder.join("state/callers.json")).unwrap();
-    assert!(kept.contains("\"alice\"") && !kept.contains("vk_"), "{kept}");
+    assert_eq!(status_with_key(&service, &bob, NO_CACHE), 200, "other callers keep their budget");
+    let stored = fs::read_to_string(folder.join("state/callers.json")).unwrap();
+    assert!(stored.contains("\"alice\"") && !stored.contains("vk_"), "{stored}");
 }
 
 #[test]
-fn the_key_of_a_caller_appears_in_no_log_answer_or_file() {
+fn caller_keys_appear_in_no_log_response_or_file() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let (good, gone) = (new_key(folder, &["good", "--rate", "4/h"]), new_key(folder, &["gone"]));
@@ -196,7 +196,7 @@ fn the_key_of_a_caller_appears_in_no_log_answer_or_file() {
     }
     service.log_until("read anew", "-HUP");
     let (_, log) = service.stop();
-    assert!(log.contains("\"level\":\"DEBUG\""), "the log is as full as it can be");
+    assert!(log.contains("\"level\":\"DEBUG\""), "the log has the highest verbosity");
     assert!(answers.contains("\"code\":429") && answers.contains("\"code\":401"));
     for secret in [&good[3..], &gone[3..]] {
         assert!(!log.contains(secret) && !answers.contains(secret));
@@ -214,7 +214,7 @@ pub(crate) fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn it_does_not_listen_to_everybody_unless_that_is_meant() {
+fn public_addresses_require_keys_or_the_public_flag() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for more in [&[][..], &["--demo"], &["--rate-limit", "1/s"]] {
@@ -247,7 +247,7 @@ fn it_does_not_listen_to_everybody_unless_that_is_meant() {
 }
 
 #[test]
-fn on_loopback_names_of_others_are_refused_unless_they_are_listed() {
+fn loopback_rejects_foreign_hosts_and_origins_unless_listed() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = vidra(folder.path());
     command

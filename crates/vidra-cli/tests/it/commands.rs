@@ -1,4 +1,4 @@
-//! The commands that show data: over the demo world, over a platform, and over a running service.
+//! The data commands: over the demo world, over a platform, and over a running service.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::process::{Service, vidra};
 use crate::serve::{CANARY, Platform, platform};
 
-/// A run of `vidra` to its end.
+/// Runs `vidra` until it exits.
 fn run(command: &mut Command, args: &[&str]) -> Output {
     command.args(args).stdin(Stdio::null()).output().unwrap()
 }
@@ -18,20 +18,16 @@ fn run(command: &mut Command, args: &[&str]) -> Output {
 fn demo(args: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let output = run(vidra(folder.path()).env("VIDRA_DEMO", "1"), args);
-    assert_eq!(
-        std::fs::read_dir(folder.path()).unwrap().count(),
-        0,
-        "the demo leaves nothing behind"
-    );
-    told(&output)
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the demo leaves no files");
+    result_of(&output)
 }
 
-fn told(output: &Output) -> (i32, String, String) {
+fn result_of(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
-/// `vidra` that asks the platform.
+/// `vidra` that uses the platform directly.
 fn direct(platform: &Platform, folder: &Path) -> Command {
     let mut command = vidra(folder);
     command
@@ -42,7 +38,7 @@ fn direct(platform: &Platform, folder: &Path) -> Command {
 }
 
 #[test]
-fn the_platform_a_service_and_the_demo_are_shown_the_same() {
+fn output_is_equal_for_platform_service_and_demo() {
     let folder = tempfile::tempdir().unwrap();
     let platform = platform();
     let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
@@ -72,10 +68,10 @@ fn the_platform_a_service_and_the_demo_are_shown_the_same() {
         for form in [&[][..], &["--json"], &["--ndjson"]] {
             let args = [args, form].concat();
             let demo = demo(&args);
-            let kept = tempfile::tempdir().unwrap();
-            let direct = told(&run(&mut direct(&platform, kept.path()), &args));
-            let there = told(&run(vidra(folder.path()).args(&args), &["--server", &url]));
-            // Of a playlist, whatever is ready first comes first.
+            let home = tempfile::tempdir().unwrap();
+            let direct = result_of(&run(&mut direct(&platform, home.path()), &args));
+            let remote = result_of(&run(vidra(folder.path()).args(&args), &["--server", &url]));
+            // The order of the transcripts of a playlist is not fixed.
             let sorted = |(code, output, error): &(i32, String, String)| {
                 let mut lines: Vec<String> = output.lines().map(str::to_owned).collect();
                 if args[0] == "transcripts" {
@@ -84,14 +80,14 @@ fn the_platform_a_service_and_the_demo_are_shown_the_same() {
                 (*code, lines, error.clone())
             };
             assert_eq!(sorted(&demo), sorted(&direct), "{args:?}");
-            assert_eq!(sorted(&demo), sorted(&there), "{args:?}");
+            assert_eq!(sorted(&demo), sorted(&remote), "{args:?}");
             assert!(demo.0 <= 1 && (demo.0 == 1 || demo.2.is_empty()), "{args:?}: {demo:?}");
         }
     }
 }
 
 #[test]
-fn each_end_has_its_number_and_its_line() {
+fn each_outcome_has_an_exit_code_and_an_error_line() {
     let table: &[(&[&str], i32, &str)] = &[
         (&["video", "--demo", "fda4eREcaTQ"], 0, ""),
         (&["video", "--demo", "zzzzzzzzzzz"], 1, "vidra: Video not found: zzzzzzzzzzz\n"),
@@ -115,7 +111,7 @@ fn each_end_has_its_number_and_its_line() {
     ];
     for (args, code, line) in table {
         let folder = tempfile::tempdir().unwrap();
-        let (exit, output, error) = told(&run(&mut vidra(folder.path()), args));
+        let (exit, output, error) = result_of(&run(&mut vidra(folder.path()), args));
         assert_eq!(exit, *code, "{args:?}: {error}");
         assert!(error.contains(line) && !error.contains("secret"), "{args:?}: {error}");
         assert_eq!(output.is_empty(), *code != 0, "{args:?}: {output}");
@@ -124,7 +120,7 @@ fn each_end_has_its_number_and_its_line() {
 }
 
 #[test]
-fn a_platform_that_cannot_be_reached_is_a_matter_of_the_network() {
+fn unreachable_platform_exits_with_the_network_code() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["video", "transcript"] {
         let mut command = vidra(folder.path());
@@ -134,14 +130,14 @@ fn a_platform_that_cannot_be_reached_is_a_matter_of_the_network() {
             ("VIDRA_WEB_URL", "http://127.0.0.1:1"),
             ("VIDRA_RETRIES", "0"),
         ]);
-        let (code, _, error) = told(&run(&mut command, &[name, "fda4eREcaTQ"]));
+        let (code, _, error) = result_of(&run(&mut command, &[name, "fda4eREcaTQ"]));
         assert_eq!(code, 4, "{name}: {error}");
         assert!(error.contains("could not be reached"), "{name}: {error}");
     }
 }
 
 #[test]
-fn ids_come_from_standard_input_and_one_failure_is_not_that_of_all() {
+fn ids_from_standard_input_fail_independently() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = vidra(folder.path())
         .args(["video", "-", "--demo", "--ndjson"])
@@ -152,7 +148,7 @@ fn ids_come_from_standard_input_and_one_failure_is_not_that_of_all() {
         .unwrap();
     let ids = "https://youtu.be/fda4eREcaTQ\n\nzzzzzzzzzzz\n quirkNoLike \n";
     child.stdin.take().unwrap().write_all(ids.as_bytes()).unwrap();
-    let (code, output, error) = told(&child.wait_with_output().unwrap());
+    let (code, output, error) = result_of(&child.wait_with_output().unwrap());
     let ids: Vec<String> = output
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned())
@@ -162,7 +158,7 @@ fn ids_come_from_standard_input_and_one_failure_is_not_that_of_all() {
 }
 
 #[test]
-fn one_id_that_is_none_does_not_lose_the_others() {
+fn invalid_id_does_not_discard_the_others() {
     let (code, output, error) = demo(&["videos", "fda4eREcaTQ", "bad id", "zzzzzzzzzzz", "--json"]);
     let found: Vec<Value> = serde_json::from_str(&output).unwrap();
     assert_eq!((code, found.len()), (1, 1));
@@ -172,23 +168,23 @@ fn one_id_that_is_none_does_not_lose_the_others() {
 }
 
 #[test]
-fn a_stranger_in_the_folder_does_not_say_where_keys_are_sent() {
+fn env_file_cannot_redirect_the_key() {
     let folder = tempfile::tempdir().unwrap();
     let settings =
         "VIDRA_DATA_API_URL=http://127.0.0.1:1\nVIDRA_SERVER=http://127.0.0.1:1\nnot a line\n";
     std::fs::write(folder.path().join(".env"), settings).unwrap();
-    let (code, _, error) = told(&run(vidra(folder.path()).arg("link"), &["fda4eREcaTQ"]));
+    let (code, _, error) = result_of(&run(vidra(folder.path()).arg("link"), &["fda4eREcaTQ"]));
     assert_eq!((code, error.as_str()), (0, ""));
     let (platform, key) = (platform(), format!("YOUTUBE_API_KEY={CANARY}\n"));
     std::fs::write(folder.path().join(".env"), key + settings).unwrap();
     let mut command = direct(&platform, folder.path());
     command.env_remove("YOUTUBE_API_KEY");
-    let (code, _, error) = told(&run(&mut command, &["video", "fda4eREcaTQ"]));
-    assert_eq!((code, error.as_str()), (0, ""), "the key may stand there");
+    let (code, _, error) = result_of(&run(&mut command, &["video", "fda4eREcaTQ"]));
+    assert_eq!((code, error.as_str()), (0, ""), "the key may be in .env");
 }
 
 #[test]
-fn a_flag_wins_over_a_variable() {
+fn flags_override_environment_variables() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
     let url = format!("http://{}", service.address);
@@ -199,13 +195,13 @@ fn a_flag_wins_over_a_variable() {
     ];
     for (name, value, flags) in table {
         let mut command = vidra(folder.path());
-        let (code, output, error) = told(&run(command.env(name, value).arg("quota"), flags));
+        let (code, output, error) = result_of(&run(command.env(name, value).arg("quota"), flags));
         assert!(code == 0 && output.contains("10000"), "{name}: {error}");
     }
 }
 
 #[test]
-fn nobody_who_reads_errors_any_more_is_no_reason_to_fail_otherwise() {
+fn closed_stderr_does_not_change_the_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = vidra(folder.path())
         .args(["video", "bad", "worse", "--demo"])
@@ -218,7 +214,7 @@ fn nobody_who_reads_errors_any_more_is_no_reason_to_fail_otherwise() {
 }
 
 #[test]
-fn of_several_lists_each_element_says_where_it_is_from() {
+fn elements_of_several_lists_name_their_source() {
     let (code, output, _) =
         demo(&["tracks", "txManualAsr", "txNoCaption", "txManyLang_", "--json"]);
     let tracks: Vec<Value> = serde_json::from_str(&output).unwrap();
@@ -233,7 +229,7 @@ fn of_several_lists_each_element_says_where_it_is_from() {
 }
 
 #[test]
-fn a_reader_who_reads_no_further_has_what_was_wanted() {
+fn closed_stdout_is_not_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = vidra(folder.path())
         .args(["playlist", "PLsize5000", "--demo"])
@@ -245,20 +241,20 @@ fn a_reader_who_reads_no_further_has_what_was_wanted() {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("Documented"), "{line}");
-    let (code, _, error) = told(&child.wait_with_output().unwrap());
+    let (code, _, error) = result_of(&child.wait_with_output().unwrap());
     assert_eq!((code, error.as_str()), (0, ""));
 }
 
 #[test]
-fn tables_fit_and_are_coloured_only_where_that_is_wanted() {
+fn tables_fit_the_width_and_are_coloured_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let shown = |variables: &[(&str, &str)]| {
         let mut command = vidra(folder.path());
         command.envs(variables.iter().copied());
-        told(&run(&mut command, &["playlist", "--demo", "PLquirkMixed"])).1
+        result_of(&run(&mut command, &["playlist", "--demo", "PLquirkMixed"])).1
     };
     let plain = shown(&[("COLUMNS", "60")]);
-    // Nothing in it is wider than a letter.
+    // All its characters have the width of a letter.
     assert!(plain.lines().all(|line| line.chars().count() <= 60), "{plain}");
     assert!(plain.contains('…') && !plain.contains('\u{1b}'), "{plain}");
     let coloured = shown(&[("CLICOLOR_FORCE", "1")]);
@@ -267,21 +263,24 @@ fn tables_fit_and_are_coloured_only_where_that_is_wanted() {
 }
 
 #[test]
-fn what_one_command_has_learnt_the_next_one_knows() {
+fn commands_share_the_cache() {
     let (platform, folder) = (platform(), tempfile::tempdir().unwrap());
-    let ask = |flags: &[&str]| {
+    let upstream_calls = |flags: &[&str]| {
         let args = [&["video", "fda4eREcaTQ", "--json"], flags].concat();
-        assert_eq!(told(&run(&mut direct(&platform, folder.path()), &args)).0, 0);
+        assert_eq!(result_of(&run(&mut direct(&platform, folder.path()), &args)).0, 0);
         platform.sim.record().calls
     };
-    assert_eq!((ask(&[]), ask(&[]), ask(&["--refresh"])), (1, 1, 2));
-    let (code, text, _) = told(&run(&mut vidra(folder.path()), &["cache", "clear"]));
-    assert_eq!((code, text.as_str(), ask(&[])), (0, "cleared\n", 3));
-    assert_eq!(ask(&["--cache=off"]), 4);
+    assert_eq!(
+        (upstream_calls(&[]), upstream_calls(&[]), upstream_calls(&["--refresh"])),
+        (1, 1, 2)
+    );
+    let (code, text, _) = result_of(&run(&mut vidra(folder.path()), &["cache", "clear"]));
+    assert_eq!((code, text.as_str(), upstream_calls(&[])), (0, "cleared\n", 3));
+    assert_eq!(upstream_calls(&["--cache=off"]), 4);
 }
 
 #[test]
-fn shells_and_man_can_read_what_is_for_them() {
+fn completions_and_man_pages_are_valid() {
     let (code, script, _) = demo(&["completions", "bash"]);
     assert_eq!(code, 0);
     let folder = tempfile::tempdir().unwrap();

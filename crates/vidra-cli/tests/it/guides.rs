@@ -12,13 +12,13 @@ use std::process::{Command, Stdio};
 
 use crate::process::{Service, vidra};
 
-/// The demo of this test in place of the address that the documents name.
+/// The address in the documents. The test replaces it by that of its demo.
 const SERVICE: &str = "127.0.0.1:3000";
 
 /// The port of services that the commands start themselves.
 const OTHER_PORT: &str = ":3001";
 
-/// Makes curl fail for an error of the service, and ends what the commands leave in the background.
+/// Makes curl fail for an error of the service, and kills background processes of the commands.
 const PRELUDE: &str = r#"
 set -euo pipefail
 trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
@@ -121,7 +121,7 @@ fn succeeds(name: &str, script: &str) {
 }
 
 #[test]
-fn every_link_leads_somewhere() {
+fn every_link_resolves() {
     let root = root();
     let mut files =
         [".", "docs", "docs/guide", "docs/reference", "docs/decisions"].map(markdown_in).concat();
@@ -131,7 +131,7 @@ fn every_link_leads_somewhere() {
     for file in &files {
         let document = fs::read_to_string(file).unwrap();
         for line in parts(&document).1 {
-            // Without what stands in backticks.
+            // Without code in backticks.
             let line: String = line.split('`').step_by(2).collect();
             for target in line.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
                 if target.contains("://") || target.starts_with("mailto:") {

@@ -14,15 +14,15 @@ fn check(vidra: &mut Command, address: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_service_that_takes_requests_is_healthy_and_one_that_is_gone_is_not() {
+fn running_service_is_healthy_and_stopped_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
     let address = service.address.to_string();
     assert_eq!(check(&mut vidra(folder.path()), &address), (Some(0), String::new()));
-    // As in a container: it listens on all addresses and is asked on one of them.
+    // As in a container: the service listens on all addresses and the check uses one of them.
     let everywhere = format!("0.0.0.0:{}", service.address.port());
     assert_eq!(check(&mut vidra(folder.path()), &everywhere), (Some(0), String::new()));
-    // The operator's side is asked where there is one: the other may want TLS.
+    // The check uses the operator's address if there is one, because the public one may require TLS.
     let mut both = vidra(folder.path());
     both.env("VIDRA_ADMIN_LISTEN", &address);
     assert_eq!(check(&mut both, "127.0.0.1:1"), (Some(0), String::new()));
@@ -32,7 +32,7 @@ fn a_service_that_takes_requests_is_healthy_and_one_that_is_gone_is_not() {
 }
 
 #[test]
-fn any_answer_but_200_is_not_healthy() {
+fn any_response_but_200_is_unhealthy() {
     let folder = tempfile::tempdir().unwrap();
     let table = [
         ("HTTP/1.1 503 Service Unavailable\r\n\r\n", "answered 503"),
@@ -52,8 +52,8 @@ fn any_answer_but_200_is_not_healthy() {
         });
         let (code, why) = check(&mut vidra(folder.path()), &address);
         assert!(code == Some(1) && why.contains(expected), "{answer}: {why}");
-        let asked = server.join().unwrap();
-        assert!(asked.starts_with("GET /readyz HTTP/1.1\r\n"), "{asked}");
-        assert!(asked.contains(&format!("host: {address}\r\n")), "{asked}");
+        let received = server.join().unwrap();
+        assert!(received.starts_with("GET /readyz HTTP/1.1\r\n"), "{received}");
+        assert!(received.contains(&format!("host: {address}\r\n")), "{received}");
     }
 }

@@ -1,13 +1,13 @@
-//! The `vidra` command as people run it: a process with flags, an environment and a log.
+//! The `vidra` command as a process with flags, an environment and a log.
 
 mod callers;
 mod commands;
 mod guides;
 mod health;
-mod inside;
 mod mcp;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
+mod observability;
 mod process;
 mod rooms;
 mod security;

@@ -1,4 +1,4 @@
-//! A running `vidra`, and the simplest client there is.
+//! A running `vidra`, and a minimal HTTP client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -18,26 +18,26 @@ pub(crate) fn vidra(folder: &Path) -> Command {
     command
 }
 
-/// A service that answers, killed when dropped.
+/// A running service, killed when dropped.
 pub(crate) struct Service {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
-    /// Where the operator asks, if that is somewhere else.
+    /// The operator's address, if it is separate.
     pub(crate) admin: Option<SocketAddr>,
     output: BufReader<ChildStdout>,
-    /// Reads the log to its end, so that a full pipe never stops the service.
+    /// Drains the log, so that a full pipe does not block the service.
     log: Option<JoinHandle<String>>,
-    /// The lines of the log that nobody has waited for yet.
+    /// The lines of the log that have not been read yet.
     lines: Receiver<String>,
 }
 
 impl Service {
-    /// Starts `command` on a free port and waits until it says where it listens.
+    /// Starts `command` on a free port and waits until it logs its address.
     pub(crate) fn start(command: &mut Command) -> Self {
         Self::start_at(command, "127.0.0.1:0")
     }
 
-    /// The same at another address.
+    /// Starts `command` at an address and waits until it logs the address.
     pub(crate) fn start_at(command: &mut Command, listen: &str) -> Self {
         let command = command.args(["serve", "--listen", listen]);
         let mut child =
@@ -47,12 +47,12 @@ impl Service {
         let mut seen = String::new();
         let address = loop {
             let start = seen.len();
-            assert!(log.read_line(&mut seen).unwrap() > 0, "it ended: {seen}");
-            if let Some(address) = told("address", &seen[start..]) {
+            assert!(log.read_line(&mut seen).unwrap() > 0, "the process ended: {seen}");
+            if let Some(address) = address_in("address", &seen[start..]) {
                 break address;
             }
         };
-        let admin = told("admin", &seen);
+        let admin = address_in("admin", &seen);
         let (sender, lines) = mpsc::channel();
         let log = std::thread::spawn(move || {
             let mut start = seen.len();
@@ -69,12 +69,12 @@ impl Service {
         send(self.address, "GET", path, "")
     }
 
-    /// The same with more headers, each ended by a line break; gives the head too.
+    /// Sends a GET with additional headers, each ended by a line break. Returns status, head and body.
     pub(crate) fn get_with(&self, path: &str, headers: &str) -> (u16, String, String) {
         self.get_at_host(&self.address.to_string(), path, headers)
     }
 
-    /// The same under another name.
+    /// Sends a GET with another `Host`. Returns status, head and body.
     pub(crate) fn get_at_host(
         &self,
         host: &str,
@@ -91,27 +91,27 @@ impl Service {
         send(self.address, "POST", &path, &headers)
     }
 
-    /// The paths of the URLs that it prints when it starts, up to the last one.
+    /// The paths of the URLs that the service prints at start, up to the last one.
     pub(crate) fn printed_paths(&mut self) -> Vec<String> {
         let base = format!("http://{}", self.address);
         let mut paths = vec![];
         while paths.last().is_none_or(|path| path != "/openapi.json") {
             let mut line = String::new();
-            assert!(self.output.read_line(&mut line).unwrap() > 0, "it ended");
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the process ended");
             let url = line.split_whitespace().find_map(|word| word.strip_prefix(&*base));
             paths.extend(url.filter(|path| path.starts_with('/')).map(str::to_owned));
         }
         paths
     }
 
-    /// Asks it to stop and gives the exit code and the whole log.
+    /// Sends SIGTERM and returns the exit code and the whole log.
     pub(crate) fn stop(self) -> (Option<i32>, String) {
-        let (code, _, log) = self.stop_and_tell();
+        let (code, _, log) = self.stop_with_output();
         (code, log)
     }
 
-    /// The same with what it wrote to standard output.
-    pub(crate) fn stop_and_tell(mut self) -> (Option<i32>, String, String) {
+    /// Sends SIGTERM and returns the exit code, standard output and the whole log.
+    pub(crate) fn stop_with_output(mut self) -> (Option<i32>, String, String) {
         self.signal("-TERM");
         let code = self.child.wait().unwrap().code();
         let mut output = String::new();
@@ -128,14 +128,14 @@ impl Service {
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
-    /// Sends a signal and waits for a line of the log that holds `text`; gives that line.
+    /// Sends a signal, waits for a log line that contains `text`, and returns that line.
     pub(crate) fn log_until(&self, text: &str, signal: &str) -> String {
         self.signal(signal);
         let next = || self.lines.recv_timeout(Duration::from_secs(30)).expect("a line of the log");
         std::iter::repeat_with(next).find(|line| line.contains(text)).unwrap()
     }
 
-    /// Ends it without a chance to tidy up; gives the whole log.
+    /// Kills the process and returns the whole log.
     pub(crate) fn kill(mut self) -> String {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -150,15 +150,14 @@ impl Drop for Service {
     }
 }
 
-/// An address in the log, by its name: in JSON, or in text.
-fn told(name: &str, log: &str) -> Option<SocketAddr> {
-    let written = [format!("\"{name}\":\""), format!(" {name}=")];
-    let (_, rest) = written.iter().find_map(|written| log.split_once(written))?;
+/// The value of an address field in the log, as JSON or as text.
+fn address_in(name: &str, log: &str) -> Option<SocketAddr> {
+    let prefixes = [format!("\"{name}\":\""), format!(" {name}=")];
+    let (_, rest) = prefixes.iter().find_map(|prefix| log.split_once(prefix))?;
     rest.split(['"', ' ', '\n']).next()?.parse().ok()
 }
 
-/// One request; the connection is closed behind it. Gives the status, and all that comes after the
-/// head.
+/// Sends one request with `Connection: close`. Returns the status and the body.
 pub(crate) fn send(address: SocketAddr, method: &str, path: &str, headers: &str) -> (u16, String) {
     let headers = format!("host: {address}\r\n{headers}");
     let (status, _, body) = exchange(address, method, path, &headers);

@@ -1,5 +1,5 @@
-//! Attacks by their number in the table of security, those that show in a whole process: what it
-//! writes, what it takes up, what it starts. The table is in docs/testing.md.
+//! Attacks by their number in the security table of docs/testing.md. These need a whole process: they
+//! check its output, its files, its memory and that it starts no other process.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,14 +7,14 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use vidra_sim::proxy::{Mood, Proxy};
+use vidra_sim::proxy::{ProxyMode, Proxy};
 use vidra_sim::{Action, Endpoint, Fault, Junk};
 
 use crate::callers::{keys, new_key, run, walk};
 use crate::process::{Service, send, vidra};
 use crate::serve::{CANARY, platform, vidra_at};
 
-/// Every kind of thing that can be asked for, and what is none.
+/// A request to every kind of route, and invalid ones.
 const TOUR: [&str; 24] = [
     "/api/video/quirkNoLike",
     "/api/video/quirkNoLike/title",
@@ -42,8 +42,8 @@ const TOUR: [&str; 24] = [
     "/openapi.json",
 ];
 
-/// Everything that the platform can do to us, also with the key in its own mouth.
-fn troubles() -> Vec<Action> {
+/// Faults of the platform, some with the API key in its response.
+fn platform_faults() -> Vec<Action> {
     let echo = |status: u16| {
         let error = format!(
             r#"{{"error":{{"code":{status},"message":"Consumer 'api_key:{CANARY}' was here","errors":[{{"reason":"{CANARY}","message":"{CANARY}"}}],"details":[{{"reason":"{CANARY}"}}]}}}}"#
@@ -67,19 +67,19 @@ fn troubles() -> Vec<Action> {
         Action::Redirect { location: format!("http://127.0.0.1:1/?key={CANARY}") },
         Action::WrongId { id: "quirkDurDay".to_owned() },
         Action::Hang,
-        // The last, because nothing is sent for ten minutes after it.
+        // Last, because no call is sent for ten minutes after it.
         Action::status(429).retry_after("600"),
     ]
 }
 
 #[test]
-fn s5_no_secret_appears_anywhere_on_a_tour_of_everything() {
+fn s5_secrets_appear_in_no_output() {
     for cache in ["fs:cache", "off"] {
         tour(cache);
     }
 }
 
-/// Without a cache every trouble is told; with one there are files.
+/// Without a cache every fault reaches the caller; with a cache there are files to check.
 fn tour(cache: &str) {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let (folder, sim) = (folder.path(), &platform.sim);
@@ -110,15 +110,15 @@ fn tour(cache: &str) {
     command.env("VIDRA_OTLP_ENDPOINT", format!("http://{collector}"));
     let service = Service::start(&mut command);
     let mut answers = String::new();
-    let mut ask = |path: &str, more: &str| {
+    let mut get_status = |path: &str, more: &str| {
         let (status, head, body) = service.get_with(path, more);
         answers += &(head + &body);
         status
     };
 
     let known = format!("x-api-key: {caller}\r\n");
-    // Every way to show a key, and to show it in the wrong place.
-    let shown = [
+    // Every way to send a key, including invalid ones.
+    let credentials = [
         known.clone(),
         format!("authorization: Bearer {caller}\r\n"),
         format!("authorization: Bearer {gone}\r\n"),
@@ -127,22 +127,22 @@ fn tour(cache: &str) {
         format!("cookie: key={caller}\r\n"),
         String::new(),
     ];
-    for headers in &shown {
+    for headers in &credentials {
         for path in ["/api/video/quirkNoLike", "/api/quota", &format!("/api/quota?key={caller}")] {
-            ask(path, headers);
+            get_status(path, headers);
         }
     }
-    let anew = format!("{known}cache-control: no-cache\r\n");
-    let mut statuses: Vec<u16> = TOUR.iter().map(|path| ask(path, &anew)).collect();
-    for trouble in troubles() {
-        sim.inject(Fault::any(trouble));
-        statuses.extend(TOUR.iter().step_by(3).map(|path| ask(path, &anew)));
-        statuses.push(ask("/api/transcript/txNeedsPot_", &anew));
+    let no_cache = format!("{known}cache-control: no-cache\r\n");
+    let mut statuses: Vec<u16> = TOUR.iter().map(|path| get_status(path, &no_cache)).collect();
+    for fault in platform_faults() {
+        sim.inject(Fault::any(fault));
+        statuses.extend(TOUR.iter().step_by(3).map(|path| get_status(path, &no_cache)));
+        statuses.push(get_status("/api/transcript/txNeedsPot_", &no_cache));
         sim.clear_faults();
     }
-    for mood in [Mood::Refusing(407), Mood::Refusing(502), Mood::Dead] {
-        proxy.set_mood(mood);
-        statuses.push(ask("/api/transcript/txNeedsPot_", &anew));
+    for mode in [ProxyMode::Refusing(407), ProxyMode::Refusing(502), ProxyMode::Dead] {
+        proxy.set_mode(mode);
+        statuses.push(get_status("/api/transcript/txNeedsPot_", &no_cache));
     }
     let expected: &[u16] = if cache == "off" {
         &[200, 400, 403, 404, 429, 502, 503, 504]
@@ -150,7 +150,7 @@ fn tour(cache: &str) {
         &[200, 400, 403, 404]
     };
     for expected in expected {
-        assert!(statuses.contains(expected), "no {expected} on the way: {statuses:?}");
+        assert!(statuses.contains(expected), "no {expected} among {statuses:?}");
     }
     for accept in ["application/json", "application/x-ndjson", "text/event-stream"] {
         let headers = format!("{known}accept: {accept}\r\ncontent-length: 0\r\n");
@@ -170,21 +170,21 @@ fn tour(cache: &str) {
         answers += &(output + &error);
     }
     service.log_until("read anew", "-HUP");
-    let (code, output, log) = service.stop_and_tell();
+    let (code, output, log) = service.stop_with_output();
     assert_eq!(code, Some(0));
 
-    // All of this has been used.
-    assert!(log.contains("\"level\":\"TRACE\""), "the log is as full as it can be");
+    // All of these features have been used.
+    assert!(log.contains("\"level\":\"TRACE\""), "the log has the highest verbosity");
     let record = sim.record();
     assert!(record.requests.iter().any(|seen| seen.header("x-goog-api-key") == Some(CANARY)));
     assert!(record.key_in_url == 0 && record.by_egress["a"] > 5);
     let (token, visitor) = (sim.po_token("txNeedsPot_"), sim.visitor_data());
-    let mut told = vec![("answers", answers), ("output", output), ("log", log)];
+    let mut outputs = vec![("answers", answers), ("output", output), ("log", log)];
     for file in walk(folder) {
         let text = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
-        told.push(("a file", format!("{} {text}", file.display())));
+        outputs.push(("a file", format!("{} {text}", file.display())));
     }
-    assert!(told.len() > if cache == "off" { 5 } else { 20 }, "there are files");
+    assert!(outputs.len() > if cache == "off" { 5 } else { 20 }, "there are files");
     #[cfg(feature = "otel")]
     {
         let spans: Vec<String> = posted
@@ -192,22 +192,22 @@ fn tour(cache: &str) {
             .map(|(_, body)| String::from_utf8_lossy(&body).into_owned())
             .collect();
         assert!(spans.concat().contains("/api/video/{id}"), "there are traces");
-        told.push(("traces", spans.concat()));
+        outputs.push(("traces", spans.concat()));
     }
-    // The password as it is written, and as it is sent.
+    // The password as plain text and as base64.
     let secrets =
         [CANARY, &caller[3..], &gone[3..], "CANARYPASS", "dXNlcjpDQU5BUllQQVNT", &token, &visitor];
-    for (place, text) in told {
+    for (source, text) in outputs {
         for secret in secrets {
             let line = text.lines().find(|line| line.contains(secret));
-            assert_eq!(line, None, "{secret} in {place}");
+            assert_eq!(line, None, "{secret} in {source}");
         }
     }
 }
 
-/// All that is written can be read by its user alone, whatever the usual mode of files is.
+/// Only the user can read written files, whatever the umask.
 #[test]
-fn s9_what_is_written_is_for_its_user_alone() {
+fn s9_written_files_are_private_to_their_user() {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let folder = folder.path();
     let key = new_key(folder, &["caller", "--units", "10"]);
@@ -241,9 +241,9 @@ fn memory(service: &Service, name: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// What an answer unpacks to, or goes on to, is never there as a whole.
+/// An oversized response is never in memory as a whole.
 #[test]
-fn s10_a_bomb_takes_no_more_memory_than_an_answer_may_have() {
+fn s10_decompression_bombs_use_bounded_memory() {
     let bomb = || Action::GzipBomb { mebibytes: 100 };
     let table = [
         (Endpoint::Videos, bomb(), "/api/video/quirkNoView"),
@@ -273,8 +273,8 @@ fn s10_a_bomb_takes_no_more_memory_than_an_answer_may_have() {
     }
 }
 
-/// Sends bytes as they are; gives all that comes back.
-fn say(service: &Service, bytes: &[u8]) -> Vec<u8> {
+/// Sends raw bytes and returns the response.
+fn send_raw(service: &Service, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(service.address).unwrap();
     stream.write_all(bytes).unwrap();
     let mut answer = vec![];
@@ -282,11 +282,10 @@ fn say(service: &Service, bytes: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Whoever reads the log on a terminal is told by nobody what colour it has, and by nobody what else
-/// there is in it.
+/// A caller can put neither terminal escapes nor forged lines into the log.
 #[test]
-fn s13_no_caller_writes_into_the_log() {
-    let spite: [&[u8]; 6] = [
+fn s13_callers_cannot_inject_into_the_log() {
+    let payloads: [&[u8]; 6] = [
         b"%1b%5b31m%0d%0aINFO%20forged",
         b"%e2%80%a8forged",
         b"\x1b[31mforged",
@@ -299,7 +298,7 @@ fn s13_no_caller_writes_into_the_log() {
         let mut command = vidra(folder.path());
         command.env("VIDRA_DEMO", "1").env("RUST_LOG", "trace").env("VIDRA_LOG_FORMAT", format);
         let service = Service::start(&mut command);
-        for bytes in spite {
+        for bytes in payloads {
             for (before, after) in [
                 ("GET /api/video/", " HTTP/1.1\r\n"),
                 ("GET /", " HTTP/1.1\r\n"),
@@ -310,11 +309,11 @@ fn s13_no_caller_writes_into_the_log() {
                 ("", " /healthz HTTP/1.1\r\n"),
             ] {
                 let end = b"host: localhost\r\nconnection: close\r\n\r\n";
-                say(&service, &[before.as_bytes(), bytes, after.as_bytes(), end].concat());
+                send_raw(&service, &[before.as_bytes(), bytes, after.as_bytes(), end].concat());
             }
         }
         let (_, log) = service.stop();
-        assert!(log.contains("forged"), "something of it is there");
+        assert!(log.contains("forged"), "the payloads are logged");
         let bad = |c: char| c.is_control() && c != '\n' || "\u{2028}\u{2029}\u{202e}".contains(c);
         let line = log.lines().find(|line| line.contains(bad));
         assert_eq!(line, None, "{format}");
@@ -326,15 +325,15 @@ fn s13_no_caller_writes_into_the_log() {
     }
 }
 
-/// Nothing that a caller or the platform says can become a command, because there are none.
+/// No input can become a command, because the code starts no process.
 #[test]
-fn s25_nothing_is_ever_started() {
+fn s25_no_process_is_ever_started() {
     let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut seen = std::collections::BTreeMap::new();
     for folder in fs::read_dir(&crates).unwrap().map(|entry| entry.unwrap().path()) {
         let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-        // Benchmarks start what they measure, and the checks of layers run in tests only. Neither is shipped,
+        // Benchmarks start processes, and the checks of layers run in tests only. Neither is shipped,
         // and no shipped crate depends on them: see the test of the order of crates in vidra-rooms.
         if name == "vidra-bench" || name == "vidra-rooms" {
             continue;
@@ -355,9 +354,9 @@ fn s25_nothing_is_ever_started() {
     assert!(seen.values().all(|files| *files > 10), "{seen:?}");
 }
 
-/// What the table names is there, so that it can be found and run.
+/// Every test in the table exists, and every numbered test is in the table.
 #[test]
-fn every_test_of_the_table_exists() {
+fn security_table_matches_the_tests() {
     let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let code: String = walk(&crates)
         .iter()

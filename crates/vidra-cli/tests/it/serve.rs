@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use vidra_sim::proxy::{Mood, Proxy};
+use vidra_sim::proxy::{ProxyMode, Proxy};
 use vidra_sim::{Action, Endpoint, Fault, Listening, Simulator};
 
 use crate::process::{Service, vidra};
@@ -41,14 +41,14 @@ fn refused(command: &mut Command) -> (Option<i32>, String) {
 }
 
 #[test]
-fn the_demo_needs_nothing_and_every_url_it_prints_works() {
+fn demo_needs_no_configuration_and_its_urls_work() {
     let folder = tempfile::tempdir().unwrap();
     let mut service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
     let paths = service.printed_paths();
     assert!(paths.len() >= 10, "{paths:?}");
     for path in paths {
         let (status, body) = service.get(&path);
-        // Stops of the tour that show what a refusal looks like.
+        // Examples of errors in the tour.
         let expected = match path.as_str() {
             "/api/playlist/PLquirkPrivate" => 403,
             "/api/transcript/plBotWall__" => 502,
@@ -57,11 +57,11 @@ fn the_demo_needs_nothing_and_every_url_it_prints_works() {
         assert_eq!(status, expected, "{path}: {body}");
     }
     assert_eq!(service.stop().0, Some(0));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the demo leaves nothing behind");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the demo leaves no files");
 }
 
 #[test]
-fn neither_restart_nor_kill_forgets_what_was_spent() {
+fn spent_quota_survives_restart_and_kill() {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let start = || {
         let mut command = vidra_at(&platform, folder.path());
@@ -84,7 +84,7 @@ fn neither_restart_nor_kill_forgets_what_was_spent() {
 }
 
 #[test]
-fn the_key_appears_in_no_log_answer_or_file() {
+fn api_key_appears_in_no_log_response_or_file() {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let mut command = vidra_at(&platform, folder.path());
     let cache = folder.path().join("cache");
@@ -97,14 +97,14 @@ fn the_key_appears_in_no_log_answer_or_file() {
         answers += &service.get(path).1;
     }
     let (_, log) = service.stop();
-    assert!(log.contains("\"level\":\"TRACE\""), "the log is as full as it can be");
+    assert!(log.contains("\"level\":\"TRACE\""), "the log has the highest verbosity");
     assert!(!log.contains(CANARY) && !answers.contains(CANARY));
     let record = platform.sim.record();
     assert!(record.calls > 3 && record.key_in_url == 0);
     let state = files_in(&folder.path().join(".local/state/vidra"));
-    let kept = files_in(&cache);
-    assert!(!state.is_empty() && !kept.is_empty(), "something was written");
-    for file in state.iter().chain(&kept) {
+    let cached = files_in(&cache);
+    assert!(!state.is_empty() && !cached.is_empty(), "files were written");
+    for file in state.iter().chain(&cached) {
         let text = fs::read(file).unwrap();
         assert!(!String::from_utf8_lossy(&text).contains(CANARY), "{}", file.display());
         assert!(!file.to_string_lossy().contains(CANARY));
@@ -119,13 +119,13 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_transcripts_are_asked_with_appears_in_no_log_answer_or_file() {
+fn transcript_secrets_appear_in_no_log_response_or_file() {
     for scheme in ["http", "socks5"] {
-        asked_through_a_proxy_with_a_password(scheme);
+        check_secrets_through_a_proxy(scheme);
     }
 }
 
-fn asked_through_a_proxy_with_a_password(scheme: &str) {
+fn check_secrets_through_a_proxy(scheme: &str) {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let sim = &platform.sim;
     let towards = Proxy::listen_towards("a", platform.listening.addr());
@@ -142,50 +142,51 @@ fn asked_through_a_proxy_with_a_password(scheme: &str) {
         .env("VIDRA_CACHE", "off")
         .env("VIDRA_RETRY_DELAY", "1ms");
     let service = Service::start(&mut command);
-    let ask = |id: &str, expected: &str| {
+    let get_transcript = |id: &str, expected: &str| {
         let (_, body) = service.get(&format!("/api/transcript/{id}"));
         assert!(body.contains(expected), "{expected}: {body}");
         body
     };
-    let mut answers = ask("txNeedsPot_", "\"lang\"") + &ask("plNeedsPage", "\"lang\"");
-    for trouble in [Action::status(500), Action::Reset, Action::Cut] {
+    let mut answers =
+        get_transcript("txNeedsPot_", "\"lang\"") + &get_transcript("plNeedsPage", "\"lang\"");
+    for fault in [Action::status(500), Action::Reset, Action::Cut] {
         for endpoint in [Endpoint::Player, Endpoint::TimedText] {
-            sim.inject(Fault::on(endpoint, trouble.clone()).once());
-            answers += &ask("txNeedsPot_", "\"lang\"");
+            sim.inject(Fault::on(endpoint, fault.clone()).once());
+            answers += &get_transcript("txNeedsPot_", "\"lang\"");
         }
-        sim.inject(Fault::on(Endpoint::PotProvider, trouble));
-        answers += &ask("txNeedsPot_", "no_po_token");
+        sim.inject(Fault::on(Endpoint::PotProvider, fault));
+        answers += &get_transcript("txNeedsPot_", "no_po_token");
         sim.clear_faults();
     }
     for accept in ["application/json", "application/x-ndjson", "text/event-stream"] {
         answers += &service.batch("PLquirkMixed", accept).1;
     }
-    for (mood, expected) in [
-        (Mood::Refusing(407), "unreachable"),
-        (Mood::Refusing(502), "upstream_failed"),
-        (Mood::Dead, "\"code\":502"),
+    for (mode, expected) in [
+        (ProxyMode::Refusing(407), "unreachable"),
+        (ProxyMode::Refusing(502), "upstream_failed"),
+        (ProxyMode::Dead, "\"code\":502"),
     ] {
-        proxy.set_mood(mood);
-        answers += &ask("txNeedsPot_", expected);
+        proxy.set_mode(mode);
+        answers += &get_transcript("txNeedsPot_", expected);
     }
     drop(proxy);
-    // Unreachable, or left alone by now.
-    answers += &ask("txNeedsPot_", "\"code\":50");
+    // The proxy is unreachable, or paused by now.
+    answers += &get_transcript("txNeedsPot_", "\"code\":50");
     answers += &service.batch("PLquirkMixed", "application/x-ndjson").1;
     let (_, log) = service.stop();
 
-    assert!(log.contains("\"level\":\"TRACE\""), "the log is as full as it can be");
+    assert!(log.contains("\"level\":\"TRACE\""), "the log has the highest verbosity");
     let record = sim.record();
     let (token, visitor) = (sim.po_token("txNeedsPot_"), sim.visitor_data());
     let mut captions = record.requests_to(Endpoint::TimedText);
-    assert!(captions.any(|seen| seen.parameter("pot") == Some(&token)));
+    assert!(captions.any(|request| request.parameter("pot") == Some(&token)));
     let mut players = record.requests_to(Endpoint::Player);
-    assert!(players.any(|seen| seen.header("x-goog-visitor-id") == Some(&visitor)));
-    assert!(record.by_egress["a"] > 20, "all this went through the proxy");
+    assert!(players.any(|request| request.header("x-goog-visitor-id") == Some(&visitor)));
+    assert!(record.by_egress["a"] > 20, "these requests used the proxy");
     let file = folder.path().join(".local/state/vidra");
     let file = fs::read_dir(file).unwrap().next().unwrap().unwrap().path();
     let file = fs::read_to_string(file).unwrap();
-    // The password as it is written, and as it is sent.
+    // The password as plain text and as base64.
     for secret in ["CANARYPASS", "dXNlcjpDQU5BUllQQVNT", CANARY, &token, &visitor] {
         let line = log.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret} in the log");
@@ -195,7 +196,7 @@ fn asked_through_a_proxy_with_a_password(scheme: &str) {
 }
 
 #[test]
-fn a_request_is_one_line_of_json() {
+fn each_request_is_logged_as_one_json_line() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
     service.get("/api/video/quirkNoLike?token=secret");
@@ -217,7 +218,7 @@ fn a_request_is_one_line_of_json() {
 }
 
 #[test]
-fn what_becomes_of_an_address_is_in_the_log_by_its_number() {
+fn paused_egress_addresses_are_logged_by_number() {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let towards = |name| Proxy::listen_towards(name, platform.listening.addr());
     let proxies = ["a", "b", "c"].map(|name| platform.runtime.block_on(towards(name)).unwrap());
@@ -228,14 +229,14 @@ fn what_becomes_of_an_address_is_in_the_log_by_its_number() {
         .env("VIDRA_BLOCK_PAUSE", "60s")
         .env("VIDRA_PROXY", urls.join(","));
     let service = Service::start(&mut command);
-    let ask_each = || {
+    let get_each = || {
         for id in ["txOneCue___", "txManualAsr", "txManualOnl"] {
             assert_eq!(service.get(&format!("/api/transcript/{id}")).0, 200);
         }
     };
     platform.sim.block_egress_after("b", 0);
-    proxies[2].set_mood(Mood::Refusing(407));
-    ask_each();
+    proxies[2].set_mode(ProxyMode::Refusing(407));
+    get_each();
     let ready = service.get("/readyz").1;
     for part in ["1 of 3 addresses is blocked by YouTube", "1 of 3 addresses is out of reach"] {
         assert!(ready.contains(&format!("\"transcripts: {part}\"")), "{ready}");
@@ -244,30 +245,30 @@ fn what_becomes_of_an_address_is_in_the_log_by_its_number() {
     for (address, reason, seconds) in
         [("proxy 2 of 3", "blocked", "60.0"), ("proxy 3 of 3", "unreachable", "5.0")]
     {
-        let told =
+        let fields =
             format!("\"address\":\"{address}\",\"reason\":\"{reason}\",\"pause_s\":{seconds}");
-        let lines: Vec<&str> = log.lines().filter(|line| line.contains(&told)).collect();
-        assert!(lines.len() == 1 && lines[0].contains("\"WARN\""), "{told}: {log}");
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(&fields)).collect();
+        assert!(lines.len() == 1 && lines[0].contains("\"WARN\""), "{fields}: {log}");
     }
     assert!(!log.contains("CANARYPASS"));
 }
 
 #[test]
-fn an_address_that_is_of_use_again_is_in_the_log() {
+fn resumed_egress_address_is_logged() {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let mut command = vidra_at(&platform, folder.path());
     command.env("VIDRA_WEB_URL", platform.listening.web_url()).env("VIDRA_BLOCK_PAUSE", "1ms");
     let service = Service::start(&mut command);
     assert_eq!(service.get("/api/transcript/plBotWall__").0, 502);
-    // Asked until it is: the pause is shorter than a request takes as a rule.
+    // Repeated until it succeeds: the pause is usually shorter than a request.
     while service.get("/api/transcript/txOneCue___").0 != 200 {}
     let (_, log) = service.stop();
-    let again = "\"egress address resumed\",\"address\":\"this machine's address\"";
-    assert!(log.lines().any(|line| line.contains(again)), "{log}");
+    let resumed = "\"egress address resumed\",\"address\":\"this machine's address\"";
+    assert!(log.lines().any(|line| line.contains(resumed)), "{log}");
 }
 
 #[test]
-fn a_stream_whose_caller_left_is_in_the_log_as_abandoned() {
+fn disconnected_stream_is_logged_as_abandoned() {
     use std::io::{Read, Write};
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     platform.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
@@ -284,11 +285,11 @@ fn a_stream_whose_caller_left_is_in_the_log_as_abandoned() {
     let (_, log) = service.stop();
     let lines = |text: &str| log.lines().filter(|line| line.contains(text)).count();
     assert_eq!(lines("\"request abandoned by its caller\""), 1, "{log}");
-    assert_eq!(lines("\"request\""), 1, "the other is whole: {log}");
+    assert_eq!(lines("\"request\""), 1, "the other request is logged as complete: {log}");
 }
 
 #[test]
-fn the_key_comes_from_a_file_or_from_dot_env() {
+fn api_key_is_read_from_a_file_or_dot_env() {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let file = folder.path().join("key.txt");
     fs::write(&file, format!("{CANARY}\n")).unwrap();
@@ -302,7 +303,7 @@ fn the_key_comes_from_a_file_or_from_dot_env() {
 }
 
 #[test]
-fn transcripts_need_no_key_and_the_players_come_from_a_file() {
+fn transcripts_need_no_key_and_clients_are_read_from_a_file() {
     let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
     let players = r#"[{"name": "MWEB", "id": 2, "version": "2.20260708.05.00", "userAgent": "Mozilla/5.0 (iPad)"}]"#;
     fs::write(folder.path().join("players.json"), players).unwrap();
@@ -317,7 +318,7 @@ fn transcripts_need_no_key_and_the_players_come_from_a_file() {
 }
 
 #[test]
-fn without_a_key_it_starts_and_says_so() {
+fn service_starts_without_a_key_and_reports_it() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(&mut vidra(folder.path()));
     let (status, body) = service.get("/api/video/quirkNoLike");
@@ -327,7 +328,7 @@ fn without_a_key_it_starts_and_says_so() {
 }
 
 #[test]
-fn what_cannot_work_is_said_in_one_line_and_exits_with_2() {
+fn invalid_configuration_exits_with_2_and_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let vidra = || vidra(folder.path());
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -361,7 +362,7 @@ fn what_cannot_work_is_said_in_one_line_and_exits_with_2() {
 }
 
 #[test]
-fn a_hangup_reads_files_anew_and_ends_nothing() {
+fn sighup_reloads_files_without_stopping() {
     let folder = tempfile::tempdir().unwrap();
     let plain = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
     plain.log_until("reading files anew", "-HUP");
@@ -375,20 +376,20 @@ fn a_hangup_reads_files_anew_and_ends_nothing() {
     command.env("VIDRA_DEMO", "1").env("VIDRA_TLS_CERT", &certificate).env("VIDRA_TLS_KEY", &key);
     let encrypted = Service::start(&mut command);
     fs::write(&certificate, "nonsense").unwrap();
-    let seen = encrypted.log_until("the certificate stays as it was", "-HUP");
-    assert!(seen.contains("cert.pem"), "{seen}");
+    let line = encrypted.log_until("the certificate stays as it was", "-HUP");
+    assert!(line.contains("cert.pem"), "{line}");
     assert_eq!(encrypted.stop().0, Some(0));
     let (code, error) = refused(&mut command);
     assert!(code == Some(2) && error.contains("TLS: ") && error.contains("cert.pem"), "{error}");
 }
 
 #[test]
-fn a_client_that_stalls_does_not_keep_the_process_alive() {
+fn stalled_client_does_not_block_shutdown() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
     let mut stalled = std::net::TcpStream::connect(service.address).unwrap();
     std::io::Write::write_all(&mut stalled, b"GET /healthz HTTP/1.1\r\nhost:").unwrap();
-    // Answered, so the stalled one has been accepted before it.
+    // This response shows that the stalled connection was accepted before.
     assert_eq!(service.get("/healthz").0, 200);
     service.signal("-TERM");
     let (code, log) = service.stop();
@@ -397,7 +398,7 @@ fn a_client_that_stalls_does_not_keep_the_process_alive() {
 }
 
 #[test]
-fn the_flags_of_the_quota_reach_the_ledger() {
+fn quota_flags_reach_the_ledger() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = vidra(folder.path());
     command

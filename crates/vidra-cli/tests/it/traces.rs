@@ -12,7 +12,7 @@ use prost::Message;
 
 use crate::process::{Service, send, vidra};
 
-/// The smallest collector there is: what is posted to it comes out of the channel.
+/// A minimal collector. Posted requests arrive in the channel.
 pub(crate) fn collector() -> (SocketAddr, mpsc::Receiver<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -65,14 +65,14 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn requests_and_the_calls_they_need_are_spans_of_the_callers_trace() {
+fn requests_and_upstream_calls_are_spans_of_the_callers_trace() {
     let folder = tempfile::tempdir().unwrap();
     let (address, posted) = collector();
     let mut command = vidra(folder.path());
     command.env("VIDRA_DEMO", "1").env("VIDRA_OTLP_ENDPOINT", format!("http://{address}"));
     let service = Service::start(&mut command);
     let headers = format!("traceparent: 00-{TRACE}-{PARENT}-01\r\nx-request-id: mine\r\n");
-    // Asked for, and then ready.
+    // A miss, then a hit.
     for _ in 0..2 {
         assert_eq!(send(service.address, "GET", "/api/video/quirkNoLike", &headers).0, 200);
     }
@@ -84,7 +84,7 @@ fn requests_and_the_calls_they_need_are_spans_of_the_callers_trace() {
     while let Ok((first, body)) = posted.try_recv() {
         assert!(first.starts_with("POST /v1/traces "), "{first}");
         let text = String::from_utf8_lossy(&body).into_owned();
-        // The key, and what was asked for: neither is anybody's business there.
+        // Neither the key nor ids of callers' requests may appear in a trace.
         for secret in ["demo-key", "quirkNoLike", "plBotWall__"] {
             assert!(!text.contains(secret), "{secret}");
         }
@@ -112,7 +112,7 @@ fn requests_and_the_calls_they_need_are_spans_of_the_callers_trace() {
 }
 
 #[test]
-fn without_an_endpoint_nothing_is_traced_and_a_dead_one_stops_nothing() {
+fn missing_or_dead_trace_endpoint_does_not_affect_requests() {
     let folder = tempfile::tempdir().unwrap();
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for endpoint in [None, Some(format!("http://{nobody}"))] {
@@ -124,6 +124,6 @@ fn without_an_endpoint_nothing_is_traced_and_a_dead_one_stops_nothing() {
         let (code, log) = service.stop();
         assert_eq!(code, Some(0), "{log}");
         let lines = log.lines().filter(|line| line.contains("\"request\"")).count();
-        assert_eq!(lines, 1, "the log is as it was: {log}");
+        assert_eq!(lines, 1, "the log does not change: {log}");
     }
 }

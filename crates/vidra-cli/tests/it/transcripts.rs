@@ -1,4 +1,4 @@
-//! `vidra transcripts --out`: a folder that is filled, left, and filled up.
+//! `vidra transcripts --out`: a folder is written, interrupted, and completed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::process::vidra;
 
 const KEY: &str = "demo-key";
 
-/// A platform that takes its time, so that something is under way when it is stopped.
+/// A platform with latency, so that requests are in flight when the command is stopped.
 fn slow_platform(latency: Duration) -> (Simulator, Listening, tokio::runtime::Runtime) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let sim = Simulator::builder().key(KEY).latency(latency).build();
@@ -30,7 +30,7 @@ fn transcripts(platform: &Listening, home: &Path, args: &[&str]) -> Command {
         .env("YOUTUBE_API_KEY", KEY)
         .env("VIDRA_DATA_API_URL", platform.data_api_url())
         .env("VIDRA_WEB_URL", platform.web_url())
-        // The folder itself is what saves the next run from asking, not what is kept elsewhere.
+        // The folder, not a persistent cache, saves the next run from fetching again.
         .env("VIDRA_CACHE", "memory")
         .arg("transcripts")
         .args(args);
@@ -47,7 +47,7 @@ fn manifest(folder: &Path) -> Value {
 }
 
 #[test]
-fn a_folder_has_a_file_for_each_video_and_format_and_says_what_failed() {
+fn folder_has_a_file_per_video_and_format_and_lists_failures() {
     let home = tempfile::tempdir().unwrap();
     let (sim, platform, _runtime) = slow_platform(Duration::ZERO);
     let out = home.path().join("out");
@@ -62,18 +62,18 @@ fn a_folder_has_a_file_for_each_video_and_format_and_says_what_failed() {
     assert!(found.contains("Walking the Outer Hebrides [rskSlyTUdug].en.srt"), "{found:#?}");
     let lines = fs::read(out.join("Walking the Outer Hebrides [rskSlyTUdug].en.json")).unwrap();
     assert!(!serde_json::from_slice::<Vec<Value>>(&lines).unwrap().is_empty());
-    let told = manifest(&out);
+    let listed = manifest(&out);
     assert_eq!(
-        (&told["succeeded"], &told["failed"], &told["totalVideos"]),
+        (&listed["succeeded"], &listed["failed"], &listed["totalVideos"]),
         (&6.into(), &6.into(), &12.into())
     );
 
-    // Again: what failed for good is left alone, and what has a file too.
-    let asked = sim.record().calls_to(Endpoint::TimedText);
+    // Second run: permanent failures and existing files are skipped.
+    let calls_before = sim.record().calls_to(Endpoint::TimedText);
     let again = transcripts(&platform, home.path(), &args).output().unwrap();
     let errors = String::from_utf8(again.stderr).unwrap();
     assert_eq!(again.status.code(), Some(1), "{errors}");
-    // A token that was missing, and a broadcast that had not begun.
+    // A missing token and a broadcast that has not started are retried.
     let failed: Vec<&str> = errors.lines().filter(|line| line.contains("[")).collect();
     assert!(failed.len() == 2 && errors.contains("[ttEmpty____]"), "{errors}");
     assert!(errors.contains("[plUpcoming_]"), "{errors}");
@@ -82,26 +82,26 @@ fn a_folder_has_a_file_for_each_video_and_format_and_says_what_failed() {
         text,
         "done: 6 transcripts in out, 6 failed; 4 of them earlier, which --retry-failed tries again\n"
     );
-    let only_one_has_captions = sim.record().calls_to(Endpoint::TimedText) - asked;
+    let only_one_has_captions = sim.record().calls_to(Endpoint::TimedText) - calls_before;
     assert!(only_one_has_captions <= 2, "{only_one_has_captions}");
-    assert_eq!((names(&out), manifest(&out)), (found.clone(), told.clone()));
+    assert_eq!((names(&out), manifest(&out)), (found.clone(), listed.clone()));
     let retried = [&args[..], &["--retry-failed"]].concat();
     let retried = transcripts(&platform, home.path(), &retried).output().unwrap();
     let errors = String::from_utf8(retried.stderr).unwrap();
     assert!(errors.contains("[txNoCaption]"), "{errors}");
 
-    // One file is gone: it is fetched, and nothing else.
+    // A removed file is fetched again, and nothing else.
     let one = ["PLquirkMixed", "--out", "out", "--format", "srt", "--to", "1"];
     fs::remove_file(out.join("Walking the Outer Hebrides [rskSlyTUdug].en.srt")).unwrap();
     let captions = sim.record().calls_to(Endpoint::TimedText);
     let last = transcripts(&platform, home.path(), &one).output().unwrap();
     assert!(out.join("Walking the Outer Hebrides [rskSlyTUdug].en.srt").exists(), "{last:?}");
     assert_eq!(sim.record().calls_to(Endpoint::TimedText), captions + 1);
-    assert_eq!((names(&out), manifest(&out)), (found, told));
+    assert_eq!((names(&out), manifest(&out)), (found, listed));
 }
 
 #[test]
-fn ctrl_c_leaves_nothing_half_done_and_the_next_run_does_the_rest() {
+fn ctrl_c_leaves_no_partial_files_and_the_next_run_resumes() {
     let home = tempfile::tempdir().unwrap();
     let (sim, platform, _runtime) = slow_platform(Duration::from_millis(30));
     let out = home.path().join("out");
@@ -125,8 +125,8 @@ fn ctrl_c_leaves_nothing_half_done_and_the_next_run_does_the_rest() {
     let done = found.iter().filter(|name| name.ends_with(".srt")).count();
     assert!((5..50).contains(&done) && found.len() == done + 1, "{found:#?}");
     assert!(found.iter().all(|name| fs::metadata(out.join(name)).unwrap().len() > 0));
-    let told = manifest(&out);
-    assert_eq!((&told["succeeded"], &told["totalVideos"]), (&done.into(), &50.into()));
+    let listed = manifest(&out);
+    assert_eq!((&listed["succeeded"], &listed["totalVideos"]), (&done.into(), &50.into()));
 
     let captions = sim.record().calls_to(Endpoint::TimedText);
     let rest = transcripts(&platform, home.path(), &args).output().unwrap();
@@ -138,7 +138,7 @@ fn ctrl_c_leaves_nothing_half_done_and_the_next_run_does_the_rest() {
 }
 
 #[test]
-fn a_run_that_was_killed_is_taken_up_from_its_files() {
+fn killed_run_resumes_from_its_files() {
     let home = tempfile::tempdir().unwrap();
     let (sim, platform, _runtime) = slow_platform(Duration::from_millis(30));
     let out = home.path().join("out");
@@ -156,15 +156,15 @@ fn a_run_that_was_killed_is_taken_up_from_its_files() {
     let rest = transcripts(&platform, home.path(), &args).output().unwrap();
     assert_eq!(rest.status.code(), Some(0), "{rest:?}");
     assert_eq!(sim.record().calls_to(Endpoint::TimedText) - captions, 50 - done as u64);
-    let told = manifest(&out);
-    let places: Vec<u64> = told["videos"]
+    let listed = manifest(&out);
+    let positions: Vec<u64> = listed["videos"]
         .as_array()
         .unwrap()
         .iter()
         .map(|it| it["position"].as_u64().unwrap())
         .collect();
-    assert_eq!(places, (1..=50).collect::<Vec<_>>());
+    assert_eq!(positions, (1..=50).collect::<Vec<_>>());
     let line = String::from_utf8(rest.stdout).unwrap();
     assert_eq!(line.lines().count(), 1);
-    assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), told);
+    assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), listed);
 }

@@ -230,7 +230,7 @@ mod tests {
 
     /// YouTube sometimes omits the parent of a reply; the thread knows it.
     #[test]
-    fn replies_name_the_comment_of_their_thread() {
+    fn replies_name_their_parent_comment() {
         let moment = "2019-06-23T08:24:24.000Z";
         let comment = |id: &str| {
             json!({"id": id, "authorName": "", "authorProfileImage": "", "authorChannelUrl": "",

@@ -1,4 +1,4 @@
-//! What models are given.
+//! The replies of the tools.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(crate) fn each() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn every_tool_answers_in_text_and_data_both_marked() {
+async fn every_tool_returns_marked_text_and_data() {
     let world = World::new();
     assert_eq!(each().len(), vidra_mcp::tools().len());
     for (name, arguments) in each() {
@@ -52,7 +52,7 @@ async fn every_tool_answers_in_text_and_data_both_marked() {
 }
 
 #[tokio::test]
-async fn moments_have_links() {
+async fn segments_link_to_their_timestamps() {
     let world = World::new();
     let reply = world.reply("transcribe_video", json!({"video": "txManualAsr"})).await;
     let segments = reply.structured["segments"].as_array().unwrap();
@@ -65,7 +65,7 @@ async fn moments_have_links() {
 }
 
 #[tokio::test]
-async fn captions_without_words_are_no_failure() {
+async fn empty_captions_are_not_a_failure() {
     let world = World::new();
     let reply = world.reply("transcribe_video", json!({"video": "txNoCues___"})).await;
     let head = "Transcript of https://youtu.be/txNoCues___, which is empty.\n";
@@ -73,7 +73,7 @@ async fn captions_without_words_are_no_failure() {
 }
 
 #[tokio::test]
-async fn failures_are_words_to_act_on() {
+async fn failures_include_advice() {
     let world = World::new();
     let table = [
         ("get_video", json!({"video": "quirkAbsent"}), "check the id"),
@@ -85,8 +85,11 @@ async fn failures_are_words_to_act_on() {
     for (name, arguments, advice) in table {
         let error = world.call(name, arguments.clone()).await.unwrap_err();
         assert!(matches!(error, CallError::Failed(_)), "{name} {arguments}: {error:?}");
-        let told = error.for_model();
-        assert!(told.contains("What to do: ") && told.contains(advice), "{name}: {told}");
+        let reported = error.for_model();
+        assert!(
+            reported.contains("What to do: ") && reported.contains(advice),
+            "{name}: {reported}"
+        );
     }
     let keyless = World::with(|builder| builder.key(None));
     let error = keyless.call("get_video", json!({"video": "fda4eREcaTQ"})).await.unwrap_err();
@@ -96,9 +99,9 @@ async fn failures_are_words_to_act_on() {
 }
 
 #[tokio::test]
-async fn a_batch_fails_one_by_one_and_tells_how_far_it_is() {
+async fn batch_reports_progress_and_failures_per_video() {
     let world = World::new();
-    let (steps, mut told) = mpsc::unbounded_channel();
+    let (steps, mut reported) = mpsc::unbounded_channel();
     let arguments = json!({"videos": ["txManualAsr", "plBotWall__", "txManualAsr"]});
     let call = Call::new(&world.vidra).with_progress(&steps);
     let reply = vidra_mcp::call("batch_transcribe", arguments, &call).await.unwrap();
@@ -107,14 +110,14 @@ async fn a_batch_fails_one_by_one_and_tells_how_far_it_is() {
     let error = found["results"][1]["error"].as_str().unwrap();
     assert!(error.contains("What to do: "), "{error}");
     let mut steps = vec![];
-    while let Ok(Progress { done, total, .. }) = told.try_recv() {
+    while let Ok(Progress { done, total, .. }) = reported.try_recv() {
         steps.push((done, total));
     }
     assert_eq!(steps, [(1, Some(3)), (2, Some(3)), (3, Some(3))]);
 }
 
 #[tokio::test]
-async fn in_a_playlist_too_what_failed_says_what_to_do() {
+async fn playlist_failures_include_advice() {
     let world = World::new();
     let reply = world.reply("transcribe_playlist", json!({"playlist": "PLquirkMixed"})).await;
     let results = reply.structured["results"].as_array().unwrap();
@@ -126,9 +129,9 @@ async fn in_a_playlist_too_what_failed_says_what_to_do() {
     }
 }
 
-/// The first page of the playlist came, the second does not.
+/// The first page of the playlist is fetched, the second fails.
 #[tokio::test]
-async fn a_playlist_that_breaks_off_gives_what_there_is() {
+async fn interrupted_playlist_returns_partial_results() {
     let world = World::with(|builder| builder.cache_bytes(0));
     let broken = Fault::on(Endpoint::PlaylistItems, Action::error("backendError")).from_call(2);
     world.sim.inject(broken);
@@ -144,7 +147,7 @@ async fn a_playlist_that_breaks_off_gives_what_there_is() {
     let why = found["brokenOff"].as_str().unwrap();
     assert!(why.contains("What to do: YouTube answered with an error"), "{why}");
     assert!(reply.text.contains(&format!("The rest is missing: {why}")), "{}", reply.text);
-    // With nothing to give it is a failure as any other, so that nobody goes on for ever.
+    // Without any result the call fails, so that a client does not repeat it forever.
     arguments["cursor"] = json!("51");
     let error = world.call("transcribe_playlist", arguments.clone()).await.unwrap_err();
     assert!(matches!(error, CallError::Failed(_)), "{error:?}");
@@ -154,9 +157,9 @@ async fn a_playlist_that_breaks_off_gives_what_there_is() {
     assert!(rest.structured.get("brokenOff").is_none() && !rest.text.contains("is missing"));
 }
 
-/// A client that hears nothing for a minute takes the call for dead.
+/// A client without progress for a minute gives up on the call.
 #[tokio::test(start_paused = true)]
-async fn of_a_call_that_waits_something_is_heard() {
+async fn waiting_call_reports_progress() {
     let pace = Pacing::At(Pace { burst: 1, per_hour: 60 });
     let paced = World::with(|builder| builder.pacing(pace));
     let minute = Duration::from_secs(60);
@@ -166,32 +169,32 @@ async fn of_a_call_that_waits_something_is_heard() {
         (paced, "transcribe_playlist", json!({"playlist": "PLsize50", "to": 3})),
         (slow, "batch_transcribe", json!({"videos": ["txManualAsr", "txOneHour__"]})),
     ] {
-        let (steps, mut told) = mpsc::unbounded_channel();
+        let (steps, mut reported) = mpsc::unbounded_channel();
         let call = Call::new(&world.vidra).with_progress(&steps);
         let began = Instant::now();
         let mut work = std::pin::pin!(vidra_mcp::call(name, arguments, &call));
-        let (mut last, mut heard) = (began, vec![]);
+        let (mut last, mut received) = (began, vec![]);
         loop {
             tokio::select! {
                 biased;
-                Some(step) = told.recv() => {
+                Some(step) = reported.recv() => {
                     assert!(last.elapsed() <= Duration::from_secs(15), "{name}: {step:?}");
                     last = Instant::now();
-                    heard.push(step.what);
+                    received.push(step.what);
                 }
                 done = &mut work => break drop(done.unwrap()),
             }
         }
         assert!(began.elapsed() >= Duration::from_secs(25), "{name}: {:?}", began.elapsed());
         assert!(last.elapsed() <= Duration::from_secs(15), "{name}");
-        let is_told = heard.iter().any(|what| what.starts_with("waiting for "));
-        assert_eq!(is_told, name == "transcribe_playlist", "{heard:?}");
+        let is_reported = received.iter().any(|what| what.starts_with("waiting for "));
+        assert_eq!(is_reported, name == "transcribe_playlist", "{received:?}");
     }
 }
 
-/// A title that tells a model what to do is still only a title.
+/// A title with instructions for a model is returned as data.
 #[tokio::test]
-async fn what_strangers_write_stays_between_the_marks() {
+async fn untrusted_text_stays_between_the_marks() {
     let world = World::new();
     for (name, arguments) in each() {
         let reply = world.reply(name, arguments).await;

@@ -1,4 +1,4 @@
-//! What is malformed ends before anything is spent.
+//! Malformed arguments are rejected before any quota is spent.
 
 use serde_json::json;
 use vidra_mcp::CallError;
@@ -6,7 +6,7 @@ use vidra_mcp::CallError;
 use crate::World;
 
 #[tokio::test]
-async fn bad_arguments_are_named_and_cost_nothing() {
+async fn invalid_arguments_are_named_and_cost_nothing() {
     let world = World::new();
     let many: Vec<String> = (0..51).map(|number| format!("abcdefgh{number:03}")).collect();
     let table = [
@@ -85,9 +85,9 @@ async fn bad_arguments_are_named_and_cost_nothing() {
     for (name, arguments, expected) in table {
         match world.call(name, arguments.clone()).await {
             Err(CallError::BadArguments(faults)) => {
-                let told = faults.join("; ");
-                assert!(told.contains(expected), "{name} {arguments}: {told}");
-                assert!(!told.contains("filter"), "no argument has that name: {told}");
+                let message = faults.join("; ");
+                assert!(message.contains(expected), "{name} {arguments}: {message}");
+                assert!(!message.contains("filter"), "no argument has that name: {message}");
             }
             other => panic!("{name} {arguments}: {other:?}"),
         }
@@ -99,10 +99,9 @@ async fn bad_arguments_are_named_and_cost_nothing() {
     ));
 }
 
-/// That of an earlier answer names something that was there: to answer with nothing would look like an
-/// end that was reached.
+/// An empty page would look like the end of the list, so a cursor beyond the end is an error.
 #[tokio::test]
-async fn a_cursor_beyond_the_end_is_no_cursor() {
+async fn cursor_beyond_the_end_is_rejected() {
     let world = World::new();
     let table = [
         ("get_videos", json!({"videos": ["fda4eREcaTQ"]}), "1"),
@@ -129,9 +128,9 @@ async fn a_cursor_beyond_the_end_is_no_cursor() {
     }
 }
 
-/// Some callers fill in everything that a schema names, and some have no whole numbers.
+/// Some callers fill in every property of a schema, and some have no integers.
 #[tokio::test]
-async fn null_is_nothing_and_3_0_is_3() {
+async fn null_is_ignored_and_3_0_is_an_integer() {
     let world = World::new();
     let arguments = json!({"playlist": "PLsize200", "from": null, "to": 3.0, "views": {"min": null},
         "sort_by": null, "max_chars": null, "cursor": null});

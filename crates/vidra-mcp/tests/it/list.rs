@@ -1,4 +1,4 @@
-//! The list of tools is a contract: it changes on purpose or not at all.
+//! The list of tools is a contract: it changes only on purpose.
 
 use std::collections::HashSet;
 
@@ -7,19 +7,22 @@ use vidra_mcp::{Format, tools};
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.json");
 
-/// Run with `VIDRA_UPDATE_DOCS=1` to write the file anew.
+/// Run with `VIDRA_UPDATE_DOCS=1` to rewrite the file.
 #[test]
-fn the_list_in_the_repo_is_current() {
+fn tools_json_is_up_to_date() {
     let current = Format::JsonSchema.list();
     if std::env::var_os("VIDRA_UPDATE_DOCS").is_some() {
         std::fs::write(LIST, serde_json::to_string_pretty(&current).unwrap() + "\n").unwrap();
     }
-    let kept: Value = serde_json::from_str(&std::fs::read_to_string(LIST).unwrap()).unwrap();
-    assert!(kept == current, "docs/tools.json is out of date: VIDRA_UPDATE_DOCS=1 writes it anew");
+    let documented: Value = serde_json::from_str(&std::fs::read_to_string(LIST).unwrap()).unwrap();
+    assert!(
+        documented == current,
+        "docs/tools.json is out of date: VIDRA_UPDATE_DOCS=1 rewrites it"
+    );
 }
 
 #[test]
-fn the_tools_that_were_promised() {
+fn tool_names_match_the_contract() {
     let names: Vec<&str> = tools().iter().map(|tool| tool.name).collect();
     assert_eq!(
         names,
@@ -70,9 +73,9 @@ fn every_argument_is_described_and_bounded() {
     }
 }
 
-/// What a caller that follows no references, or knows few words, would stumble over.
+/// Keywords that callers with limited JSON Schema support do not understand.
 #[test]
-fn schemas_are_plain() {
+fn schemas_avoid_unsupported_keywords() {
     fn words(schema: &Value, found: &mut HashSet<String>) {
         match schema {
             Value::Object(fields) => {

@@ -12,7 +12,7 @@ use vidra::{ApiKey, InProcess, RetryPolicy, Vidra};
 use vidra_mcp::{Call, CallError, Reply};
 use vidra_sim::Simulator;
 
-/// Simulator and client.
+/// A simulator and a client of it.
 struct World {
     sim: Simulator,
     vidra: Vidra,

@@ -1,4 +1,4 @@
-//! Answers fit, and the rest is a cursor away.
+//! Replies fit their limit, and a cursor continues the list.
 
 use serde_json::{Value, json};
 use vidra_sim::Endpoint;
@@ -6,7 +6,7 @@ use vidra_sim::Endpoint;
 use crate::World;
 use crate::answers::each;
 
-/// Follows cursors to the end; the data of all pages.
+/// Follows cursors to the end and returns the data of all pages.
 async fn all_pages(world: &World, name: &str, arguments: &Value, max_chars: usize) -> Vec<Value> {
     let mut pages = vec![];
     let mut cursor = None;
@@ -23,8 +23,8 @@ async fn all_pages(world: &World, name: &str, arguments: &Value, max_chars: usiz
         let next = reply.structured.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
         assert_eq!(next.is_some(), reply.text.contains("There is more: call again"), "{name}");
         pages.push(reply.structured);
-        assert!(pages.len() < 500, "{name} does not end");
-        assert!(next.is_none() || next != cursor, "{name} stands still");
+        assert!(pages.len() < 500, "{name} returns too many pages");
+        assert!(next.is_none() || next != cursor, "{name} repeats its cursor");
         cursor = next;
         if cursor.is_none() {
             return pages;
@@ -37,7 +37,7 @@ fn joined(pages: &[Value], list: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn pages_put_together_are_the_whole() {
+async fn concatenated_pages_equal_the_whole_list() {
     let world = World::new();
     let listed = world.reply("get_playlist", json!({"playlist": "PLsize50"})).await.structured;
     let ids = listed["videos"].as_array().unwrap().iter().map(|video| video["id"].clone());
@@ -63,8 +63,8 @@ async fn pages_put_together_are_the_whole() {
     }
 }
 
-/// All that is said in all results, video by video.
-fn said(pages: &[Value]) -> Vec<(String, String)> {
+/// The texts of all results, per video.
+fn texts_by_video(pages: &[Value]) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = vec![];
     for result in joined(pages, "results") {
         let key = format!("{} {}", result["position"], result["videoId"]);
@@ -79,7 +79,7 @@ fn said(pages: &[Value]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn batches_go_on_within_a_video() {
+async fn batch_pages_resume_within_a_video() {
     let world = World::new();
     let table = [
         ("batch_transcribe", json!({"videos": ["txManualAsr", "fda4eREcaTQ", "quirkNoComm"]})),
@@ -90,19 +90,19 @@ async fn batches_go_on_within_a_video() {
     for (name, arguments) in table {
         let small = all_pages(&world, name, &arguments, 4_000).await;
         let large = all_pages(&world, name, &arguments, 200_000).await;
-        assert_eq!(said(&small), said(&large), "{name} {arguments}");
-        let is_empty = said(&large).is_empty();
+        assert_eq!(texts_by_video(&small), texts_by_video(&large), "{name} {arguments}");
+        let is_empty = texts_by_video(&large).is_empty();
         assert!(is_empty || small.len() > large.len(), "{name} {arguments}: {}", small.len());
         let most = joined(&large[..1], "results").len();
         assert!(most <= 50, "{name}: {most}");
     }
     let all = json!({"playlist": "PLsize200"});
     let all = all_pages(&world, "transcribe_playlist", &all, 200_000).await;
-    assert_eq!(said(&all).len(), 200);
+    assert_eq!(texts_by_video(&all).len(), 200);
 }
 
 #[tokio::test]
-async fn every_answer_fits_by_itself() {
+async fn every_reply_fits_its_limit() {
     let world = World::new();
     for (name, arguments) in each() {
         let takes_room = vidra_mcp::tool(name).unwrap().input_schema["properties"].get("max_chars");
@@ -115,14 +115,14 @@ async fn every_answer_fits_by_itself() {
     }
 }
 
-/// What is not shown is not asked for.
+/// Transcripts beyond the page are not fetched.
 #[tokio::test]
-async fn a_full_page_ends_the_work() {
+async fn full_page_stops_fetching() {
     let world = World::new();
     let reply = world
         .reply("transcribe_playlist", json!({"playlist": "PLsize200", "max_chars": 4_000}))
         .await;
     assert!(reply.structured["nextCursor"].is_string());
-    let asked = world.sim.record().calls_to(Endpoint::Player);
-    assert!(asked <= 8, "{asked}");
+    let calls = world.sim.record().calls_to(Endpoint::Player);
+    assert!(calls <= 8, "{calls}");
 }

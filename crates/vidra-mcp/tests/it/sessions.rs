@@ -1,4 +1,4 @@
-//! Sessions are bounded, each caller's too, and those of a known caller are closed to others.
+//! Sessions are limited in total and per caller. Sessions of a known caller are private.
 
 use std::convert::Infallible;
 
@@ -13,18 +13,18 @@ use vidra_mcp::{Caller, HttpService, SessionLimits, TooManySessions};
 use crate::World;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Who {
+enum TestCaller {
     Key(&'static str),
     Address(u8),
 }
 
-impl Caller for Who {
+impl Caller for TestCaller {
     fn is_known(&self) -> bool {
         matches!(self, Self::Key(_))
     }
 }
 
-fn service(of_all: usize, of_one: usize) -> HttpService<Who> {
+fn service(of_all: usize, of_one: usize) -> HttpService<TestCaller> {
     HttpService::new(World::new().vidra, 64 * 1024, SessionLimits { of_all, of_one })
 }
 
@@ -34,7 +34,12 @@ fn initialize() -> Value {
         "clientInfo": {"name": "test", "version": "1"}}})
 }
 
-fn request<B>(method: Method, who: Option<Who>, headers: &[(&str, &str)], body: B) -> Request<B> {
+fn request<B>(
+    method: Method,
+    caller: Option<TestCaller>,
+    headers: &[(&str, &str)],
+    body: B,
+) -> Request<B> {
     let mut request = Request::builder()
         .method(method)
         .uri("http://localhost/mcp")
@@ -44,57 +49,65 @@ fn request<B>(method: Method, who: Option<Who>, headers: &[(&str, &str)], body: 
         request = request.header(*name, *value);
     }
     let mut request = request.body(body).unwrap();
-    if let Some(who) = who {
-        request.extensions_mut().insert(who);
+    if let Some(caller) = caller {
+        request.extensions_mut().insert(caller);
     }
     request
 }
 
-/// The id of a session that is opened.
-async fn open(service: &HttpService<Who>, who: Option<Who>) -> Result<String, TooManySessions> {
+/// Opens a session and returns its id.
+async fn open(
+    service: &HttpService<TestCaller>,
+    caller: Option<TestCaller>,
+) -> Result<String, TooManySessions> {
     let body = Full::<Bytes>::from(initialize().to_string());
-    let response = service.answer(request(Method::POST, who, &[], body)).await?;
+    let response = service.answer(request(Method::POST, caller, &[], body)).await?;
     assert_eq!(response.status(), StatusCode::OK);
     Ok(response.headers()["mcp-session-id"].to_str().unwrap().to_owned())
 }
 
 /// The status of a request in a session.
-async fn ask(service: &HttpService<Who>, method: Method, who: Option<Who>, id: &str) -> StatusCode {
+async fn request_status(
+    service: &HttpService<TestCaller>,
+    method: Method,
+    caller: Option<TestCaller>,
+    id: &str,
+) -> StatusCode {
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     let body = if method == Method::POST { list.to_string() } else { String::new() };
     let headers = [("mcp-session-id", id), ("last-event-id", "0/0")];
     let headers = if method == Method::GET { &headers[..] } else { &headers[..1] };
     let body = Full::<Bytes>::from(body);
-    service.answer(request(method, who, headers, body)).await.unwrap().status()
+    service.answer(request(method, caller, headers, body)).await.unwrap().status()
 }
 
 #[tokio::test]
-async fn there_is_room_for_so_many_and_again_when_one_is_closed() {
+async fn sessions_are_limited_and_closing_one_frees_a_slot() {
     let service = service(2, 2);
     let opened = [open(&service, None).await.unwrap(), open(&service, None).await.unwrap()];
     assert_ne!(opened[0], opened[1]);
     assert_eq!(open(&service, None).await, Err(TooManySessions::OfAll));
-    assert!(ask(&service, Method::DELETE, None, &opened[0]).await.is_success());
+    assert!(request_status(&service, Method::DELETE, None, &opened[0]).await.is_success());
     assert!(open(&service, None).await.is_ok());
 }
 
 #[tokio::test]
-async fn one_caller_has_its_share_and_leaves_others_theirs() {
+async fn sessions_are_limited_per_caller() {
     let service = service(5, 2);
-    for who in [Who::Key("alice"), Who::Address(1)].map(Some) {
-        let first = open(&service, who).await.unwrap();
-        assert!(open(&service, who).await.is_ok());
-        assert_eq!(open(&service, who).await, Err(TooManySessions::OfOne), "{who:?}");
-        assert!(ask(&service, Method::DELETE, who, &first).await.is_success());
-        assert!(open(&service, who).await.is_ok());
+    for caller in [TestCaller::Key("alice"), TestCaller::Address(1)].map(Some) {
+        let first = open(&service, caller).await.unwrap();
+        assert!(open(&service, caller).await.is_ok());
+        assert_eq!(open(&service, caller).await, Err(TooManySessions::OfOne), "{caller:?}");
+        assert!(request_status(&service, Method::DELETE, caller, &first).await.is_success());
+        assert!(open(&service, caller).await.is_ok());
     }
-    assert!(open(&service, Some(Who::Key("bob"))).await.is_ok());
-    assert_eq!(open(&service, Some(Who::Key("bob"))).await, Err(TooManySessions::OfAll));
+    assert!(open(&service, Some(TestCaller::Key("bob"))).await.is_ok());
+    assert_eq!(open(&service, Some(TestCaller::Key("bob"))).await, Err(TooManySessions::OfAll));
 }
 
-/// Both were let through while there was room, and their bodies come later.
+/// Both requests pass the first check while a slot is free, and their bodies arrive later.
 #[tokio::test]
-async fn who_comes_second_to_the_last_place_is_told_so() {
+async fn last_session_slot_is_granted_only_once() {
     let service = service(1, 1);
     let late = || {
         let body = stream::once(async {
@@ -109,23 +122,30 @@ async fn who_comes_second_to_the_last_place_is_told_so() {
     assert!(opened.contains(&Err(TooManySessions::OfAll)), "{opened:?}");
 }
 
-/// What was answered in a session is told again to whoever resumes it.
+/// Resuming a session replays its answers, so only its caller may resume it.
 #[tokio::test]
-async fn a_session_is_its_openers_alone_where_openers_are_known() {
+async fn sessions_of_known_callers_are_private() {
     let service = service(9, 9);
-    let alice = Some(Who::Key("alice"));
+    let alice = Some(TestCaller::Key("alice"));
     let session = open(&service, alice).await.unwrap();
-    for other in [Some(Who::Key("bob")), Some(Who::Address(1)), None] {
+    for other in [Some(TestCaller::Key("bob")), Some(TestCaller::Address(1)), None] {
         for method in [Method::POST, Method::GET, Method::DELETE] {
-            let status = ask(&service, method.clone(), other, &session).await;
+            let status = request_status(&service, method.clone(), other, &session).await;
             assert_eq!(status, StatusCode::NOT_FOUND, "{method} {other:?}");
         }
     }
     for method in [Method::POST, Method::GET, Method::DELETE] {
-        let status = ask(&service, method.clone(), alice, &session).await;
+        let status = request_status(&service, method.clone(), alice, &session).await;
         assert!(status.is_success(), "{method}: {status}");
     }
-    assert_eq!(ask(&service, Method::POST, alice, &session).await, StatusCode::NOT_FOUND);
-    let roaming = open(&service, Some(Who::Address(1))).await.unwrap();
-    assert!(ask(&service, Method::POST, Some(Who::Address(2)), &roaming).await.is_success());
+    assert_eq!(
+        request_status(&service, Method::POST, alice, &session).await,
+        StatusCode::NOT_FOUND
+    );
+    let roaming = open(&service, Some(TestCaller::Address(1))).await.unwrap();
+    assert!(
+        request_status(&service, Method::POST, Some(TestCaller::Address(2)), &roaming)
+            .await
+            .is_success()
+    );
 }

@@ -99,16 +99,16 @@ pub(super) fn preflight_response(origin: Option<HeaderValue>) -> Response<Body> 
 mod tests {
     use super::*;
 
-    /// Any other request is checked like all others, with its key and its rate limit.
+    /// Any other request needs a key and counts towards the rate limit.
     #[test]
-    fn a_preflight_has_all_three_marks() {
-        let marks = [ORIGIN, ACCESS_CONTROL_REQUEST_METHOD];
+    fn a_preflight_needs_options_origin_and_request_method() {
+        let required = [ORIGIN, ACCESS_CONTROL_REQUEST_METHOD];
         for method in [Method::OPTIONS, Method::GET, Method::POST] {
             for chosen in 0..4 {
                 let mut headers = HeaderMap::new();
-                for (_, mark) in marks.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1)
+                for (_, name) in required.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1)
                 {
-                    headers.insert(mark, HeaderValue::from_static("GET"));
+                    headers.insert(name, HeaderValue::from_static("GET"));
                 }
                 let expected = method == Method::OPTIONS && chosen == 3;
                 assert_eq!(is_preflight(&method, &headers), expected, "{method} {headers:?}");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_written_as_browsers_do() {
+    fn origins_are_normalized_as_browsers_send_them() {
         for (text, expected) in [
             ("https://app.example.org", "https://app.example.org"),
             ("HTTPS://App.Example.org", "https://app.example.org"),

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_are_allowed_by_name() {
+    fn allowed_hosts_match_by_exact_name() {
         for (text, authority, expected) in [
             ("vidra.example.org", "vidra.example.org", true),
             ("Vidra.Example.org", "vidra.example.ORG:443", true),

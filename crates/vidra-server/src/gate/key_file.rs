@@ -233,9 +233,9 @@ mod tests {
         KeyFile::parse(text)
     }
 
-    /// Only a file that is not there is no file: a service must not start without its keys.
+    /// Only a missing file means that there are no keys: otherwise a service with an unreadable file would start open.
     #[test]
-    fn a_file_that_cannot_be_read_is_an_error() {
+    fn an_unreadable_key_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys.json");
         let shown = path.display();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_link_is_not_followed() {
+    fn a_planted_symlink_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let [victim, path] = ["victim", "keys.json"].map(|name| folder.path().join(name));
         fs::write(&victim, "precious").unwrap();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_as_it_was_written() {
+    fn a_key_file_round_trips() {
         let mut file = KeyFile::default();
         let limits = KeyLimits { rate: "60/m".parse().ok(), units: Some(500), searches: Some(0) };
         let day = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400 * 20_000);
@@ -285,7 +285,7 @@ mod tests {
             r#"{{"name":"alice","sha256":"{HASH}","rate":"60/m","units":500,"searches":0,"created":"2024-10-04"}}"#
         );
         assert!(text.contains(&alice), "{text}");
-        assert!(!text.contains("test"), "of the key there is only a hash");
+        assert!(!text.contains("test"), "only the hash of a key is stored");
         let again = serde_json::to_string(&read(&text).unwrap()).unwrap();
         assert_eq!(again, text);
 
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line_and_without_what_stands_there() {
+    fn parse_errors_name_the_line_and_never_quote_the_content() {
         let entry = |name: &str, hash: &str, more: &str| {
             format!(
                 "{{\"name\": \"{name}\", \"sha256\": \"{hash}\", \"created\": \"2026-11-15\"{more}}}"
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_does_not_show_when_it_is_printed_for_debugging() {
+    fn debug_output_of_a_key_hash_hides_the_hash() {
         let text = format!("{:?}", KeyHash::new(b"test"));
         assert!(!text.contains("9f86") && !text.contains("159"), "{text}");
     }

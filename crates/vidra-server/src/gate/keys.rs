@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_presented_in_one_of_two_ways() {
+    fn a_key_is_read_from_authorization_or_x_api_key() {
         const BEARER: &str = "authorization";
         const PLAIN: &str = "x-api-key";
         type Lines<'a> = &'a [(&'a str, &'a str)];

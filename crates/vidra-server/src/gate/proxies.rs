@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_named_proxies_are_trusted() {
+    fn forwarded_addresses_are_read_only_from_trusted_proxies() {
         let trusted = ["10.0.0.0/8", "2001:db8::/32", "127.0.0.1"].map(|it| it.parse().unwrap());
         let (near, far) = ("10.0.0.1", "192.0.2.9");
         let table: [(&str, &[&str], &str); 22] = [
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_trusted_proxy_may_be() {
+    fn a_trusted_proxy_is_an_address_or_a_network() {
         for text in ["10.0.0.0/8", "10.0.0.1", "::1", "fd00::/8"] {
             assert!(text.parse::<TrustedProxy>().is_ok(), "{text}");
         }

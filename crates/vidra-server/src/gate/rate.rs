@@ -182,7 +182,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     #[test]
-    fn rates_are_read_and_written() {
+    fn rates_parse_and_display() {
         for text in ["100/s", "600/m", "10000/h", "1/s", "1000000/s"] {
             assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
         }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_a_clock_that_goes_back_nor_another_limit_blocks_a_caller() {
+    fn a_clock_going_back_or_a_changed_limit_does_not_lock_out_a_caller() {
         let (meter, strict, lax) =
             (Meter::default(), "1/h".parse().unwrap(), "1/s".parse().unwrap());
         assert_eq!(meter.count(strict, 10 * SECOND).wait, None);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_together_are_allowed_no_more_than_the_limit() {
+    fn concurrent_threads_stay_within_the_limit() {
         let (meter, rate) = (Meter::default(), "1000/h".parse().unwrap());
         let allowed = || (0..1000).filter(|_| meter.count(rate, SECOND).wait.is_none()).count();
         let all: usize = std::thread::scope(|scope| {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_one_customer_are_one_network() {
+    fn ipv6_addresses_of_one_prefix_share_a_network() {
         let table = [
             ("192.0.2.1", "192.0.2.1", true),
             ("192.0.2.1", "::ffff:192.0.2.1", true),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_have_meters_of_their_own_and_their_number_is_bounded() {
+    fn address_meters_are_independent_and_bounded() {
         let (addresses, rate) = (AddressMeters::new(), "1/h".parse().unwrap());
         let count = |text: &str| addresses.count(text.parse().unwrap(), rate, SECOND).wait;
         assert_eq!(count("192.0.2.1"), None);

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_and_callers_get_the_same_reason() {
+    fn each_rejection_has_a_metric_label_and_a_status() {
         let table = [
             (RejectReason::MalformedHost, Some("host"), 400),
             (RejectReason::UnknownHost, Some("host"), 421),
@@ -109,9 +109,9 @@ mod tests {
             (RejectReason::RateLimited(7), Some("rate"), 429),
             (RejectReason::Preflight(None), None, 204),
         ];
-        for (why, label, status) in table {
-            assert_eq!(why.label(), label);
-            assert_eq!(why.response().status(), status, "{label:?}");
+        for (reason, label, status) in table {
+            assert_eq!(reason.label(), label);
+            assert_eq!(reason.response().status(), status, "{label:?}");
         }
     }
 }

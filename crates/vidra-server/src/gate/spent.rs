@@ -67,7 +67,7 @@ mod tests {
     use crate::gate::key_file::KeyFile;
 
     #[test]
-    fn a_second_writer_waits_until_the_first_has_written_what_it_read() {
+    fn concurrent_writes_never_store_an_older_count() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("callers.json");
         let keys = Keys::new(&KeyFile::default());

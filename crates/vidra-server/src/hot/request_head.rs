@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn only_headers_that_are_present_are_reported() {
-        let of = |names: &[&'static str]| {
+        let parsed = |names: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for name in names {
                 headers.append(*name, HeaderValue::from_static("it"));
@@ -101,7 +101,7 @@ mod tests {
             (&["origin", "sec-fetch-dest"], (0, 0, [0, 0, 0, 0, 1])),
         ];
         for (names, expected) in table {
-            assert_eq!(of(names), expected, "{names:?}");
+            assert_eq!(parsed(names), expected, "{names:?}");
         }
     }
 }

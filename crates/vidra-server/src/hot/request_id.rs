@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_callers_id_is_accepted_if_it_is_a_plain_word() {
+    fn a_plain_request_id_of_a_caller_is_accepted() {
         let longest = "a".repeat(MAX_LENGTH);
         let good = ["1", "a-b_c.d:e/f+g=h@i~j", "7b3f9c1e-62d4-4b1a-9d0e-2f6c8a5b4e33", &longest];
         let too_long = "a".repeat(MAX_LENGTH + 1);
@@ -87,10 +87,10 @@ mod tests {
                 assert_eq!(request_id(HeaderLines::One(&value)) == value, is_accepted, "{id}");
             }
         }
-        let made = |lines| request_id(lines).len() == DIGITS;
+        let is_generated = |lines| request_id(lines).len() == DIGITS;
         assert!(
-            made(HeaderLines::None) && made(HeaderLines::Several),
-            "which of two is meant cannot be known"
+            is_generated(HeaderLines::None) && is_generated(HeaderLines::Several),
+            "several ids are ambiguous"
         );
     }
 

@@ -99,7 +99,7 @@ A test generates this page from `crates/vidra-server/src/metrics/table.rs`:
 |---|---|---|---|
 ";
 
-    /// Run with `VIDRA_UPDATE_DOCS=1` to write the file anew.
+    /// Run with `VIDRA_UPDATE_DOCS=1` to regenerate the file.
     #[test]
     fn the_reference_of_metrics_is_current() {
         let row = |metric: &&Metric| {
@@ -114,7 +114,7 @@ A test generates this page from `crates/vidra-server/src/metrics/table.rs`:
         let written = std::fs::read_to_string(FILE).unwrap();
         assert!(
             written == current,
-            "docs/reference/metrics.md is out of date: VIDRA_UPDATE_DOCS=1 writes it anew"
+            "docs/reference/metrics.md is out of date: regenerate it with VIDRA_UPDATE_DOCS=1"
         );
     }
 }

@@ -94,7 +94,7 @@ mod tests {
     };
 
     #[test]
-    fn names_labels_and_values_are_written_as_prometheus_reads_them() {
+    fn samples_follow_the_prometheus_text_format() {
         let mut page = Page::default();
         page.one(&UP, 1);
         page.family(&CALLS).sample(&["x", "\"\\\n"], 2.5);

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_network_of_one_customer_counts_as_one() {
+    fn addresses_of_one_ipv6_prefix_share_the_limit() {
         let limits = Limits { connections_per_address: Some(2), ..Limits::default() };
         let slots = ConnectionLimit::new(&limits);
         let take = |address: &str| slots.take(address.parse().unwrap());
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_has_no_limit_of_its_own() {
+    fn loopback_and_trusted_proxies_have_no_per_address_limit() {
         let trusted_proxies = vec!["10.1.0.0/16".parse().unwrap()];
         let slots = ConnectionLimit::new(&Limits { trusted_proxies, ..Limits::default() });
         let table =

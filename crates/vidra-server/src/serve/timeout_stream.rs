@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn closing_a_connection_has_a_timeout_too() {
+    async fn flush_and_shutdown_time_out() {
         let limits = Limits::default();
         let activity = Arc::new(Activity::new(Drain::default(), false));
         let _request = activity.begin();

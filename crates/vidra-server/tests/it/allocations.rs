@@ -1,4 +1,4 @@
-//! What an answer from the cache allocates, and what it takes up.
+//! Allocations of a cache hit, and the memory of a cache entry.
 
 use std::time::Duration;
 
@@ -15,21 +15,22 @@ use vidra_sim::Simulator;
 
 use crate::app::{PEER, TestApp};
 
-/// Allocations, their bytes, and the length of the body of an answer that is there.
-fn of_hit(app: &TestApp, path: &str, header: (&str, &str)) -> (u64, u64, usize) {
+/// The number of allocations of a cache hit, their bytes, and the length of its body.
+fn measure_hit(app: &TestApp, path: &str, header: (&str, &str)) -> (u64, u64, usize) {
     let request = Request::get(path).header(header.0, header.1).body(Body::empty()).unwrap();
     let mut length = 0;
     let measured = measure(|| {
-        let response = app.app.answer(request, PEER).now_or_never().expect("it waits for nobody");
+        let response =
+            app.app.answer(request, PEER).now_or_never().expect("a hit is ready at once");
         assert_eq!(response.headers()["x-cache"], "hit");
-        let frame = response.into_body().frame().now_or_never().expect("it waits for nobody");
+        let frame = response.into_body().frame().now_or_never().expect("a hit is ready at once");
         length = frame.map_or(0, |frame| frame.unwrap().data_ref().map_or(0, |it| it.len()));
     });
     (measured.count_total, measured.bytes_total, length)
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hit_allocates_little_and_nothing_that_grows_with_the_body() {
+async fn a_cache_hit_allocates_little_and_independently_of_the_body_size() {
     let app = TestApp::new();
     let (small, large) = ("/api/videos?ids=fda4eREcaTQ,quirkNoLike", "/api/playlist/PLsize500");
     for path in [small, large] {
@@ -38,9 +39,9 @@ async fn a_hit_allocates_little_and_nothing_that_grows_with_the_body() {
     tokio::time::advance(Duration::from_secs(5)).await;
     for header in [("accept", "*/*"), ("accept-encoding", "gzip"), ("if-none-match", "*")] {
         let [small, large] = [small, large].map(|path| {
-            // What is shared for the first time is counted from then on, once for all.
-            of_hit(&app, path, header);
-            of_hit(&app, path, header)
+            // The first clone of a body allocates its reference count; later ones allocate nothing.
+            measure_hit(&app, path, header);
+            measure_hit(&app, path, header)
         });
         assert!(small.0 <= 3, "{header:?}: {small:?}");
         assert_eq!((small.0, small.1), (large.0, large.1), "{header:?}");
@@ -49,7 +50,7 @@ async fn a_hit_allocates_little_and_nothing_that_grows_with_the_body() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_gate_of_a_service_on_loopback_allocates_nothing() {
+async fn the_loopback_checks_allocate_nothing() {
     let path = "/api/videos?ids=fda4eREcaTQ";
     let (open, guarded) = (Rules::default(), Rules { on_loopback: true, ..Rules::default() });
     let mut counts = vec![];
@@ -59,20 +60,20 @@ async fn the_gate_of_a_service_on_loopback_allocates_nothing() {
             let request = Request::get(path).header("host", "127.0.0.1:3000");
             app.send(request.body(Body::empty()).unwrap()).await;
         }
-        counts.push(of_hit(&app, path, ("host", "127.0.0.1:3000")));
+        counts.push(measure_hit(&app, path, ("host", "127.0.0.1:3000")));
     }
     assert_eq!(counts[0], counts[1]);
 }
 
-/// What stays allocated for each of `entries` beyond the bytes that `keep` says it was for.
-fn beyond(entries: usize, keep: impl FnOnce() -> usize) -> usize {
+/// The bytes that stay allocated for each entry, beyond the bytes of keys and bodies that `store` returns.
+fn overhead_per_entry(entries: usize, store: impl FnOnce() -> usize) -> usize {
     let mut bytes = 0;
-    let measured = measure(|| bytes = keep());
+    let measured = measure(|| bytes = store());
     (usize::try_from(measured.bytes_current).unwrap() - bytes) / entries
 }
 
 #[test]
-fn an_entry_takes_little_beyond_its_key_and_its_bodies() {
+fn a_cache_entry_has_little_overhead_beyond_key_and_bodies() {
     let sim = Simulator::builder().keep_requests(0).build();
     let vidra = Vidra::builder()
         .key(ApiKey::new("demo-key"))
@@ -85,23 +86,23 @@ fn an_entry_takes_little_beyond_its_key_and_its_bodies() {
     let ids = runtime.block_on(app.get("/api/playlist/PLsize5000/ids")).json();
     let ids = ids["videoIds"].as_array().unwrap().iter().map(|id| id.as_str().unwrap());
     let ids: Vec<VideoId> = ids.map(|id| VideoId::parse(id).unwrap()).collect();
-    // Tables double when they are full: 1,500 more are somewhere between.
+    // Hash tables double when they are full: 1,500 further entries leave some capacity unused.
     let (first, ids) = ids[..2_500].split_at(1_000);
-    let ask = async |id: &VideoId| vidra.lookup(&Lookup::Video(*id)).await.unwrap().body.len();
+    let look_up = async |id: &VideoId| vidra.lookup(&Lookup::Video(*id)).await.unwrap().body.len();
     let get = async |id: &VideoId| {
         let request = Request::get(format!("/api/video/{id}")).header("accept-encoding", "gzip");
         let got = app.app.answer(request.body(Body::empty()).unwrap(), PEER).await;
         let is_gzip = got.headers().contains_key("content-encoding");
         let length = got.into_body().collect().await.unwrap().to_bytes().len();
-        // What is not compressed is the body that was there already.
+        // An uncompressed response shares its body with the fetched record.
         format!("/api/video/{id}").len() + if is_gzip { length } else { 0 }
     };
-    let in_turn = |ids: &[VideoId], what: &dyn Fn(&VideoId) -> usize| ids.iter().map(what).sum();
-    let asked = |id: &VideoId| format!("video/{id}").len() + runtime.block_on(ask(id));
-    let got = |id: &VideoId| runtime.block_on(get(id));
-    let _: usize = in_turn(first, &got);
-    let fetched = beyond(ids.len(), || in_turn(ids, &asked));
-    let ready = beyond(ids.len(), || in_turn(ids, &got));
-    println!("an entry as it was fetched: {fetched} B, ready to be sent: {ready} B");
-    assert!(fetched <= 600 && ready <= 600, "{fetched} and {ready}");
+    let total = |ids: &[VideoId], size: &dyn Fn(&VideoId) -> usize| ids.iter().map(size).sum();
+    let record_size = |id: &VideoId| format!("video/{id}").len() + runtime.block_on(look_up(id));
+    let response_size = |id: &VideoId| runtime.block_on(get(id));
+    let _: usize = total(first, &response_size);
+    let record = overhead_per_entry(ids.len(), || total(ids, &record_size));
+    let response = overhead_per_entry(ids.len(), || total(ids, &response_size));
+    println!("overhead per entry: fetched record {record} B, rendered response {response} B");
+    assert!(record <= 600 && response <= 600, "{record} and {response}");
 }

@@ -1,4 +1,4 @@
-//! What each endpoint answers: fields, their order, formats, absences, cost.
+//! Responses of each endpoint: fields, their order, formats, missing values, cost.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
@@ -93,7 +93,7 @@ fn with(fields: &[&str], more: &[&str]) -> Vec<String> {
     fields.iter().chain(more).map(|name| (*name).to_owned()).collect()
 }
 
-/// A video of the world that hides nothing.
+/// The id of a video without hidden statistics.
 async fn ordinary_video(app: &TestApp) -> String {
     let got = app.get("/api/channel/@fermata/videos?limit=1").await;
     app.sim.reset_record();
@@ -101,7 +101,7 @@ async fn ordinary_video(app: &TestApp) -> String {
 }
 
 #[tokio::test]
-async fn a_video() {
+async fn a_video_has_its_fields_and_cost() {
     let app = TestApp::uncached();
     let id = ordinary_video(&app).await;
     let got = app.get(&format!("/api/video/{id}")).await;
@@ -117,7 +117,7 @@ async fn a_video() {
 }
 
 #[tokio::test]
-async fn every_way_to_write_a_video() {
+async fn every_spelling_of_a_video_gives_the_same_answer() {
     let app = TestApp::new();
     let plain = app.get("/api/video/quirkThumb3").await.text;
     let forms = [
@@ -137,7 +137,7 @@ async fn every_way_to_write_a_video() {
     }
     let title = app.get("/api/video/https%3A%2F%2Fyoutu.be%2FquirkThumb3/title").await;
     assert_eq!(title.fields(""), with(&["id", "title"], &[]));
-    assert_eq!(app.sim.record().calls, 1, "however it is written, it is one video");
+    assert_eq!(app.sim.record().calls, 1, "all spellings share one fetch");
     let comments =
         app.get("/api/comments/https://www.youtube.com/watch?v=quirkHtmlCm&maxResults=2").await;
     assert_eq!(comments.json().as_array().unwrap().len(), 2);
@@ -155,7 +155,7 @@ async fn every_way_to_write_a_video() {
 }
 
 #[tokio::test]
-async fn several_videos() {
+async fn several_videos_keep_request_order_and_skip_missing_ones() {
     let app = TestApp::new();
     let ids = "quirkDurDay,%20quirkAbsent%20,,https://youtu.be/quirkThumb3,quirkDurDay";
     let got = app.get(&format!("/api/videos?ids={ids}")).await;
@@ -189,7 +189,7 @@ async fn a_channel_and_its_uploads() {
 }
 
 #[tokio::test]
-async fn a_playlist_whole_in_part_and_queried() {
+async fn playlist_details_ids_and_queries() {
     let app = TestApp::uncached();
     let got = app.get("/api/playlist/PLsize51").await;
     assert_eq!((got.fields(""), got.cost()), (with(PLAYLIST, &[]), 5));
@@ -249,8 +249,8 @@ async fn regions_languages_categories() {
     assert_eq!(app.get("/api/i18n/languages?hl=de").await.fields("0"), ["id", "hl", "name"]);
     app.get("/api/i18n/languages?hl=zh_CN").await;
     let record = app.sim.record();
-    let asked = record.requests_to(Endpoint::I18nLanguages).last().unwrap();
-    assert_eq!(asked.parameter("hl"), Some("zh-CN"), "either way of writing it");
+    let sent = record.requests_to(Endpoint::I18nLanguages).last().unwrap();
+    assert_eq!(sent.parameter("hl"), Some("zh-CN"), "an underscore becomes a hyphen");
     let us = app.get("/api/video-categories").await;
     assert_eq!(
         (us.fields("0"), us.cost()),
@@ -262,7 +262,7 @@ async fn regions_languages_categories() {
 }
 
 #[tokio::test]
-async fn links_are_read_and_nobody_is_asked() {
+async fn links_are_parsed_without_an_upstream_call() {
     let app = TestApp::new();
     let table = [
         (

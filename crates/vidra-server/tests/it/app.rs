@@ -1,4 +1,4 @@
-//! The service over the simulator, without a socket.
+//! The service in front of the simulator, without sockets.
 
 use std::future::{Future, pending};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,7 +15,7 @@ use vidra_sim::Simulator;
 
 use crate::midnight;
 
-/// Where the requests of tests come from.
+/// The peer address of test requests.
 pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Simulator and service.
@@ -24,9 +24,9 @@ pub(crate) struct TestApp {
     pub(crate) app: App,
 }
 
-/// An answer, read to its end.
+/// A response whose body has been read.
 #[derive(Debug)]
-pub(crate) struct Got {
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
@@ -41,7 +41,7 @@ impl TestApp {
         Self::configured(change, Config::default())
     }
 
-    /// One that keeps nothing: for tests of what the platform is asked and what that costs.
+    /// A service without caches, for tests that count upstream calls and their cost.
     pub(crate) fn uncached() -> Self {
         Self::uncached_with(|builder| builder)
     }
@@ -66,12 +66,12 @@ impl TestApp {
         Self { sim, app: App::new(change(builder).build().unwrap(), config) }
     }
 
-    /// Behind a listener, for as long as the test.
+    /// Serves on a local port until the test ends.
     pub(crate) async fn listening(&self) -> SocketAddr {
         self.served(Serving::default(), pending()).await.0
     }
 
-    /// Behind a listener until `stop`; the task ends when the service has.
+    /// Serves on a local port until `stop`. The task ends when the service has stopped.
     pub(crate) async fn served(
         &self,
         serving: Serving,
@@ -83,33 +83,33 @@ impl TestApp {
         (address, tokio::spawn(vidra_server::serve(listener, app, serving, stop, pending())))
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Got {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         self.send(Request::get(path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: impl ToString) -> Got {
+    pub(crate) async fn post(&self, path: &str, body: impl ToString) -> TestResponse {
         let request = Request::post(path).header("content-type", "application/json");
         self.send(request.body(Body::from(body.to_string())).unwrap()).await
     }
 
-    pub(crate) async fn method(&self, method: Method, path: &str) -> Got {
+    pub(crate) async fn method(&self, method: Method, path: &str) -> TestResponse {
         self.send(Request::builder().method(method).uri(path).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn send(&self, request: Request<Body>) -> Got {
+    pub(crate) async fn send(&self, request: Request<Body>) -> TestResponse {
         self.send_from(request, PEER).await
     }
 
-    pub(crate) async fn send_from(&self, request: Request<Body>, peer: IpAddr) -> Got {
+    pub(crate) async fn send_from(&self, request: Request<Body>, peer: IpAddr) -> TestResponse {
         let response = self.app.answer(request, peer).await;
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8(bytes.to_vec()).expect("every body is text");
-        Got { status: head.status, headers: head.headers, text }
+        TestResponse { status: head.status, headers: head.headers, text }
     }
 }
 
-impl Got {
+impl TestResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
@@ -119,10 +119,10 @@ impl Got {
     }
 
     pub(crate) fn cost(&self) -> u32 {
-        self.header("x-quota-cost").expect("every answer has a cost").parse().unwrap()
+        self.header("x-quota-cost").expect("every response has a cost").parse().unwrap()
     }
 
-    /// Asserts the shape of an error and gives its message and details.
+    /// Asserts the shape of an error and returns its message and details.
     #[track_caller]
     pub(crate) fn problem(&self, status: u16) -> (String, Vec<String>) {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);

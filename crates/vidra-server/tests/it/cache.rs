@@ -1,4 +1,4 @@
-//! Answers that are kept: what their headers say, and that nobody notices when the platform is gone.
+//! Cached answers: their headers, and how they cover an outage of the platform.
 
 mod outage;
 
@@ -18,19 +18,19 @@ use vidra::{InProcess, Transport};
 use vidra_server::Config;
 use vidra_sim::{Action, Fault, Simulator};
 
-use crate::app::{Got, PEER, TestApp};
+use crate::app::{PEER, TestApp, TestResponse};
 
 const VIDEO: &str = "/api/video/quirkNoLike";
 const IN_GRACE: Duration = Duration::from_secs(20 * 60);
 const STALE: Duration = Duration::from_secs(2 * 3600);
 
-async fn get_with(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> Got {
+async fn get_with(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> TestResponse {
     let request =
         headers.iter().fold(Request::get(path), |it, (name, value)| it.header(*name, *value));
     app.send(request.body(Body::empty()).unwrap()).await
 }
 
-/// The status, the body as it is on the wire, and a look at the headers.
+/// The status, the body as it is sent, and a function that returns a header.
 async fn raw(
     app: &TestApp,
     path: &str,
@@ -54,86 +54,86 @@ fn unpacked(body: &[u8]) -> Vec<u8> {
 }
 
 /// The directives of `Cache-Control` by name, in seconds.
-fn directive(got: &Got, name: &str) -> Option<u64> {
+fn directive(got: &TestResponse, name: &str) -> Option<u64> {
     let all = got.header("cache-control").unwrap();
     let values = all.split(", ").filter_map(|directive| directive.split_once('='));
     values.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value.parse().unwrap())
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_answer_says_how_it_came_about_and_how_old_it_is() {
+async fn headers_report_cache_outcome_age_and_cost() {
     let app = TestApp::new();
-    let told = |got: &Got| {
+    let outcome = |got: &TestResponse| {
         let [x_cache, age] = ["x-cache", "age"].map(|name| got.header(name).unwrap().to_owned());
         (x_cache, age.parse::<u64>().unwrap(), got.cost())
     };
     let miss = app.get(VIDEO).await;
-    assert_eq!(told(&miss), ("miss".to_owned(), 0, 1));
+    assert_eq!(outcome(&miss), ("miss".to_owned(), 0, 1));
     assert_eq!(miss.header("cache-status"), Some("vidra; fwd=miss"));
     let mut age = 0;
     for seconds in [0, 1, 99, 400] {
         advance(Duration::from_secs(seconds)).await;
         age += seconds;
         let hit = app.get(VIDEO).await;
-        assert_eq!((told(&hit), &hit.text), (("hit".to_owned(), age, 0), &miss.text));
+        assert_eq!((outcome(&hit), &hit.text), (("hit".to_owned(), age, 0), &miss.text));
         assert_eq!(hit.header("cache-status"), Some("vidra; hit"));
     }
     let ttl = directive(&miss, "max-age").unwrap();
     advance(IN_GRACE).await;
     age += IN_GRACE.as_secs();
     let stale = app.get(VIDEO).await;
-    assert_eq!((told(&stale), &stale.text), (("stale".to_owned(), age, 0), &miss.text));
+    assert_eq!((outcome(&stale), &stale.text), (("stale".to_owned(), age, 0), &miss.text));
     // A negative time to live is RFC 9211's way to say stale; `hit` and `fwd` exclude each other.
     let status = stale.header("cache-status").unwrap();
     let left: i64 = status.strip_prefix("vidra; hit; ttl=").unwrap().parse().unwrap();
     assert!((left + (age - ttl) as i64).abs() <= 1, "{status} of {ttl} at {age}");
     sleep(Duration::from_millis(1)).await;
     let renewed = app.get(VIDEO).await;
-    assert_eq!(told(&renewed), ("hit".to_owned(), 0, 0));
+    assert_eq!(outcome(&renewed), ("hit".to_owned(), 0, 0));
     assert_eq!(renewed.header("etag"), miss.header("etag"), "the same answer has the same tag");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_list_that_is_fetched_again_is_new() {
+async fn a_refetched_empty_list_is_a_miss_with_age_zero() {
     let app = TestApp::new();
     let path = "/api/videos?ids=quirkAbsent";
-    let ask = async || {
+    let fetch = async || {
         let got = app.get(path).await;
         assert_eq!((got.status.as_u16(), got.text.as_str()), (200, "[]"));
         let [x_cache, age] = ["x-cache", "age"].map(|name| got.header(name).unwrap().to_owned());
         (x_cache, age)
     };
-    let told = |x_cache: &str, age: &str| (x_cache.to_owned(), age.to_owned());
+    let expected = |x_cache: &str, age: &str| (x_cache.to_owned(), age.to_owned());
     for calls in 1..=3 {
-        assert_eq!(ask().await, told("miss", "0"), "fetch {calls}");
+        assert_eq!(fetch().await, expected("miss", "0"), "fetch {calls}");
         advance(Duration::from_secs(7)).await;
-        assert_eq!(ask().await, told("hit", "7"), "fetch {calls}");
+        assert_eq!(fetch().await, expected("hit", "7"), "fetch {calls}");
         assert_eq!(app.sim.record().calls, calls);
-        // Past the lifetime of "there is no such video".
+        // Past the TTL of a missing video.
         advance(IN_GRACE).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_callers_get_one_answer() {
+async fn a_thousand_callers_share_one_upstream_call() {
     let app = TestApp::new();
     app.sim.set_latency(Duration::from_millis(500));
     let answers = join_all((0..1_000).map(|_| app.get(VIDEO))).await;
     assert_eq!(app.sim.record().calls, 1);
-    let same = |got: &Got| (got.text.clone(), got.header("etag").map(str::to_owned));
+    let same = |got: &TestResponse| (got.text.clone(), got.header("etag").map(str::to_owned));
     assert!(answers.iter().all(|got| same(got) == same(&answers[0])));
-    let is_collapsed = |got: &&Got| {
+    let is_collapsed = |got: &&TestResponse| {
         got.header("cache-status") == Some("vidra; fwd=miss; collapsed")
             && got.header("x-cache") == Some("coalesced")
     };
     assert_eq!(answers.iter().filter(is_collapsed).count(), 999);
-    assert_eq!(answers.iter().map(Got::cost).sum::<u32>(), 1);
+    assert_eq!(answers.iter().map(TestResponse::cost).sum::<u32>(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn how_long_others_may_keep_an_answer() {
+async fn cache_control_states_ttl_grace_and_stale_if_error() {
     let app = TestApp::new();
-    // Path, freshness, grace, use in trouble, in seconds.
+    // Path, TTL, grace and stale-if-error, in seconds.
     let table = [
         (VIDEO, 900, 3_600, 7 * 86_400),
         ("/api/videos?ids=quirkNoLike,quirkNoComm", 900, 3_600, 7 * 86_400),
@@ -145,23 +145,23 @@ async fn how_long_others_may_keep_an_answer() {
         ("/api/transcript/txManualAsr", 7 * 86_400, 86_400, 30 * 86_400),
         ("/api/transcript/txManualAsr/tracks", 86_400, 6 * 3_600, 30 * 86_400),
     ];
-    for (path, ttl, grace, in_trouble) in table {
+    for (path, ttl, grace, stale_if_error) in table {
         let got = app.get(path).await;
         let max_age = directive(&got, "max-age").unwrap();
         assert!((ttl * 9 / 10..=ttl * 11 / 10).contains(&max_age), "{path}: {max_age}");
         assert_eq!(directive(&got, "stale-while-revalidate"), Some(grace), "{path}");
         let sie = directive(&got, "stale-if-error").unwrap();
-        assert!(sie <= in_trouble && sie >= in_trouble * 9 / 10, "{path}: {sie}");
-        // As old answers are counted from when they were fetched, this does not change.
+        assert!(sie <= stale_if_error && sie >= stale_if_error * 9 / 10, "{path}: {sie}");
+        // `Age` counts from the fetch, so that `max-age` is the same for an older answer.
         advance(Duration::from_secs(60)).await;
         assert_eq!(directive(&app.get(path).await, "max-age"), Some(max_age), "{path}");
     }
-    // What is made anew at each request may be kept by nobody.
+    // A response that is computed for each request must not be cached.
     assert_eq!(app.get("/api/quota").await.header("cache-control"), Some("no-cache"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_known_answer_is_not_sent_again_in_any_state() {
+async fn a_matching_etag_gets_304_on_miss_hit_and_stale() {
     let etag = TestApp::new().get(VIDEO).await.header("etag").unwrap().to_owned();
     let app = TestApp::new();
     let known = [("if-none-match", &*etag)];
@@ -184,7 +184,7 @@ async fn a_known_answer_is_not_sent_again_in_any_state() {
 }
 
 #[tokio::test]
-async fn compressed_and_plain_are_two_forms_of_one_answer() {
+async fn gzip_and_identity_responses_have_their_own_etags() {
     let app = TestApp::new();
     let path = "/api/playlist/PLsize50";
     let table = [
@@ -215,7 +215,7 @@ async fn compressed_and_plain_are_two_forms_of_one_answer() {
         let body = if is_packed { unpacked(&body) } else { body.to_vec() };
         assert_eq!(body, plain, "{accepts}");
     }
-    // Whoever has a form that it can read has the answer, and is told so under the tag that it has.
+    // A caller that sends the tag of a form that it accepts gets 304 with the same tag.
     let table = [
         ("gzip", &plain_tag, (304, 0, &plain_tag)),
         ("gzip", &packed_tag, (304, 0, &packed_tag)),
@@ -233,11 +233,11 @@ async fn compressed_and_plain_are_two_forms_of_one_answer() {
         (header("content-encoding").as_str(), header("vary").as_str()),
         ("", "accept-encoding")
     );
-    assert!(small.starts_with(b"{"), "too small to be worth it");
+    assert!(small.starts_with(b"{"), "too small to be compressed");
 }
 
 #[tokio::test]
-async fn a_transcript_is_ready_for_those_who_accept_the_same() {
+async fn the_response_cache_distinguishes_transcripts_by_accept() {
     let app = TestApp::new();
     let path = "/api/transcript/txManualAsr";
     let table: [(&[&str], &str); 6] = [
@@ -256,11 +256,11 @@ async fn a_transcript_is_ready_for_those_who_accept_the_same() {
             assert_eq!(got.header("vary"), Some("accept, accept-encoding"));
         }
     }
-    assert_eq!(app.sim.record().calls, 2, "one player, one track");
+    assert_eq!(app.sim.record().calls, 2, "one player call and one track");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_may_ask_for_the_newest_where_the_server_lets_him() {
+async fn no_cache_refetches_only_if_the_service_allows_it() {
     for (may, x_cache, cost, age) in [(true, "miss", 1, "0"), (false, "hit", 0, "60")] {
         let config = Config { callers_may_refresh: may, ..Config::default() };
         let app = TestApp::configured(|builder| builder, config);
@@ -277,14 +277,14 @@ async fn a_caller_may_ask_for_the_newest_where_the_server_lets_him() {
         assert_eq!(
             (other.header("x-cache"), other.cost()),
             (Some("hit"), 0),
-            "other words are not heard"
+            "other directives are ignored"
         );
     }
     let app = TestApp::new();
     let playlist = "/api/playlist/PLsize51";
     let newest = [("cache-control", "no-cache")];
     assert_eq!(app.get(playlist).await.cost(), 5);
-    assert_eq!(get_with(&app, playlist, &newest).await.cost(), 5, "with all that is in it");
+    assert_eq!(get_with(&app, playlist, &newest).await.cost(), 5, "with all of its videos");
     app.sim.inject(Fault::any(Action::status(503)));
     let got = get_with(&app, playlist, &newest).await;
     assert_eq!((got.status.as_u16(), got.header("x-cache")), (200, Some("stale")));
@@ -307,7 +307,7 @@ async fn head_is_get_without_the_body() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_are_not_kept_ready() {
+async fn errors_are_not_stored_in_the_response_cache() {
     let app = TestApp::new();
     app.sim.inject(Fault::any(Action::status(503)));
     for _ in 0..2 {
@@ -316,7 +316,7 @@ async fn errors_are_not_kept_ready() {
         assert_eq!(got.header("cache-control"), Some("no-store"));
         assert_eq!((got.header("etag"), got.header("age")), (None, None));
     }
-    assert_eq!(app.sim.record().calls, 1, "within a second nobody is asked again");
+    assert_eq!(app.sim.record().calls, 1, "the failure is cached for a second");
     app.sim.clear_faults();
     advance(Duration::from_secs(1)).await;
     assert_eq!(app.get(VIDEO).await.status, 200);
@@ -328,7 +328,7 @@ async fn errors_are_not_kept_ready() {
 }
 
 #[tokio::test]
-async fn nothing_but_the_question_changes_the_answer() {
+async fn unrelated_headers_do_not_change_the_answer() {
     let app = TestApp::new();
     for path in [VIDEO, "/api/playlist/PLsize1", "/api/i18n/regions"] {
         let plain = TestApp::new().get(path).await;
@@ -346,12 +346,12 @@ async fn nothing_but_the_question_changes_the_answer() {
             ("range", "bytes=0-1"),
         ];
         for (name, value) in odd {
-            // Neither for him who sends it nor for those after him.
+            // The request with the header, and the next one without it.
             for headers in [&[(name, value)][..], &[]] {
                 let got = get_with(&app, path, headers).await;
                 assert_eq!((got.status.as_u16(), &got.text), (200, &plain.text), "{name}");
-                for kept in ["etag", "content-type", "vary"] {
-                    assert_eq!(got.header(kept), plain.header(kept), "{name}: {kept}");
+                for field in ["etag", "content-type", "vary"] {
+                    assert_eq!(got.header(field), plain.header(field), "{name}: {field}");
                 }
                 assert!(!format!("{:?}", got.headers).contains("evil"), "{name}");
             }
@@ -361,11 +361,11 @@ async fn nothing_but_the_question_changes_the_answer() {
     }
 }
 
-/// A platform whose videos were all published so long ago.
+/// A platform on which all videos were published this long ago.
 #[derive(Clone)]
-struct Recent(Simulator, SignedDuration);
+struct PublishedAgo(Simulator, SignedDuration);
 
-impl Transport for Recent {
+impl Transport for PublishedAgo {
     fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
         Box::pin(async move {
             let mut answer = InProcess(self.0.clone()).exchange(request).await?;
@@ -380,8 +380,8 @@ impl Transport for Recent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn how_long_ago_is_never_told_longer_than_it_is_true() {
-    // How old the youngest is, what that is called, and when it is called something else.
+async fn relative_upload_ages_expire_when_their_wording_changes() {
+    // Age of the newest video, its wording, and the seconds until the wording changes.
     let table = [
         (SignedDuration::from_secs(2 * 3_600 - 100), "1 hour ago", 100),
         (SignedDuration::from_secs(30), "just now", 30),
@@ -391,7 +391,7 @@ async fn how_long_ago_is_never_told_longer_than_it_is_true() {
     ];
     for (age, wording, changes_in) in table {
         let sim = Simulator::new();
-        let app = TestApp::with(|builder| builder.transport(Recent(sim, age)));
+        let app = TestApp::with(|builder| builder.transport(PublishedAgo(sim, age)));
         let path = "/api/channel/@fermata/videos";
         let got = app.get(path).await;
         assert_eq!(got.json()[0]["uploadAge"], wording);
@@ -401,9 +401,9 @@ async fn how_long_ago_is_never_told_longer_than_it_is_true() {
             "{wording}: {max_age}"
         );
         for name in ["stale-while-revalidate", "stale-if-error"] {
-            assert_eq!(directive(&got, name), None, "{wording}: it would be wrong by then");
+            assert_eq!(directive(&got, name), None, "{wording}: a stale wording would be wrong");
         }
-        // Past that it is worded anew, from what is known.
+        // After that, the service renders the cached record again.
         advance(Duration::from_secs(max_age + 1)).await;
         let again = app.get(path).await;
         let age: u64 = again.header("age").unwrap().parse().unwrap();

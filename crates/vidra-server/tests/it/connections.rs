@@ -1,4 +1,4 @@
-//! Connections: what a caller may take up of time and places, and which ways of speaking there are.
+//! Connections: timeouts, connection limits, HTTP/2 and TLS.
 
 use std::fs;
 use std::future::pending;
@@ -22,15 +22,15 @@ use vidra_server::{Limits, Serving, Tls};
 
 use crate::app::TestApp;
 
-/// A limit that is reached, in real time because sockets are real. The action within it is a round trip on
-/// this machine, which takes a thousandth of it.
+/// A timeout that tests reach, in real time because sockets are real. A round trip on this machine takes a
+/// thousandth of it.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// Far more than anything takes.
+/// Far longer than any step takes.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Limits that nothing reaches.
-fn patient() -> Limits {
+/// Limits that no test reaches.
+fn generous() -> Limits {
     Limits { head_timeout: LONG, idle_timeout: LONG, stall_timeout: LONG, ..Limits::default() }
 }
 
@@ -38,49 +38,51 @@ async fn served(app: &TestApp, limits: Limits) -> SocketAddr {
     app.served(Serving { limits, tls: None }, pending()).await.0
 }
 
-async fn say(address: SocketAddr, words: &str) -> TcpStream {
+async fn connect_and_send(address: SocketAddr, input: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(words.as_bytes()).await.unwrap();
+    stream.write_all(input.as_bytes()).await.unwrap();
     stream
 }
 
-/// All that comes until the other side closes. A reset is an end too.
+/// Everything that arrives until the service closes the connection. A reset counts as a close.
 async fn until_closed(stream: &mut TcpStream) -> String {
     let mut bytes = vec![];
-    let _ = timeout(LONG, stream.read_to_end(&mut bytes)).await.expect("it is closed");
+    let _ = timeout(LONG, stream.read_to_end(&mut bytes))
+        .await
+        .expect("the service closes the connection");
     String::from_utf8(bytes).unwrap()
 }
 
-const ASK: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+const GET_HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 #[tokio::test]
-async fn who_takes_too_long_is_left() {
+async fn slow_and_idle_connections_are_closed() {
     let app = TestApp::new();
-    let slow_head = Limits { head_timeout: SHORT, ..patient() };
-    let idle = Limits { idle_timeout: SHORT, ..patient() };
+    let slow_head = Limits { head_timeout: SHORT, ..generous() };
+    let idle = Limits { idle_timeout: SHORT, ..generous() };
     let table = [
-        ("says nothing", slow_head.clone(), vec![]),
+        ("sends nothing", slow_head.clone(), vec![]),
         ("begins a head", slow_head.clone(), vec!["GET /healthz HT"]),
-        ("does not ask again", idle, vec![ASK]),
-        ("begins a second head", slow_head, vec![ASK, "GET"]),
+        ("sends no second request", idle, vec![GET_HEALTH]),
+        ("begins a second head", slow_head, vec![GET_HEALTH, "GET"]),
     ];
-    // Side by side, because each of them takes its time.
-    let cases = table.map(async |(who, limits, words)| {
-        let mut stream = say(served(&app, limits).await, "").await;
-        for words in words {
-            stream.write_all(words.as_bytes()).await.unwrap();
-            if words == ASK {
-                assert!(answer(&mut stream).await.starts_with("HTTP/1.1 200 OK"), "{who}");
+    // Concurrently, because each case waits for a timeout.
+    let cases = table.map(async |(case, limits, parts)| {
+        let mut stream = connect_and_send(served(&app, limits).await, "").await;
+        for part in parts {
+            stream.write_all(part.as_bytes()).await.unwrap();
+            if part == GET_HEALTH {
+                assert!(read_response(&mut stream).await.starts_with("HTTP/1.1 200 OK"), "{case}");
             }
         }
-        assert_eq!(until_closed(&mut stream).await, "", "{who}");
+        assert_eq!(until_closed(&mut stream).await, "", "{case}");
     });
     join_all(cases).await;
 }
 
-/// The limits of docs/guide/operate.md, which most callers are never told of.
+/// The limits that docs/guide/operate.md lists.
 #[test]
-fn limits_are_what_the_documents_say() {
+fn default_limits_match_the_guide() {
     let Limits { head_timeout, idle_timeout, stall_timeout, head_bytes, connections, .. } =
         Limits::default();
     let seconds = [head_timeout, idle_timeout, stall_timeout].map(|limit| limit.as_millis());
@@ -92,28 +94,28 @@ fn limits_are_what_the_documents_say() {
 }
 
 #[tokio::test]
-async fn who_waits_for_an_answer_is_not_left() {
+async fn a_connection_waiting_for_an_answer_stays_open() {
     let app = TestApp::new();
     app.sim.set_latency(4 * SHORT);
-    let impatient = Limits { head_timeout: SHORT, idle_timeout: SHORT, ..patient() };
+    let limits = Limits { head_timeout: SHORT, idle_timeout: SHORT, ..generous() };
     let request = "GET /api/video/quirkNoLike HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let mut stream = say(served(&app, impatient).await, request).await;
+    let mut stream = connect_and_send(served(&app, limits).await, request).await;
     assert!(until_closed(&mut stream).await.starts_with("HTTP/1.1 200 OK"));
 }
 
 #[tokio::test]
-async fn who_takes_nothing_of_a_large_answer_is_left() {
+async fn a_stalled_reader_is_disconnected() {
     let app = TestApp::new();
-    let limits = Limits { head_timeout: SHORT, stall_timeout: 2 * SHORT, ..patient() };
+    let limits = Limits { head_timeout: SHORT, stall_timeout: 2 * SHORT, ..generous() };
     let address = served(&app, limits).await;
     // Many times what the buffers of a connection hold.
     let request = "GET /api/playlist/PLsize500 HTTP/1.1\r\nhost: localhost\r\n\r\n";
     app.get("/api/playlist/PLsize500").await;
-    let mut stream = say(address, &request.repeat(150)).await;
+    let mut stream = connect_and_send(address, &request.repeat(150)).await;
     stream.readable().await.unwrap();
     let whole = app.get("/api/playlist/PLsize500").await.text.len() * 150;
-    // It takes nothing until the other side has given up, of which it learns nothing by itself: what
-    // was sent before lies there to be read.
+    // The client reads nothing until the service has closed the connection. It notices that only by writing,
+    // because data that arrived before is still in its buffer.
     let closed = async {
         while TcpStream::connect(address).await.is_ok() {
             if stream.try_write(b" ").is_err() {
@@ -122,16 +124,16 @@ async fn who_takes_nothing_of_a_large_answer_is_left() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(LONG, closed).await.expect("it is closed");
+    timeout(LONG, closed).await.expect("the service closes the connection");
     assert!(until_closed(&mut stream).await.len() < whole);
 }
 
 #[tokio::test]
-async fn places_are_limited_and_who_is_turned_away_is_told_why() {
+async fn connections_over_the_limit_get_an_error_with_the_reason() {
     let table = [
-        (Limits { connections: 2, ..patient() }, 503, "The service is at its limit"),
+        (Limits { connections: 2, ..generous() }, 503, "The service is at its limit"),
         (
-            Limits { connections_per_address: Some(2), ..patient() },
+            Limits { connections_per_address: Some(2), ..generous() },
             429,
             "Too many connections from your address",
         ),
@@ -139,30 +141,33 @@ async fn places_are_limited_and_who_is_turned_away_is_told_why() {
     for (limits, status, message) in table {
         let app = TestApp::new();
         let address = served(&app, limits).await;
-        let mut first = say(address, ASK).await;
-        let mut second = say(address, ASK).await;
+        let mut first = connect_and_send(address, GET_HEALTH).await;
+        let mut second = connect_and_send(address, GET_HEALTH).await;
         for stream in [&mut first, &mut second] {
-            assert!(answer(stream).await.starts_with("HTTP/1.1 200"), "{status}");
+            assert!(read_response(stream).await.starts_with("HTTP/1.1 200"), "{status}");
         }
-        let said = until_closed(&mut say(address, ASK).await).await;
-        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{said}");
-        assert!(said.contains("\r\nretry-after: 1\r\n"), "{said}");
+        let response = until_closed(&mut connect_and_send(address, GET_HEALTH).await).await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+        assert!(response.contains("\r\nretry-after: 1\r\n"), "{response}");
         let body: serde_json::Value =
-            serde_json::from_str(said.split_once("\r\n\r\n").unwrap().1).unwrap();
+            serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap();
         assert_eq!(body["error"]["message"], message);
         assert_eq!(body["error"]["code"], status);
-        // A place that is given back is there again.
+        // A closed connection frees its slot.
         first.write_all(b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n").await.unwrap();
         until_closed(&mut first).await;
         let again = async {
-            while !answer(&mut say(address, ASK).await).await.starts_with("HTTP/1.1 200") {}
+            while !read_response(&mut connect_and_send(address, GET_HEALTH).await)
+                .await
+                .starts_with("HTTP/1.1 200")
+            {}
         };
         timeout(LONG, again).await.unwrap();
     }
 }
 
-/// The next response, read to its end and not beyond; empty where the other side closes instead.
-async fn answer(stream: &mut TcpStream) -> String {
+/// Reads exactly one response; empty if the service closes the connection instead.
+async fn read_response(stream: &mut TcpStream) -> String {
     let mut text = String::new();
     let read = async {
         let mut end = None;
@@ -180,9 +185,9 @@ async fn answer(stream: &mut TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_refused_with_its_status() {
+async fn malformed_http_is_rejected_with_its_status() {
     let app = TestApp::new();
-    let address = served(&app, patient()).await;
+    let address = served(&app, generous()).await;
     let long = "x".repeat(70_000);
     let longer = "x".repeat(100_000);
     let table = [
@@ -190,23 +195,23 @@ async fn what_is_not_http_is_refused_with_its_status() {
         (format!("GET / HTTP/1.1\r\nhost: localhost\r\nx: {longer}\r\n\r\n"), 431),
         ("GET\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/9.9\r\n\r\n".to_owned(), 400),
-        (format!("{ASK}\0\0\0\r\n\r\n"), 400),
+        (format!("{GET_HEALTH}\0\0\0\r\n\r\n"), 400),
     ];
-    for (words, status) in table {
-        let said = until_closed(&mut say(address, &words).await).await;
-        let (_, said) = said.split_at(said.rfind("HTTP/1.1 ").unwrap());
-        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{said}");
-        let (head, body) = said.split_once("\r\n\r\n").unwrap();
-        // hyper refuses it before the service sees a request.
-        assert!(head.contains("content-length: 0") && body.is_empty(), "{said}");
+    for (input, status) in table {
+        let response = until_closed(&mut connect_and_send(address, &input).await).await;
+        let (_, response) = response.split_at(response.rfind("HTTP/1.1 ").unwrap());
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        // hyper rejects it before the service sees a request.
+        assert!(head.contains("content-length: 0") && body.is_empty(), "{response}");
     }
 }
 
 #[tokio::test]
-async fn http2_is_spoken_where_it_is_wanted() {
+async fn http2_is_available_only_if_enabled() {
     let app = TestApp::new();
-    for wanted in [true, false] {
-        let address = served(&app, Limits { http2: wanted, ..patient() }).await;
+    for enabled in [true, false] {
+        let address = served(&app, Limits { http2: enabled, ..generous() }).await;
         let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
         let (mut sender, connection) =
             http2::handshake(TokioExecutor::new(), stream).await.unwrap();
@@ -216,21 +221,21 @@ async fn http2_is_spoken_where_it_is_wanted() {
             Request::get(uri).version(Version::HTTP_2).body(Body::empty()).unwrap()
         };
         let response = sender.send_request(request("/api/video/quirkNoLike")).await;
-        assert_eq!(response.is_ok(), wanted);
+        assert_eq!(response.is_ok(), enabled);
         if let Ok(response) = response {
             assert_eq!((response.status().as_u16(), response.version()), (200, Version::HTTP_2));
             let body = response.into_body().collect().await.unwrap().to_bytes();
             assert_eq!(body, app.get("/api/video/quirkNoLike").await.text);
-            // Nothing in the head says that the connection ends: that has other words here.
+            // A cached response must not have a `Connection` header, which HTTP/2 forbids.
             let known = sender.send_request(request("/api/video/quirkNoLike")).await.unwrap();
             assert_eq!(known.headers()["x-cache"], "hit");
         }
-        let mut first_version = say(address, ASK).await;
-        assert!(answer(&mut first_version).await.starts_with("HTTP/1.1 200 OK"));
+        let mut http1 = connect_and_send(address, GET_HEALTH).await;
+        assert!(read_response(&mut http1).await.starts_with("HTTP/1.1 200 OK"));
     }
 }
 
-/// A connection of HTTP/2, and what it ends with.
+/// An HTTP/2 connection, and a task that ends with it.
 async fn http2_to(
     address: SocketAddr,
     builder: &http2::Builder<TokioExecutor>,
@@ -246,39 +251,39 @@ fn http2_get(address: SocketAddr, path: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn what_is_said_between_requests_of_http2_is_no_slow_head() {
+async fn http2_frames_between_requests_are_not_a_slow_head() {
     let app = TestApp::new();
-    let limits = Limits { http2: true, head_timeout: SHORT, ..patient() };
+    let limits = Limits { http2: true, head_timeout: SHORT, ..generous() };
     let address = served(&app, limits).await;
     let (mut sender, _connection) =
         http2_to(address, &http2::Builder::new(TokioExecutor::new())).await;
     for _ in 0..2 {
         let response = sender.send_request(http2_get(address, "/healthz")).await.unwrap();
-        // Taking it has the client say that there is room again.
+        // Reading the body makes the client send WINDOW_UPDATE frames.
         response.into_body().collect().await.unwrap();
-        // As long as a slow head may take, and as long once more.
+        // Twice as long as the head timeout.
         for _ in 0..2 {
-            until_closed(&mut say(address, "GET").await).await;
+            until_closed(&mut connect_and_send(address, "GET").await).await;
         }
     }
 }
 
 #[tokio::test]
-async fn who_leaves_an_answer_of_http2_lying_is_left() {
+async fn a_stalled_http2_reader_is_disconnected() {
     let app = TestApp::new();
-    let limits = Limits { http2: true, stall_timeout: 2 * SHORT, ..patient() };
+    let limits = Limits { http2: true, stall_timeout: 2 * SHORT, ..generous() };
     let address = served(&app, limits).await;
     let mut narrow = http2::Builder::new(TokioExecutor::new());
     narrow.initial_stream_window_size(0);
     let (mut sender, connection) = http2_to(address, &narrow).await;
     let response = sender.send_request(http2_get(address, "/openapi.json")).await.unwrap();
     assert_eq!(response.status(), 200);
-    timeout(LONG, connection).await.expect("it is closed").unwrap();
+    timeout(LONG, connection).await.expect("the service closes the connection").unwrap();
     drop(response);
 }
 
 #[tokio::test]
-async fn connections_are_encrypted_with_a_certificate_that_can_be_renewed() {
+async fn tls_certificates_are_reloaded_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
     let issue = || {
@@ -290,9 +295,9 @@ async fn connections_are_encrypted_with_a_certificate_that_can_be_renewed() {
     let old = issue();
     let tls = Tls::from_files(&certificate, &key, false).unwrap();
     let app = TestApp::new();
-    let serving = Serving { limits: patient(), tls: Some(tls.clone()) };
+    let serving = Serving { limits: generous(), tls: Some(tls.clone()) };
     let address = app.served(serving, pending()).await.0;
-    let ask = async |trusted: &rustls::pki_types::CertificateDer<'static>| {
+    let get_over_tls = async |trusted: &rustls::pki_types::CertificateDer<'static>| {
         let mut roots = RootCertStore::empty();
         roots.add(trusted.clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -304,21 +309,25 @@ async fn connections_are_encrypted_with_a_certificate_that_can_be_renewed() {
         let stream = TcpStream::connect(address).await.unwrap();
         let name = ServerName::try_from("localhost").unwrap();
         let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()?;
-        stream.write_all(ASK.as_bytes()).await.unwrap();
+        stream.write_all(GET_HEALTH.as_bytes()).await.unwrap();
         let mut start = [0; 15];
         stream.read_exact(&mut start).await.unwrap();
         Some(start)
     };
-    assert_eq!(ask(&old).await.as_ref(), Some(b"HTTP/1.1 200 OK"));
+    assert_eq!(get_over_tls(&old).await.as_ref(), Some(b"HTTP/1.1 200 OK"));
     let new = issue();
-    assert_eq!(ask(&new).await, None, "it is not known yet");
+    assert_eq!(get_over_tls(&new).await, None, "the new certificate is not loaded yet");
     tls.renew(&certificate, &key, false).unwrap();
-    assert_eq!(ask(&new).await.as_ref(), Some(b"HTTP/1.1 200 OK"));
+    assert_eq!(get_over_tls(&new).await.as_ref(), Some(b"HTTP/1.1 200 OK"));
     fs::write(&key, "nonsense").unwrap();
     let error = tls.renew(&certificate, &key, false).unwrap_err();
     assert!(error.contains("key.pem"), "{error}");
-    assert_eq!(ask(&new).await.as_ref(), Some(b"HTTP/1.1 200 OK"), "the last good one stays");
-    // Without encryption nobody is answered, and nobody is left waiting.
-    let said = until_closed(&mut say(address, ASK).await).await;
-    assert!(!said.contains("HTTP/1.1 200"), "{said}");
+    assert_eq!(
+        get_over_tls(&new).await.as_ref(),
+        Some(b"HTTP/1.1 200 OK"),
+        "the last valid certificate stays in use"
+    );
+    // A request without TLS gets no answer, and the connection is closed.
+    let response = until_closed(&mut connect_and_send(address, GET_HEALTH).await).await;
+    assert!(!response.contains("HTTP/1.1 200"), "{response}");
 }

@@ -1,4 +1,4 @@
-//! The end of the service: it is told at once, and nobody is cut off without a word.
+//! Graceful shutdown: readiness fails at once, and no request ends without a response.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::app::TestApp;
 const LONG: Duration = Duration::from_secs(10);
 
 #[tokio::test(start_paused = true)]
-async fn readiness_ends_at_once_and_answers_go_on() {
+async fn draining_fails_readiness_at_once_and_still_answers_requests() {
     let app = TestApp::new();
     assert_eq!(app.get("/readyz").await.status, 200);
     app.sim.set_latency(Duration::from_secs(8));
@@ -28,19 +28,19 @@ async fn readiness_ends_at_once_and_answers_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_takes_too_long_is_told_so() {
+async fn a_request_that_outlasts_the_drain_gets_an_error() {
     let app = TestApp::new();
     app.sim.inject(Fault::on(Endpoint::Videos, Action::Hang));
     let begun = Instant::now();
     app.app.drain();
     let got = app.get("/api/video/quirkNoLike").await;
-    // The platform's 10 seconds are over before; with retries it would be more than there is.
+    // The attempt timeout of 10 seconds ends first; with retries the request would outlast the drain.
     assert!(matches!(got.status.as_u16(), 503 | 504), "{}", got.text);
     assert!(begun.elapsed() <= Duration::from_secs(21), "{:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_ends_with_a_last_event() {
+async fn draining_ends_a_stream_with_an_error_event() {
     for (accept, last) in [
         ("application/x-ndjson", "{\"error\":{\"code\":503,"),
         ("text/event-stream", "event: error\nid: "),
@@ -69,7 +69,7 @@ async fn a_stream_ends_with_a_last_event() {
 }
 
 #[tokio::test]
-async fn connections_end_after_their_answer_and_new_ones_are_told() {
+async fn draining_closes_connections_after_their_response() {
     let app = TestApp::new();
     let (stop, stopped) = oneshot::channel::<()>();
     let limits = Limits { drain_delay: Duration::ZERO, ..Limits::default() };
@@ -78,29 +78,29 @@ async fn connections_end_after_their_answer_and_new_ones_are_told() {
 
     app.sim.inject(Fault::on(Endpoint::Videos, Action::Delay { millis: 700 }));
     let mut slow = TcpStream::connect(address).await.unwrap();
-    let ask = "GET /api/video/quirkNoLike HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    slow.write_all(ask.as_bytes()).await.unwrap();
+    let request = "GET /api/video/quirkNoLike HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    slow.write_all(request.as_bytes()).await.unwrap();
     timeout(LONG, app.sim.until(|record| record.in_flight == 1)).await.unwrap();
 
     stop.send(()).unwrap();
-    // Others are still answered, on connections that end behind it.
+    // Other requests are still answered, and their connections are closed afterwards.
     let readiness = async {
         loop {
             let mut other = TcpStream::connect(address).await.unwrap();
             other.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
-            let mut said = String::new();
-            other.read_to_string(&mut said).await.unwrap();
-            if said.starts_with("HTTP/1.1 503") {
-                return said;
+            let mut response = String::new();
+            other.read_to_string(&mut response).await.unwrap();
+            if response.starts_with("HTTP/1.1 503") {
+                return response;
             }
         }
     };
-    let said = timeout(LONG, readiness).await.unwrap();
-    assert!(said.contains("\r\nconnection: close\r\n"), "{said}");
+    let response = timeout(LONG, readiness).await.unwrap();
+    assert!(response.contains("\r\nconnection: close\r\n"), "{response}");
 
-    let mut said = String::new();
-    timeout(LONG, slow.read_to_string(&mut said)).await.unwrap().unwrap();
-    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+    let mut response = String::new();
+    timeout(LONG, slow.read_to_string(&mut response)).await.unwrap().unwrap();
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     timeout(LONG, ended).await.unwrap().unwrap();
-    assert!(TcpStream::connect(address).await.is_err(), "the door is closed");
+    assert!(TcpStream::connect(address).await.is_err(), "the listener is closed");
 }

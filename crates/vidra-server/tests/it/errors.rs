@@ -1,4 +1,4 @@
-//! Everything that is not a success has one shape, the right status, and says what to do.
+//! Errors have one shape, the right status, and a message that says what to do.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use vidra_sim::{Action, Fault};
 use crate::app::TestApp;
 
 #[tokio::test]
-async fn bad_identifiers_are_400_and_reach_nobody() {
+async fn invalid_identifiers_are_400_without_an_upstream_call() {
     let app = TestApp::new();
     let paths = [
         "/api/video/short",
@@ -50,7 +50,7 @@ async fn bad_identifiers_are_400_and_reach_nobody() {
 }
 
 #[tokio::test]
-async fn a_bad_identifier_says_what_was_expected() {
+async fn the_error_of_an_invalid_identifier_states_the_expected_form() {
     let (message, details) = TestApp::new().get("/api/video/short").await.problem(400);
     assert_eq!(message, "Not a valid video identifier: short");
     let expected = "video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet";
@@ -58,7 +58,7 @@ async fn a_bad_identifier_says_what_was_expected() {
 }
 
 #[tokio::test]
-async fn bad_queries_name_every_fault() {
+async fn the_error_of_an_invalid_query_lists_every_fault() {
     let app = TestApp::new();
     let table: [(&str, &[&str]); 17] = [
         ("/api/channel/@a/videos?limit=", &["limit: must be a whole number from 1 to 50"]),
@@ -108,7 +108,7 @@ async fn bad_queries_name_every_fault() {
 }
 
 #[tokio::test]
-async fn bad_bodies() {
+async fn invalid_bodies_are_rejected() {
     let app = TestApp::new();
     for path in ["/api/playlist/PLsize1/query", "/api/url/parse"] {
         let (message, details) = app.post(path, "{\"a\":").await.problem(400);
@@ -117,8 +117,8 @@ async fn bad_bodies() {
         app.post(path, format!("{{\"url\": \"{}\"}}", "x".repeat(70_000))).await.problem(413);
         let text = Request::post(path).header("content-type", "text/plain").body(Body::from("{}"));
         app.send(text.unwrap()).await.problem(415);
-        let nameless = Request::post(path).body(Body::from("{}"));
-        app.send(nameless.unwrap()).await.problem(415);
+        let untyped = Request::post(path).body(Body::from("{}"));
+        app.send(untyped.unwrap()).await.problem(415);
         let deep = "[".repeat(60_000);
         app.post(path, deep).await.problem(400);
     }
@@ -135,7 +135,7 @@ async fn bad_bodies() {
 }
 
 #[tokio::test]
-async fn unknown_routes_and_wrong_methods() {
+async fn unknown_routes_are_404_and_wrong_methods_are_405() {
     let app = TestApp::new();
     for path in [
         "/web",
@@ -164,7 +164,7 @@ async fn unknown_routes_and_wrong_methods() {
 }
 
 #[tokio::test]
-async fn what_the_platform_refuses() {
+async fn upstream_refusals_map_to_403_and_404() {
     let table = [
         ("/api/video/quirkAbsent", 404, "Video not found: quirkAbsent"),
         ("/api/video/quirkAbsent/title", 404, "Video not found: quirkAbsent"),
@@ -196,7 +196,7 @@ async fn what_the_platform_refuses() {
 }
 
 #[tokio::test]
-async fn what_the_platform_fails_at() {
+async fn upstream_failures_map_to_429_502_and_503() {
     let table = [
         (Action::error("quotaExceeded"), 429),
         (Action::error("rateLimitExceeded"), 429),
@@ -208,9 +208,9 @@ async fn what_the_platform_fails_at() {
         (Action::Reset, 502),
         (Action::Junk { kind: vidra_sim::Junk::Html }, 502),
     ];
-    for (trouble, status) in table {
+    for (fault, status) in table {
         let app = TestApp::new();
-        sim_says(&app, trouble);
+        inject_fault(&app, fault);
         let got = app.get("/api/video/quirkNoLike").await;
         got.problem(status);
         assert_eq!(got.header("retry-after").is_some(), status == 429);
@@ -218,12 +218,12 @@ async fn what_the_platform_fails_at() {
     }
 }
 
-fn sim_says(app: &TestApp, trouble: Action) {
-    app.sim.inject(Fault::any(trouble));
+fn inject_fault(app: &TestApp, fault: Action) {
+    app.sim.inject(Fault::any(fault));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_never_comes_is_not_waited_for_forever() {
+async fn a_body_that_never_arrives_times_out() {
     let body = Body::from_stream(futures_util::stream::pending::<Result<String, std::io::Error>>());
     let request = Request::post("/api/url/parse").header("content-type", "application/json");
     let got = TestApp::new().send(request.body(body).unwrap()).await;
@@ -231,23 +231,23 @@ async fn a_body_that_never_comes_is_not_waited_for_forever() {
 }
 
 #[tokio::test]
-async fn degraded_parts_are_told_by_name() {
+async fn readiness_lists_degraded_parts_by_name() {
     let app = TestApp::uncached();
-    sim_says(&app, Action::error("API_KEY_INVALID"));
+    inject_fault(&app, Action::error("API_KEY_INVALID"));
     app.get("/api/video/quirkNoLike").await.problem(503);
     let rejected = app.get("/readyz").await.json();
     assert_eq!(rejected["degraded"], json!(["data-api: the key was rejected"]));
     app.sim.clear_faults();
     app.get("/api/video/quirkNoLike").await;
     assert_eq!(app.get("/readyz").await.json(), json!({"status": "ready"}));
-    sim_says(&app, Action::quota_exceeded());
+    inject_fault(&app, Action::quota_exceeded());
     app.get("/api/video/quirkNoLike").await.problem(429);
     let spent = app.get("/readyz").await.json();
     assert_eq!(spent["degraded"], json!(["data-api: the day's quota is used up"]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_blocked_address_is_told_until_it_may_be_used_again() {
+async fn readiness_reports_a_blocked_address_until_the_pause_ends() {
     let app = TestApp::new();
     app.get("/api/transcript/plBotWall__").await.problem(502);
     let blocked = app.get("/readyz").await.json();
@@ -257,16 +257,16 @@ async fn a_blocked_address_is_told_until_it_may_be_used_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_504() {
+async fn an_upstream_timeout_is_504() {
     let app = TestApp::new();
-    sim_says(&app, Action::Hang);
+    inject_fault(&app, Action::Hang);
     app.get("/api/video/quirkNoLike").await.problem(504);
 }
 
 #[tokio::test]
-async fn a_spent_day_says_when_it_ends() {
+async fn an_exhausted_quota_reports_when_it_resets() {
     let app = TestApp::new();
-    sim_says(&app, Action::quota_exceeded());
+    inject_fault(&app, Action::quota_exceeded());
     let got = app.get("/api/playlist/PLsize1").await;
     let (message, _) = got.problem(429);
     assert!(message.contains("midnight Pacific time"), "{message}");
@@ -277,7 +277,7 @@ async fn a_spent_day_says_when_it_ends() {
 }
 
 #[tokio::test]
-async fn without_a_key_keyed_endpoints_say_so() {
+async fn endpoints_that_need_the_data_api_are_503_without_a_key() {
     let app = TestApp::with(|builder| builder.key(None));
     let got = app.get("/api/video/quirkNoLike").await;
     let (message, details) = got.problem(503);

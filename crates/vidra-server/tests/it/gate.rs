@@ -1,4 +1,4 @@
-//! The gate: who is let in, and what is told to who is not.
+//! The gate: which requests are accepted, and the errors of those that are rejected.
 
 mod browsers;
 mod budgets;
@@ -15,9 +15,9 @@ use axum::http::request::Builder;
 use vidra_server::Config;
 use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
 
-use crate::app::{Got, TestApp};
+use crate::app::{TestApp, TestResponse};
 
-/// An answer that is made once and then ready.
+/// A path whose first response is a miss and whose later responses are cache hits.
 const VIDEO: &str = "/api/video/quirkNoLike";
 
 /// Names and values.
@@ -27,7 +27,7 @@ fn app(rules: Rules) -> TestApp {
     TestApp::configured(|builder| builder, Config { gate: rules, ..Config::default() })
 }
 
-/// A file with a key for each name, which is `vk_` and the name.
+/// A file with a key for each name; the key is `vk_` and the name.
 fn file(callers: &[(&str, KeyLimits)]) -> KeyFile {
     let mut file = KeyFile::default();
     for (name, limits) in callers {
@@ -41,7 +41,7 @@ fn keys(callers: &[(&str, KeyLimits)]) -> Arc<Keys> {
     Arc::new(Keys::new(&file(callers)))
 }
 
-fn rated(rate: &str) -> KeyLimits {
+fn with_rate(rate: &str) -> KeyLimits {
     KeyLimits { rate: Some(rate.parse().unwrap()), ..KeyLimits::default() }
 }
 
@@ -52,17 +52,17 @@ fn request(method: &str, path: &str, headers: Headers<'_>) -> Request<Body> {
     headers.iter().fold(request, with).body(Body::empty()).unwrap()
 }
 
-async fn get(app: &TestApp, path: &str, headers: Headers<'_>) -> Got {
+async fn get(app: &TestApp, path: &str, headers: Headers<'_>) -> TestResponse {
     app.send(request("GET", path, headers)).await
 }
 
-/// The same from another address.
-async fn get_from(app: &TestApp, peer: &str, headers: Headers<'_>) -> Got {
+/// Requests [`VIDEO`] from this address.
+async fn get_from(app: &TestApp, peer: &str, headers: Headers<'_>) -> TestResponse {
     let peer: IpAddr = peer.parse().unwrap();
     app.send_from(request("GET", VIDEO, headers), peer).await
 }
 
-/// With the key of `name`.
-async fn get_as(app: &TestApp, name: &str, path: &str) -> Got {
+/// Sends a request with the key of `name`.
+async fn get_as(app: &TestApp, name: &str, path: &str) -> TestResponse {
     get(app, path, &[("x-api-key", &format!("vk_{name}"))]).await
 }

@@ -1,4 +1,4 @@
-//! The service from outside. One binary, so that it links once.
+//! Integration tests of the service, in one binary so that it links once.
 
 mod allocations;
 mod answers;

@@ -1,4 +1,4 @@
-//! `/mcp` and `POST /api/tools/{name}`: who is let in, who pays, what is refused and when it ends.
+//! `/mcp` and `POST /api/tools/{name}`: access, charges, errors, cancellation and shutdown.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,7 +12,7 @@ use vidra_server::Config;
 use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
 use vidra_sim::{Action, Endpoint, Fault};
 
-use crate::app::{Got, PEER, TestApp};
+use crate::app::{PEER, TestApp, TestResponse};
 
 type Headers<'a> = &'a [(&'a str, &'a str)];
 
@@ -20,7 +20,7 @@ fn app(rules: Rules) -> TestApp {
     TestApp::configured(|builder| builder, Config { gate: rules, ..Config::default() })
 }
 
-/// A message of a client.
+/// A request with a message of a client.
 fn message(body: &Value, headers: Headers<'_>) -> Request<Body> {
     let mut request = Request::post("/mcp")
         .header("content-type", "application/json")
@@ -33,7 +33,7 @@ fn message(body: &Value, headers: Headers<'_>) -> Request<Body> {
     request.body(Body::from(body.to_string())).unwrap()
 }
 
-async fn send(app: &TestApp, body: &Value, headers: Headers<'_>) -> Got {
+async fn send(app: &TestApp, body: &Value, headers: Headers<'_>) -> TestResponse {
     app.send(message(body, headers)).await
 }
 
@@ -48,7 +48,7 @@ fn call(name: &str, arguments: &Value) -> Value {
         "params": {"name": name, "arguments": arguments}})
 }
 
-/// Opens a session and gives its name.
+/// Opens a session and returns its id.
 async fn session(app: &TestApp, headers: Headers<'_>) -> String {
     let got = send(app, &initialize(), headers).await;
     assert_eq!(got.status, 200, "{}", got.text);
@@ -59,8 +59,8 @@ async fn session(app: &TestApp, headers: Headers<'_>) -> String {
     session
 }
 
-/// The answer in a stream of events.
-fn answer(got: &Got) -> Value {
+/// The last message of an event stream.
+fn answer(got: &TestResponse) -> Value {
     let data = got.text.lines().filter_map(|line| line.strip_prefix("data: "));
     let messages: Vec<Value> = data.filter_map(|it| serde_json::from_str(it).ok()).collect();
     messages.last().cloned().unwrap_or_else(|| panic!("no answer in {}", got.text))
@@ -70,7 +70,7 @@ fn answer(got: &Got) -> Value {
 async fn a_session_calls_tools_until_it_is_closed() {
     let app = TestApp::new();
     let session = session(&app, &[]).await;
-    assert!(session.len() >= 32, "{session} is to be guessed by nobody");
+    assert!(session.len() >= 32, "{session} must not be guessable");
     let headers: Headers<'_> = &[("mcp-session-id", &session)];
     let got = send(&app, &call("get_video", &json!({"video": "fda4eREcaTQ"})), headers).await;
     assert_eq!(answer(&got)["result"]["structuredContent"]["video"]["id"], "fda4eREcaTQ");
@@ -83,7 +83,7 @@ async fn a_session_calls_tools_until_it_is_closed() {
 }
 
 #[tokio::test]
-async fn what_is_no_mcp_is_refused_in_the_usual_words() {
+async fn invalid_mcp_requests_get_the_usual_error_shape() {
     let app = TestApp::new();
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     send(&app, &list, &[("mcp-session-id", "6f1c9d2e-0000-4000-8000-000000000000")])
@@ -106,18 +106,18 @@ async fn what_is_no_mcp_is_refused_in_the_usual_words() {
 }
 
 #[tokio::test]
-async fn it_can_be_left_out() {
+async fn mcp_can_be_disabled() {
     let config = Config { mcp: false, ..Config::default() };
     let app = TestApp::configured(|builder| builder, config);
     send(&app, &initialize(), &[]).await.problem(404);
     let got = app.post("/api/tools/get_video", json!({"video": "fda4eREcaTQ"})).await;
-    assert_eq!(got.status, 200, "function calling is another matter");
+    assert_eq!(got.status, 200, "tools stay available over REST");
 }
 
-/// Matrix of host and origin. Where the service listens beyond loopback and nothing is configured, any
-/// name is its own, but a page's origin is still looked at.
+/// Matrix of host and origin. Beyond loopback and without listed hosts any host name is accepted, but the origin
+/// is still checked.
 #[tokio::test]
-async fn no_page_of_a_stranger_gets_in() {
+async fn foreign_hosts_and_origins_are_rejected() {
     let hosts = [
         ("127.0.0.1:3000", true),
         ("localhost:3000", true),
@@ -143,9 +143,9 @@ async fn no_page_of_a_stranger_gets_in() {
                 headers.extend(origin.map(|origin| ("origin", origin)));
                 let got = send(&app, &initialize(), &headers).await;
                 let expected = (is_own || !on_loopback) && is_known;
-                let is_in = got.status == 200;
-                assert_eq!(is_in, expected, "{on_loopback} {host} {origin:?}: {}", got.text);
-                assert!(is_in || matches!(got.status.as_u16(), 403 | 421), "{}", got.status);
+                let is_accepted = got.status == 200;
+                assert_eq!(is_accepted, expected, "{on_loopback} {host} {origin:?}: {}", got.text);
+                assert!(is_accepted || matches!(got.status.as_u16(), 403 | 421), "{}", got.status);
             }
         }
     }
@@ -161,22 +161,23 @@ fn keys(callers: &[(&str, KeyLimits)]) -> Rules {
 }
 
 #[tokio::test]
-async fn who_calls_pays_and_a_session_is_its_openers() {
+async fn calls_are_charged_to_their_key_and_sessions_are_bound_to_it() {
     let poor = KeyLimits { units: Some(1), ..KeyLimits::default() };
     let app = app(keys(&[("poor", poor), ("rich", KeyLimits::default())]));
     send(&app, &initialize(), &[]).await.problem(401);
     let (as_poor, as_rich) = (("x-api-key", "vk_poor"), ("authorization", "Bearer vk_rich"));
     let session = session(&app, &[as_poor]).await;
-    let named = ("mcp-session-id", session.as_str());
-    let ask = async |who, video: &str| {
-        let got = send(&app, &call("get_video", &json!({"video": video})), &[who, named]).await;
+    let in_session = ("mcp-session-id", session.as_str());
+    let fails = async |key, video: &str| {
+        let got =
+            send(&app, &call("get_video", &json!({"video": video})), &[key, in_session]).await;
         answer(&got)["result"]["isError"] == json!(true)
     };
-    assert!(!ask(as_poor, "fda4eREcaTQ").await, "the first is within the budget");
-    assert!(ask(as_poor, "quirkNoLike").await, "the second is not");
-    send(&app, &call("get_video", &json!({})), &[named]).await.problem(401);
-    // What was answered in it can be heard again there, so that it is nobody else's.
-    let from_rich = [as_rich, named];
+    assert!(!fails(as_poor, "fda4eREcaTQ").await, "the first is within the budget");
+    assert!(fails(as_poor, "quirkNoLike").await, "the second is not");
+    send(&app, &call("get_video", &json!({})), &[in_session]).await.problem(401);
+    // A session can replay its messages, so that no other key may use it.
+    let from_rich = [as_rich, in_session];
     send(&app, &call("get_video", &json!({"video": "quirkNoLike"})), &from_rich).await.problem(404);
     for method in ["GET", "DELETE"] {
         let request = Request::builder().method(method).uri("http://localhost/mcp");
@@ -190,7 +191,7 @@ async fn who_calls_pays_and_a_session_is_its_openers() {
     let own = self::session(&app, &[as_rich]).await;
     let got = call("get_video", &json!({"video": "quirkNoLike"}));
     let got = send(&app, &got, &[as_rich, ("mcp-session-id", &own)]).await;
-    assert_eq!(answer(&got)["result"]["isError"], json!(false), "another has another budget");
+    assert_eq!(answer(&got)["result"]["isError"], json!(false), "each key has its own budget");
 }
 
 #[tokio::test]
@@ -207,9 +208,9 @@ async fn one_caller_cannot_take_all_sessions() {
     assert_eq!(open("vk_other").await.status, 200);
 }
 
-/// Whoever ends a call ends the work.
+/// Cancelling a call stops its work.
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_cancelled_asks_for_nothing_more() {
+async fn a_cancelled_call_sends_no_further_requests() {
     let app = Arc::new(TestApp::uncached());
     let session = session(&app, &[]).await;
     app.sim.set_latency(Duration::from_secs(1));
@@ -228,14 +229,14 @@ async fn a_call_that_is_cancelled_asks_for_nothing_more() {
     let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": {"requestId": 1}});
     send(&app, &cancelled, &[("mcp-session-id", &session)]).await;
-    let asked = players();
+    let before = players();
     sleep(Duration::from_secs(60)).await;
-    assert!(players() <= asked + 3, "{asked} and then {}", players());
+    assert!(players() <= before + 3, "{before} and then {}", players());
     running.abort();
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_end_with_the_service() {
+async fn event_streams_end_when_the_service_drains() {
     let app = TestApp::new();
     let session = session(&app, &[]).await;
     let listen = Request::get("http://localhost/mcp").header("accept", "text/event-stream");
@@ -244,11 +245,11 @@ async fn streams_end_with_the_service() {
     assert_eq!(response.status(), 200);
     app.app.drain();
     let rest = tokio::time::timeout(Duration::from_secs(1), response.into_body().collect()).await;
-    assert!(rest.is_ok(), "it goes on");
+    assert!(rest.is_ok(), "the stream does not end");
 }
 
 #[tokio::test]
-async fn a_tool_is_called_without_a_protocol() {
+async fn tools_can_be_called_over_rest() {
     let app = TestApp::new();
     let got = app.post("/api/tools/get_video", json!({"video": "fda4eREcaTQ"})).await;
     assert_eq!(got.json()["structuredContent"]["video"]["id"], "fda4eREcaTQ");
@@ -274,9 +275,9 @@ async fn a_tool_is_called_without_a_protocol() {
     app.get("/api/tools/get_video").await.problem(405);
 }
 
-/// A playlist is as much work by a tool as by its own endpoint.
+/// Transcribing a playlist is a batch, by a tool as by its own endpoint.
 #[tokio::test]
-async fn tools_take_their_part_of_what_may_be_transcribed_together() {
+async fn tools_count_towards_the_batch_limit() {
     let config = Config { batches_per_caller: 1, ..Config::default() };
     let app = TestApp::configured(|builder| builder, config);
     app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
@@ -289,8 +290,8 @@ async fn tools_take_their_part_of_what_may_be_transcribed_together() {
     let session = session(&app, &[]).await;
     let headers: Headers<'_> = &[("mcp-session-id", &session)];
     let got = answer(&send(&app, &call("transcribe_playlist", &all), headers).await);
-    let told = got["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(told.starts_with("Too many playlists are being transcribed for you"), "{got}");
+    let text = got["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("Too many playlists are being transcribed for you"), "{got}");
     drop(first);
     app.sim.clear_faults();
     assert_eq!(app.post("/api/tools/transcribe_playlist", &all).await.status, 200);

@@ -1,4 +1,4 @@
-//! What is counted, and how it is told.
+//! Metrics: their values, labels and format.
 
 mod scrape;
 
@@ -15,8 +15,8 @@ use scrape::{Labels, Scrape, scrape};
 
 const VIDEO: &str = "/api/video/quirkNoLike";
 
-/// Asked for: how often, method, path, and the route and status by which it has to be counted.
-const ASKED: [(u32, Method, &str, &str, &str); 11] = [
+/// Requests: how often, method, path, and the route and status that the metrics must show.
+const SENT: [(u32, Method, &str, &str, &str); 11] = [
     (3, Method::GET, VIDEO, "/api/video/{id}", "200"),
     (1, Method::HEAD, VIDEO, "/api/video/{id}", "200"),
     (1, Method::DELETE, VIDEO, "/api/video/{id}", "405"),
@@ -31,58 +31,62 @@ const ASKED: [(u32, Method, &str, &str, &str); 11] = [
 ];
 
 #[tokio::test]
-async fn counts_are_what_was_asked_by_route_method_and_status() {
+async fn requests_are_counted_by_route_method_and_status() {
     let app = TestApp::new();
     let mut all = 0;
-    for (times, method, path, ..) in &ASKED {
+    for (times, method, path, ..) in &SENT {
         for _ in 0..*times {
             app.method(method.clone(), path).await;
             all += times.min(&1);
         }
     }
-    let told = scrape(&app).await;
+    let metrics = scrape(&app).await;
     let label = |method: &Method| match method.as_str() {
         known @ ("GET" | "HEAD" | "POST") => known.to_owned(),
         _ => "other".to_owned(),
     };
-    for (_, method, _, route, status) in &ASKED {
+    for (_, method, _, route, status) in &SENT {
         let same = |row: &&(u32, Method, &str, &str, &str)| {
             (label(&row.1), row.3, row.4) == (label(method), *route, *status)
         };
-        let expected: u32 = ASKED.iter().filter(same).map(|row| row.0).sum();
+        let expected: u32 = SENT.iter().filter(same).map(|row| row.0).sum();
         let labels = [("route", *route), ("method", &label(method)), ("status", *status)];
-        assert_eq!(told.value("vidra_requests_total", &labels), f64::from(expected), "{labels:?}");
+        assert_eq!(
+            metrics.value("vidra_requests_total", &labels),
+            f64::from(expected),
+            "{labels:?}"
+        );
     }
-    assert_eq!(told.sum("vidra_requests_total"), f64::from(all), "and nothing else");
-    assert_eq!(told.sum("vidra_request_duration_seconds_count"), f64::from(all));
+    assert_eq!(metrics.sum("vidra_requests_total"), f64::from(all), "and nothing else");
+    assert_eq!(metrics.sum("vidra_request_duration_seconds_count"), f64::from(all));
     let video = |outcome| {
-        told.value("vidra_cache_answers_total", &[("resource", "video"), ("outcome", outcome)])
+        metrics.value("vidra_cache_answers_total", &[("resource", "video"), ("outcome", outcome)])
     };
-    // The two that were ready, the one by its URL, and the one that was asked for with HEAD.
+    // Two repetitions, one repetition by URL, and the HEAD request.
     assert_eq!((video("hit"), video("miss"), video("stale")), (4.0, 3.0, 0.0));
     let called = |endpoint, outcome| {
         let labels = [("endpoint", endpoint), ("outcome", outcome)];
-        told.value("vidra_upstream_calls_total", &labels)
+        metrics.value("vidra_upstream_calls_total", &labels)
     };
     assert_eq!((called("videos", "ok"), called("player", "ok")), (3.0, 1.0));
-    assert_eq!(told.sum("vidra_upstream_calls_total"), 4.0);
-    assert_eq!(told.sum("vidra_upstream_call_duration_seconds_count"), 4.0);
-    assert_eq!(told.value("vidra_egress_blocked", &[("egress", "1")]), 1.0, "the wall for bots");
-    assert_eq!(told.value("vidra_quota_used", &[("bucket", "default")]), 3.0);
-    assert_eq!(told.value("vidra_quota_limit", &[("bucket", "search")]), 100.0);
-    assert_eq!(told.value("vidra_cache_entries", &[("tier", "memory")]), 3.0);
-    assert_eq!(told.value("vidra_cache_entries", &[("tier", "ready")]), 2.0);
-    assert!(told.value("vidra_cache_bytes", &[("tier", "ready")]) > 1_000.0);
-    assert_eq!(told.value("vidra_requests_in_flight", &[]), 1.0, "this very one");
-    assert_eq!(told.value("vidra_build_info", &[("version", env!("CARGO_PKG_VERSION"))]), 1.0);
-    assert!(told.value("process_resident_memory_bytes", &[]) > 1e6);
-    assert!(told.value("process_open_fds", &[]) >= 3.0);
-    assert!(told.value("process_start_time_seconds", &[]) > 1.7e9);
-    assert!(told.value("process_cpu_seconds_total", &[]) >= 0.0);
+    assert_eq!(metrics.sum("vidra_upstream_calls_total"), 4.0);
+    assert_eq!(metrics.sum("vidra_upstream_call_duration_seconds_count"), 4.0);
+    assert_eq!(metrics.value("vidra_egress_blocked", &[("egress", "1")]), 1.0, "the bot wall");
+    assert_eq!(metrics.value("vidra_quota_used", &[("bucket", "default")]), 3.0);
+    assert_eq!(metrics.value("vidra_quota_limit", &[("bucket", "search")]), 100.0);
+    assert_eq!(metrics.value("vidra_cache_entries", &[("tier", "memory")]), 3.0);
+    assert_eq!(metrics.value("vidra_cache_entries", &[("tier", "ready")]), 2.0);
+    assert!(metrics.value("vidra_cache_bytes", &[("tier", "ready")]) > 1_000.0);
+    assert_eq!(metrics.value("vidra_requests_in_flight", &[]), 1.0, "the scrape itself");
+    assert_eq!(metrics.value("vidra_build_info", &[("version", env!("CARGO_PKG_VERSION"))]), 1.0);
+    assert!(metrics.value("process_resident_memory_bytes", &[]) > 1e6);
+    assert!(metrics.value("process_open_fds", &[]) >= 3.0);
+    assert!(metrics.value("process_start_time_seconds", &[]) > 1.7e9);
+    assert!(metrics.value("process_cpu_seconds_total", &[]) >= 0.0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn times_are_those_of_the_request_and_streams_count_to_their_end() {
+async fn durations_of_streams_count_until_the_stream_ends() {
     let app = TestApp::new();
     app.sim.set_latency(Duration::from_millis(300));
     app.get(VIDEO).await;
@@ -94,45 +98,45 @@ async fn times_are_those_of_the_request_and_streams_count_to_their_end() {
     let whole = app.app.answer(request(), PEER).await;
     let mut left = app.app.answer(request(), PEER).await.into_body();
     left.frame().await.unwrap().unwrap();
-    let told = scrape(&app).await;
-    assert_eq!(told.value("vidra_requests_in_flight", &[]), 3.0, "two streams and the scrape");
+    let metrics = scrape(&app).await;
+    assert_eq!(metrics.value("vidra_requests_in_flight", &[]), 3.0, "two streams and the scrape");
     drop(left);
     whole.into_body().collect().await.unwrap();
-    let told = scrape(&app).await;
-    assert_eq!(told.value("vidra_requests_in_flight", &[]), 1.0);
+    let metrics = scrape(&app).await;
+    assert_eq!(metrics.value("vidra_requests_in_flight", &[]), 1.0);
     let route = ("route", "/api/video/{id}");
     let bucket = "vidra_request_duration_seconds_bucket";
-    assert_eq!(told.value(bucket, &[route, ("le", "0.0001")]), 1.0, "the one that was ready");
-    assert_eq!(told.value(bucket, &[route, ("le", "0.25")]), 1.0);
-    assert_eq!(told.value(bucket, &[route, ("le", "0.5")]), 2.0);
-    assert!(told.value("vidra_request_duration_seconds_sum", &[route]) >= 0.3);
+    assert_eq!(metrics.value(bucket, &[route, ("le", "0.0001")]), 1.0, "the cache hit");
+    assert_eq!(metrics.value(bucket, &[route, ("le", "0.25")]), 1.0);
+    assert_eq!(metrics.value(bucket, &[route, ("le", "0.5")]), 2.0);
+    assert!(metrics.value("vidra_request_duration_seconds_sum", &[route]) >= 0.3);
     let batch = ("route", "/api/playlist/{id}/transcript");
     let labels = [batch, ("method", "POST"), ("status", "200")];
-    assert_eq!(told.value("vidra_requests_total", &labels), 2.0, "also the abandoned one");
+    assert_eq!(metrics.value("vidra_requests_total", &labels), 2.0, "also the abandoned one");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_whose_caller_left_is_counted_as_499() {
+async fn a_request_whose_caller_disconnects_is_counted_as_499() {
     let app = TestApp::new();
     app.sim.inject(Fault::on(Endpoint::Videos, Action::Hang));
     let waiting = tokio::time::timeout(Duration::from_secs(1), app.get(VIDEO));
     waiting.await.unwrap_err();
-    let told = scrape(&app).await;
+    let metrics = scrape(&app).await;
     let labels = [("route", "/api/video/{id}"), ("method", "GET"), ("status", "499")];
-    assert_eq!(told.value("vidra_requests_total", &labels), 1.0);
-    assert_eq!(told.value("vidra_requests_in_flight", &[]), 1.0, "the scrape alone");
+    assert_eq!(metrics.value("vidra_requests_total", &labels), 1.0);
+    assert_eq!(metrics.value("vidra_requests_in_flight", &[]), 1.0, "only the scrape");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outage_is_told_by_breakers_and_by_the_age_of_what_is_sent() {
+async fn an_outage_shows_in_breaker_state_and_stale_age() {
     let app = TestApp::new();
     app.get(VIDEO).await;
     let healthy = scrape(&app).await;
     for domain in ["data-api", "search", "egress-1-player", "egress-1-timedtext"] {
-        let is_told = |(name, labels, _): &(String, Labels, f64)| {
+        let is_reported = |(name, labels, _): &(String, Labels, f64)| {
             name == "vidra_breaker_state" && labels["domain"] == domain
         };
-        assert!(healthy.samples.iter().any(is_told), "{domain}");
+        assert!(healthy.samples.iter().any(is_reported), "{domain}");
     }
     assert_eq!(healthy.sum("vidra_breaker_state"), 0.0);
     app.sim.inject(Fault::on(Endpoint::Videos, Action::status(503)));
@@ -141,34 +145,34 @@ async fn an_outage_is_told_by_breakers_and_by_the_age_of_what_is_sent() {
     }
     tokio::time::advance(Duration::from_secs(20 * 60)).await;
     assert_eq!(app.get(VIDEO).await.header("x-cache"), Some("stale"));
-    let told = scrape(&app).await;
-    assert!(told.value("vidra_breaker_state", &[("domain", "data-api")]) > 0.0);
-    assert_eq!(told.value("vidra_breaker_state", &[("domain", "search")]), 0.0);
+    let metrics = scrape(&app).await;
+    assert!(metrics.value("vidra_breaker_state", &[("domain", "data-api")]) > 0.0);
+    assert_eq!(metrics.value("vidra_breaker_state", &[("domain", "search")]), 0.0);
     let calls = [("endpoint", "videos"), ("outcome", "failed")];
-    assert!(told.value("vidra_upstream_calls_total", &calls) >= 5.0);
-    assert!(told.value("vidra_stale_age_seconds", &[]) >= 1_200.0);
+    assert!(metrics.value("vidra_upstream_calls_total", &calls) >= 5.0);
+    assert!(metrics.value("vidra_stale_age_seconds", &[]) >= 1_200.0);
     let ready = app.get("/readyz").await;
     let degraded = ready.json()["degraded"].as_array().unwrap().clone();
-    let is_told = degraded[0].as_str().is_some_and(|what| what.starts_with("data-api: fail"));
-    assert!(ready.status == 200 && is_told && degraded.len() == 1, "once: {degraded:?}");
+    let is_reported = degraded[0].as_str().is_some_and(|what| what.starts_with("data-api: fail"));
+    assert!(ready.status == 200 && is_reported && degraded.len() == 1, "once: {degraded:?}");
 }
 
 #[tokio::test]
-async fn transcripts_of_playlists_are_counted_by_what_became_of_them() {
+async fn batch_entries_are_counted_by_status() {
     let app = TestApp::new();
     let got = app.post("/api/playlist/PLquirkMixed/transcript", "{}").await.json();
-    let told = scrape(&app).await;
+    let metrics = scrape(&app).await;
     for (status, field) in [("success", "succeeded"), ("failed", "failed")] {
-        let entries = told.value("vidra_batch_entries_total", &[("status", status)]);
+        let entries = metrics.value("vidra_batch_entries_total", &[("status", status)]);
         assert_eq!(Some(entries), got[field].as_f64(), "{got}");
     }
-    let listed = told.value("vidra_batch_entries_total", &[("status", "listed")]);
+    let listed = metrics.value("vidra_batch_entries_total", &[("status", "listed")]);
     assert_eq!(Some(listed), got["totalVideos"].as_f64(), "{got}");
-    assert_eq!(told.value("vidra_batches_under_way", &[]), 0.0);
+    assert_eq!(metrics.value("vidra_batches_under_way", &[]), 0.0);
 }
 
 #[tokio::test]
-async fn nothing_that_a_caller_sends_makes_more_series() {
+async fn callers_cannot_create_new_series() {
     let app = TestApp::new();
     let document = serde_json::to_value(vidra_server::routes::openapi()).unwrap();
     let templates: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
@@ -193,28 +197,32 @@ async fn nothing_that_a_caller_sends_makes_more_series() {
         app.method(format!("M{number}").parse().unwrap(), "/api/quota").await;
     }
     let text = app.get("/metrics").await.text;
-    let told = Scrape::read(&text);
-    println!("{} series", told.samples.len());
-    assert!(told.samples.len() < 900, "{}", told.samples.len());
+    let metrics = Scrape::parse(&text);
+    println!("{} series", metrics.samples.len());
+    assert!(metrics.samples.len() < 900, "{}", metrics.samples.len());
     for trace in ["path-", "query=", "quirk", "fermata", "00000000", "M1", "BREW"] {
         assert!(!text.contains(trace), "{trace}");
     }
 }
 
 #[tokio::test]
-async fn metrics_apart_are_for_the_admin_side_alone() {
+async fn separate_metrics_are_served_only_at_the_admin_address() {
     let config = Config { metrics_apart: true, ..Config::default() };
     let public = TestApp::configured(|builder| builder, config);
     public.get(VIDEO).await;
     public.get("/metrics").await.problem(404);
     public.method(Method::POST, "/metrics").await.problem(404);
     let document = public.get("/openapi.json").await.json();
-    assert!(document["paths"].get("/metrics").is_none(), "what is not there is not told of");
+    assert!(document["paths"].get("/metrics").is_none(), "an absent route is not documented");
     let admin = TestApp { sim: public.sim.clone(), app: public.app.admin(false) };
-    let told = scrape(&admin).await;
+    let metrics = scrape(&admin).await;
     let labels = [("route", "/api/video/{id}"), ("method", "GET"), ("status", "200")];
-    assert_eq!(told.value("vidra_requests_total", &labels), 1.0, "those of the public side");
-    assert_eq!(told.value("vidra_cache_entries", &[("tier", "ready")]), 1.0);
+    assert_eq!(
+        metrics.value("vidra_requests_total", &labels),
+        1.0,
+        "requests to the public address"
+    );
+    assert_eq!(metrics.value("vidra_cache_entries", &[("tier", "ready")]), 1.0);
     for path in ["/healthz", "/readyz"] {
         assert_eq!(admin.get(path).await.status, 200, "{path}");
         assert_eq!(public.get(path).await.status, 200, "{path}");
@@ -225,7 +233,7 @@ async fn metrics_apart_are_for_the_admin_side_alone() {
 }
 
 #[tokio::test]
-async fn every_answer_has_the_id_of_its_request() {
+async fn every_response_has_a_request_id() {
     let app = TestApp::new();
     let paths = [
         (VIDEO, 200),
@@ -237,13 +245,13 @@ async fn every_answer_has_the_id_of_its_request() {
         ("/metrics", 200),
     ];
     for (path, status) in paths {
-        for (sent, is_kept) in [("mine-1", true), ("not mine", false), ("", false)] {
+        for (sent, is_accepted) in [("mine-1", true), ("not mine", false), ("", false)] {
             let request = Request::get(path).header("x-request-id", sent);
             let got = app.send(request.body(Body::empty()).unwrap()).await;
             let id = got.header("x-request-id").unwrap();
             assert_eq!(got.status, status, "{path}");
-            assert_eq!(id == sent, is_kept, "{path}: {id}");
-            assert!(is_kept || id.len() == 16, "{path}: {id}");
+            assert_eq!(id == sent, is_accepted, "{path}: {id}");
+            assert!(is_accepted || id.len() == 16, "{path}: {id}");
             assert_eq!(got.headers.get_all("x-request-id").iter().count(), 1);
         }
         let known = Request::get(path).header("if-none-match", "*").header("x-request-id", "a");

@@ -1,4 +1,4 @@
-//! The document tells the truth: it equals the one in the repo and covers every route.
+//! The OpenAPI document: it equals the file in the repository, covers every route and matches the service.
 
 use std::path::Path;
 
@@ -13,22 +13,22 @@ fn document() -> Value {
     serde_json::to_value(vidra_server::routes::openapi()).unwrap()
 }
 
-/// Run with `VIDRA_UPDATE_DOCS=1` to write the file anew.
+/// Run with `VIDRA_UPDATE_DOCS=1` to regenerate the file.
 #[test]
 fn the_document_in_the_repo_is_current() {
     let current = serde_json::to_string_pretty(&vidra_server::routes::openapi()).unwrap() + "\n";
     if std::env::var_os("VIDRA_UPDATE_DOCS").is_some() {
         std::fs::write(DOCUMENT, &current).unwrap();
     }
-    let kept = std::fs::read_to_string(Path::new(DOCUMENT)).unwrap();
+    let stored = std::fs::read_to_string(Path::new(DOCUMENT)).unwrap();
     assert!(
-        kept == current,
-        "docs/openapi.json is out of date: VIDRA_UPDATE_DOCS=1 writes it anew"
+        stored == current,
+        "docs/openapi.json is out of date: regenerate it with VIDRA_UPDATE_DOCS=1"
     );
 }
 
 #[tokio::test]
-async fn it_is_served_as_3_1() {
+async fn the_document_is_served_as_openapi_3_1() {
     let got = TestApp::new().get("/openapi.json").await;
     assert_eq!(got.json(), document());
     assert!(got.json()["openapi"].as_str().unwrap().starts_with("3.1"));
@@ -47,17 +47,17 @@ fn every_operation_is_complete() {
             assert!(operation["operationId"].is_string(), "{name} has no id");
             let responses = operation["responses"].as_object().unwrap();
             assert!(responses.contains_key("200"), "{name} has no success");
-            let asks_nobody = matches!(path.as_str(), "/api/quota" | "/api/cache");
+            let is_local = matches!(path.as_str(), "/api/quota" | "/api/cache");
             let is_text = |status: &str| path == "/metrics" && status == "200";
-            let fallible = path.starts_with("/api/") && !asks_nobody;
+            let fallible = path.starts_with("/api/") && !is_local;
             assert_eq!(responses.contains_key("400"), fallible, "{name}");
             for status in ["405", "500", "502", "503", "504"] {
-                let asks = fallible && path != "/api/url/parse";
-                // It says when the service stops.
+                let calls_upstream = fallible && path != "/api/url/parse";
+                // Readiness fails while the service drains.
                 let is_readiness = path == "/readyz" && status == "503";
                 assert_eq!(
                     responses.contains_key(status),
-                    asks || is_readiness || status == "405",
+                    calls_upstream || is_readiness || status == "405",
                     "{name} {status}"
                 );
             }
@@ -81,16 +81,16 @@ fn every_operation_is_complete() {
             let parameters = operation["parameters"].as_array().map_or(&[][..], Vec::as_slice);
             for parameter in parameters {
                 assert!(parameter["description"].is_string(), "{name}: {parameter}");
-                // Examples are tried together, so only one of two that exclude each other has one.
+                // Examples are sent together, so only one of two exclusive parameters has one.
                 let is_other = path == "/api/video-categories" && parameter["name"] == "ids";
                 let has_example = !parameter["example"].is_null();
                 assert_eq!(has_example, !is_other, "{name}: {parameter} has no example");
                 let schema = &parameter["schema"];
                 let optional = parameter["required"] == false;
-                let told = schema["default"] != Value::Null
+                let has_default = schema["default"] != Value::Null
                     || parameter["description"].as_str().unwrap().contains("if not given")
                     || schema["maxLength"].is_number();
-                assert!(!optional || told, "{name}: what if {parameter} is not given?");
+                assert!(!optional || has_default, "{name}: {parameter} has no default");
             }
             let in_path = parameters.iter().filter(|parameter| parameter["in"] == "path").count();
             assert_eq!(in_path, path.matches('{').count(), "{name}");
@@ -138,7 +138,7 @@ const REQUESTS: [(&str, &str, &str); 25] = [
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/routes/examples.json");
 
-/// Run with `VIDRA_UPDATE_DOCS=1` to write the file anew, and once more for the document.
+/// Run with `VIDRA_UPDATE_DOCS=1` to regenerate the file, and once more for the document.
 #[tokio::test]
 async fn the_examples_are_real_answers() {
     let mut examples = serde_json::Map::new();
@@ -155,8 +155,12 @@ async fn the_examples_are_real_answers() {
         let text = serde_json::to_string_pretty(&examples).unwrap() + "\n";
         std::fs::write(EXAMPLES, text).unwrap();
     }
-    let kept: Value = serde_json::from_str(&std::fs::read_to_string(EXAMPLES).unwrap()).unwrap();
-    assert_eq!(timeless(kept), timeless(examples.into()), "VIDRA_UPDATE_DOCS=1 writes them anew");
+    let stored: Value = serde_json::from_str(&std::fs::read_to_string(EXAMPLES).unwrap()).unwrap();
+    assert_eq!(
+        timeless(stored),
+        timeless(examples.into()),
+        "regenerate them with VIDRA_UPDATE_DOCS=1"
+    );
 }
 
 /// One element shows what a list holds.
@@ -168,7 +172,7 @@ fn first_of_lists(mut value: Value) -> Value {
     value
 }
 
-/// Without what changes from day to day.
+/// The examples without values that change from day to day.
 fn timeless(mut examples: Value) -> Value {
     examples["GET /api/quota"]["resetsAt"] = Value::Null;
     examples["GET /api/channel/{id}/videos"][0]["uploadAge"] = Value::Null;
@@ -214,7 +218,7 @@ async fn every_example_works_in_the_demo() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     let document = document();
     let text = document.to_string();
     let references = text.match_indices("\"#/").map(|(at, _)| {
@@ -230,10 +234,10 @@ fn every_reference_leads_somewhere() {
 }
 
 #[tokio::test]
-async fn every_route_of_the_document_is_there() {
+async fn every_documented_route_exists() {
     let app = TestApp::new();
     for (path, methods) in document()["paths"].as_object().unwrap() {
-        // An identifier that is none: the route is there if the answer is not "no such route".
+        // The identifier is invalid: a route that exists does not answer 404 or 405.
         let concrete = path.replace("{id}", "!").replace("{videoId}", "!");
         let concrete = concrete.replace("{name}", "get_video");
         for method in methods.as_object().unwrap().keys() {
@@ -255,12 +259,12 @@ fn the_guide_lists_every_endpoint() {
 }
 
 #[test]
-fn descriptions_are_for_callers() {
+fn descriptions_contain_no_rust_examples() {
     assert!(!document().to_string().contains("```"), "no examples in Rust");
 }
 
 #[tokio::test]
-async fn errors_of_transcripts_are_told_in_their_own_words() {
+async fn transcript_errors_are_documented_as_they_are_sent() {
     let batch = "/paths/~1api~1playlist~1{id}~1transcript/post/responses";
     let single = "/paths/~1api~1transcript~1{id}/get/responses";
     let (app, document) = (TestApp::new(), document());
@@ -289,13 +293,13 @@ async fn errors_of_transcripts_are_told_in_their_own_words() {
         let documented = document.pointer(&format!("{single}/{status}")).unwrap();
         let example = &documented["content"]["application/json"]["example"];
         let reason = example["error"]["reason"].as_str().unwrap();
-        let told = documented["description"].as_str().unwrap();
-        assert!(told.contains(&format!("`{reason}`")), "{status}: {told}");
+        let description = documented["description"].as_str().unwrap();
+        assert!(description.contains(&format!("`{reason}`")), "{status}: {description}");
     }
 }
 
 #[test]
-fn the_lines_of_a_stream_have_a_shape() {
+fn stream_lines_have_a_schema() {
     let document = document();
     let success = document.pointer("/paths/~1api~1playlist~1{id}~1transcript/post/responses/200");
     for (form, shape) in
@@ -304,22 +308,22 @@ fn the_lines_of_a_stream_have_a_shape() {
         let schema = &success.unwrap()["content"][form]["schema"]["$ref"];
         assert_eq!(schema, &format!("#/components/schemas/{shape}"), "{form}");
     }
-    // Tools take an event apart before they look at it.
+    // Client generators split an event into its fields.
     let event = &document["components"]["schemas"]["BatchEventText"];
     assert_eq!(event["required"], json!(["event", "id", "data"]));
     assert_eq!(event["properties"]["data"]["contentMediaType"], "application/json");
     let line = &document["components"]["schemas"]["BatchLine"];
     assert_eq!(line["oneOf"].as_array().map(Vec::len), Some(4), "{line}");
     for name in ["ETag", "X-Quota-Cost"] {
-        let told = success.unwrap()["headers"][name]["description"].as_str().unwrap();
-        assert!(told.contains("not sent with streams"), "{name}: {told}");
+        let description = success.unwrap()["headers"][name]["description"].as_str().unwrap();
+        assert!(description.contains("not sent with streams"), "{name}: {description}");
     }
 }
 
-/// The pattern of a parameter must mean what the service does: all that it allows is accepted, and what
-/// it does not is refused. Where the service reads more than that, the pattern says so in its module.
+/// The service accepts the values that match the pattern of a parameter, and rejects all others. The module of the
+/// patterns lists the values that the service accepts beyond them.
 #[tokio::test]
-async fn patterns_allow_what_is_accepted() {
+async fn patterns_match_exactly_what_the_service_accepts() {
     let app = TestApp::new();
     let document = document();
     let long = format!("PL{}", "x".repeat(63));
@@ -423,13 +427,13 @@ async fn patterns_allow_what_is_accepted() {
 }
 
 #[test]
-fn every_text_that_is_not_free_has_a_pattern() {
+fn every_string_parameter_has_a_pattern_or_an_enum() {
     for (path, methods) in document()["paths"].as_object().unwrap() {
         for operation in methods.as_object().unwrap().values() {
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
                 let schema = &parameter["schema"];
-                let is_told = schema["pattern"].is_string() || schema["enum"].is_array();
-                assert!(schema["type"] != "string" || is_told, "{path}: {parameter}");
+                let is_restricted = schema["pattern"].is_string() || schema["enum"].is_array();
+                assert!(schema["type"] != "string" || is_restricted, "{path}: {parameter}");
             }
         }
     }

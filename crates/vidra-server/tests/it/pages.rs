@@ -1,4 +1,4 @@
-//! The pages: what is sent, and what may never be in them. What they do is tested in a browser
+//! The pages: their headers, their size, and what they must not contain. Their behaviour is tested in a browser
 //! (`vidra-cli/tests/browser`).
 
 use std::collections::BTreeSet;
@@ -13,11 +13,11 @@ use vidra_server::{Config, Example};
 
 use crate::app::{PEER, TestApp};
 
-/// What the explorer may weigh in all, compressed.
-const MOST: usize = 100 << 10;
+/// The maximum size of the explorer with all of its files, compressed.
+const MAX_BYTES: usize = 100 << 10;
 
-/// A file as a browser gets it: how many bytes are sent, and what they say.
-async fn sent(app: &TestApp, path: &str) -> (usize, String) {
+/// A file as a browser gets it: its compressed size and its text.
+async fn fetch(app: &TestApp, path: &str) -> (usize, String) {
     let request = Request::get(path).header("accept-encoding", "gzip, br").body(Body::empty());
     let response = app.app.answer(request.unwrap(), PEER).await;
     assert_eq!(response.status(), 200, "{path}");
@@ -28,7 +28,7 @@ async fn sent(app: &TestApp, path: &str) -> (usize, String) {
     (bytes.len(), text)
 }
 
-/// All that `pattern` finds in a text, by its first group.
+/// The first group of every match of `pattern` in a text.
 fn found(pattern: &str, text: &str) -> BTreeSet<String> {
     let pattern = Regex::new(pattern).unwrap();
     pattern.captures_iter(text).map(|found| found[1].to_owned()).collect()
@@ -39,13 +39,13 @@ fn files_of(page: &str) -> BTreeSet<String> {
     found(r#"<(?:script|link|img)\b[^>]*\b(?:src|href)="([^"]+)""#, page)
 }
 
-/// The modules that a module imports; those of one folder are side by side.
+/// The modules that a module imports from its own folder.
 fn imports_of(module: &str) -> BTreeSet<String> {
     found(r"import [^;]*? from '\./([^']+)'", module)
 }
 
 #[tokio::test]
-async fn pages_come_with_a_strict_policy_and_their_files_with_a_type() {
+async fn pages_have_a_strict_policy_and_files_have_a_content_type() {
     let app = TestApp::new();
     for (path, kind) in [
         ("/", "text/html; charset=utf-8"),
@@ -63,14 +63,14 @@ async fn pages_come_with_a_strict_policy_and_their_files_with_a_type() {
         assert_eq!(got.header("cache-control"), Some("no-cache"), "{path}");
         assert_eq!(got.header("vary"), Some("accept-encoding"), "{path}");
         assert_eq!((got.cost(), got.header("content-encoding")), (0, None), "{path}");
-        assert_eq!(sent(&app, path).await.1, got.text, "{path}");
+        assert_eq!(fetch(&app, path).await.1, got.text, "{path}");
         let policy = POLICIES.iter().find(|(page, _)| *page == path).map(|(_, policy)| *policy);
         assert_eq!(got.header("content-security-policy"), policy, "{path}");
         assert_eq!(got.header("referrer-policy"), policy.map(|_| "no-referrer"), "{path}");
     }
 }
 
-/// Word by word: what is added here is thought about.
+/// Written out in full, so that every change is deliberate.
 const POLICIES: [(&str, &str); 2] = [
     (
         "/",
@@ -87,20 +87,20 @@ const POLICIES: [(&str, &str); 2] = [
 ];
 
 #[tokio::test]
-async fn a_copy_that_is_current_is_not_sent_again() {
+async fn a_current_copy_gets_304() {
     let app = TestApp::new();
     for path in ["/", "/docs", "/web/explorer.js", "/web/settings.json"] {
         let mut tags = BTreeSet::new();
         for encoding in ["identity", "gzip"] {
-            let ask = |tag: &str| {
+            let get_unless = |tag: &str| {
                 let request = Request::get(path).header("accept-encoding", encoding);
                 app.app
                     .answer(request.header("if-none-match", tag).body(Body::empty()).unwrap(), PEER)
             };
-            let first = ask("\"other\"").await;
+            let first = get_unless("\"other\"").await;
             assert_eq!(first.status(), 200, "{path}");
             let tag = first.headers()["etag"].to_str().unwrap();
-            assert_eq!(ask(tag).await.status(), 304, "{path}");
+            assert_eq!(get_unless(tag).await.status(), 304, "{path}");
             tags.insert(tag.to_owned());
         }
         // Two encodings are two bodies. The settings are too small to have two.
@@ -109,7 +109,7 @@ async fn a_copy_that_is_current_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_and_what_cannot_be_done() {
+async fn unknown_files_are_404_and_other_methods_are_405() {
     let app = TestApp::new();
     for path in [
         "/web/nothing.js",
@@ -117,7 +117,7 @@ async fn what_is_not_there_and_what_cannot_be_done() {
         "/web/../Cargo.toml",
         "/web/vendor",
         "/docs/x",
-        // Only where their policy comes with them.
+        // Pages are served only at the paths that send their policy.
         "/web/index.html",
         "/web/docs.html",
     ] {
@@ -129,7 +129,7 @@ async fn what_is_not_there_and_what_cannot_be_done() {
         got.problem(405);
         assert_eq!(got.header("allow"), Some("GET,HEAD"), "{path}");
     }
-    // The operator's side is for programs.
+    // The admin address serves no pages.
     let admin = TestApp { app: app.app.admin(true), sim: app.sim };
     for path in ["/", "/docs", "/web/explorer.js"] {
         let request = Request::get(path).header("host", "localhost").body(Body::empty());
@@ -138,28 +138,28 @@ async fn what_is_not_there_and_what_cannot_be_done() {
 }
 
 #[tokio::test]
-async fn the_explorer_is_light_and_asks_for_its_files_at_once() {
+async fn the_explorer_is_small_and_preloads_its_modules() {
     let app = TestApp::new();
-    let (mut weight, page) = sent(&app, "/").await;
+    let (mut total, page) = fetch(&app, "/").await;
     let files = files_of(&page);
     let mut modules = BTreeSet::new();
     for path in &files {
-        let (bytes, text) = sent(&app, path).await;
-        weight += bytes;
+        let (bytes, text) = fetch(&app, path).await;
+        total += bytes;
         let folder = path.rsplit_once('/').unwrap().0;
         modules.extend(imports_of(&text).iter().map(|name| format!("{folder}/{name}")));
     }
-    assert!(weight < MOST, "{weight} bytes");
+    assert!(total < MAX_BYTES, "{total} bytes");
     let late: Vec<_> = modules.difference(&files).collect();
-    assert!(late.is_empty(), "only asked for once others have come: {late:?}");
+    assert!(late.is_empty(), "not preloaded: {late:?}");
     let preloaded = found(r#"rel="modulepreload" href="([^"]+)""#, &page);
     let idle: Vec<_> = preloaded.difference(&modules).collect();
-    assert!(idle.is_empty(), "imported by nobody: {idle:?}");
+    assert!(idle.is_empty(), "preloaded but not imported: {idle:?}");
 }
 
-/// What a policy would stop, or what would make markup of what strangers wrote.
+/// The policy would block inline code, and these DOM functions would turn foreign text into markup.
 #[tokio::test]
-async fn nothing_is_inline_and_no_text_becomes_markup() {
+async fn pages_have_no_inline_code_and_scripts_write_no_markup() {
     let app = TestApp::new();
     for path in ["/", "/docs"] {
         let page = app.get(path).await.text;
@@ -181,7 +181,7 @@ async fn nothing_is_inline_and_no_text_becomes_markup() {
 }
 
 #[tokio::test]
-async fn the_explorer_knows_whether_the_world_is_made_up() {
+async fn the_settings_file_reports_demo_mode() {
     let real = TestApp::new().get("/web/settings.json").await.json();
     assert_eq!(real, serde_json::json!({"isDemo": false, "examples": []}));
     let examples = vec![Example { id: "@fermata".to_owned(), what: "a channel".to_owned() }];

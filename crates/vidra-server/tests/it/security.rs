@@ -1,5 +1,5 @@
-//! Attacks by their number in the table of security, those that the service answers for. The whole
-//! table, with what the library and the command answer for, is in docs/testing.md.
+//! Security tests of the service, by the number of the attack. The table in docs/testing.md also lists the tests
+//! of the library and of the command.
 
 mod abuse;
 mod answers;
@@ -21,7 +21,7 @@ use vidra_sim::Simulator;
 
 use crate::app::TestApp;
 
-/// Every route that asks the platform: the method, and the path in the demo world.
+/// Every route that calls the platform: the method, and a path in the demo world.
 const ROUTES: [(&str, &str); 18] = [
     ("GET", "/api/video/quirkNoLike"),
     ("GET", "/api/video/quirkNoLike/title"),
@@ -43,44 +43,45 @@ const ROUTES: [(&str, &str); 18] = [
     ("GET", "/api/video-categories?region=US"),
 ];
 
-/// What is done to an answer of the platform on its way: told the path of the question.
+/// Changes a response of the platform. The first argument is the path of the request.
 type Change = dyn Fn(&str, &mut Value) + Send + Sync;
 
-/// The simulator behind a counter of where requests went, with answers changed on their way.
+/// The simulator behind a transport that records the targets of requests and changes responses.
 #[derive(Clone)]
-struct Watched {
+struct Intercepted {
     sim: Simulator,
     change: Arc<Change>,
     /// Scheme and authority of every request.
-    went_to: Arc<Mutex<Vec<String>>>,
+    targets: Arc<Mutex<Vec<String>>>,
 }
 
-impl Watched {
-    /// A service in front of it, and itself.
+impl Intercepted {
+    /// A service that uses such a transport, and the transport.
     fn app(change: impl Fn(&str, &mut Value) + Send + Sync + 'static) -> (TestApp, Self) {
         let sim = Simulator::new();
-        let watched = Self { sim: sim.clone(), change: Arc::new(change), went_to: Arc::default() };
-        let mut app = TestApp::with(|builder| builder.transport(watched.clone()));
+        let transport =
+            Self { sim: sim.clone(), change: Arc::new(change), targets: Arc::default() };
+        let mut app = TestApp::with(|builder| builder.transport(transport.clone()));
         app.sim = sim;
-        (app, watched)
+        (app, transport)
     }
 
-    /// Where requests went, each place once.
-    fn places(&self) -> Vec<String> {
-        let mut places = self.went_to.lock().unwrap().clone();
-        places.sort();
-        places.dedup();
-        places
+    /// The targets of all requests, without duplicates.
+    fn targets(&self) -> Vec<String> {
+        let mut targets = self.targets.lock().unwrap().clone();
+        targets.sort();
+        targets.dedup();
+        targets
     }
 }
 
-impl Transport for Watched {
+impl Transport for Intercepted {
     fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
         Box::pin(async move {
             let uri = request.uri().clone();
             let (scheme, authority) = (uri.scheme_str(), uri.authority());
-            let place = format!("{}://{}", scheme.unwrap(), authority.unwrap());
-            self.went_to.lock().unwrap().push(place);
+            let target = format!("{}://{}", scheme.unwrap(), authority.unwrap());
+            self.targets.lock().unwrap().push(target);
             let mut answer = InProcess(self.sim.clone()).exchange(request).await?;
             if let Ok(mut body) = serde_json::from_slice(&answer.body) {
                 (self.change)(uri.path(), &mut body);
@@ -91,7 +92,7 @@ impl Transport for Watched {
     }
 }
 
-/// A platform that has one answer to everything.
+/// A platform that gives the same response to every request.
 #[derive(Clone)]
 struct Always(Result<Answer, Failure>);
 
@@ -100,7 +101,7 @@ impl Always {
         Self(Ok(Answer { status: status.try_into().unwrap(), headers, body: body.into() }))
     }
 
-    /// A service in front of it that keeps nothing and never leaves it alone.
+    /// A service in front of it, without caches and without pauses of a circuit breaker.
     fn app(&self) -> TestApp {
         TestApp::uncached_with(|builder| {
             builder.transport(self.clone()).breaker_pause(std::time::Duration::ZERO)

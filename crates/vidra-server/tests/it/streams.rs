@@ -1,4 +1,4 @@
-//! Batches that take their time: signs of life, errors in the middle, callers who hang up.
+//! Streamed batches: keep-alive comments, errors in the middle, disconnects.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,14 +21,14 @@ const NDJSON: &str = "application/x-ndjson";
 const SSE: &str = "text/event-stream";
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_event_stream_says_every_15_seconds_that_it_is_alive() {
-    for silent_from in [1, 2] {
-        silent(silent_from).await;
+async fn an_idle_event_stream_sends_a_comment_every_15_seconds() {
+    for slow_from in [1, 2] {
+        check_keep_alive(slow_from).await;
     }
 }
 
-/// A stream of two entries: that one waits for its player for 100 seconds, and those after it.
-async fn silent(from: u64) {
+/// Streams two entries, which wait 100 seconds each for their player, beginning with entry `from`.
+async fn check_keep_alive(from: u64) {
     let app = TestApp::with(|builder| builder.attempt_timeout(Duration::from_secs(300)));
     let slow = Action::delay(Duration::from_secs(100));
     app.sim.inject(Fault::on(Endpoint::Player, slow).from_call(from));
@@ -38,26 +38,26 @@ async fn silent(from: u64) {
     let body = json!({"concurrency": 1, "to": 2}).to_string();
     let started = Instant::now();
     let response = app.app.answer(request.body(Body::from(body)).unwrap(), PEER).await;
-    assert_eq!(started.elapsed().as_secs(), 0, "it begins before there is a result");
+    assert_eq!(started.elapsed().as_secs(), 0, "the stream begins before the first result");
     let mut body = response.into_body();
-    let (mut signs, mut events) = (vec![], 0);
+    let (mut comments, mut events) = (vec![], 0);
     while let Some(frame) = body.frame().await {
         let text = String::from_utf8(frame.unwrap().into_data().unwrap().to_vec()).unwrap();
         if text.starts_with(':') {
-            assert_eq!(text, ":\n\n", "a comment, which readers pass over");
-            signs.push(started.elapsed().as_secs() % 100);
+            assert_eq!(text, ":\n\n", "a comment, which clients ignore");
+            comments.push(started.elapsed().as_secs() % 100);
         } else {
             events += 1;
         }
     }
     let slow_ones = 3 - from;
-    assert_eq!(signs, [15, 30, 45, 60, 75, 90].repeat(slow_ones as usize));
+    assert_eq!(comments, [15, 30, 45, 60, 75, 90].repeat(slow_ones as usize));
     let whole = (events, started.elapsed().as_secs());
     assert_eq!(whole, (3, 100 * slow_ones), "two results and the summary");
 }
 
 #[tokio::test]
-async fn the_head_is_sent_when_the_playlist_is_there() {
+async fn the_response_head_is_sent_before_the_first_result() {
     for accept in [NDJSON, SSE] {
         let app = TestApp::new();
         app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
@@ -67,7 +67,7 @@ async fn the_head_is_sent_when_the_playlist_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_is_told_to_the_millisecond() {
+async fn waiting_events_have_millisecond_precision() {
     let pace = vidra::Pace { burst: 1, per_hour: 1300 };
     let app = TestApp::with(|builder| builder.pacing(vidra::Pacing::At(pace)));
     let got = batch(&app, "PLsize50", NDJSON, &json!({"concurrency": 2, "to": 2})).await;
@@ -75,7 +75,7 @@ async fn a_wait_is_told_to_the_millisecond() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_says_that_entries_wait_for_their_turn() {
+async fn a_stream_reports_that_entries_wait_for_the_pace() {
     let pace = vidra::Pace { burst: 1, per_hour: 1800 };
     let app = TestApp::uncached_with(|builder| builder.pacing(vidra::Pacing::At(pace)));
     let body = json!({"concurrency": 2, "to": 2});
@@ -88,8 +88,8 @@ async fn a_stream_says_that_entries_wait_for_their_turn() {
     assert_eq!((waiting.len(), &waiting[0].2), (1, &json!({"waiting": 2.0})));
 }
 
-/// A service whose platform breaks off at the fifth page, when there have been results.
-fn breaking_off() -> TestApp {
+/// A service whose platform fails at the fifth page, after some results.
+fn failing_at_page_five() -> TestApp {
     let app = TestApp::new();
     app.sim.set_latency(Duration::from_millis(100));
     app.sim.inject(Fault::on(Endpoint::PlaylistItems, Action::error("backendError")).from_call(5));
@@ -97,19 +97,19 @@ fn breaking_off() -> TestApp {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_playlist_that_breaks_off_is_an_error_at_the_end_of_the_stream() {
-    let expected = batch(&breaking_off(), "PLsize500", JSON, &json!({})).await;
+async fn a_listing_failure_is_an_error_at_the_end_of_the_stream() {
+    let expected = batch(&failing_at_page_five(), "PLsize500", JSON, &json!({})).await;
     assert_eq!(expected.problem(502).1, Vec::<String>::new());
 
-    let got = batch(&breaking_off(), "PLsize500", NDJSON, &json!({})).await;
+    let got = batch(&failing_at_page_five(), "PLsize500", NDJSON, &json!({})).await;
     assert_eq!(got.status.as_u16(), 200);
     let mut lines: Vec<Value> =
         got.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.pop(), Some(expected.json()), "what would have been the answer");
+    assert_eq!(lines.pop(), Some(expected.json()), "the error of the whole response");
     assert_eq!(lines.iter().filter(|line| line["status"] == "success").count(), 200);
-    assert_eq!(lines.len(), 200, "all that was listed");
+    assert_eq!(lines.len(), 200, "all listed entries");
 
-    let got = batch(&breaking_off(), "PLsize500", SSE, &json!({})).await;
+    let got = batch(&failing_at_page_five(), "PLsize500", SSE, &json!({})).await;
     let mut events: Vec<_> = got.text.trim_end().split("\n\n").map(event).collect();
     let (name, id, data) = events.pop().unwrap();
     assert_eq!((name, id, data), ("error", &*(events.len() + 1).to_string(), expected.json()));
@@ -117,63 +117,65 @@ async fn a_playlist_that_breaks_off_is_an_error_at_the_end_of_the_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_ends_in_an_error_ends_in_good_order() {
+async fn a_stream_that_ends_with_an_error_has_a_complete_body() {
     for (accept, last) in [(NDJSON, "{\"error\":"), (SSE, "event: error\n")] {
-        let app = breaking_off();
+        let app = failing_at_page_five();
         let mut caller = call(app.listening().await, accept, "PLsize500").await;
         let mut answer = String::new();
         caller.read_to_string(&mut answer).await.unwrap();
         let (_, rest) = answer.split_once(last).expect("an error");
-        assert!(rest.ends_with("\r\n0\r\n\r\n"), "the mark of a complete body: {rest}");
+        assert!(rest.ends_with("\r\n0\r\n\r\n"), "the last chunk of a complete body: {rest}");
         assert_eq!(app.sim.record().in_flight, 0);
     }
 }
 
 #[tokio::test]
-async fn a_caller_who_hangs_up_ends_the_work() {
+async fn a_disconnect_cancels_the_batch() {
     for (accept, results) in [(JSON, 0), (JSON, 2), (NDJSON, 0), (NDJSON, 2), (SSE, 0), (SSE, 2)] {
-        let app = impatient();
-        // After that many the player never answers. A request that was sent is shared, so it goes on until its
+        let app = with_short_timeout();
+        // After that many results the player hangs. A fetch in flight may be shared, so it continues until its
         // timeout.
         app.sim.inject(Fault::on(Endpoint::Player, Action::Hang).from_call(results + 1));
         let mut caller = call(app.listening().await, accept, "PLsize50").await;
         let hanging = app.sim.until(|record| {
             record.calls_to(Endpoint::Player) == results + 3 && record.in_flight == 3
         });
-        timeout(SOON, hanging).await.expect("three are under way");
+        timeout(LONG, hanging).await.expect("three calls are in flight");
         if results > 0 && accept != JSON {
             read_until(&mut caller, "\"position\":2").await;
         }
         let calls = app.sim.record().calls;
         drop(caller);
         let over = app.sim.until(|record| record.in_flight == 0);
-        timeout(SOON, over).await.unwrap_or_else(|_| panic!("{accept}, {results}: it goes on"));
-        assert_eq!(app.sim.record().calls, calls, "{accept}, {results}: and none is begun");
+        timeout(LONG, over)
+            .await
+            .unwrap_or_else(|_| panic!("{accept}, {results}: calls are still in flight"));
+        assert_eq!(app.sim.record().calls, calls, "{accept}, {results}: a new call began");
     }
 }
 
 #[tokio::test]
-async fn a_caller_who_hangs_up_while_the_playlist_is_read_ends_that() {
+async fn a_disconnect_while_listing_cancels_the_listing() {
     for accept in [JSON, NDJSON, SSE] {
-        let app = impatient();
+        let app = with_short_timeout();
         app.sim.inject(Fault::on(Endpoint::PlaylistItems, Action::Hang));
         let caller = call(app.listening().await, accept, "PLsize50").await;
-        timeout(SOON, app.sim.until(|record| record.in_flight == 1)).await.unwrap();
+        timeout(LONG, app.sim.until(|record| record.in_flight == 1)).await.unwrap();
         drop(caller);
-        timeout(SOON, app.sim.until(|record| record.in_flight == 0)).await.expect(accept);
+        timeout(LONG, app.sim.until(|record| record.in_flight == 0)).await.expect(accept);
         assert_eq!(app.sim.record().calls, 1);
     }
 }
 
-/// Far more than it takes.
-const SOON: Duration = Duration::from_secs(10);
+/// Far longer than any step takes.
+const LONG: Duration = Duration::from_secs(10);
 
-/// A service that gives a request to the platform two seconds.
-fn impatient() -> TestApp {
+/// A service with an attempt timeout of two seconds.
+fn with_short_timeout() -> TestApp {
     TestApp::with(|builder| builder.attempt_timeout(Duration::from_secs(2)))
 }
 
-/// A caller who asks for the transcripts of a playlist.
+/// Requests the transcripts of a playlist.
 async fn call(service: SocketAddr, accept: &str, playlist: &str) -> TcpStream {
     let mut stream = TcpStream::connect(service).await.unwrap();
     let head = format!(
@@ -187,13 +189,13 @@ async fn call(service: SocketAddr, accept: &str, playlist: &str) -> TcpStream {
 async fn read_until(caller: &mut TcpStream, text: &str) {
     let mut read = vec![];
     while !String::from_utf8_lossy(&read).contains(text) {
-        let more = timeout(SOON, caller.read_buf(&mut read)).await;
-        assert!(more.expect("something to read").unwrap() > 0, "it ended");
+        let more = timeout(LONG, caller.read_buf(&mut read)).await;
+        assert!(more.expect("something to read").unwrap() > 0, "the stream ended");
     }
 }
 
 #[tokio::test]
-async fn one_caller_does_not_take_all_places_for_batches() {
+async fn batches_are_limited_per_caller() {
     let config = Config { batches_per_caller: 1, ..Config::default() };
     let app = TestApp::configured(|builder| builder, config);
     app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
@@ -209,7 +211,7 @@ async fn one_caller_does_not_take_all_places_for_batches() {
         (second.status().as_u16(), &second.headers()["retry-after"]),
         (429, &"1".parse().unwrap())
     );
-    assert_eq!(begin("192.0.2.2").await.status(), 200, "another one");
+    assert_eq!(begin("192.0.2.2").await.status(), 200, "another caller");
     drop(first);
-    assert_eq!(begin("192.0.2.1").await.status(), 200, "who has left holds nothing");
+    assert_eq!(begin("192.0.2.1").await.status(), 200, "a caller that disconnected holds no slot");
 }

@@ -4,13 +4,18 @@ use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
 
-use crate::app::{Got, TestApp};
+use crate::app::{TestApp, TestResponse};
 
-async fn accepting(app: &TestApp, path: &str, accept: &str) -> Got {
+async fn accepting(app: &TestApp, path: &str, accept: &str) -> TestResponse {
     app.send(Request::get(path).header("accept", accept).body(Body::empty()).unwrap()).await
 }
 
-pub(crate) async fn batch(app: &TestApp, playlist: &str, accept: &str, body: &Value) -> Got {
+pub(crate) async fn batch(
+    app: &TestApp,
+    playlist: &str,
+    accept: &str,
+    body: &Value,
+) -> TestResponse {
     let request = Request::post(format!("/api/playlist/{playlist}/transcript"))
         .header("accept", accept)
         .header("content-type", "application/json");
@@ -18,7 +23,7 @@ pub(crate) async fn batch(app: &TestApp, playlist: &str, accept: &str, body: &Va
 }
 
 #[tokio::test]
-async fn a_transcript_without_a_key() {
+async fn transcripts_need_no_key() {
     let app = TestApp::with(|builder| builder.key(None));
     let got = app.get("/api/transcript/https://youtu.be/txManualAsr?t=5").await;
     assert_eq!((got.status.as_u16(), got.cost()), (200, 0), "{}", got.text);
@@ -29,7 +34,7 @@ async fn a_transcript_without_a_key() {
 }
 
 #[tokio::test]
-async fn every_format_by_name_and_by_accept() {
+async fn formats_are_selected_by_name_and_by_accept() {
     let app = TestApp::new();
     let table = [
         ("srt", "application/x-subrip", "application/x-subrip; charset=utf-8", "1\n00:00:"),
@@ -49,9 +54,9 @@ async fn every_format_by_name_and_by_accept() {
         let expected = format!("attachment; filename=\"txManualAsr.en.{name}\"");
         assert_eq!(saved.header("content-disposition"), Some(&*expected));
     }
-    let liked =
+    let preferred =
         accepting(&app, "/api/transcript/txManualAsr", "text/plain;q=0.1, TEXT/VTT;q=0.9").await;
-    assert_eq!(liked.header("content-type"), Some("text/vtt; charset=utf-8"));
+    assert_eq!(preferred.header("content-type"), Some("text/vtt; charset=utf-8"));
     let any_text = accepting(&app, "/api/transcript/txManualAsr", "text/*").await;
     assert_eq!(any_text.header("content-type"), Some("text/plain; charset=utf-8"));
     let not_given = app.get("/api/transcript/txManualAsr?download=&format=&lang=&translate=").await;
@@ -83,7 +88,7 @@ async fn languages_translations_and_tracks() {
 }
 
 #[tokio::test]
-async fn failures_have_their_status() {
+async fn transcript_failures_have_their_status_and_reason() {
     let table = [
         ("plGone_____", 404, "video_not_found"),
         ("plPrivate__", 403, "video_private"),
@@ -110,7 +115,7 @@ async fn failures_have_their_status() {
 }
 
 #[tokio::test]
-async fn bad_questions_reach_nobody() {
+async fn invalid_requests_make_no_upstream_call() {
     let app = TestApp::new();
     let table: [(&str, &[&str]); 5] = [
         ("/api/transcript/txManualAsr?format=pdf", &["format: must be one of json, srt, vtt, txt"]),
@@ -145,7 +150,7 @@ async fn bad_questions_reach_nobody() {
 }
 
 #[tokio::test]
-async fn a_playlist_as_one_answer() {
+async fn a_batch_as_one_json_answer() {
     let app = TestApp::new();
     let got = app.post("/api/playlist/PLquirkMixed/transcript", "").await;
     let expected =
@@ -176,14 +181,14 @@ async fn a_playlist_as_one_answer() {
 }
 
 #[tokio::test]
-async fn a_playlist_streamed_has_the_same_data() {
+async fn a_streamed_batch_has_the_same_data() {
     let app = TestApp::new();
     let body = json!({"concurrency": "4", "from": 2, "to": 9});
     let whole = batch(&app, "PLquirkMixed", "application/json", &body).await.json();
 
     let ndjson = batch(&app, "PLquirkMixed", "application/x-ndjson", &body).await;
     assert_eq!(ndjson.header("content-type"), Some("application/x-ndjson"));
-    assert_eq!(ndjson.header("x-quota-cost"), None, "what it will cost is not known at its head");
+    assert_eq!(ndjson.header("x-quota-cost"), None, "the cost is not known when the head is sent");
     let lines: Vec<Value> =
         ndjson.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     same_data(&whole, &lines);
@@ -203,7 +208,7 @@ pub(crate) fn event(text: &str) -> (&str, &str, Value) {
     (field("event:"), field("id:"), serde_json::from_str(field("data:")).unwrap())
 }
 
-/// Results in whatever order, and the summary last.
+/// Checks the results, in any order, and the summary, which comes last.
 fn same_data(whole: &Value, lines: &[Value]) {
     let (summary, results) = lines.split_last().unwrap();
     let mut results = results.to_vec();
@@ -215,7 +220,7 @@ fn same_data(whole: &Value, lines: &[Value]) {
 }
 
 #[tokio::test]
-async fn what_fails_before_the_stream_begins_is_an_ordinary_error() {
+async fn a_failure_before_the_stream_is_an_ordinary_error() {
     let app = TestApp::new();
     let got = batch(&app, "PLquirkUnknown", "text/event-stream", &json!({})).await;
     assert_eq!(got.problem(404).0, "Playlist not found: PLquirkUnknown");

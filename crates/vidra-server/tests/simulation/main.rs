@@ -36,7 +36,7 @@ const TWICE_EVERY: u64 = 12;
 const MOST_FAILURES: usize = 5;
 
 #[test]
-fn worlds_keep_their_promises() {
+fn worlds_satisfy_the_invariants() {
     // Read outside of any world.
     facts::facts();
     world::catch_panics();

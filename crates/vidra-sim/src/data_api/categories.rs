@@ -9,7 +9,7 @@ use crate::query::Query;
 use crate::world::World;
 use serde_json::{Value, json};
 
-/// The channel all categories belong to.
+/// The channel of all categories.
 const OWNER: &str = "UCBR8-60-B28hp2BmDPdntcQ";
 
 pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {

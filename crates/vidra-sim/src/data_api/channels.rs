@@ -171,7 +171,7 @@ fn branding(world: &World, channel: &Channel) -> Value {
     all
 }
 
-/// Banners in every size of 2019; settings that have gone since.
+/// The banner sizes and settings of 2019, which the platform has removed since.
 fn old_branding(mut settings: Value, picture: &str) -> Value {
     const BANNERS: [(&str, u32); 14] = [
         ("", 1060),

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use std::cmp::Reverse;
 
 /// The most replies that are sent with a thread.
-const ALONG: u32 = 5;
+const INLINE_REPLIES: u32 = 5;
 
 /// The options of a request.
-struct Want<'a> {
+struct Options<'a> {
     world: &'a World,
     parts: Parts<'a>,
     format: Format,
@@ -26,7 +26,7 @@ struct Want<'a> {
 
 pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {
     query.one_of("order", &["time", "relevance", "orderUnspecified"])?;
-    let want = Want {
+    let options = Options {
         world,
         parts: Parts::read(query, &["replies", "snippet"])?,
         format: Format::read(query)?,
@@ -35,12 +35,12 @@ pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {
     let ids = query.list("id");
     let channel = query.get("allThreadsRelatedToChannelId").or_else(|| query.get("channelId"));
     match (ids.is_empty(), query.get("videoId"), channel) {
-        (false, None, None) => by_id(&want, &ids),
-        (true, Some(video), None) => under(&want, query, &video_of(world, video)?),
+        (false, None, None) => by_id(&options, &ids),
+        (true, Some(video), None) => under(&options, query, &video_of(world, video)?),
         (true, None, Some(id)) => {
             let channel =
                 world.channel_by_id(id).ok_or_else(|| ApiError::by_reason("channelNotFound"))?;
-            under(&want, query, &About::Channel(Box::new(channel)))
+            under(&options, query, &About::Channel(Box::new(channel)))
         }
         (true, None, None) => Err(ApiError::missing_filter(
             "id, idParam, channelId, videoId, allThreadsRelatedToChannelId",
@@ -61,12 +61,12 @@ fn video_of(world: &World, id: &str) -> Result<About, ApiError> {
     }
 }
 
-fn by_id(want: &Want<'_>, ids: &[&str]) -> Result<Answer, ApiError> {
+fn by_id(options: &Options<'_>, ids: &[&str]) -> Result<Answer, ApiError> {
     let mut items = Vec::new();
     for id in ids {
-        let found = want.world.thread_by_id(id);
+        let found = options.world.thread_by_id(id);
         let (about, thread) = found.ok_or_else(|| ApiError::by_reason("commentThreadNotFound"))?;
-        let mut item = item(want, &thread, &about);
+        let mut item = item(options, &thread, &about);
         if quirk::find(id)
             .is_some_and(|(_, q)| q.case == Case::Comment(CommentQuirk::NowhereThread))
         {
@@ -75,7 +75,7 @@ fn by_id(want: &Want<'_>, ids: &[&str]) -> Result<Answer, ApiError> {
         items.push(item);
     }
     let count = items.len() as u32;
-    Ok(Answer::new(counted("commentThread", items, count, want.size)))
+    Ok(Answer::new(counted("commentThread", items, count, options.size)))
 }
 
 fn forget_channel(snippet: &mut Value) {
@@ -87,8 +87,8 @@ fn forget_channel(snippet: &mut Value) {
     }
 }
 
-/// The threads under a video or a channel. `totalResults` is what is on the page, not what exists.
-fn under(want: &Want<'_>, query: &Query, about: &About) -> Result<Answer, ApiError> {
+/// The threads of a video or a channel. `totalResults` counts the threads of the page only.
+fn under(options: &Options<'_>, query: &Query, about: &About) -> Result<Answer, ApiError> {
     let quirk = match about {
         About::Video(video) => video.quirk,
         About::Channel(_) => None,
@@ -96,16 +96,16 @@ fn under(want: &Want<'_>, query: &Query, about: &About) -> Result<Answer, ApiErr
     let by_time = query.get("order") != Some("relevance");
     // The platform may send about twenty threads for a request of a hundred.
     let size = match quirk {
-        Some(Q::ShortCommentPages) if by_time => want.size.min(20),
-        _ => want.size,
+        Some(Q::ShortCommentPages) if by_time => options.size.min(20),
+        _ => options.size,
     };
-    let order = order(want.world, about, by_time, query.get("searchTerms"));
+    let order = order(options.world, about, by_time, query.get("searchTerms"));
     let page =
         Page::read(query, Pager::long(&list_name(query)), size, order.len() as u32)?.forward_only();
-    let threads = page.range().map(|place| want.world.thread(about, order[place as usize]));
-    let items: Vec<_> = threads.map(|thread| item(want, &thread, about)).collect();
+    let threads = page.range().map(|index| options.world.thread(about, order[index as usize]));
+    let items: Vec<_> = threads.map(|thread| item(options, &thread, about)).collect();
     let count = items.len() as u32;
-    let mut body = counted("commentThread", items, count, want.size);
+    let mut body = counted("commentThread", items, count, options.size);
     page.link(&mut body);
     if quirk == Some(Q::CommentLoop) && page.start > 0 {
         body["nextPageToken"] = page.token_of_itself();
@@ -131,15 +131,15 @@ fn order(world: &World, about: &About, by_time: bool, terms: Option<&str>) -> Ve
     order
 }
 
-fn item(want: &Want<'_>, thread: &Thread, about: &About) -> Value {
-    // A thread's comments are written whole, whatever parts the thread was asked for.
+fn item(options: &Options<'_>, thread: &Thread, about: &About) -> Value {
+    // The comments of a thread are complete, whatever parts of the thread are requested.
     let whole = Query::parse("part=snippet");
     let whole = Parts::read(&whole, &["snippet"]).expect("a part that exists");
-    let world = want.world;
-    want.parts.item(world, "commentThread", &thread.top.id, |part| match part {
+    let world = options.world;
+    options.parts.item(world, "commentThread", &thread.top.id, |part| match part {
         "snippet" => {
             let mut snippet = json!({
-                "topLevelComment": comment_item(world, &whole, &thread.top, about, want.format),
+                "topLevelComment": comment_item(world, &whole, &thread.top, about, options.format),
                 "canReply": true,
                 "totalReplyCount": thread.replies,
                 "isPublic": true,
@@ -154,11 +154,13 @@ fn item(want: &Want<'_>, thread: &Thread, about: &About) -> Value {
             Some(snippet)
         }
         "replies" if thread.replies > 0 => {
-            let along = (0..thread.replies.min(ALONG)).map(|i| world.reply(thread, i));
-            let along: Vec<_> = along
-                .map(|reply| reply_item(world, &whole, &reply, &thread.top.id, about, want.format))
+            let inline = (0..thread.replies.min(INLINE_REPLIES)).map(|i| world.reply(thread, i));
+            let inline: Vec<_> = inline
+                .map(|reply| {
+                    reply_item(world, &whole, &reply, &thread.top.id, about, options.format)
+                })
                 .collect();
-            Some(json!({"comments": along}))
+            Some(json!({"comments": inline}))
         }
         _ => None,
     })

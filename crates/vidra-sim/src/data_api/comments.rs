@@ -1,4 +1,4 @@
-//! `comments.list`, and how a comment is written.
+//! `comments.list`, and the JSON of a comment.
 
 use super::error::ApiError;
 use super::page::{Page, envelope};
@@ -23,7 +23,7 @@ pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {
     }
 }
 
-/// By id there is no `pageInfo`.
+/// Comments by id. The answer has no `pageInfo`.
 fn by_id(
     world: &World,
     parts: &Parts<'_>,
@@ -56,7 +56,7 @@ fn by_id(
     Ok(Answer::new(envelope("comment", items)))
 }
 
-/// By parent, `pageInfo` has no `totalResults`.
+/// The replies of a comment. `pageInfo` has no `totalResults`.
 fn by_parent(
     world: &World,
     query: &Query,
@@ -79,7 +79,7 @@ fn by_parent(
     Ok(Answer::new(body))
 }
 
-/// Outside of a thread, a comment does not say which video it is about.
+/// Removes `videoId`, which a comment outside of a thread does not have.
 fn without_video(mut item: Value) -> Value {
     if let Some(snippet) = item.get_mut("snippet").and_then(Value::as_object_mut) {
         snippet.remove("videoId");
@@ -87,7 +87,7 @@ fn without_video(mut item: Value) -> Value {
     item
 }
 
-/// How `textDisplay` is to be written.
+/// The format of `textDisplay`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Html,
@@ -113,7 +113,7 @@ pub(super) fn item(
     parts.item(world, "comment", &comment.id, |_| Some(snippet(world, comment, about, format)))
 }
 
-/// A reply: the same, and its parent.
+/// A reply: a comment with its `parentId`.
 pub(super) fn reply_item(
     world: &World,
     parts: &Parts<'_>,
@@ -164,7 +164,7 @@ fn snippet(world: &World, comment: &Comment, about: &About, format: Format) -> V
     snippet
 }
 
-/// Plain text as the platform turns it into HTML: entities, breaks, links, time marks.
+/// Converts plain text into the platform's HTML: entities, line breaks, links, timestamps.
 fn html(text: &str, video: &str) -> String {
     let lines = text.split('\n').map(|line| {
         line.split(' ').map(|word| html_word(word, video)).collect::<Vec<_>>().join(" ")
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_becomes_the_platforms_html() {
+    fn comment_text_is_rendered_as_platform_html() {
         assert_eq!(
             html("it's \"<b>\" & 2\nmore", "x"),
             "it&#39;s &quot;&lt;b&gt;&quot; &amp; 2<br>more"

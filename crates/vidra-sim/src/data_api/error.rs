@@ -45,7 +45,7 @@ impl ApiError {
         self
     }
 
-    /// In the member order and with the escapes of 2019.
+    /// Renders the body in the style of 2019.
     fn of_2019(mut self) -> Self {
         self.style = Style::Of2019;
         self
@@ -58,8 +58,8 @@ impl ApiError {
         }
         let mut first =
             json!({"message": self.message, "domain": self.domain, "reason": self.reason});
-        if let Some((kind, place)) = self.location.as_deref() {
-            first["location"] = place.as_str().into();
+        if let Some((kind, location)) = self.location.as_deref() {
+            first["location"] = location.as_str().into();
             first["locationType"] = (*kind).into();
         }
         if let Some(help) = self.extended_help {

@@ -2,7 +2,7 @@
 
 use crate::query::Query;
 
-/// The language names are wanted in: the part of `hl` before its region.
+/// The requested language of names: `hl` without its region.
 pub(super) fn language(query: &Query) -> &str {
     let hl = query.get("hl").unwrap_or("en");
     hl.split(['-', '_']).next().unwrap_or(hl)
@@ -10,7 +10,7 @@ pub(super) fn language(query: &Query) -> &str {
 
 type Row = (&'static str, &'static str, &'static str);
 
-/// Number, English, German, whether a video can be filed under it.
+/// Number, English name, German name, and whether a video can have the category.
 pub(super) const CATEGORIES: &[(&str, &str, &str, bool)] = &[
     ("1", "Film & Animation", "Film & Animation", true),
     ("2", "Autos & Vehicles", "Autos & Fahrzeuge", true),
@@ -33,7 +33,7 @@ pub(super) const CATEGORIES: &[(&str, &str, &str, bool)] = &[
     ("44", "Trailers", "Trailer", false),
 ];
 
-/// Code, English, German.
+/// Code, English name, German name.
 pub(super) const REGIONS: &[Row] = &[
     ("AE", "United Arab Emirates", "Vereinigte Arabische Emirate"),
     ("AR", "Argentina", "Argentinien"),
@@ -77,7 +77,7 @@ pub(super) const REGIONS: &[Row] = &[
     ("ZA", "South Africa", "Südafrika"),
 ];
 
-/// Code, English, German.
+/// Code, English name, German name.
 pub(super) const LANGUAGES: &[Row] = &[
     ("af", "Afrikaans", "Afrikaans"),
     ("ar", "Arabic", "Arabisch"),

@@ -2,7 +2,7 @@
 
 use super::error::ApiError;
 use crate::query::Query;
-use crate::token::{Pager, Way};
+use crate::token::{Direction, Pager};
 use serde_json::{Value, json};
 
 /// One page of a long list.
@@ -12,7 +12,7 @@ pub(crate) struct Page {
     pub(crate) start: u32,
     pub(crate) size: u32,
     total: u32,
-    /// Comment lists go forward only.
+    /// Whether the list has `prevPageToken`. Comment lists do not.
     two_way: bool,
 }
 
@@ -46,17 +46,17 @@ impl Page {
     pub(crate) fn link(&self, body: &mut Value) {
         let end = self.start + self.size;
         if end < self.total && self.size > 0 {
-            body["nextPageToken"] = self.pager.token(end, Way::Next).into();
+            body["nextPageToken"] = self.pager.token(end, Direction::Next).into();
         }
         if self.two_way && self.start > 0 {
             let before = self.start.saturating_sub(self.size);
-            body["prevPageToken"] = self.pager.token(before, Way::Previous).into();
+            body["prevPageToken"] = self.pager.token(before, Direction::Previous).into();
         }
     }
 
     /// The token of this page.
     pub(crate) fn token_of_itself(&self) -> Value {
-        self.pager.token(self.start, Way::Next).into()
+        self.pager.token(self.start, Direction::Next).into()
     }
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn envelope(kind: &str, items: Vec<Value>) -> Value {
     body
 }
 
-/// A list answer with it.
+/// A list answer with page information.
 pub(crate) fn counted(kind: &str, items: Vec<Value>, total: u32, per_page: u32) -> Value {
     let mut body = envelope(kind, items);
     body["pageInfo"] = json!({"totalResults": total, "resultsPerPage": per_page});

@@ -1,4 +1,4 @@
-//! Which parameters a method has, and which values they take.
+//! The parameters of each method and their values.
 //!
 //! The platform rejects unknown names, and so does the simulator: a typing error in a client must not pass
 //! for a request without that parameter.
@@ -24,7 +24,7 @@ const STANDARD: &[&str] = &[
 ];
 
 /// The parameters of a method's `list`, as in the discovery document.
-pub(crate) const fn of(endpoint: Endpoint) -> &'static [&'static str] {
+pub(crate) const fn allowed(endpoint: Endpoint) -> &'static [&'static str] {
     match endpoint {
         Endpoint::Videos => &[
             "part",
@@ -134,7 +134,7 @@ pub(crate) fn check(endpoint: Endpoint, query: &Query) -> Result<(), ApiError> {
     if endpoint == Endpoint::Unknown {
         return Ok(());
     }
-    let known = |name: &str| STANDARD.contains(&name) || of(endpoint).contains(&name);
+    let known = |name: &str| STANDARD.contains(&name) || allowed(endpoint).contains(&name);
     match query.pairs().iter().find(|(name, _)| !known(name)) {
         Some((name, _)) => Err(ApiError::unknown_parameter(name)),
         None => Ok(()),

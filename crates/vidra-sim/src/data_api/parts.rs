@@ -1,4 +1,4 @@
-//! `part`: which members an item has.
+//! `part`: the requested members of an item.
 
 use super::error::ApiError;
 use crate::query::Query;
@@ -16,11 +16,11 @@ pub(crate) struct Parts<'a>(Vec<&'a str>);
 impl<'a> Parts<'a> {
     /// Reads `part`; `known` are the parts of the resource apart from `id`.
     pub(crate) fn read(query: &'a Query, known: &[&str]) -> Result<Self, ApiError> {
-        let asked = query.list("part");
-        if asked.is_empty() {
+        let requested = query.list("part");
+        if requested.is_empty() {
             return Err(ApiError::missing_parameter("part"));
         }
-        for part in &asked {
+        for part in &requested {
             if OWNERS_ONLY.contains(part) {
                 return Err(ApiError::by_reason("forbidden"));
             }
@@ -28,7 +28,7 @@ impl<'a> Parts<'a> {
                 return Err(ApiError::unknown_part());
             }
         }
-        Ok(Self(asked))
+        Ok(Self(requested))
     }
 
     pub(crate) fn has(&self, part: &str) -> bool {
@@ -53,7 +53,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// `kind`, `etag` and `id`: what every item has.
+/// `kind`, `etag` and `id`, which every item has.
 pub(crate) fn bare(world: &World, kind: &str, id: &str) -> Map<String, Value> {
     let mut item = Map::new();
     item.insert("kind".to_owned(), format!("youtube#{kind}").into());

@@ -16,7 +16,7 @@ use crate::world::video::Video;
 use serde_json::{Value, json};
 
 const PARTS: &[&str] = &["contentDetails", "snippet", "status"];
-/// Fractions of a second as they come in one and the same list.
+/// The fractions of a second that occur within one list.
 const FRACTIONS: [&str; 5] = ["", ".212", ".1344", ".69804", ".776363"];
 
 pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {
@@ -43,13 +43,13 @@ pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {
     Ok(Answer::new(body))
 }
 
-/// An entry with everything an answer may show of it.
+/// An entry with all data that an answer may contain.
 struct Row<'a> {
     list: &'a Playlist,
     position: u32,
     entry: Entry,
     video_id: String,
-    /// The video behind a public entry. One that has vanished meanwhile has none.
+    /// The video of a public entry; `None` if it has been removed.
     video: Option<Video>,
 }
 
@@ -73,7 +73,7 @@ fn item(world: &World, parts: &Parts<'_>, list: &Playlist, position: u32, entry:
 }
 
 impl Row<'_> {
-    /// base64 of the playlist and, after a dot, of what tells this entry from the others.
+    /// base64 of the playlist id, a dot, and a part that is unique to this entry.
     fn id(&self) -> String {
         let own = match self.list.id.starts_with("UU") {
             true => self.video_id.clone(),
@@ -90,7 +90,7 @@ impl Row<'_> {
         let (title, description) = self.texts();
         let mut snippet = json!({
             "publishedAt": clock::iso_with(self.entry.added, fraction),
-            // The owner of the playlist, whoever owns the video.
+            // The owner of the playlist, not of the video.
             "channelId": self.list.channel.id,
             "channelTitle": self.list.channel.title,
             "title": title,

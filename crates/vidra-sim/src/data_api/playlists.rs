@@ -104,7 +104,7 @@ fn snippet(world: &World, list: &Playlist) -> Value {
     snippet
 }
 
-/// The picture of the first video that can be seen; three grey ones where there is none.
+/// The thumbnails of the first public video; three grey ones if there is none.
 fn pictures(world: &World, list: &Playlist) -> Value {
     if matches!(list.quirk, Some(Q::Album | Q::TwoThumbnails)) {
         return thumbnails::playlist_without_default(&list.id, list.quirk == Some(Q::Album));

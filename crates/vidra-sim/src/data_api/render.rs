@@ -1,9 +1,8 @@
-//! How an answer is written: the platform's member order, indentation and escapes, today's or those
-//! of 2019.
+//! Renders JSON with the platform's member order, indentation and escapes: those of today or of 2019.
 
 use serde_json::{Map, Value};
 
-/// A way of writing.
+/// A style of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Two spaces, `items` before `pageInfo`.
@@ -14,7 +13,7 @@ pub(crate) enum Style {
     Of2019,
 }
 
-/// Members in the order the platform sends them; others follow by name.
+/// Members in the order of the platform. Other members follow by name.
 const ORDER: &[&str] = &[
     "error",
     "code",
@@ -52,7 +51,7 @@ const ORDER: &[&str] = &[
 /// The bytes of a body.
 pub(crate) fn render(mut body: Value, style: Style) -> Vec<u8> {
     if style == Style::Of2019 {
-        age(&mut body);
+        convert_to_2019(&mut body);
     }
     let mut out = Vec::with_capacity(1 << 12);
     write(&mut out, &body, style, 0);
@@ -64,14 +63,14 @@ pub(crate) fn render(mut body: Value, style: Style) -> Vec<u8> {
 
 fn rank(name: &str, style: Style) -> usize {
     // The members whose order changed over the years.
-    let late = match (name, style) {
+    let group = match (name, style) {
         ("errors", Style::Of2019) => 0,
         ("items", Style::Of2019) | ("pageInfo", Style::Today | Style::Compact) => 3,
         ("pageInfo", Style::Of2019) | ("items", _) => 2,
         _ => 1,
     };
-    let place = ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
-    late * 2 * ORDER.len() + place
+    let position = ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+    group * 2 * ORDER.len() + position
 }
 
 fn write(out: &mut Vec<u8>, value: &Value, style: Style, depth: usize) {
@@ -140,8 +139,8 @@ fn line(out: &mut Vec<u8>, style: Style, depth: usize) {
     out.resize(out.len() + width * depth, b' ');
 }
 
-/// Turns today's values into those of 2019.
-fn age(value: &mut Value) {
+/// Converts values to the formats of 2019.
+fn convert_to_2019(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
@@ -154,11 +153,11 @@ fn age(value: &mut Value) {
                     {
                         *member = text.replace('Z', ".000Z").into();
                     }
-                    _ => age(member),
+                    _ => convert_to_2019(member),
                 }
             }
         }
-        Value::Array(entries) => entries.iter_mut().for_each(age),
+        Value::Array(entries) => entries.iter_mut().for_each(convert_to_2019),
         _ => {}
     }
 }
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_writing_are_the_platforms() {
+    fn render_styles_match_the_platform() {
         let body = json!({"pageInfo": {"totalResults": 1}, "items": [{"id": "<a>", "empty": [], "publishedAt": "2019-01-02T03:04:05Z"}], "etag": "x", "kind": "k"});
         assert_eq!(
             text(body.clone(), Style::Compact),

@@ -108,7 +108,7 @@ fn video_item(world: &World, parts: &Parts<'_>, video: &Video) -> Value {
     result(world, &json!({"kind": "youtube#video", "videoId": video.id}), &video.id, snippet)
 }
 
-/// Search cuts descriptions short.
+/// The first line: search results contain shortened descriptions.
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }

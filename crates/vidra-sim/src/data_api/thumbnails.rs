@@ -3,7 +3,7 @@
 use crate::world::World;
 use serde_json::{Map, Value, json};
 
-/// Name, file, width, height, from the smallest to the largest.
+/// Name, file, width and height, from the smallest to the largest.
 const SIZES: [(&str, &str, u32, u32); 5] = [
     ("default", "default", 120, 90),
     ("medium", "mqdefault", 320, 180),
@@ -12,7 +12,7 @@ const SIZES: [(&str, &str, u32, u32); 5] = [
     ("maxres", "maxresdefault", 1280, 720),
 ];
 
-/// The first `count` sizes of a video's picture; `live` pictures have a file name of their own.
+/// The first `count` thumbnail sizes of a video. Thumbnails of `live` videos have another file name.
 pub(crate) fn video(id: &str, count: usize, live: bool) -> Value {
     let suffix = if live { "_live" } else { "" };
     let sizes = SIZES.iter().take(count).map(|(name, file, width, height)| {
@@ -22,7 +22,7 @@ pub(crate) fn video(id: &str, count: usize, live: bool) -> Value {
     Value::Object(sizes.collect::<Map<_, _>>())
 }
 
-/// A playlist's picture as it was made for albums: no `default`, and square with `square`.
+/// The thumbnails of an album: no `default`, and square images if `square`.
 pub(crate) fn playlist_without_default(id: &str, square: bool) -> Value {
     let one = |file: &str, width: u32, height: u32| {
         let url =
@@ -36,14 +36,14 @@ pub(crate) fn playlist_without_default(id: &str, square: bool) -> Value {
     }
 }
 
-/// A channel's picture.
+/// The thumbnails of a channel.
 pub(crate) fn channel(world: &World, id: &str) -> Value {
     let base = format!("https://yt3.ggpht.com/{}", world.etag(&format!("picture/{id}")));
     let one = |size: u32| json!({"url": format!("{base}=s{size}-c-k-c0x00ffffff-no-rj"), "width": size, "height": size});
     json!({"default": one(88), "medium": one(240), "high": one(800)})
 }
 
-/// The small picture beside a comment.
+/// The URL of the author's image in a comment.
 pub(crate) fn avatar(world: &World, id: &str) -> String {
     format!(
         "https://yt3.ggpht.com/ytc/{}=s48-c-k-c0x00ffffff-no-rj",

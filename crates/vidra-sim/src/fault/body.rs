@@ -26,7 +26,7 @@ pub(crate) fn cut(mut whole: Bytes) -> Body {
     Body::from_stream(steps)
 }
 
-/// The bytes a few at a time.
+/// The whole body, a few bytes at a time.
 pub(crate) fn drip(whole: Bytes, chunk: usize, every: Duration) -> Body {
     let chunk = chunk.max(1);
     let steps = stream::unfold(whole, move |mut rest| async move {
@@ -40,7 +40,7 @@ pub(crate) fn drip(whole: Bytes, chunk: usize, every: Duration) -> Body {
     Body::from_stream(steps)
 }
 
-/// A list that never closes, of exactly so many bytes.
+/// A list that never closes, of exactly `bytes` bytes.
 pub(crate) fn huge(bytes: u64) -> Body {
     const HEAD: &[u8] = b"{\"kind\":\"youtube#videoListResponse\",\"etag\":\"huge\",\"items\":[";
     const ITEM: &[u8] = b"{\"kind\":\"youtube#video\",\"etag\":\"huge\",\"id\":\"aaaaaaaaaaa\"},";
@@ -60,7 +60,7 @@ pub(crate) fn gzip_bomb(mebibytes: u32) -> Body {
     const LAST_BLOCK: &[u8] = &[3, 0];
     let plain = vec![b' '; 1 << 20];
     let mut packed = Vec::with_capacity(1 << 16);
-    // Compressed on its own and flushed to a whole byte, it refers to nothing before it.
+    // Compressed separately and flushed to a byte boundary, so that it can be repeated.
     let result = Compress::new(Compression::fast(), false).compress_vec(
         &plain,
         &mut packed,
@@ -97,7 +97,7 @@ mod tests {
     use std::io::Read;
 
     #[tokio::test]
-    async fn the_bomb_is_small_and_unpacks_to_its_size() {
+    async fn gzip_bomb_is_small_and_decompresses_to_its_size() {
         let packed = axum::body::to_bytes(gzip_bomb(3), usize::MAX).await.expect("no error in it");
         assert!(packed.len() < 1 << 17, "{} bytes", packed.len());
         let mut plain = Vec::new();

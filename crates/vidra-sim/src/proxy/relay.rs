@@ -1,6 +1,6 @@
 //! One HTTP request through the proxy. The connection ends after it, which keeps the proxy simple.
 
-use super::{Mood, State};
+use super::{ProxyMode, State};
 use std::io;
 use std::sync::atomic::Ordering;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional};
@@ -20,14 +20,14 @@ pub(super) async fn serve(
     let line = head.lines().next().unwrap_or_default().to_owned();
     let mut words = line.split(' ');
     let (method, uri) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let mood = *state.mood();
-    if let Mood::Refusing(status) = mood {
+    let mode = *state.mode();
+    if let ProxyMode::Refusing(status) = mode {
         return refuse(client, status).await;
     }
     if method == "CONNECT" {
         state.tunnels.fetch_add(1, Ordering::SeqCst);
-        return match mood {
-            Mood::NoTunnels => refuse(client, 403).await,
+        return match mode {
+            ProxyMode::NoTunnels => refuse(client, 403).await,
             _ => tunnel(state, client, uri).await,
         };
     }
@@ -67,13 +67,13 @@ async fn refuse(client: &mut TcpStream, status: u16) -> io::Result<()> {
 
 /// The head of a request, and the part of the body that arrived with it.
 async fn read_head(client: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
-    let mut seen = Vec::new();
+    let mut received = Vec::new();
     loop {
-        if let Some(end) = seen.windows(4).position(|four| four == b"\r\n\r\n") {
-            let rest = seen.split_off(end + 4);
-            return Ok((String::from_utf8_lossy(&seen).into_owned(), rest));
+        if let Some(end) = received.windows(4).position(|four| four == b"\r\n\r\n") {
+            let rest = received.split_off(end + 4);
+            return Ok((String::from_utf8_lossy(&received).into_owned(), rest));
         }
-        if seen.len() > LONGEST_HEAD || client.read_buf(&mut seen).await? == 0 {
+        if received.len() > LONGEST_HEAD || client.read_buf(&mut received).await? == 0 {
             return Err(io::ErrorKind::InvalidData.into());
         }
     }

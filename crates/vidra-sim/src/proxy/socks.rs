@@ -1,6 +1,6 @@
 //! The part of SOCKS5 that clients use: `CONNECT`, with any password or none.
 
-use super::{Mood, State, relay};
+use super::{ProxyMode, State, relay};
 use std::io;
 use std::net::Ipv6Addr;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ pub(super) async fn serve(state: &State, client: &mut TcpStream) -> io::Result<(
     greet(client).await?;
     let (host, port) = read_target(client).await?;
     state.tunnels.fetch_add(1, Ordering::SeqCst);
-    if *state.mood() == Mood::NoTunnels {
+    if *state.mode() == ProxyMode::NoTunnels {
         // "Connection not allowed by ruleset".
         return client.write_all(&[5, 2, 0, 1, 0, 0, 0, 0, 0, 0]).await;
     }

@@ -64,11 +64,11 @@ pub(crate) enum Text {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadUrl {
-    /// Replaces the right one.
+    /// Replaces the correct URL.
     Fixed(&'static str),
-    /// Before the path and query of the right one.
+    /// Another origin, with the path and query of the correct URL.
     At(&'static str),
-    /// The right query at another path.
+    /// Another path, with the correct query.
     Path(&'static str),
     Absent,
 }
@@ -100,7 +100,7 @@ pub(crate) enum Refusal {
     Kids,
     /// A bot wall for ANDROID and IOS only.
     BotForMobile,
-    /// Unplayable but for WEB_EMBEDDED_PLAYER and WEB.
+    /// Unplayable except for WEB_EMBEDDED_PLAYER, WEB and MWEB.
     OnlyWeb,
     /// Every client is too old.
     OutdatedApp,
@@ -111,7 +111,7 @@ pub(crate) enum Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     Status(u16),
-    /// The first call only; the next is answered.
+    /// Only the first call fails.
     StatusOnce(u16),
     Precondition,
     /// 302 to the captcha page of google.com.

@@ -52,7 +52,7 @@ const JOINED: [Quirk; DATA.len() + TRANSCRIPTS.len() + LATER.len()] = {
 const LATER: &[Quirk] =
     &[playlist("PLsize120", P::Sized(120), "120 entries: two full pages and a short one")];
 
-/// What the Data API does.
+/// The rows of the Data API.
 const DATA: &[Quirk] = &[
     // Videos: counts.
     video("quirkNoLike", V::NoLikes, "`likeCount` absent (hidden likes)"),
@@ -68,7 +68,7 @@ const DATA: &[Quirk] = &[
         V::OldEra,
         "an answer of 2019: `dislikeCount`, quoted etags, milliseconds, one-space indentation, `pageInfo` before `items`, `\\u003c` escapes",
     ),
-    // Videos: what is there at all.
+    // Videos: missing members.
     video(
         "quirkBareId",
         V::Bare,
@@ -337,7 +337,7 @@ const DATA: &[Quirk] = &[
         T::Unknown,
         "unknown: 404 `commentNotFound`, as a thread 404 `commentThreadNotFound`",
     ),
-    // Errors, asked for as a video.
+    // Errors, requested as a video.
     error("errQuota403", "quotaExceeded", "403 `quotaExceeded`, HTML in the message"),
     error("errDaily403", "dailyLimitExceeded", "403 `dailyLimitExceeded`, the older word for it"),
     error("errRate_403", "userRateLimitExceeded", "403 `userRateLimitExceeded`"),

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_egress_is_counted_by_itself() {
+    fn egresses_are_counted_separately() {
         let mut blocks = Blocks::default();
         assert!(!blocks.count(Endpoint::Player, "a"));
         blocks.all_after(2);

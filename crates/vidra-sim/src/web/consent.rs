@@ -1,4 +1,4 @@
-//! The consent step of the European Union: a page or a redirect, and the way back.
+//! The consent step of the European Union: a page or a redirect, and the redirect back.
 
 use super::{HTML, redirect};
 use crate::call::Call;

@@ -15,7 +15,7 @@ use axum::body::Body;
 use http::{Method, Response};
 use serde_json::{Value, json};
 
-/// What an answer of the player depends on besides the video: client, language, origin, expiry and seed.
+/// The inputs of a player answer besides the video: client, language, origin, expiry and seed.
 pub(super) struct PlayerContext<'a> {
     pub(super) client: &'static Client,
     pub(super) hl: &'a str,
@@ -68,7 +68,7 @@ fn player_context<'a>(platform: &Platform, call: &'a Call) -> Option<PlayerConte
     let id = call.query.get("videoId").unwrap_or_default();
     let expired = match scene(id) {
         Some(Scene::TimedText(Trouble::Expired)) => true,
-        Some(Scene::TimedText(Trouble::ExpiredOnce)) => platform.visit(call) == 1,
+        Some(Scene::TimedText(Trouble::ExpiredOnce)) => platform.count_call(call) == 1,
         _ => false,
     };
     let expire = platform.now() + if expired { -3600 } else { LIFE };
@@ -146,7 +146,7 @@ fn refused_body(
 ) -> Value {
     let mut body = json!({"playabilityStatus": refusal::status(refusal, player, id)});
     if let Some(video) = video.filter(|_| refusal::shows_details(refusal)) {
-        body["videoDetails"] = details::of(video, Some(refusal));
+        body["videoDetails"] = details::video_details(video, Some(refusal));
     }
     if refusal == Refusal::LiveCaptions {
         body["captions"] = json!({"playerCaptionsRenderer": {
@@ -161,7 +161,7 @@ fn playable(platform: &Platform, player: &PlayerContext<'_>, video: &Video) -> V
     let mut body = json!({
         "playabilityStatus": details::playable(player.client),
         "streamingData": {"expiresInSeconds": "21540"},
-        "videoDetails": details::of(video, None),
+        "videoDetails": details::video_details(video, None),
     });
     if let Some(captions) = tracklist::captions(platform.world(), player, video) {
         body["captions"] = captions;

@@ -77,7 +77,7 @@ fn plain(platform: &Platform, call: &Call, id: &str) -> Response<Body> {
     };
     let cues = platform.world().cues(&video, &track);
     let (cues, language) = match target {
-        Some(target) => (translation::of(&cues, &track, target), target),
+        Some(target) => (translation::translate(&cues, &track, target), target),
         None => (cues, track.language),
     };
     let document = format::Document {

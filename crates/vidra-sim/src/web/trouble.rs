@@ -28,7 +28,9 @@ pub(super) async fn apply(
     Ok(match trouble {
         Trouble::Reset => return Err(Dropped),
         Trouble::Status(status) => status_of(status, is_player),
-        Trouble::StatusOnce(status) if platform.visit(call) == 1 => status_of(status, is_player),
+        Trouble::StatusOnce(status) if platform.count_call(call) == 1 => {
+            status_of(status, is_player)
+        }
         Trouble::Precondition => error(400),
         Trouble::Sorry => redirect(302, SORRY),
         Trouble::NotJson => reply(200, JSON, ")]}'\nnot json".into()),
@@ -91,7 +93,7 @@ async fn damaged(trouble: Trouble, right: Response<Body>) -> Response<Body> {
 
 const DOCTYPE: &str = "<?xml version=\"1.0\" encoding=\"utf-8\" ?><!DOCTYPE transcript [<!ENTITY who SYSTEM \"file:///etc/passwd\">]><transcript><text start=\"0\" dur=\"1.5\">&who;</text></transcript>";
 
-/// Ten entities, each ten times the one before.
+/// Ten entities, each of which expands to ten times the one before.
 fn entity_bomb() -> String {
     let mut text = String::from(
         "<?xml version=\"1.0\" encoding=\"utf-8\" ?><!DOCTYPE transcript [<!ENTITY a0 \"ha\">",
@@ -103,7 +105,7 @@ fn entity_bomb() -> String {
     text + "]><transcript><text start=\"0\" dur=\"1.5\">&a9;</text></transcript>"
 }
 
-/// Cues that are well formed one by one, and a document that never ends.
+/// Well-formed cues in a document that is never closed.
 fn endless_cues() -> Body {
     const HEAD: &str = "<?xml version=\"1.0\" encoding=\"utf-8\" ?><transcript>";
     const CUE: &str = "<text start=\"1.5\" dur=\"2\">and so on and on</text>";

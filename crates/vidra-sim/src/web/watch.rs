@@ -19,7 +19,9 @@ pub(super) fn answer(platform: &Platform, call: &Call) -> Response<Body> {
         Page::Captcha => reply(200, HTML, captcha(id).into()),
         Page::Status(429) => reply(429, HTML, captcha(id).into()),
         Page::Status(status) => reply(status, HTML, Body::empty()),
-        Page::StatusOnce(_) if platform.visit(call) > 1 => good(platform, call, id, Page::Good),
+        Page::StatusOnce(_) if platform.count_call(call) > 1 => {
+            good(platform, call, id, Page::Good)
+        }
         Page::StatusOnce(status) => reply(status, HTML, Body::empty()),
         Page::ConsentAlways => consent::page(&call.url()),
         Page::ConsentOnce if !consent::given(call) => consent::page(&call.url()),

@@ -1,4 +1,4 @@
-//! Captions: which tracks a video has, computed from its coordinates like everything else.
+//! Captions: the tracks of a video, computed from its coordinates.
 
 pub(crate) mod cue;
 mod odd;
@@ -16,7 +16,7 @@ pub(crate) enum Maker {
     Person,
     /// Speech recognition: `kind` is `asr`.
     Machine,
-    /// Only what is said in another language than the film's: `kind` is `frc`.
+    /// Only speech in another language than that of the video: `kind` is `frc`.
     Forced,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Maker {
 pub(crate) struct Track {
     pub(crate) language: &'static str,
     pub(crate) maker: Maker,
-    /// What tells two tracks of one language apart; mostly empty.
+    /// Distinguishes two tracks of one language; mostly empty.
     pub(crate) name: &'static str,
     pub(crate) variant: Option<&'static str>,
 }
@@ -39,14 +39,14 @@ impl Track {
         Self { language, maker: Maker::Person, name, variant: None }
     }
 
-    /// `.en`, `a.en`, `.en.CC1`: the one name no other track of the video has.
+    /// `.en`, `a.en`, `.en.CC1`: the identifier of a track within its video.
     pub(crate) fn vss_id(&self) -> String {
         let made = if self.maker == Maker::Machine { "a" } else { "" };
         let dot = if self.name.is_empty() { "" } else { "." };
         format!("{made}.{}{dot}{}", self.language, self.name)
     }
 
-    /// `asr`, `frc` or nothing.
+    /// `asr`, `frc` or `None`.
     pub(crate) const fn kind(&self) -> Option<&'static str> {
         match self.maker {
             Maker::Person => None,
@@ -56,20 +56,21 @@ impl Track {
     }
 }
 
-/// In how many languages a video with many of them has tracks.
+/// The languages of a video with tracks in many languages.
 const MANY: &[&str] = &[
     "ar", "zh", "zh-Hans", "zh-Hant", "en", "en-US", "fil", "fr", "de", "hi", "id", "it", "ja",
     "ko", "pt", "pt-BR", "pt-PT", "ru", "es", "es-419", "tr",
 ];
 /// Languages that viewers translate into.
-const GUESTS: &[&str] = &["en", "de", "fr", "es", "pt-BR", "it", "ja", "ko", "zh-Hans", "es-419"];
+const COMMUNITY_LANGUAGES: &[&str] =
+    &["en", "de", "fr", "es", "pt-BR", "it", "ja", "ko", "zh-Hans", "es-419"];
 
 impl World {
-    /// The tracks of a video in the order the player lists them; none where it has no captions.
+    /// The tracks of a video in the order of the player; none if it has no captions.
     pub(crate) fn tracks(&self, video: &Video) -> Vec<Track> {
         match (video.scene, video.quirk) {
             (Some(Scene::Tracks(tracks)), _) => staged(tracks),
-            // The oddities of a text are in a track made by a person and in a generated one.
+            // Videos with odd texts have a manual and a generated track.
             (Some(_), _) => both("en"),
             (
                 None,
@@ -87,8 +88,8 @@ impl World {
         }
     }
 
-    /// Most have a generated track, about half of those one by a person as well, and one in seven
-    /// was translated by its viewers.
+    /// The tracks of an ordinary video. Most have a generated track, about half of those a manual one too,
+    /// and one in seven has translations by viewers.
     fn ordinary(&self, video: &Video) -> Vec<Track> {
         let mut dice = self.caption_dice(video);
         let language = video.channel.language;
@@ -99,10 +100,11 @@ impl World {
             _ => both(language),
         };
         if !(2..86).contains(&shape) {
-            let first = dice.below(GUESTS.len() as u64) as usize;
-            let guests = GUESTS.iter().cycle().skip(first).filter(|guest| **guest != language);
+            let first = dice.below(COMMUNITY_LANGUAGES.len() as u64) as usize;
+            let translations =
+                COMMUNITY_LANGUAGES.iter().cycle().skip(first).filter(|code| **code != language);
             let count = 1 + dice.below(5) as usize;
-            tracks.extend(guests.take(count).map(|guest| Track::new(guest, Maker::Person)));
+            tracks.extend(translations.take(count).map(|code| Track::new(code, Maker::Person)));
             tracks.sort_by_key(|track| (english_name(track.language), track.kind()));
         }
         tracks
@@ -112,7 +114,7 @@ impl World {
         self.dice("captions", &[u64::from(video.key.0), u64::from(video.key.1)])
     }
 
-    /// Whether the WEB client would need a token to read this video's captions.
+    /// Whether the WEB client needs a token for the captions of this video.
     pub(crate) fn guarded_for_web(&self, video: &Video) -> bool {
         let mut dice = self.dice("guarded", &[u64::from(video.key.0), u64::from(video.key.1)]);
         dice.chance(60)
@@ -171,7 +173,7 @@ fn staged(tracks: Tracks) -> Vec<Track> {
     }
 }
 
-/// A language's English name, which the platform sorts tracks by.
+/// The English name of a language. The platform sorts tracks by it.
 pub(crate) fn english_name(code: &str) -> &str {
     LANGUAGES.iter().find(|(known, _)| *known == code).map_or(code, |(_, name)| name)
 }
@@ -207,7 +209,7 @@ mod tests {
 
     #[test]
     fn every_language_has_a_name() {
-        for code in MANY.iter().chain(GUESTS).chain(FEW) {
+        for code in MANY.iter().chain(COMMUNITY_LANGUAGES).chain(FEW) {
             assert_ne!(english_name(code), *code);
         }
     }

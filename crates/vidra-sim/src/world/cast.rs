@@ -1,15 +1,15 @@
 //! The cast: two dozen invented channels. Names, handles and descriptions are fixed, so that the
-//! documentation can speak of them; numbers and titles come from the seed.
+//! documentation can refer to them; numbers and titles come from the seed.
 
 use super::text::Theme;
 
-/// A channel's fixed traits.
+/// The fixed properties of a channel.
 #[derive(Debug)]
 pub(crate) struct Role {
     pub(crate) title: &'static str,
     /// Without its `@`.
     pub(crate) handle: Option<&'static str>,
-    /// The name `forUsername` finds.
+    /// The name for `forUsername`.
     pub(crate) username: Option<&'static str>,
     pub(crate) country: Option<&'static str>,
     pub(crate) language: &'static str,

@@ -1,4 +1,4 @@
-//! Channels: the cast, the channels of the quirk table, and the people who comment.
+//! Channels: the cast, the channels of the quirk table, and the viewers who write comments.
 
 use super::World;
 use super::cast::CAST;
@@ -6,14 +6,14 @@ use super::clock::{DAY, FIRST, LAST, Seconds};
 use super::text::{self, Theme};
 use crate::quirk::{self, Case, ChannelQuirk, QUIRKS};
 
-/// Channels of the quirk table are numbered from here by their row.
+/// The number of the first channel of the quirk table; the row is added.
 const QUIRKY: u32 = 1000;
-/// Viewers are numbered from here. They have channels, and no videos.
+/// The number of the first viewer. Viewers have channels without videos.
 const VIEWERS: u32 = 0x8_0000;
-/// How many viewers there are.
+/// The number of viewers.
 pub(crate) const VIEWER_COUNT: u32 = 4000;
 
-/// A channel, with more than any answer shows of it.
+/// A channel with all its data.
 #[derive(Clone, Debug)]
 pub(crate) struct Channel {
     pub(crate) no: u32,
@@ -90,7 +90,7 @@ impl World {
         self.channels().find(|c| c.username.is_some_and(|u| u.eq_ignore_ascii_case(name)))
     }
 
-    /// A person who comments.
+    /// The channel of a viewer.
     pub(crate) fn viewer(&self, n: u32) -> Channel {
         let no = VIEWERS + n;
         let mut dice = self.dice("viewer", &[u64::from(n)]);
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn channels_are_found_by_every_name_they_have() {
+    fn channels_are_found_by_id_handle_and_username() {
         let world = World::new(1);
         for channel in world.channels() {
             assert_eq!(world.channel_by_id(&channel.id).map(|c| c.no), Some(channel.no));

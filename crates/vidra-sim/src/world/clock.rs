@@ -7,23 +7,23 @@ pub(crate) type Seconds = i64;
 
 /// 2009-03-01.
 pub(crate) const FIRST: Seconds = 1_235_865_600;
-/// 2026-06-01: nothing in the world is younger.
+/// 2026-06-01: later than everything in the world.
 pub(crate) const LAST: Seconds = 1_780_272_000;
 /// A day.
 pub(crate) const DAY: Seconds = 86_400;
 
-/// As the platform writes times today: whole seconds.
+/// A time in the platform's current format, in whole seconds.
 pub(crate) fn iso(at: Seconds) -> String {
     iso_with(at, "")
 }
 
-/// With a fraction as it was written at other times: `.000`, `.1344`, `.776363`.
+/// A time with a fraction, as in older formats: `.000`, `.1344`, `.776363`.
 pub(crate) fn iso_with(at: Seconds, fraction: &str) -> String {
     let whole = Timestamp::from_second(at).map(|t| t.to_string()).unwrap_or_default();
     format!("{}{fraction}Z", whole.trim_end_matches('Z'))
 }
 
-/// An ISO 8601 duration the way the platform writes it: zero parts left out.
+/// An ISO 8601 duration in the platform's format, without zero parts.
 pub(crate) fn duration(seconds: u64) -> String {
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
     let (minutes, rest) = (seconds / 60 % 60, seconds % 60);
@@ -37,7 +37,7 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-/// The seconds of a duration written that way; 0 for what is none.
+/// Parses such a duration into seconds; 0 if it is invalid.
 pub(crate) fn seconds(duration: &str) -> u64 {
     let (mut total, mut number) = (0, 0);
     for c in duration.chars() {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_durations_read_as_the_platform_writes_them() {
+    fn times_and_durations_use_the_platform_format() {
         assert_eq!(iso(FIRST), "2009-03-01T00:00:00Z");
         assert_eq!(iso(LAST), "2026-06-01T00:00:00Z");
         assert_eq!(iso_with(LAST + 5, ".776363"), "2026-06-01T00:00:05.776363Z");

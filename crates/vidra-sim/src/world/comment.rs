@@ -1,4 +1,4 @@
-//! Comments: threads of a video or of a channel, the newest first, and their replies.
+//! Comments: the threads of a video or a channel, newest first, and their replies.
 
 use super::channel::{Channel, VIEWER_COUNT};
 use super::clock::{DAY, LAST, Seconds};
@@ -8,7 +8,7 @@ use crate::quirk::{self, Case, CommentQuirk, QUIRKS, VideoQuirk};
 
 /// The index in the coordinates of "the channel itself", for threads about a channel.
 const WHOLE_CHANNEL: u32 = 0xf_ffff;
-/// Threads about a channel.
+/// The number of threads about a channel.
 const CHANNEL_THREADS: u32 = 24;
 /// Threads before 2018 have the older identifiers.
 const RENAMED: Seconds = 1_514_764_800;
@@ -72,7 +72,7 @@ impl About {
 }
 
 impl World {
-    /// How many threads there are.
+    /// The number of threads.
     pub(crate) fn thread_count(&self, about: &About) -> u32 {
         let key = about.key();
         match about.quirk() {
@@ -84,13 +84,13 @@ impl World {
             Some(_) => 5,
             None => {
                 let mut dice = self.dice("threads", &[u64::from(key.0), u64::from(key.1)]);
-                // Fewer people write than watch.
+                // Fewer viewers write than watch.
                 (dice.skewed(1, 8) as u32 - 1).min(about.views() / 60)
             }
         }
     }
 
-    /// Thread `index`, the newest being 0.
+    /// Thread `index`; the newest is 0.
     pub(crate) fn thread(&self, about: &About, index: u32) -> Thread {
         let key = about.key();
         let mut dice = self.dice("thread", &[u64::from(key.0), u64::from(key.1), u64::from(index)]);
@@ -117,7 +117,7 @@ impl World {
         Thread { top, replies: self.reply_count(about, index) }
     }
 
-    /// Separate from the rest of a thread, so that counting all comments of a video is cheap.
+    /// Separate from the rest of a thread, so that counting the comments of a video is cheap.
     fn reply_count(&self, about: &About, index: u32) -> u32 {
         let key = about.key();
         let mut dice =
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// How many people liked a thread, for the order by relevance.
+    /// The likes of a thread, for the order by relevance.
     pub(crate) fn thread_likes(&self, about: &About, index: u32) -> u64 {
         let key = about.key();
         let mut dice = self.dice("likes", &[u64::from(key.0), u64::from(key.1), u64::from(index)]);
@@ -143,7 +143,7 @@ impl World {
         threads.map(|index| 1 + u64::from(self.reply_count(&about, index))).sum()
     }
 
-    /// Reply `index` of a thread, the newest being 0.
+    /// Reply `index` of a thread; the newest is 0.
     pub(crate) fn reply(&self, thread: &Thread, index: u32) -> Comment {
         let parent = &thread.top.id;
         let mut dice = self.dice(parent, &[u64::from(index)]);
@@ -155,7 +155,7 @@ impl World {
         reply
     }
 
-    /// The thread with that identifier. Identifiers from before 2016 find it, too.
+    /// The thread with that identifier, which may be one from before 2016.
     pub(crate) fn thread_by_id(&self, id: &str) -> Option<(About, Thread)> {
         let (key, index) = match quirk::find(id) {
             Some((_, entry)) => coordinates(entry.case)?,
@@ -166,7 +166,7 @@ impl World {
             _ => About::Video(Box::new(self.video(key)?)),
         };
         (index < self.thread_count(&about)).then(|| self.thread(&about, index)).map(|mut thread| {
-            // Threads of a channel have no row of their own; the documented name is given here.
+            // Threads of a channel have no own row, so their documented identifier is set here.
             if let Some((_, entry)) =
                 quirk::find(id).filter(|(_, e)| e.case != Case::Comment(CommentQuirk::OldName))
             {
@@ -198,7 +198,7 @@ impl World {
     }
 }
 
-/// The documented name of a thread that has one.
+/// The documented identifier of a thread that has one.
 fn documented(quirk: Option<VideoQuirk>, index: u32) -> Option<&'static str> {
     let case = match (quirk?, index) {
         (VideoQuirk::ManyReplies, 0) => CommentQuirk::ManyReplies,
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_and_replies_read_back_in_order_of_time() {
+    fn threads_are_found_by_id_and_sorted_by_time() {
         let world = World::new(1);
         let video = world.video((0, 1)).expect("the cast has videos");
         let about = About::Video(Box::new(video));

@@ -6,7 +6,7 @@ use super::video::{GONE, QUIRK_OWNER, is_served};
 use super::{VideoKey, World, text};
 use crate::quirk::{self, Case, ChannelQuirk, PlaylistQuirk, QUIRKS, VideoQuirk};
 
-/// Albums of a channel are numbered from here among its playlists.
+/// The number of the first album among the playlists of a channel.
 const ALBUM: u32 = 0x8_0000;
 
 /// A playlist.
@@ -17,10 +17,10 @@ pub(crate) struct Playlist {
     pub(crate) title: String,
     pub(crate) description: String,
     pub(crate) created: Seconds,
-    /// How many entries are announced; some may never be delivered.
+    /// The reported number of entries; some may never be returned.
     pub(crate) size: u32,
     pub(crate) quirk: Option<PlaylistQuirk>,
-    /// Where in the channel's uploads the playlist begins; `None` for the uploads themselves.
+    /// The index of the first entry in the channel's uploads; `None` for the uploads playlist.
     start: Option<u32>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Entry {
     pub(crate) video: VideoKey,
     pub(crate) state: State,
     pub(crate) added: Seconds,
-    /// Counted, and never delivered.
+    /// Counted, but never returned.
     pub(crate) withheld: bool,
 }
 
@@ -88,7 +88,7 @@ impl World {
 
     fn quirky_playlist(&self, row: u32, quirk: PlaylistQuirk) -> Playlist {
         let entry = &QUIRKS[row as usize];
-        // Long ones need a channel with enough videos that nothing comes twice.
+        // Long playlists need a channel with enough videos for distinct entries.
         let archive = quirk::row_of(Case::Channel(ChannelQuirk::Archive));
         let owner = match quirk {
             PlaylistQuirk::OtherOwner => self.channel(2),
@@ -139,14 +139,14 @@ impl World {
             withheld: false,
         };
         match list.quirk {
-            None => self.wear(list, i, &mut entry),
-            Some(quirk) => bend(quirk, i, &mut entry),
+            None => self.age_entry(list, i, &mut entry),
+            Some(quirk) => apply_quirk(quirk, i, &mut entry),
         }
         entry
     }
 
-    /// Ages an ordinary playlist: a few entries are gone, a few belong to other channels.
-    fn wear(&self, list: &Playlist, i: u32, entry: &mut Entry) {
+    /// Simulates the age of an ordinary playlist: a few entries are gone, a few belong to other channels.
+    fn age_entry(&self, list: &Playlist, i: u32, entry: &mut Entry) {
         let mut dice = self.dice(&list.id, &[u64::from(i)]);
         match dice.below(60) {
             0 => (entry.state, entry.video.1) = (State::Private, GONE + i),
@@ -190,7 +190,7 @@ fn transcripts() -> impl Iterator<Item = u32> {
 const MIXED: [&str; 6] =
     ["txNoCaption", "plPrivate__", "plAgeGate__", "plGeoText__", "ttEmpty____", "plUpcoming_"];
 
-fn bend(quirk: PlaylistQuirk, i: u32, entry: &mut Entry) {
+fn apply_quirk(quirk: PlaylistQuirk, i: u32, entry: &mut Entry) {
     match quirk {
         PlaylistQuirk::AllGone => {
             entry.state = if i.is_multiple_of(2) { State::Private } else { State::Deleted };
@@ -205,7 +205,7 @@ fn bend(quirk: PlaylistQuirk, i: u32, entry: &mut Entry) {
         PlaylistQuirk::Vanished if i % 2 == 1 => entry.video.1 = GONE + i,
         PlaylistQuirk::Duplicates => entry.video.1 = i % 20,
         PlaylistQuirk::OtherOwner => entry.video = (4, i),
-        // One of the first page, nine of the second, five of the third are counted only.
+        // One entry of the first page, nine of the second and five of the third are only counted.
         PlaylistQuirk::ShortPages => entry.withheld = matches!(i, 17 | 60..=68 | 120..=124),
         PlaylistQuirk::EmptyPage => entry.withheld = (50..100).contains(&i),
         PlaylistQuirk::EveryTranscript => {
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn playlists_read_back_and_hold_videos_that_exist() {
+    fn playlists_are_found_by_id_and_contain_existing_videos() {
         let world = World::new(1);
         for channel in world.channels().take(6) {
             for no in (0..channel.playlists).chain([ALBUM]) {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_has_no_video_twice() {
+    fn longest_playlist_has_no_duplicates() {
         let world = World::new(1);
         let list = world.playlist("PLsize20000").expect("documented");
         let videos: std::collections::HashSet<_> =

@@ -1,4 +1,4 @@
-//! Texts: titles, descriptions and comments that look natural.
+//! Generates natural titles, descriptions and comments.
 
 pub(crate) mod speech;
 mod words;
@@ -19,12 +19,12 @@ pub(crate) fn title(theme: Theme, dice: &mut Dice) -> String {
     title
 }
 
-/// The number of the category a theme is filed under.
+/// The category number of a theme.
 pub(crate) const fn category(theme: Theme) -> &'static str {
     lexicon(theme).category
 }
 
-/// Tags of a video; none for one in eight.
+/// The tags of a video; one video in eight has none.
 pub(crate) fn tags(theme: Theme, title: &str, dice: &mut Dice) -> Vec<String> {
     if dice.chance(12) {
         return Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn tags(theme: Theme, title: &str, dice: &mut Dice) -> Vec<String> {
     [lexicon(theme).tag.to_owned()].into_iter().chain(from_title).collect()
 }
 
-/// A description: empty for one in ten, with chapters for one in three, with CRLF for one in eight.
+/// A description. One in ten is empty, one in three has chapters, one in eight has CRLF.
 pub(crate) fn description(theme: Theme, title: &str, dice: &mut Dice) -> String {
     if dice.chance(10) {
         return String::new();
@@ -61,12 +61,12 @@ pub(crate) fn comment(reply: bool, dice: &mut Dice) -> &'static str {
     dice.pick(if reply { REPLIES } else { COMMENTS })
 }
 
-/// The text of a comment by its place in the list, for the video that has one of each.
+/// The text of a comment by its index, for the video that has one of each.
 pub(crate) fn comment_number(n: usize) -> &'static str {
     COMMENTS[n % COMMENTS.len()]
 }
 
-/// How many different comments there are.
+/// The number of different comment texts.
 pub(crate) const fn comment_count() -> usize {
     COMMENTS.len()
 }

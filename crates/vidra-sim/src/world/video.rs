@@ -1,4 +1,4 @@
-//! Videos of a channel, the newest first.
+//! The videos of a channel, newest first.
 
 use super::channel::Channel;
 use super::clock::{self, DAY, LAST, Seconds};
@@ -7,7 +7,7 @@ use crate::quirk::{self, Case, QUIRKS, Scene, Tracks, VideoQuirk};
 
 /// The owner in the coordinates of a video of the quirk table; its index is its row.
 pub(crate) const QUIRK_OWNER: u32 = 0xf_0000;
-/// From this index on, an entry of a playlist is a video that is gone.
+/// The first index of removed videos in playlists.
 pub(crate) const GONE: u32 = 0xe_0000;
 
 const SCRIPTS_TITLE: &str = "🎙\u{a0}星空の下で – ليلة تحت النجوم \u{200b}👩‍🚀";
@@ -27,7 +27,7 @@ pub(crate) struct Video {
     pub(crate) seconds: u64,
     pub(crate) views: u64,
     pub(crate) likes: u64,
-    /// How many of default, medium, high, standard, maxres there are.
+    /// The number of thumbnail sizes, from default, medium, high, standard, maxres.
     pub(crate) thumbnails: usize,
     pub(crate) quirk: Option<VideoQuirk>,
     /// Its documented behaviour on the keyless interface.
@@ -48,7 +48,7 @@ impl World {
         self.video(self.mint.read_video(id)?)
     }
 
-    /// The identifier at some coordinates, whether or not anything is served there.
+    /// The identifier at some coordinates, whether or not a video exists there.
     pub(crate) fn video_id(&self, key: VideoKey) -> String {
         match QUIRKS.get(key.1 as usize) {
             Some(entry) if key.0 == QUIRK_OWNER => entry.id.to_owned(),
@@ -61,7 +61,7 @@ impl World {
         let (odd, owner) = match key.0 {
             QUIRK_OWNER => match QUIRKS.get(key.1 as usize)?.case {
                 Case::Video(quirk) => ((Some(quirk), None), 0),
-                // A channel with speech: the first one mostly sings.
+                // Channel 5 has speech. Channel 0 has mostly music.
                 Case::Transcript(scene) => ((None, Some(scene)), 5),
                 _ => return None,
             },
@@ -71,11 +71,11 @@ impl World {
         if odd == (None, None) && key.1 >= channel.videos {
             return None;
         }
-        Some(self.write_video(key, channel, odd))
+        Some(self.generate_video(key, channel, odd))
     }
 
-    /// Evenly back from the newest to the founding of the channel, each at its own time of day. The
-    /// jitter stays below the step, so that the order by date is the order by index.
+    /// The time of publication. Videos are spread evenly between the creation of the channel and the newest
+    /// video, with a jitter below the step, so that the order by date is the order by index.
     pub(crate) fn published(&self, channel: &Channel, index: u32) -> Seconds {
         let newest = LAST - DAY * (1 + i64::from(channel.no % 40));
         let step = (newest - channel.created) / (i64::from(channel.videos.max(1)) + 1);
@@ -84,7 +84,7 @@ impl World {
         newest - i64::from(index.min(channel.videos)) * step - jitter
     }
 
-    fn write_video(
+    fn generate_video(
         &self,
         key: VideoKey,
         channel: Channel,
@@ -110,13 +110,13 @@ impl World {
             scene,
             channel,
         };
-        bend(&mut video);
+        apply_quirk(&mut video);
         video
     }
 }
 
-/// Applies the quirk of a video to its texts and pictures.
-fn bend(video: &mut Video) {
+/// Applies the quirk of a video to its texts, its length and its thumbnails.
+fn apply_quirk(video: &mut Video) {
     let Some(entry) = QUIRKS.get(video.key.1 as usize).filter(|_| video.key.0 == QUIRK_OWNER)
     else {
         return;
@@ -125,7 +125,7 @@ fn bend(video: &mut Video) {
     video.description = format!("{}.\n\n{}", entry.what, video.description);
     match video.scene {
         Some(Scene::Tracks(Tracks::OneHour)) => video.seconds = 3600,
-        // The texts of these are short; a length that fits them keeps tests quick.
+        // The texts of these are short, and a short video keeps tests fast.
         Some(_) => video.seconds = 60 + video.seconds % 120,
         None => {}
     }
@@ -144,7 +144,7 @@ fn bend(video: &mut Video) {
     }
 }
 
-/// Whether `videos.list` returns it.
+/// Whether `videos.list` returns a video with this quirk.
 pub(crate) const fn is_served(quirk: VideoQuirk) -> bool {
     !matches!(quirk, VideoQuirk::Private | VideoQuirk::Deleted | VideoQuirk::Absent)
 }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_video_is_the_first() {
+    fn videos_are_ordered_newest_first() {
         let world = World::new(1);
         for channel in world.channels() {
             let dates: Vec<_> = (0..channel.videos.min(60))
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_video_is_found_by_its_identifier_and_ends_with_its_channel() {
+    fn videos_are_found_by_id_within_their_channel() {
         let world = World::new(1);
         let video = world.video((3, 2)).expect("the cast has videos");
         assert_eq!(world.video_by_id(&video.id).map(|v| v.key), Some((3, 2)));

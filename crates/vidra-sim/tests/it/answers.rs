@@ -1,7 +1,7 @@
-//! Every kind of answer is what the platform's own description says.
+//! Answers conform to the discovery document of the platform.
 
-use crate::ask::{Answer, ask, bytes, pages};
 use crate::discovery::Discovery;
+use crate::fetch::{Answer, bytes, fetch, pages};
 use vidra_sim::{Kind, QUIRKS, Simulator, tour};
 
 const VIDEO: &str = "videos?part=contentDetails,liveStreamingDetails,localizations,paidProductPlacementDetails,player,recordingDetails,snippet,statistics,status,topicDetails";
@@ -20,13 +20,13 @@ fn checked(discovery: &Discovery, schema: &str, what: &str, answer: &Answer) {
 }
 
 async fn check(discovery: &Discovery, simulator: &Simulator, schema: &str, call: &str) -> Answer {
-    let answer = ask(simulator, call).await;
+    let answer = fetch(simulator, call).await;
     checked(discovery, schema, call, &answer);
     answer
 }
 
 #[tokio::test]
-async fn documented_ids_answer_as_described() {
+async fn documented_ids_match_the_discovery_schema() {
     let Some(discovery) = Discovery::load() else { return };
     let platform = Simulator::builder().limits(u64::MAX, u64::MAX).build();
     for quirk in QUIRKS {
@@ -70,7 +70,7 @@ fn encode(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_sample_of_the_world_answers_as_described() {
+async fn sampled_resources_match_the_discovery_schema() {
     let Some(discovery) = Discovery::load() else { return };
     let platform = Simulator::builder().seed(5).limits(u64::MAX, u64::MAX).build();
     let found = check(
@@ -127,7 +127,7 @@ async fn a_sample_of_the_world_answers_as_described() {
 }
 
 #[tokio::test]
-async fn the_small_lists_answer_as_described() {
+async fn small_lists_match_the_discovery_schema() {
     let Some(discovery) = Discovery::load() else { return };
     let platform = Simulator::new();
     let regions =
@@ -171,7 +171,7 @@ async fn the_small_lists_answer_as_described() {
 }
 
 #[tokio::test]
-async fn the_parameters_are_those_described() {
+async fn parameters_match_the_discovery_document() {
     let Some(discovery) = Discovery::load() else { return };
     let platform = Simulator::new();
     let resources = [
@@ -188,17 +188,17 @@ async fn the_parameters_are_those_described() {
     ];
     for resource in resources {
         for name in discovery.parameters(resource) {
-            let answer = ask(&platform, &format!("{resource}?{name}=x")).await;
+            let answer = fetch(&platform, &format!("{resource}?{name}=x")).await;
             let message = answer.body["error"]["message"].as_str().unwrap_or_default();
             assert!(!message.contains("Unknown name"), "{resource} should know {name}");
         }
-        let answer = ask(&platform, &format!("{resource}?part=snippet&prat=x")).await;
+        let answer = fetch(&platform, &format!("{resource}?part=snippet&prat=x")).await;
         assert_eq!((answer.status, answer.reason()), (400, "badRequest"), "{resource}");
     }
 }
 
 #[tokio::test]
-async fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+async fn responses_depend_on_the_seed_only() {
     let call = "playlistItems?part=snippet,contentDetails&maxResults=50&playlistId=PLsize500";
     let (one, again, other) =
         (Simulator::new(), Simulator::new(), Simulator::builder().seed(2).build());
@@ -209,7 +209,7 @@ async fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 }
 
 #[tokio::test]
-async fn every_stop_of_the_tour_is_there() {
+async fn every_tour_stop_exists() {
     let platform = Simulator::new();
     for stop in tour() {
         let id = encode(&stop.id);
@@ -222,6 +222,6 @@ async fn every_stop_of_the_tour_is_there() {
             Kind::Playlist => format!("playlists?part=id&id={id}"),
             Kind::Comment => format!("comments?part=id&id={id}"),
         };
-        assert_eq!(ask(&platform, &call).await.items().len(), 1, "{}", stop.what);
+        assert_eq!(fetch(&platform, &call).await.items().len(), 1, "{}", stop.what);
     }
 }

@@ -1,9 +1,9 @@
-//! What a stand-in for the keyless path has to play, and where the table plays it.
+//! The behaviours that a simulator of the keyless path needs, and their rows in the table.
 
 use std::collections::BTreeSet;
 use vidra_sim::{Kind, QUIRKS};
 
-/// An item, and the documented videos that are it.
+/// A behaviour, and the documented videos that have it.
 const CHECKLIST: &[(&str, &[&str])] = &[
     ("made by a person and generated", &["txManualAsr"]),
     ("generated only", &["txAsrOnly__"]),
@@ -69,7 +69,7 @@ const CHECKLIST: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn the_table_has_every_item() {
+fn quirk_table_covers_the_checklist() {
     let known: BTreeSet<_> = QUIRKS
         .iter()
         .filter(|quirk| quirk.kind() == Kind::Transcript)
@@ -85,7 +85,7 @@ fn the_table_has_every_item() {
 #[test]
 fn every_documented_video_is_tested() {
     let tests = [
-        include_str!("manners.rs"),
+        include_str!("violations.rs"),
         include_str!("pages.rs"),
         include_str!("refusals.rs"),
         include_str!("texts.rs"),

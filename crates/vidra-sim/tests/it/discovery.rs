@@ -1,9 +1,9 @@
-//! A validator for the platform's own description of its answers.
+//! A validator for the discovery document, the platform's description of its answers.
 
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The folder of what was recorded from the platform; `None`, with a message, where there is none.
+/// The folder of responses recorded from the platform; `None`, with a message, if there is none.
 pub(crate) fn fixtures() -> Option<PathBuf> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fixtures");
     let folder = std::env::var_os("VIDRA_FIXTURES").map_or_else(|| default.into(), PathBuf::from);
@@ -20,7 +20,7 @@ pub(crate) fn fixtures() -> Option<PathBuf> {
 pub(crate) struct Discovery(Value);
 
 impl Discovery {
-    /// Reads the document; `None`, with a message, where the fixtures are not at hand.
+    /// Reads the document; `None`, with a message, if the fixtures are missing.
     pub(crate) fn load() -> Option<Self> {
         let text = std::fs::read(fixtures()?.join("discovery/youtube-v3.json"));
         let text = text.expect("the fixtures have a discovery document");
@@ -38,7 +38,7 @@ impl Discovery {
             .collect()
     }
 
-    /// Everything in which a value departs from a schema.
+    /// All violations of a schema by a value.
     pub(crate) fn check(&self, schema: &str, value: &Value) -> Vec<String> {
         let mut faults = Vec::new();
         self.check_at(schema, &self.0["schemas"][schema], value, &mut faults);
@@ -103,7 +103,7 @@ fn integer_fits(format: Option<&str>, number: &serde_json::Number) -> bool {
 }
 
 #[test]
-fn the_validator_finds_what_is_wrong() {
+fn validator_reports_every_schema_violation() {
     let Some(discovery) = Discovery::load() else { return };
     let wrong = serde_json::json!({
         "kind": 1,

@@ -1,10 +1,10 @@
 //! Errors by reason, status and shape.
 
-use crate::ask::{ask, bytes};
+use crate::fetch::{bytes, fetch};
 use vidra_sim::{Kind, QUIRKS, Simulator};
 
 #[tokio::test]
-async fn wrong_calls_are_refused_as_the_platform_refuses_them() {
+async fn invalid_calls_get_the_platform_errors() {
     let platform = Simulator::new();
     let fifty_one = vec!["aaaaaaaaaaa"; 51].join(",");
     let too_many = format!("videos?part=id&id={fifty_one}");
@@ -40,14 +40,14 @@ async fn wrong_calls_are_refused_as_the_platform_refuses_them() {
         ("nothing?part=id", 404, "notFound"),
     ];
     for (call, status, reason) in cases {
-        let answer = ask(&platform, call).await;
+        let answer = fetch(&platform, call).await;
         assert_eq!((answer.status, answer.reason()), (status, reason), "{call}");
         assert_eq!(answer.body["error"]["code"], status);
     }
 }
 
 #[tokio::test]
-async fn documented_errors_have_the_status_their_row_names() {
+async fn documented_errors_have_the_status_of_their_row() {
     let platform = Simulator::new();
     for quirk in QUIRKS.iter().filter(|quirk| quirk.kind() == Kind::Error) {
         for call in [
@@ -59,13 +59,13 @@ async fn documented_errors_have_the_status_their_row_names() {
             assert!(!body.is_empty());
         }
     }
-    let invalid = ask(&platform, "videos?part=id&id=errKey__400").await;
+    let invalid = fetch(&platform, "videos?part=id&id=errKey__400").await;
     assert_eq!(
         (invalid.reason(), &invalid.body["error"]["details"][0]["reason"]),
         ("badRequest", &"API_KEY_INVALID".into())
     );
-    let text = ask(&platform, "videos?part=id&id=errTextOnly").await;
+    let text = fetch(&platform, "videos?part=id&id=errTextOnly").await;
     assert!(text.body["error"].is_string());
-    let filter = ask(&platform, "commentThreads?part=id").await;
+    let filter = fetch(&platform, "commentThreads?part=id").await;
     assert_eq!(filter.body["error"]["errors"][0]["location"], "");
 }

@@ -1,6 +1,6 @@
-//! Faults in this process, with time standing still until somebody waits.
+//! Faults in this process, with a paused clock.
 
-use crate::ask::{ask, bytes, request};
+use crate::fetch::{bytes, fetch, request};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use vidra_sim::{Action, Dropped, Endpoint, Fault, Junk, Simulator};
@@ -8,15 +8,15 @@ use vidra_sim::{Action, Dropped, Endpoint, Fault, Junk, Simulator};
 const CALL: &str = "videos?part=snippet&id=quirkNoLike";
 
 #[tokio::test(start_paused = true)]
-async fn latency_and_delays_pass_on_the_tokio_clock() {
+async fn latency_and_delays_use_the_tokio_clock() {
     let platform = Simulator::builder().latency(Duration::from_secs(2)).build();
     let start = Instant::now();
-    ask(&platform, CALL).await;
+    fetch(&platform, CALL).await;
     assert_eq!(start.elapsed(), Duration::from_secs(2));
     platform.set_latency(Duration::ZERO);
     platform.inject(Fault::any(Action::delay(Duration::from_secs(5))).once());
-    ask(&platform, CALL).await;
-    ask(&platform, CALL).await;
+    fetch(&platform, CALL).await;
+    fetch(&platform, CALL).await;
     assert_eq!(start.elapsed(), Duration::from_secs(7));
 }
 
@@ -26,11 +26,11 @@ async fn a_hanging_call_never_answers() {
     platform.inject(Fault::on(Endpoint::Videos, Action::Hang));
     assert!(timeout(Duration::from_secs(3600), platform.call(request(CALL))).await.is_err());
     platform.clear_faults();
-    assert_eq!(ask(&platform, CALL).await.status, 200);
+    assert_eq!(fetch(&platform, CALL).await.status, 200);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dripping_body_arrives_whole_and_late() {
+async fn dripped_body_is_complete_and_delayed() {
     let platform = Simulator::new();
     let (_, right) = bytes(&platform, CALL).await;
     platform.inject(Fault::any(Action::Drip { chunk: 100, every_millis: 1000 }));
@@ -60,7 +60,7 @@ async fn errors_carry_reason_status_and_retry_after() {
         (503, Some("3"))
     );
     platform.inject(Fault::any(Action::quota_exceeded()).once());
-    let answer = ask(&platform, CALL).await;
+    let answer = fetch(&platform, CALL).await;
     assert_eq!((answer.status, answer.reason()), (403, "quotaExceeded"));
     platform.inject(
         Fault::any(Action::Error {
@@ -70,18 +70,18 @@ async fn errors_carry_reason_status_and_retry_after() {
         })
         .once(),
     );
-    let answer = ask(&platform, CALL).await;
+    let answer = fetch(&platform, CALL).await;
     assert_eq!(
         (answer.status, answer.reason(), &answer.body["error"]["code"]),
         (403, "rateLimitExceeded", &403.into())
     );
     platform.inject(Fault::any(Action::status(418)).once());
     assert_eq!(bytes(&platform, CALL).await.0, 418);
-    assert_eq!(ask(&platform, CALL).await.status, 200);
+    assert_eq!(fetch(&platform, CALL).await.status, 200);
 }
 
 #[tokio::test]
-async fn junk_is_never_the_right_answer() {
+async fn junk_bodies_are_not_the_correct_answer() {
     let platform = Simulator::new();
     for kind in [Junk::Html, Junk::Text, Junk::Empty, Junk::Truncated, Junk::NotUtf8] {
         platform.inject(Fault::any(Action::Junk { kind }).once());
@@ -90,11 +90,11 @@ async fn junk_is_never_the_right_answer() {
         assert!(serde_json::from_slice::<serde_json::Value>(&body).is_err(), "{kind:?}");
     }
     platform.inject(Fault::any(Action::Junk { kind: Junk::OtherShape }).once());
-    assert!(ask(&platform, CALL).await.body.is_array());
+    assert!(fetch(&platform, CALL).await.body.is_array());
 }
 
 #[tokio::test]
-async fn a_huge_body_has_the_size_asked_for() {
+async fn huge_body_has_the_requested_size() {
     let platform = Simulator::new();
     for size in [10, 60, 5_000_000] {
         platform.inject(Fault::any(Action::Huge { bytes: size }).once());
@@ -105,7 +105,7 @@ async fn a_huge_body_has_the_size_asked_for() {
 }
 
 #[tokio::test]
-async fn a_bomb_says_that_it_is_packed() {
+async fn gzip_bomb_declares_its_content_encoding() {
     let platform = Simulator::new();
     platform.inject(Fault::any(Action::GzipBomb { mebibytes: 64 }));
     let response = platform.call(request(CALL)).await.expect("an answer");
@@ -116,14 +116,17 @@ async fn a_bomb_says_that_it_is_packed() {
 }
 
 #[tokio::test]
-async fn the_wrong_answer_and_the_wrong_place() {
+async fn wrong_id_and_redirect_faults_are_applied() {
     let platform = Simulator::new();
     platform.inject(
         Fault::on(Endpoint::Videos, Action::WrongId { id: "quirkNoView".to_owned() })
             .when("id", "quirkNoLike"),
     );
-    assert_eq!(ask(&platform, CALL).await.each("/id"), ["quirkNoView"]);
-    assert_eq!(ask(&platform, "videos?part=id&id=quirkThumb3").await.each("/id"), ["quirkThumb3"]);
+    assert_eq!(fetch(&platform, CALL).await.each("/id"), ["quirkNoView"]);
+    assert_eq!(
+        fetch(&platform, "videos?part=id&id=quirkThumb3").await.each("/id"),
+        ["quirkThumb3"]
+    );
     platform.clear_faults();
     platform
         .inject(Fault::any(Action::Redirect { location: "http://elsewhere.example/".to_owned() }));

@@ -1,7 +1,7 @@
 //! Watch page, player and timed text of ordinary videos.
 
-use crate::ask;
-use crate::visit::{
+use crate::fetch;
+use crate::keyless_client::{
     ALL, ANDROID, WEB, base_url, get, player, player_request, send, text, tracks, watch,
 };
 use vidra_sim::{Endpoint, Simulator};
@@ -9,11 +9,11 @@ use vidra_sim::{Endpoint, Simulator};
 /// Some ordinary videos.
 async fn ordinary(simulator: &Simulator) -> Vec<String> {
     let call = "videos?part=id&chart=mostPopular&maxResults=20";
-    ask::ask(simulator, call).await.each("/id")
+    fetch::fetch(simulator, call).await.each("/id")
 }
 
 #[tokio::test]
-async fn every_ordinary_video_can_be_read_in_two_requests() {
+async fn captions_of_ordinary_videos_take_two_requests() {
     let platform = Simulator::new();
     for id in ordinary(&platform).await {
         let body = player(&platform, &id, ANDROID).await;
@@ -37,11 +37,11 @@ async fn every_ordinary_video_can_be_read_in_two_requests() {
 }
 
 #[tokio::test]
-async fn the_length_is_that_of_the_data_api() {
+async fn player_details_match_data_api_and_captions() {
     let platform = Simulator::new();
     for id in ordinary(&platform).await.iter().take(10) {
         let details =
-            ask::ask(&platform, &format!("videos?part=contentDetails,snippet&id={id}")).await;
+            fetch::fetch(&platform, &format!("videos?part=contentDetails,snippet&id={id}")).await;
         let body = player(&platform, id, WEB).await;
         assert_eq!(body["videoDetails"]["title"], details.items()[0]["snippet"]["title"]);
         let seconds: u64 = body["videoDetails"]["lengthSeconds"]
@@ -56,7 +56,7 @@ async fn the_length_is_that_of_the_data_api() {
 }
 
 #[tokio::test]
-async fn names_and_urls_have_the_shape_of_the_client() {
+async fn track_names_and_urls_depend_on_the_client() {
     let platform = Simulator::new();
     for client in ALL {
         let body = player(&platform, "txManualAsr", client).await;
@@ -77,7 +77,7 @@ async fn names_and_urls_have_the_shape_of_the_client() {
 }
 
 #[tokio::test]
-async fn the_watch_page_is_large_and_holds_one_key_that_counts() {
+async fn watch_page_is_large_and_contains_the_key_among_decoys() {
     let platform = Simulator::new();
     let page = watch(&platform, "txManualAsr").await;
     assert_eq!(page.status, 200);
@@ -93,27 +93,27 @@ async fn the_watch_page_is_large_and_holds_one_key_that_counts() {
 }
 
 #[tokio::test]
-async fn two_platforms_of_one_seed_are_equal_in_every_byte() {
+async fn equal_seeds_give_equal_keyless_bytes() {
     let (one, two, other) =
         (Simulator::new(), Simulator::new(), Simulator::builder().seed(2).build());
     for id in ["txManualAsr", "plBotWall__", "wpGood_____"] {
-        let ask = |platform: Simulator| async move {
+        let fetch = |platform: Simulator| async move {
             let request = player_request(id, ANDROID);
             let player = send(&platform, request).await.expect("an answer").body;
             player + &watch(&platform, id).await.body
         };
-        assert_eq!(ask(one.clone()).await, ask(two.clone()).await);
-        assert_ne!(ask(one.clone()).await, ask(other.clone()).await);
+        assert_eq!(fetch(one.clone()).await, fetch(two.clone()).await);
+        assert_ne!(fetch(one.clone()).await, fetch(other.clone()).await);
     }
 }
 
 #[tokio::test]
-async fn the_data_api_knows_who_has_captions_by_hand() {
+async fn data_api_caption_flag_means_manual_captions() {
     let platform = Simulator::new();
     for (id, expected) in
         [("txManualOnl", "true"), ("txAsrOnly__", "false"), ("txNoCaption", "false")]
     {
-        let answer = ask::ask(&platform, &format!("videos?part=contentDetails&id={id}")).await;
+        let answer = fetch::fetch(&platform, &format!("videos?part=contentDetails&id={id}")).await;
         assert_eq!(answer.items()[0]["contentDetails"]["caption"], expected, "{id}");
     }
 }

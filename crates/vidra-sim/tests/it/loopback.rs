@@ -1,4 +1,4 @@
-//! The same on a socket, seen by a client that knows nothing but bytes.
+//! The simulator on a socket, with a client that reads raw bytes.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,17 +23,17 @@ async fn exchange(listening: &Listening, method: &str, path: &str, body: &str) -
     );
     stream.write_all(head.as_bytes()).await.expect("it reads");
     stream.write_all(body.as_bytes()).await.expect("it reads");
-    let mut seen = Vec::new();
-    // A connection that breaks ends the reading, too; what came before counts.
-    while let Ok(1..) = stream.read_buf(&mut seen).await {}
-    String::from_utf8_lossy(&seen).into_owned()
+    let mut received = Vec::new();
+    // A broken connection also ends the loop; the bytes before it are returned.
+    while let Ok(1..) = stream.read_buf(&mut received).await {}
+    String::from_utf8_lossy(&received).into_owned()
 }
 
 fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or_default()
 }
 
-fn promised(answer: &str) -> Option<usize> {
+fn content_length(answer: &str) -> Option<usize> {
     let (head, _) = answer.split_once("\r\n\r\n")?;
     let line = head.lines().find_map(|line| line.strip_prefix("content-length: "))?;
     line.parse().ok()
@@ -44,17 +44,17 @@ fn body(answer: &str) -> &str {
 }
 
 #[tokio::test]
-async fn it_answers_on_the_address_it_names() {
+async fn simulator_answers_on_its_reported_address() {
     let (platform, listening) = listening().await;
     assert_eq!(listening.data_api_url(), format!("{}/youtube/v3", listening.url()));
     let answer = exchange(&listening, "GET", CALL, "").await;
-    assert_eq!((status(&answer), promised(&answer)), ("200", Some(body(&answer).len())));
+    assert_eq!((status(&answer), content_length(&answer)), ("200", Some(body(&answer).len())));
     assert_eq!(platform.record().calls_to(Endpoint::Videos), 1);
     assert_eq!(status(&exchange(&listening, "POST", CALL, "").await), "404");
 }
 
 #[tokio::test]
-async fn a_reset_sends_nothing_at_all() {
+async fn reset_fault_sends_no_bytes() {
     let (platform, listening) = listening().await;
     platform.inject(Fault::any(Action::Reset).once());
     assert_eq!(exchange(&listening, "GET", CALL, "").await, "");
@@ -62,16 +62,16 @@ async fn a_reset_sends_nothing_at_all() {
 }
 
 #[tokio::test]
-async fn a_cut_body_is_shorter_than_promised() {
+async fn cut_body_is_shorter_than_its_content_length() {
     let (platform, listening) = listening().await;
     platform.inject(Fault::any(Action::Cut).once());
     let answer = exchange(&listening, "GET", CALL, "").await;
-    let length = promised(&answer).expect("a length");
+    let length = content_length(&answer).expect("a length");
     assert_eq!((status(&answer), body(&answer).len()), ("200", length / 2));
 }
 
 #[tokio::test]
-async fn the_other_faults_arrive_over_http() {
+async fn other_faults_work_over_http() {
     let (platform, listening) = listening().await;
     platform.inject(Fault::any(Action::error("backendError").retry_after("7")).once());
     let answer = exchange(&listening, "GET", CALL, "").await;
@@ -88,11 +88,11 @@ async fn the_other_faults_arrive_over_http() {
     assert!(exchange(&listening, "GET", CALL, "").await.len() > 300_000);
     platform.inject(Fault::any(Action::Drip { chunk: 200, every_millis: 0 }).once());
     let answer = exchange(&listening, "GET", CALL, "").await;
-    assert_eq!(promised(&answer), Some(body(&answer).len()));
+    assert_eq!(content_length(&answer), Some(body(&answer).len()));
 }
 
 #[tokio::test]
-async fn it_is_controlled_over_http() {
+async fn control_interface_works_over_http() {
     let (platform, listening) = listening().await;
     let fault = r#"{"endpoint":"videos","times":1,"action":{"error":{"reason":"backendError"}}}"#;
     assert_eq!(status(&exchange(&listening, "POST", "/_sim/faults", fault).await), "204");
@@ -115,11 +115,11 @@ async fn it_is_controlled_over_http() {
 }
 
 #[tokio::test]
-async fn it_stops_when_dropped() {
+async fn dropping_the_listener_closes_connections() {
     let (_platform, listening) = listening().await;
     let addr = listening.addr();
     let mut open = TcpStream::connect(addr).await.expect("it listens");
-    // A first answer shows that the connection was taken up.
+    // A first answer shows that the connection was accepted.
     open.write_all(b"GET /_sim/record HTTP/1.1\r\nHost: sim\r\n\r\n").await.expect("it reads");
     assert!(matches!(open.read_buf(&mut Vec::with_capacity(4096)).await, Ok(1..)));
     drop(listening);

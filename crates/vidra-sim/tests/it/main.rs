@@ -1,14 +1,14 @@
-//! The simulator as its users see it.
+//! The simulator through its public interface.
 
 mod answers;
-mod ask;
 mod checklist;
 mod discovery;
 mod errors;
 mod faults;
+mod fetch;
 mod keyless;
+mod keyless_client;
 mod loopback;
-mod manners;
 mod odd_texts;
 mod pages;
 mod paging;
@@ -23,4 +23,4 @@ mod rooms;
 mod texts;
 mod timed_text;
 mod tracks;
-mod visit;
+mod violations;

@@ -1,7 +1,7 @@
-//! Texts that are hard to write in another format, and captions of the longest playlist.
+//! Texts that are hard to convert to another format, and captions of the longest playlist.
 
-use crate::ask::{ask, bytes, pages};
-use crate::visit::{ANDROID, player, text, tracks};
+use crate::fetch::{bytes, fetch, pages};
+use crate::keyless_client::{ANDROID, player, text, tracks};
 use serde_json::Value;
 use vidra_sim::{Endpoint, Simulator};
 
@@ -22,7 +22,7 @@ async fn cues(id: &str) -> Vec<(u64, Option<u64>, String)> {
 }
 
 #[tokio::test]
-async fn times_that_round_badly_come_out_of_order_or_together() {
+async fn rounding_and_order_quirks_have_their_cue_times() {
     let rounding = cues("tcRounding_").await;
     let starts: Vec<_> = rounding.iter().map(|(start, ..)| *start).collect();
     assert_eq!(starts, [999, 1999, 59_999, 3_599_999, 360_000_123]);
@@ -34,7 +34,7 @@ async fn times_that_round_badly_come_out_of_order_or_together() {
 }
 
 #[tokio::test]
-async fn words_that_mean_something_elsewhere() {
+async fn texts_contain_format_syntax_and_rare_scripts() {
     let arrows: String =
         cues("tcArrows___").await.into_iter().map(|(.., text)| text + "|").collect();
     for part in ["A --> B", "above\n\nbelow", "00:00:01.000 --> 00:00:02.000", "WEBVTT", "|42|"] {
@@ -47,10 +47,10 @@ async fn words_that_mean_something_elsewhere() {
 }
 
 #[tokio::test]
-async fn the_longest_playlist_can_be_read_to_its_end() {
+async fn longest_playlist_has_captions_on_every_page() {
     let platform = Simulator::builder().limits(u64::MAX, 0).build();
     let mut page =
-        ask(&platform, "playlistItems?part=contentDetails&playlistId=PLsize20000&maxResults=50")
+        fetch(&platform, "playlistItems?part=contentDetails&playlistId=PLsize20000&maxResults=50")
             .await;
     for n in 0..400 {
         let id = page.each("/contentDetails/videoId")[n % 50].clone();
@@ -60,16 +60,16 @@ async fn the_longest_playlist_can_be_read_to_its_end() {
         let next = format!(
             "playlistItems?part=contentDetails&playlistId=PLsize20000&maxResults=50&pageToken={token}"
         );
-        page = ask(&platform, &next).await;
+        page = fetch(&platform, &next).await;
     }
     assert_eq!(platform.record().calls_to(Endpoint::Player), 400);
 }
 
 #[tokio::test]
-async fn two_playlists_are_about_transcripts() {
+async fn transcript_playlists_list_the_documented_videos() {
     let platform = Simulator::new();
     let mixed =
-        ask(&platform, "playlistItems?part=contentDetails&playlistId=PLquirkMixed&maxResults=50")
+        fetch(&platform, "playlistItems?part=contentDetails&playlistId=PLquirkMixed&maxResults=50")
             .await;
     let ids = mixed.each("/contentDetails/videoId");
     assert_eq!(ids.len(), 12);

@@ -1,16 +1,16 @@
-//! Watch pages and what stands before them.
+//! Watch pages, captcha pages and consent pages.
 
-use crate::visit::{get, watch};
+use crate::keyless_client::{get, watch};
 use bytes::Bytes;
 use http::Request;
 use vidra_sim::Simulator;
 
-async fn page(platform: &Simulator, id: &str, cookie: &str) -> crate::visit::Reply {
+async fn page(platform: &Simulator, id: &str, cookie: &str) -> crate::keyless_client::Reply {
     get(platform, &format!("/watch?v={id}"), cookie).await.expect("an answer")
 }
 
 #[tokio::test]
-async fn the_key_is_there_escaped_or_not_at_all() {
+async fn watch_page_key_is_plain_escaped_or_absent() {
     let platform = Simulator::new();
     let key = platform.innertube_key();
     let good = watch(&platform, "wpGood_____").await.body;
@@ -29,7 +29,7 @@ async fn the_key_is_there_escaped_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn captcha_and_status_pages() {
+async fn captcha_and_error_pages_are_served() {
     let platform = Simulator::new();
     for (id, status) in [("wpCaptcha__", 200), ("wpHttp429__", 429)] {
         let reply = watch(&platform, id).await;
@@ -44,35 +44,39 @@ async fn captcha_and_status_pages() {
 }
 
 #[tokio::test]
-async fn consent_is_passed_with_either_cookie() {
+async fn either_consent_cookie_is_accepted() {
     let platform = Simulator::new();
-    let asks = |body: &str| body.contains("action=\"https://consent.youtube.com/s\"");
+    let is_consent_page = |body: &str| body.contains("action=\"https://consent.youtube.com/s\"");
     let first = page(&platform, "wpConsent1_", "").await.body;
-    assert!(asks(&first));
+    assert!(is_consent_page(&first));
     let from = first.find("name=\"v\" value=\"").expect("the input") + "name=\"v\" value=\"".len();
     let version = first[from..].split('"').next().unwrap_or_default();
     for cookie in ["SOCS=CAI", "PREF=hl=en; SOCS=CAISEwgDEgk", &format!("CONSENT=YES+{version}")] {
-        assert!(!asks(&page(&platform, "wpConsent1_", cookie).await.body), "{cookie}");
-        assert!(asks(&page(&platform, "wpConsentAl", cookie).await.body), "{cookie}");
+        assert!(!is_consent_page(&page(&platform, "wpConsent1_", cookie).await.body), "{cookie}");
+        assert!(is_consent_page(&page(&platform, "wpConsentAl", cookie).await.body), "{cookie}");
     }
     for cookie in ["SOCS=CAA", "CONSENT=YES+other", "CONSENT=PENDING+999"] {
-        assert!(asks(&page(&platform, "wpConsent1_", cookie).await.body), "{cookie}");
+        assert!(is_consent_page(&page(&platform, "wpConsent1_", cookie).await.body), "{cookie}");
     }
 }
 
 #[tokio::test]
-async fn consent_can_be_a_redirect_and_leads_back() {
+async fn consent_redirect_returns_to_the_watch_page() {
     let platform = Simulator::new();
     let reply = page(&platform, "wpConsent30", "").await;
     assert_eq!(reply.status, 302);
-    let place = reply.header("location").to_owned();
-    assert!(place.starts_with("https://consent.youtube.com/m?continue=https%3A%2F%2F"), "{place}");
+    let location = reply.header("location").to_owned();
+    assert!(
+        location.starts_with("https://consent.youtube.com/m?continue=https%3A%2F%2F"),
+        "{location}"
+    );
     assert_eq!(page(&platform, "wpConsent30", "SOCS=CAI").await.status, 200);
-    let asked = get(&platform, place.trim_start_matches("https://consent.youtube.com"), "").await;
-    assert!(asked.is_some_and(|reply| reply.body.contains("name=\"v\"")));
+    let consent =
+        get(&platform, location.trim_start_matches("https://consent.youtube.com"), "").await;
+    assert!(consent.is_some_and(|reply| reply.body.contains("name=\"v\"")));
     let form = "continue=https%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3DwpConsent30&gl=DE";
     let request = Request::post("/s").body(Bytes::from_static(form.as_bytes())).expect("valid");
-    let reply = crate::visit::send(&platform, request).await.expect("an answer");
+    let reply = crate::keyless_client::send(&platform, request).await.expect("an answer");
     assert_eq!(reply.status, 303);
     assert_eq!(reply.header("location"), "https://www.youtube.com/watch?v=wpConsent30&ucbcb=1");
     assert!(reply.header("set-cookie").starts_with("SOCS=CAI"));

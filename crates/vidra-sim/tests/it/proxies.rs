@@ -1,10 +1,10 @@
-//! The forward proxy, seen by a client that knows nothing but bytes.
+//! The forward proxy, with a client that reads raw bytes.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use vidra_sim::proxy::{Mood, Proxy};
+use vidra_sim::proxy::{ProxyMode, Proxy};
 use vidra_sim::{Endpoint, Listening, Simulator};
 
 async fn start() -> (Simulator, Listening, Proxy) {
@@ -18,12 +18,12 @@ async fn connect(proxy: &Proxy) -> TcpStream {
     TcpStream::connect(proxy.url().trim_start_matches("http://")).await.expect("it listens")
 }
 
-/// Writes, and reads until the other side closes.
-async fn talk(stream: &mut TcpStream, text: &str) -> String {
+/// Writes `text` and reads until the peer closes the connection.
+async fn exchange(stream: &mut TcpStream, text: &str) -> String {
     let _ = stream.write_all(text.as_bytes()).await;
-    let mut seen = Vec::new();
-    while let Ok(1..) = stream.read_buf(&mut seen).await {}
-    String::from_utf8_lossy(&seen).into_owned()
+    let mut received = Vec::new();
+    while let Ok(1..) = stream.read_buf(&mut received).await {}
+    String::from_utf8_lossy(&received).into_owned()
 }
 
 fn post(target: &str, host: SocketAddr) -> String {
@@ -35,20 +35,20 @@ fn post(target: &str, host: SocketAddr) -> String {
 }
 
 #[tokio::test]
-async fn requests_go_through_and_carry_the_name_of_the_proxy() {
+async fn requests_are_forwarded_with_the_egress_header() {
     let (platform, listening, proxy) = start().await;
     let target = format!("{}/get_pot", listening.url());
-    let answer = talk(&mut connect(&proxy).await, &post(&target, listening.addr())).await;
+    let answer = exchange(&mut connect(&proxy).await, &post(&target, listening.addr())).await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("poToken"), "{answer}");
     let record = platform.record();
-    let seen = record.requests_to(Endpoint::PotProvider).next().expect("recorded");
-    assert_eq!(seen.header("x-sim-egress"), Some("home"));
-    assert_eq!(seen.header("proxy-authorization"), None);
+    let received = record.requests_to(Endpoint::PotProvider).next().expect("recorded");
+    assert_eq!(received.header("x-sim-egress"), Some("home"));
+    assert_eq!(received.header("proxy-authorization"), None);
     assert_eq!((proxy.requests(), proxy.tunnels(), record.by_egress["home"]), (1, 0, 1));
 }
 
 #[tokio::test]
-async fn socks_goes_through_with_and_without_a_password() {
+async fn socks5_works_with_and_without_a_password() {
     let (platform, listening, proxy) = start().await;
     for password in [false, true] {
         let mut stream = connect(&proxy).await;
@@ -62,52 +62,54 @@ async fn socks_goes_through_with_and_without_a_password() {
             stream.read_exact(&mut two).await.expect("it answers");
             assert_eq!(two, [1, 0]);
         }
-        let mut ask = vec![5, 1, 0, 1, 127, 0, 0, 1];
-        ask.extend(listening.addr().port().to_be_bytes());
-        stream.write_all(&ask).await.expect("it reads");
+        let mut connect_request = vec![5, 1, 0, 1, 127, 0, 0, 1];
+        connect_request.extend(listening.addr().port().to_be_bytes());
+        stream.write_all(&connect_request).await.expect("it reads");
         let mut ten = [0; 10];
         stream.read_exact(&mut ten).await.expect("it answers");
         assert_eq!(ten[1], 0);
-        let answer = talk(&mut stream, &post("/get_pot", listening.addr())).await;
+        let answer = exchange(&mut stream, &post("/get_pot", listening.addr())).await;
         assert!(answer.contains("poToken"), "{answer}");
     }
     assert_eq!((proxy.tunnels(), platform.record().by_egress["home"]), (2, 2));
 }
 
 #[tokio::test]
-async fn tunnels_are_opened_or_refused() {
+async fn tunnels_are_opened_or_rejected() {
     let (platform, listening, proxy) = start().await;
-    let ask = format!("CONNECT {} HTTP/1.1\r\nHost: x\r\n\r\n", listening.addr());
+    let connect_request = format!("CONNECT {} HTTP/1.1\r\nHost: x\r\n\r\n", listening.addr());
     let mut stream = connect(&proxy).await;
-    stream.write_all(ask.as_bytes()).await.expect("it reads");
+    stream.write_all(connect_request.as_bytes()).await.expect("it reads");
     let mut head = [0; 39];
     stream.read_exact(&mut head).await.expect("it answers");
     assert_eq!(&head, b"HTTP/1.1 200 Connection established\r\n\r\n");
     let answer =
-        talk(&mut stream, "GET /ping HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+        exchange(&mut stream, "GET /ping HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
     assert!(answer.contains("server_uptime"), "{answer}");
     assert_eq!(platform.record().by_egress["direct"], 1);
-    proxy.set_mood(Mood::NoTunnels);
-    assert!(talk(&mut connect(&proxy).await, &ask).await.starts_with("HTTP/1.1 403"));
+    proxy.set_mode(ProxyMode::NoTunnels);
+    assert!(
+        exchange(&mut connect(&proxy).await, &connect_request).await.starts_with("HTTP/1.1 403")
+    );
     assert_eq!(proxy.tunnels(), 2);
 }
 
 #[tokio::test]
-async fn moods_and_the_whole_internet() {
+async fn proxy_rejects_closes_or_forwards_all_hosts() {
     let (platform, listening, proxy) = start().await;
     let get = "GET http://www.youtube.com/ping HTTP/1.1\r\nHost: www.youtube.com\r\n\r\n";
-    proxy.set_mood(Mood::Refusing(407));
-    assert!(talk(&mut connect(&proxy).await, get).await.starts_with("HTTP/1.1 407"));
-    proxy.set_mood(Mood::Dead);
-    assert_eq!(talk(&mut connect(&proxy).await, get).await, "");
+    proxy.set_mode(ProxyMode::Refusing(407));
+    assert!(exchange(&mut connect(&proxy).await, get).await.starts_with("HTTP/1.1 407"));
+    proxy.set_mode(ProxyMode::Dead);
+    assert_eq!(exchange(&mut connect(&proxy).await, get).await, "");
     assert_eq!((proxy.connections(), platform.record().calls), (2, 0));
     let all = Proxy::listen_towards("all", listening.addr()).await.expect("a port");
-    assert!(talk(&mut connect(&all).await, get).await.contains("server_uptime"));
+    assert!(exchange(&mut connect(&all).await, get).await.contains("server_uptime"));
     assert_eq!((all.egress(), all.socks_url().starts_with("socks5://127.0.0.1:")), ("all", true));
 }
 
 #[tokio::test]
-async fn a_client_who_goes_away_is_missed_behind_the_proxy() {
+async fn client_disconnect_propagates_through_the_proxy() {
     let (platform, listening, proxy) = start().await;
     platform.set_latency(Duration::from_secs(60));
     let mut stream = connect(&proxy).await;
@@ -118,7 +120,7 @@ async fn a_client_who_goes_away_is_missed_behind_the_proxy() {
     until(|| platform.record().in_flight == 0).await;
 }
 
-/// Waits for something that happens within a second.
+/// Waits up to a second for a condition.
 async fn until(happened: impl Fn() -> bool) {
     for _ in 0..200 {
         if happened() {

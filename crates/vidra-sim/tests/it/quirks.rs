@@ -1,6 +1,6 @@
-//! The documented ids do what their row says.
+//! The documented ids behave as their rows describe.
 
-use crate::ask::{Answer, ask, bytes, pages};
+use crate::fetch::{Answer, bytes, fetch, pages};
 use serde_json::Value;
 use vidra_sim::Simulator;
 
@@ -8,7 +8,7 @@ async fn video(id: &str) -> Value {
     let call = format!(
         "videos?part=snippet,statistics,contentDetails,status,liveStreamingDetails,recordingDetails&id={id}"
     );
-    let answer = ask(&Simulator::new(), &call).await;
+    let answer = fetch(&Simulator::new(), &call).await;
     assert_eq!(answer.items().len(), 1, "{id}");
     answer.items()[0].clone()
 }
@@ -21,7 +21,7 @@ fn names(value: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn counts_may_be_missing_in_every_combination() {
+async fn documented_counts_are_missing() {
     let cases: [(&str, &[&str]); 6] = [
         ("quirkNoLike", &["commentCount", "favoriteCount", "viewCount"]),
         ("quirkNoComm", &["favoriteCount", "likeCount", "viewCount"]),
@@ -42,7 +42,7 @@ async fn counts_may_be_missing_in_every_combination() {
 }
 
 #[tokio::test]
-async fn durations_and_times_come_in_all_their_forms() {
+async fn durations_and_times_have_their_documented_forms() {
     let durations = [
         ("quirkDurSec", "PT12S"),
         ("quirkDurMin", "PT34M"),
@@ -109,23 +109,24 @@ async fn members_are_absent_where_documented() {
 }
 
 #[tokio::test]
-async fn only_the_parts_asked_for_are_there() {
-    let answer = ask(&Simulator::new(), "videos?part=id,statistics&id=quirkThumb3").await;
+async fn only_requested_parts_are_returned() {
+    let answer = fetch(&Simulator::new(), "videos?part=id,statistics&id=quirkThumb3").await;
     let mut found = names(&answer.items()[0]);
     found.sort_unstable();
     assert_eq!(found, ["etag", "id", "kind", "statistics"]);
 }
 
 #[tokio::test]
-async fn missing_ids_are_dropped_and_order_is_not_kept() {
+async fn missing_ids_are_dropped_and_order_is_not_preserved() {
     let platform = Simulator::new();
     let list =
-        ask(&platform, "playlistItems?part=contentDetails&maxResults=50&playlistId=PLsize50").await;
+        fetch(&platform, "playlistItems?part=contentDetails&maxResults=50&playlistId=PLsize50")
+            .await;
     let mut ids = list.each("/contentDetails/videoId");
     ids[7] = "quirkAbsent".to_owned();
     ids[8] = "quirkPrivat".to_owned();
     ids[9] = ids[10].clone();
-    let answer = ask(&platform, &format!("videos?part=id&id={}", ids.join(","))).await;
+    let answer = fetch(&platform, &format!("videos?part=id&id={}", ids.join(","))).await;
     assert_eq!(answer.body["pageInfo"]["totalResults"], 47);
     let mut found = answer.each("/id");
     assert_eq!(found.len(), 47);
@@ -136,7 +137,7 @@ async fn missing_ids_are_dropped_and_order_is_not_kept() {
 }
 
 #[tokio::test]
-async fn the_style_of_2019_is_readable_json() {
+async fn legacy_and_compact_styles_are_rendered() {
     let platform = Simulator::new();
     let (_, text) = bytes(&platform, "videos?part=snippet,player&id=quirkOldEra").await;
     let text = String::from_utf8(text.to_vec()).expect("UTF-8");
@@ -152,10 +153,10 @@ async fn the_style_of_2019_is_readable_json() {
 }
 
 #[tokio::test]
-async fn channels_differ_as_documented() {
+async fn channel_quirks_match_their_rows() {
     let platform = Simulator::new();
     let channel = async |id: &str| {
-        ask(
+        fetch(
             &platform,
             &format!("channels?part=snippet,statistics,contentDetails,topicDetails&id={id}"),
         )
@@ -190,14 +191,14 @@ async fn channels_differ_as_documented() {
     assert!(empty.body["items"].is_array() && empty.body["pageInfo"]["resultsPerPage"] == 0);
     assert!(channel("UCquirkItemsAbsent000000").await.body.get("items").is_none());
     assert!(
-        ask(&platform, "channels?part=id&forUsername=nobody").await.body.get("items").is_none()
+        fetch(&platform, "channels?part=id&forUsername=nobody").await.body.get("items").is_none()
     );
 }
 
 #[tokio::test]
 async fn channels_are_found_by_handle_name_and_search() {
     let platform = Simulator::new();
-    let found = async |call: &str| ask(&platform, call).await.each("/snippet/title");
+    let found = async |call: &str| fetch(&platform, call).await.each("/snippet/title");
     for handle in ["fermata", "@fermata", "%40FerMata"] {
         assert_eq!(
             found(&format!("channels?part=snippet&forHandle={handle}")).await,
@@ -226,7 +227,7 @@ async fn entries(id: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn entries_that_are_gone_stay_in_their_place() {
+async fn unavailable_entries_keep_their_position() {
     let platform = Simulator::new();
     for (n, item) in entries("PLquirkUnavailable").await.iter().enumerate() {
         assert_eq!(item["snippet"]["position"], n);
@@ -239,7 +240,7 @@ async fn entries_that_are_gone_stay_in_their_place() {
         assert_eq!(gone, item["contentDetails"].get("videoPublishedAt").is_none());
         assert_eq!(
             gone,
-            ask(&platform, &format!("videos?part=id&id={id}")).await.items().is_empty()
+            fetch(&platform, &format!("videos?part=id&id={id}")).await.items().is_empty()
         );
     }
     assert!(
@@ -251,7 +252,7 @@ async fn entries_that_are_gone_stay_in_their_place() {
 }
 
 #[tokio::test]
-async fn other_entries_differ_as_documented() {
+async fn playlist_entry_quirks_match_their_rows() {
     let mut ids: Vec<_> = entries("PLquirkDuplicates")
         .await
         .iter()
@@ -279,15 +280,16 @@ async fn other_entries_differ_as_documented() {
         .iter()
         .map(|item| item["contentDetails"]["videoId"].as_str().unwrap_or_default().to_owned())
         .collect();
-    let known = ask(&Simulator::new(), &format!("videos?part=id&id={}", vanished.join(","))).await;
+    let known =
+        fetch(&Simulator::new(), &format!("videos?part=id&id={}", vanished.join(","))).await;
     assert_eq!((vanished.len(), known.items().len()), (10, 5));
 }
 
 #[tokio::test]
-async fn playlists_themselves_differ_as_documented() {
+async fn playlist_quirks_match_their_rows() {
     let platform = Simulator::new();
     let list = async |id: &str| -> Answer {
-        ask(&platform, &format!("playlists?part=snippet,status,contentDetails&id={id}")).await
+        fetch(&platform, &format!("playlists?part=snippet,status,contentDetails&id={id}")).await
     };
     for id in ["PLquirkTwoThumbnails", "OLAK5uy_quirkAlbum00000000000000000000000"] {
         let found = list(id).await;
@@ -306,65 +308,66 @@ async fn playlists_themselves_differ_as_documented() {
 }
 
 #[tokio::test]
-async fn comments_are_html_unless_plain_text_is_asked_for() {
+async fn comments_are_html_unless_plain_text_is_requested() {
     let platform = Simulator::new();
     let call = "commentThreads?part=snippet&maxResults=100&videoId=quirkHtmlCm";
     let text = |answer: &Answer, member: &str| {
         answer.each(&format!("/snippet/topLevelComment/snippet/{member}"))
     };
-    let html = ask(&platform, call).await;
+    let html = fetch(&platform, call).await;
     let display = text(&html, "textDisplay").join("\n");
     for mark in ["<br>", "<a href=", "&amp;t=", "&#39;", "&quot;", "&lt;"] {
         assert!(display.contains(mark), "{mark} in {display}");
     }
-    let plain = ask(&platform, &format!("{call}&textFormat=plainText")).await;
+    let plain = fetch(&platform, &format!("{call}&textFormat=plainText")).await;
     assert_eq!(text(&plain, "textDisplay"), text(&html, "textOriginal"));
     assert!(html.each("/id").iter().any(|id| id.ends_with("gCoAEC")));
-    let found = ask(&platform, &format!("{call}&searchTerms=montevideo")).await;
+    let found = fetch(&platform, &format!("{call}&searchTerms=montevideo")).await;
     assert_eq!(found.items().len(), 1);
 }
 
 #[tokio::test]
-async fn threads_and_comments_come_back_as_documented() {
+async fn comment_quirks_match_their_rows() {
     let platform = Simulator::new();
-    let many =
-        ask(&platform, "commentThreads?part=snippet,replies&videoId=quirkManyRp").await.items()[0]
-            .clone();
+    let many = fetch(&platform, "commentThreads?part=snippet,replies&videoId=quirkManyRp")
+        .await
+        .items()[0]
+        .clone();
     assert_eq!(
         (&many["snippet"]["totalReplyCount"], many["replies"]["comments"].as_array().map(Vec::len)),
         (&250.into(), Some(5))
     );
-    let without = ask(&platform, "commentThreads?part=snippet&videoId=quirkManyRp").await;
+    let without = fetch(&platform, "commentThreads?part=snippet&videoId=quirkManyRp").await;
     assert!(without.items()[0].get("replies").is_none());
 
     for method in ["comments", "commentThreads"] {
-        let answer = ask(
+        let answer = fetch(
             &platform,
             &format!("{method}?part=snippet&id=z13quirkoldname00000000000000000004"),
         )
         .await;
         assert_eq!(answer.each("/id"), ["UgquirkNewName000004AaABAg"]);
     }
-    let anonymous = ask(&platform, "commentThreads?part=snippet&videoId=quirkAnonCm").await;
+    let anonymous = fetch(&platform, "commentThreads?part=snippet&videoId=quirkAnonCm").await;
     assert!(
         anonymous
             .items()
             .iter()
             .all(|item| item.pointer("/snippet/topLevelComment/snippet/authorChannelId").is_none())
     );
-    let channel = ask(&platform, "commentThreads?part=snippet&id=UgquirkAboutChannel4AaABAg")
+    let channel = fetch(&platform, "commentThreads?part=snippet&id=UgquirkAboutChannel4AaABAg")
         .await
         .items()[0]["snippet"]
         .clone();
     assert!(channel.get("videoId").is_none() && channel.get("channelId").is_some());
-    let nowhere = ask(&platform, "commentThreads?part=snippet&id=UgquirkNowhere000004AaABAg")
+    let nowhere = fetch(&platform, "commentThreads?part=snippet&id=UgquirkNowhere000004AaABAg")
         .await
         .items()[0]["snippet"]
         .clone();
     assert!(nowhere.get("videoId").is_none() && nowhere.get("channelId").is_none());
 
     let reply = many["replies"]["comments"][0]["id"].as_str().expect("a reply");
-    let found = ask(&platform, &format!("comments?part=snippet&id={reply}")).await;
+    let found = fetch(&platform, &format!("comments?part=snippet&id={reply}")).await;
     assert_eq!(found.each("/id"), [reply]);
     assert!(
         found.body.get("pageInfo").is_none()

@@ -1,4 +1,4 @@
-//! The README's table is the code's table.
+//! The table in the README equals the table in the code.
 
 #[test]
 fn the_readme_lists_every_documented_id() {

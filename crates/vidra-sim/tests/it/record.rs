@@ -1,18 +1,18 @@
-//! The record and the bill.
+//! The record and the billed quota.
 
-use crate::ask::{ask, request};
+use crate::fetch::{fetch, request};
 use bytes::Bytes;
 use http::Request;
 use std::time::Duration;
 use vidra_sim::{Endpoint, Simulator};
 
 #[tokio::test]
-async fn everything_with_a_valid_key_is_billed() {
+async fn calls_with_a_valid_key_are_billed() {
     let platform = Simulator::new();
-    ask(&platform, "videos?part=id&id=quirkNoLike").await;
-    ask(&platform, "videos?part=nonsense&id=quirkNoLike").await;
-    ask(&platform, "playlistItems?part=id&playlistId=PLquirkUnknown").await;
-    ask(&platform, "search?part=snippet&q=tapes").await;
+    fetch(&platform, "videos?part=id&id=quirkNoLike").await;
+    fetch(&platform, "videos?part=nonsense&id=quirkNoLike").await;
+    fetch(&platform, "playlistItems?part=id&playlistId=PLquirkUnknown").await;
+    fetch(&platform, "search?part=snippet&q=tapes").await;
     let units = platform.record().units;
     assert_eq!((units.default, units.search), (3, 1));
     let without =
@@ -24,15 +24,15 @@ async fn everything_with_a_valid_key_is_billed() {
 }
 
 #[tokio::test]
-async fn spent_quota_is_told_as_the_platform_tells_it() {
+async fn exhausted_quota_gets_the_platform_errors() {
     let platform = Simulator::builder().limits(2, 1).build();
     for _ in 0..2 {
-        assert_eq!(ask(&platform, "videos?part=id&id=quirkNoLike").await.status, 200);
+        assert_eq!(fetch(&platform, "videos?part=id&id=quirkNoLike").await.status, 200);
     }
-    let refused = ask(&platform, "channels?part=id&forHandle=fermata").await;
+    let refused = fetch(&platform, "channels?part=id&forHandle=fermata").await;
     assert_eq!((refused.status, refused.reason()), (403, "quotaExceeded"));
-    assert_eq!(ask(&platform, "search?part=snippet&q=x").await.status, 200);
-    let refused = ask(&platform, "search?part=snippet&q=x").await;
+    assert_eq!(fetch(&platform, "search?part=snippet&q=x").await.status, 200);
+    let refused = fetch(&platform, "search?part=snippet&q=x").await;
     assert_eq!((refused.status, refused.reason()), (429, "rateLimitExceeded"));
     assert!(
         refused.body["error"]["message"]
@@ -42,11 +42,11 @@ async fn spent_quota_is_told_as_the_platform_tells_it() {
     let record = platform.record();
     assert_eq!((record.units.default, record.units.search, record.refused_for_quota), (2, 1, 2));
     platform.reset_record();
-    assert_eq!(ask(&platform, "videos?part=id&id=quirkNoLike").await.status, 200);
+    assert_eq!(fetch(&platform, "videos?part=id&id=quirkNoLike").await.status, 200);
 }
 
 #[tokio::test]
-async fn the_key_belongs_in_a_header() {
+async fn keys_in_the_url_are_counted() {
     let platform = Simulator::builder().key("secret").build();
     let get = |uri: &str, key: Option<&str>| {
         let request = Request::get(uri).header("user-agent", "test/1");
@@ -72,7 +72,7 @@ async fn the_key_belongs_in_a_header() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_peak_counts_calls_under_way() {
+async fn peak_counts_calls_in_flight() {
     let platform = Simulator::builder().latency(Duration::from_secs(1)).build();
     let calls = ["videos?part=id&id=x", "videos?part=id&id=y", "channels?part=id&id=z"];
     let under_way: Vec<_> = calls
@@ -95,7 +95,7 @@ async fn the_peak_counts_calls_under_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_who_leaves_is_no_longer_under_way() {
+async fn dropped_call_is_no_longer_in_flight() {
     let platform = Simulator::builder().latency(Duration::from_secs(60)).build();
     let call = platform.call(request("videos?part=id&id=x"));
     assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
@@ -103,9 +103,9 @@ async fn a_caller_who_leaves_is_no_longer_under_way() {
 }
 
 #[tokio::test]
-async fn an_answer_one_has_is_not_sent_again() {
+async fn matching_etag_gets_304() {
     let platform = Simulator::new();
-    let etag = ask(&platform, "videos?part=snippet&id=quirkNoLike").await.body["etag"]
+    let etag = fetch(&platform, "videos?part=snippet&id=quirkNoLike").await.body["etag"]
         .as_str()
         .map(str::to_owned)
         .expect("an etag");
@@ -116,7 +116,7 @@ async fn an_answer_one_has_is_not_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_can_wait_for_a_call_to_come_and_to_go() {
+async fn until_waits_for_calls_to_begin_and_end() {
     let platform = Simulator::builder().latency(Duration::from_secs(3)).build();
     let started = tokio::time::Instant::now();
     let watch = async {
@@ -127,7 +127,7 @@ async fn one_can_wait_for_a_call_to_come_and_to_go() {
     };
     let call = async {
         tokio::time::sleep(Duration::from_secs(2)).await;
-        ask(&platform, "videos?part=id&id=quirkNoLike").await;
+        fetch(&platform, "videos?part=id&id=quirkNoLike").await;
     };
     assert_eq!(tokio::join!(watch, call).0, (2, 5));
 }

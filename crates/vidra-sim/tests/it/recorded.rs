@@ -1,12 +1,12 @@
-//! What was recorded from the platform, held against what the simulator sends.
+//! Compares recorded responses of the Data API with those of the simulator.
 
-use crate::ask::{ask, pages};
 use crate::discovery::{Discovery, fixtures};
+use crate::fetch::{fetch, pages};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use vidra_sim::{Kind, QUIRKS, Simulator};
 
-/// Folders of recordings and what they are recordings of.
+/// The folders of recordings and the schemas of their files.
 const FOLDERS: [(&str, &str); 6] = [
     ("videos", "VideoListResponse"),
     ("channels", "ChannelListResponse"),
@@ -16,7 +16,7 @@ const FOLDERS: [(&str, &str); 6] = [
     ("comments", "CommentListResponse"),
 ];
 
-/// The recordings in a folder; none, with a message, where they are not at hand.
+/// The recordings in a folder; none, with a message, if the fixtures are missing.
 fn recordings(folder: &str) -> Vec<(String, Value)> {
     let Some(files) =
         fixtures().and_then(|root| std::fs::read_dir(root.join("data-api").join(folder)).ok())
@@ -35,7 +35,7 @@ fn recordings(folder: &str) -> Vec<(String, Value)> {
     all
 }
 
-/// The places in a value and the kinds of what is there.
+/// The paths in a value and the type at each path.
 pub(crate) fn shape(value: &Value, at: &str, into: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {
@@ -52,7 +52,7 @@ pub(crate) fn shape(value: &Value, at: &str, into: &mut BTreeSet<String>) {
     }
 }
 
-/// All that the simulator says about what a folder has recordings of.
+/// The shapes of the simulator's answers for the resource of a folder.
 async fn simulated(platform: &Simulator, folder: &str) -> BTreeSet<String> {
     let mut calls = vec![match folder {
         "videos" => "videos?part=snippet&chart=mostPopular&maxResults=50".to_owned(),
@@ -74,7 +74,7 @@ async fn simulated(platform: &Simulator, folder: &str) -> BTreeSet<String> {
             _ => return None,
         })
     }));
-    // The longest of them would only repeat themselves.
+    // The longest playlists add no new shapes.
     calls.retain(|call| !call.ends_with("PLsize5000") && !call.ends_with("PLsize20000"));
     let mut shapes = BTreeSet::new();
     for call in calls {
@@ -86,11 +86,11 @@ async fn simulated(platform: &Simulator, folder: &str) -> BTreeSet<String> {
 }
 
 async fn fermata(platform: &Simulator) -> String {
-    ask(platform, "channels?part=id&forHandle=fermata").await.each("/id").remove(0)
+    fetch(platform, "channels?part=id&forHandle=fermata").await.each("/id").remove(0)
 }
 
 #[test]
-fn the_validator_accepts_what_was_recorded() {
+fn validator_accepts_recorded_responses() {
     let Some(discovery) = Discovery::load() else { return };
     for (folder, schema) in FOLDERS {
         for (name, body) in recordings(folder) {
@@ -101,7 +101,7 @@ fn the_validator_accepts_what_was_recorded() {
 }
 
 #[tokio::test]
-async fn whatever_was_recorded_the_simulator_sends_too() {
+async fn simulator_covers_recorded_data_api_shapes() {
     let platform = Simulator::builder().limits(u64::MAX, u64::MAX).build();
     for (folder, _) in FOLDERS {
         let mut recorded = BTreeSet::new();
@@ -115,7 +115,7 @@ async fn whatever_was_recorded_the_simulator_sends_too() {
     }
 }
 
-/// A recorded error, a call that gives the same, and what both must agree on.
+/// A recorded error, and a call to the simulator that returns the same error.
 const ERRORS: [(&str, &str); 12] = [
     ("400-api-key-invalid-with-details.json", "videos?part=id&id=errKey__400"),
     ("400-missing-filter.json", "commentThreads?part=id"),
@@ -132,17 +132,17 @@ const ERRORS: [(&str, &str); 12] = [
 ];
 
 #[tokio::test]
-async fn recorded_errors_are_simulated_in_their_shape_and_words() {
+async fn simulated_errors_match_recorded_errors() {
     let platform = Simulator::new();
     for (name, recorded) in recordings("errors") {
         let Some((_, call)) = ERRORS.iter().find(|(file, _)| *file == name) else { continue };
-        let answer = ask(&platform, call).await;
+        let answer = fetch(&platform, call).await;
         let (mut theirs, mut ours) = (BTreeSet::new(), BTreeSet::new());
         shape(&recorded, "", &mut theirs);
         shape(&answer.body, "", &mut ours);
         assert_eq!(theirs, ours, "{name}");
         let first = "/error/errors/0";
-        for place in [
+        for pointer in [
             "/error/code",
             "/error/status",
             &format!("{first}/domain"),
@@ -152,7 +152,7 @@ async fn recorded_errors_are_simulated_in_their_shape_and_words() {
             "/error/details/0/reason",
             "/error/details/1/reason",
         ] {
-            assert_eq!(recorded.pointer(place), answer.body.pointer(place), "{name} {place}");
+            assert_eq!(recorded.pointer(pointer), answer.body.pointer(pointer), "{name} {pointer}");
         }
     }
 }

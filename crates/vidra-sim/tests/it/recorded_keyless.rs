@@ -1,13 +1,13 @@
-//! What was recorded of player, timed text and watch pages, held against what the simulator sends.
+//! Compares recorded responses of player, timed text and watch pages with those of the simulator.
 
 use crate::discovery::fixtures;
+use crate::keyless_client::{ALL, base_url, get, player_request, send, tracks, watch};
 use crate::recorded::shape;
-use crate::visit::{ALL, base_url, get, player_request, send, tracks, watch};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use vidra_sim::{Kind, QUIRKS, Simulator};
 
-/// Recordings of a folder with that ending; none, with no complaint, where they are not at hand.
+/// The recordings in a folder with that extension; none if the fixtures are missing.
 fn recordings(folder: &str, ending: &str) -> Vec<(String, String)> {
     let Some(files) = fixtures().and_then(|root| std::fs::read_dir(root.join(folder)).ok()) else {
         return Vec::new();
@@ -26,7 +26,7 @@ fn recordings(folder: &str, ending: &str) -> Vec<(String, String)> {
     all
 }
 
-/// The members a transcript is read from; the others are about playing.
+/// The members that transcripts depend on; the others concern playback.
 const MEMBERS: [&str; 3] = ["playabilityStatus", "captions", "videoDetails"];
 
 fn player_shape(body: &Value, into: &mut BTreeSet<String>) {
@@ -38,7 +38,7 @@ fn player_shape(body: &Value, into: &mut BTreeSet<String>) {
 }
 
 #[tokio::test]
-async fn whatever_the_player_was_recorded_to_say_is_said() {
+async fn simulator_covers_recorded_player_shapes() {
     let mut recorded = BTreeSet::new();
     for (_, text) in recordings("player", "json") {
         player_shape(&serde_json::from_str(&text).expect("JSON"), &mut recorded);
@@ -60,7 +60,7 @@ async fn whatever_the_player_was_recorded_to_say_is_said() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// Elements and their attributes, without reading more of XML than that.
+/// The names of elements and attributes. This is not a full XML parser.
 fn xml_shape(text: &str, into: &mut BTreeSet<String>) {
     if text.contains("<!--") {
         into.insert("comment".to_owned());
@@ -83,7 +83,7 @@ fn xml_shape(text: &str, into: &mut BTreeSet<String>) {
     }
 }
 
-/// All texts of some documented videos in a format.
+/// The texts of some documented videos in one format.
 async fn texts(format: &str) -> Vec<String> {
     let platform = Simulator::new();
     let mut all = Vec::new();
@@ -104,7 +104,7 @@ async fn texts(format: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn whatever_timed_text_was_recorded_is_sent() {
+async fn simulator_covers_recorded_timed_text_shapes() {
     let (mut recorded, mut simulated) = (BTreeSet::new(), BTreeSet::new());
     recordings("timedtext", "xml").iter().for_each(|(_, text)| xml_shape(text, &mut recorded));
     for format in ["srv1", "srv3"] {
@@ -124,7 +124,7 @@ async fn whatever_timed_text_was_recorded_is_sent() {
 }
 
 #[tokio::test]
-async fn vtt_has_the_lines_that_were_recorded() {
+async fn simulated_vtt_contains_recorded_lines() {
     let simulated = texts("vtt").await.concat();
     for part in ["Kind: captions", "Language: en", "align:start position:0%", "<c> ", "&nbsp;"] {
         let known = recordings("timedtext", "vtt").iter().any(|(_, text)| text.contains(part));
@@ -134,7 +134,7 @@ async fn vtt_has_the_lines_that_were_recorded() {
 }
 
 #[tokio::test]
-async fn pages_have_the_marks_that_were_recorded() {
+async fn simulated_pages_contain_recorded_markers() {
     let platform = Simulator::new();
     let mut simulated = watch(&platform, "txManualAsr").await.body;
     simulated += &watch(&platform, "wpCaptcha__").await.body;

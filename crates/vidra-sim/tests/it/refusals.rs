@@ -1,6 +1,6 @@
-//! What the player says instead of a list of tracks.
+//! Player answers without a list of tracks.
 
-use crate::visit::{
+use crate::keyless_client::{
     ALL, ANDROID, EMBEDDED, IOS, MWEB, TV, VISIONOS, WEB, player, player_request, send, tracks,
 };
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ async fn status(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn statuses_and_reasons_are_the_platforms_words() {
+async fn playability_statuses_and_reasons_match_the_platform() {
     let cases = [
         ("plBotWall__", "LOGIN_REQUIRED", "Sign in to confirm you\u{2019}re not a bot"),
         ("plAgeGate__", "LOGIN_REQUIRED", "This video may be inappropriate for some users."),
@@ -52,7 +52,7 @@ async fn statuses_and_reasons_are_the_platforms_words() {
 }
 
 #[tokio::test]
-async fn what_is_not_in_the_reason_is_elsewhere() {
+async fn details_outside_the_reason_are_present() {
     for id in ["plPrivate__", "quirkPrivat"] {
         let private = status(id).await;
         assert!(private.get("reason").is_none(), "{private}");
@@ -72,7 +72,7 @@ async fn what_is_not_in_the_reason_is_elsewhere() {
 }
 
 #[tokio::test]
-async fn the_age_gate_has_the_words_of_each_client() {
+async fn age_gate_wording_depends_on_the_client() {
     let platform = Simulator::new();
     let mut words = Vec::new();
     for client in [WEB, ANDROID, TV] {
@@ -90,7 +90,7 @@ async fn the_age_gate_has_the_words_of_each_client() {
 }
 
 #[tokio::test]
-async fn some_are_let_in_and_others_are_not() {
+async fn refusals_depend_on_the_client() {
     let platform = Simulator::new();
     let cases: [(&str, &[&str]); 5] = [
         ("plAgeEmbed_", &[EMBEDDED.0]),
@@ -99,37 +99,37 @@ async fn some_are_let_in_and_others_are_not() {
         ("plWebOnly__", &[WEB.0, MWEB.0, EMBEDDED.0]),
         ("plOldAndr__", &[VISIONOS.0, IOS.0, WEB.0, MWEB.0, EMBEDDED.0, TV.0]),
     ];
-    for (id, let_in) in cases {
+    for (id, accepted) in cases {
         for client in ALL {
             let body = player(&platform, id, client).await;
             let good = body["playabilityStatus"]["status"] == "OK" && !tracks(&body).is_empty();
-            assert_eq!(good, let_in.contains(&client.0), "{id} {}", client.0);
+            assert_eq!(good, accepted.contains(&client.0), "{id} {}", client.0);
         }
     }
 }
 
 #[tokio::test]
-async fn answers_can_be_odd_as_a_whole() {
+async fn unusual_player_answers_match_their_rows() {
     let platform = Simulator::new();
-    let ask = |id| player(&platform, id, ANDROID);
-    assert_eq!(ask("plEmptyObj_").await, json!({}));
-    assert_eq!(ask("plWrongVid_").await["videoDetails"]["videoId"], "aQvGIIdgFDM");
-    let bare = ask("plNoStatus_").await;
+    let fetch = |id| player(&platform, id, ANDROID);
+    assert_eq!(fetch("plEmptyObj_").await, json!({}));
+    assert_eq!(fetch("plWrongVid_").await["videoDetails"]["videoId"], "aQvGIIdgFDM");
+    let bare = fetch("plNoStatus_").await;
     assert!(bare.get("playabilityStatus").is_none() && !tracks(&bare).is_empty());
     for id in ["plLiveNow__", "quirkLiveOn"] {
-        let live = ask(id).await;
+        let live = fetch(id).await;
         assert_eq!(live["videoDetails"]["lengthSeconds"], "0", "{id}");
         assert!(live.get("captions").is_none() && live["playabilityStatus"]["status"] == "OK");
     }
-    let live = ask("plLiveCapt_").await;
+    let live = fetch("plLiveCapt_").await;
     assert!(live["captions"].get("playerCaptionsRenderer").is_some());
     for id in ["plBotWall__", "plPrivate__", "plGone_____"] {
-        assert!(ask(id).await.get("videoDetails").is_none(), "{id}");
+        assert!(fetch(id).await.get("videoDetails").is_none(), "{id}");
     }
 }
 
 #[tokio::test]
-async fn reasons_come_in_the_language_asked_for() {
+async fn reasons_use_the_requested_language() {
     let platform = Simulator::new();
     let mut request = player_request("plBotWall__", ANDROID);
     let body = String::from_utf8_lossy(request.body()).replace("\"hl\":\"en\"", "\"hl\":\"de\"");
@@ -141,9 +141,9 @@ async fn reasons_come_in_the_language_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_player_fails_in_every_way() {
+async fn player_failures_match_their_rows() {
     let platform = Simulator::new();
-    let ask = |id| send(&platform, player_request(id, ANDROID));
+    let fetch = |id| send(&platform, player_request(id, ANDROID));
     let statuses = [
         ("plHttp400__", 400, "FAILED_PRECONDITION"),
         ("plHttp403__", 403, "PERMISSION_DENIED"),
@@ -152,37 +152,37 @@ async fn the_player_fails_in_every_way() {
         ("plHttp500__", 500, "INTERNAL"),
     ];
     for (id, status, word) in statuses {
-        let reply = ask(id).await.expect("an answer");
+        let reply = fetch(id).await.expect("an answer");
         assert_eq!(
             (reply.status, &reply.json()["error"]["status"]),
             (status, &word.into()),
             "{id}"
         );
     }
-    let once: Vec<_> = [ask("plHttp503x1").await, ask("plHttp503x1").await]
+    let once: Vec<_> = [fetch("plHttp503x1").await, fetch("plHttp503x1").await]
         .into_iter()
         .map(|reply| reply.expect("an answer").status)
         .collect();
     assert_eq!(once, [503, 200]);
-    let sorry = ask("plSorry302_").await.expect("an answer");
+    let sorry = fetch("plSorry302_").await.expect("an answer");
     assert_eq!(sorry.status, 302);
     assert!(sorry.header("location").starts_with("https://www.google.com/sorry/index"));
     for id in ["plNotJson__", "plHtml_____", "plTruncated", "plEmpty____"] {
-        let reply = ask(id).await.expect("an answer");
+        let reply = fetch(id).await.expect("an answer");
         assert_eq!(reply.status, 200);
         assert!(serde_json::from_str::<Value>(&reply.body).is_err(), "{id}");
     }
-    assert!(ask("plOddShape_").await.expect("an answer").json().is_array());
-    assert!(ask("plCut______").await.is_none() && ask("plReset____").await.is_none());
+    assert!(fetch("plOddShape_").await.expect("an answer").json().is_array());
+    assert!(fetch("plCut______").await.is_none() && fetch("plReset____").await.is_none());
     let start = tokio::time::Instant::now();
-    assert_eq!(ask("plSlow_____").await.map(|reply| reply.status), Some(200));
+    assert_eq!(fetch("plSlow_____").await.map(|reply| reply.status), Some(200));
     assert_eq!(start.elapsed().as_secs(), 5);
 }
 
 #[tokio::test]
-async fn some_players_want_what_is_on_the_watch_page() {
+async fn some_videos_require_watch_page_data() {
     let platform = Simulator::new();
-    let ask = |id: &'static str, name: &'static str, value: String| {
+    let fetch = |id: &'static str, name: &'static str, value: String| {
         let platform = platform.clone();
         async move {
             let mut request = player_request(id, ANDROID);
@@ -196,15 +196,15 @@ async fn some_players_want_what_is_on_the_watch_page() {
         }
     };
     for id in ["plNeedsPage", "wpGood_____", "wpEscaped__", "wpConsent1_"] {
-        assert_eq!(ask(id, "x-nothing", String::new()).await, 400, "{id}");
-        assert_eq!(ask(id, "x-goog-visitor-id", platform.visitor_data()).await, 200, "{id}");
-        assert_eq!(ask(id, "key", platform.innertube_key()).await, 200, "{id}");
-        assert_eq!(ask(id, "key", "AIzaSyOther".to_owned()).await, 400, "{id}");
+        assert_eq!(fetch(id, "x-nothing", String::new()).await, 400, "{id}");
+        assert_eq!(fetch(id, "x-goog-visitor-id", platform.visitor_data()).await, 200, "{id}");
+        assert_eq!(fetch(id, "key", platform.innertube_key()).await, 200, "{id}");
+        assert_eq!(fetch(id, "key", "AIzaSyOther".to_owned()).await, 400, "{id}");
     }
 }
 
 #[tokio::test]
-async fn what_is_no_player_request_is_refused() {
+async fn malformed_player_requests_are_rejected() {
     let platform = Simulator::new();
     let good = player_request("txManualAsr", ANDROID);
     let with_body = |body: &str| {
@@ -218,8 +218,8 @@ async fn what_is_no_player_request_is_refused() {
     let unknown = String::from_utf8_lossy(good.body()).replace("ANDROID", "TOASTER");
     assert_eq!(with_body(&unknown).await.map(|reply| reply.status), Some(400));
     assert_eq!(platform.record().units.default, 0);
-    let seen = platform.record();
-    let last = seen.requests_to(Endpoint::Player).last().expect("recorded");
+    let record = platform.record();
+    let last = record.requests_to(Endpoint::Player).last().expect("recorded");
     assert_eq!(last.client_name().as_deref(), Some("TOASTER"));
     assert_eq!(last.video_id().as_deref(), Some("txManualAsr"));
 }

@@ -1,10 +1,10 @@
-//! What the documented texts look like in each format.
+//! The documented texts in each format.
 
-use crate::visit::{ANDROID, get, player, text, tracks};
+use crate::keyless_client::{ANDROID, get, player, text, tracks};
 use serde_json::Value;
 use vidra_sim::Simulator;
 
-/// Tracks of the videos with odd texts.
+/// The track numbers of the videos with odd texts.
 const PERSON: usize = 0;
 const MACHINE: usize = 1;
 
@@ -82,7 +82,7 @@ async fn ordinary_generated_tracks_have_spacers_without_a_length() {
 }
 
 #[tokio::test]
-async fn styles_are_pens_comments_and_ruby() {
+async fn styled_tracks_contain_pens_comments_and_ruby() {
     let styled = body("tcStyled___", PERSON, "&fmt=srv3").await;
     assert!(styled.starts_with("\u{feff}<?xml"));
     for part in
@@ -96,7 +96,7 @@ async fn styles_are_pens_comments_and_ruby() {
 }
 
 #[tokio::test]
-async fn every_format_has_its_shape_and_its_type() {
+async fn every_format_has_its_structure_and_content_type() {
     let platform = Simulator::new();
     let cases = [
         ("", "text/xml", "<transcript><text start="),
@@ -119,7 +119,7 @@ async fn every_format_has_its_shape_and_its_type() {
 }
 
 #[tokio::test]
-async fn translations_are_marked_damaged_or_refused() {
+async fn translations_are_marked_damaged_or_rejected() {
     let platform = Simulator::new();
     let translated = |id: &'static str, n, to: &'static str| {
         let (platform, more) = (platform.clone(), format!("&fmt=srv3&tlang={to}"));
@@ -141,7 +141,7 @@ async fn translations_are_marked_damaged_or_refused() {
 }
 
 #[tokio::test]
-async fn two_tracks_of_one_language_are_two_tracks() {
+async fn tracks_of_one_language_have_different_texts() {
     let platform = Simulator::new();
     let (one, two) =
         (text(&platform, "txSameLang2", 0, "").await, text(&platform, "txSameLang2", 1, "").await);

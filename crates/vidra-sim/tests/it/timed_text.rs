@@ -1,6 +1,6 @@
-//! Signatures, expiry, and timed text that does not come as it should.
+//! Signatures, expiry, and failures of timed text.
 
-use crate::visit::{ANDROID, get, player, text, tracks};
+use crate::keyless_client::{ANDROID, get, player, text, tracks};
 use serde_json::Value;
 use std::time::Duration;
 use vidra_sim::Simulator;
@@ -15,7 +15,7 @@ async fn fetch(platform: &Simulator, url: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_was_signed_must_not_change() {
+async fn altered_signed_parameters_are_rejected() {
     let platform = Simulator::new();
     let good = url(&platform, "txManualAsr").await;
     assert!(!fetch(&platform, &good).await.is_empty());
@@ -33,7 +33,7 @@ async fn what_was_signed_must_not_change() {
         assert_ne!(url, good);
         assert_eq!(fetch(&platform, &url).await, "", "{url}");
     }
-    // What the caller may choose is not signed.
+    // Parameters that the caller may choose are not signed.
     let chosen = good.replace("fmt=srv3", "fmt=json3") + "&tlang=de";
     assert!(fetch(&platform, &chosen).await.contains("[de]"));
     let other = Simulator::builder().seed(2).build();
@@ -41,7 +41,7 @@ async fn what_was_signed_must_not_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn urls_are_good_for_seven_hours() {
+async fn urls_expire_after_seven_hours() {
     let platform = Simulator::new();
     let url = url(&platform, "txManualAsr").await;
     tokio::time::advance(Duration::from_secs(6 * 3600)).await;
@@ -51,7 +51,7 @@ async fn urls_are_good_for_seven_hours() {
 }
 
 #[tokio::test]
-async fn some_urls_are_past_their_time_when_they_come() {
+async fn some_urls_are_issued_expired() {
     let platform = Simulator::new();
     for _ in 0..2 {
         assert_eq!(text(&platform, "ttExpired__", 0, "").await.body, "");
@@ -61,7 +61,7 @@ async fn some_urls_are_past_their_time_when_they_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_fails_in_every_way() {
+async fn timed_text_failures_match_their_rows() {
     let platform = Simulator::new();
     let statuses =
         [("tt404______", 404), ("tt403______", 403), ("tt429______", 429), ("tt500______", 500)];
@@ -96,11 +96,11 @@ async fn it_fails_in_every_way() {
 }
 
 #[tokio::test]
-async fn the_huge_ones_are_huge_and_cost_nothing() {
+async fn huge_bodies_exceed_ten_megabytes() {
     let platform = Simulator::new();
     for (id, player) in [("ttHuge_____", false), ("plHuge_____", true)] {
         let request = match player {
-            true => crate::visit::player_request(id, ANDROID),
+            true => crate::keyless_client::player_request(id, ANDROID),
             false => {
                 let url = url(&platform, id).await;
                 let path = url.trim_start_matches("https://www.youtube.com").to_owned();

@@ -1,6 +1,6 @@
-//! Which tracks the player lists, and where it says they are.
+//! The tracks that the player lists, and their URLs.
 
-use crate::visit::{ANDROID, Client, VISIONOS, WEB, get, player, send, text, tracks};
+use crate::keyless_client::{ANDROID, Client, VISIONOS, WEB, get, player, send, text, tracks};
 use bytes::Bytes;
 use http::Request;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn each<'a>(list: &'a Value, name: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn tracks_are_told_apart_by_their_vss_id() {
+async fn tracks_have_their_documented_vss_ids() {
     let cases: [(&str, &[&str]); 8] = [
         ("txManualAsr", &[".en", "a.en"]),
         ("txAsrOnly__", &["a.en"]),
@@ -42,7 +42,7 @@ async fn tracks_are_told_apart_by_their_vss_id() {
 }
 
 #[tokio::test]
-async fn the_list_says_what_is_spoken_and_what_can_be_translated() {
+async fn track_list_declares_audio_and_translations() {
     let foreign = list("txForeign1_", ANDROID).await;
     assert_eq!(foreign["audioTracks"][0]["defaultCaptionTrackIndex"], 2);
     let dubbed = list("txDubbed___", WEB).await;
@@ -64,7 +64,7 @@ async fn the_list_says_what_is_spoken_and_what_can_be_translated() {
 }
 
 #[tokio::test]
-async fn captions_can_be_missing_in_two_ways() {
+async fn captions_or_track_list_can_be_missing() {
     let platform = Simulator::new();
     assert!(player(&platform, "txNoCaption", ANDROID).await.get("captions").is_none());
     let body = player(&platform, "txNoTracks_", ANDROID).await;
@@ -72,7 +72,7 @@ async fn captions_can_be_missing_in_two_ways() {
 }
 
 #[tokio::test]
-async fn hostile_urls_are_handed_out_as_documented() {
+async fn hostile_urls_are_returned_as_documented() {
     let platform = Simulator::new();
     let cases = [
         ("buLoopback_", "http://127.0.0.1:9/"),
@@ -100,7 +100,7 @@ async fn hostile_urls_are_handed_out_as_documented() {
 }
 
 #[tokio::test]
-async fn a_token_opens_its_own_video_only() {
+async fn po_token_is_valid_for_one_video_only() {
     let platform = Simulator::new();
     for (id, exp) in [("txNeedsPot_", "&exp=xpe&"), ("txExpList__", "&exp=foo,xpv&")] {
         let url = tracks(&player(&platform, id, ANDROID).await)[0]["baseUrl"].clone();
@@ -112,7 +112,7 @@ async fn a_token_opens_its_own_video_only() {
         assert_eq!(text(&platform, id, 0, "").await.body, "");
         assert_eq!(with(platform.po_token("txAsrOnly__")).await, "");
         assert!(with(platform.po_token(id)).await.contains("<text start="));
-        // Without its mark the URL is no longer the one that was signed.
+        // Without `exp` the signature of the URL is invalid.
         let stripped = url.as_str().map(|url| url.replace(exp, "&")).expect("a URL");
         assert_eq!(
             get(&platform, &stripped, "").await.map(|reply| reply.body),
@@ -123,22 +123,23 @@ async fn a_token_opens_its_own_video_only() {
 }
 
 #[tokio::test]
-async fn the_provider_makes_tokens() {
+async fn token_provider_returns_po_tokens() {
     let platform = Simulator::new();
-    let ask = |body: &str| {
+    let fetch = |body: &str| {
         let request = Request::post("/get_pot").header("content-type", "application/json");
         send(&platform, request.body(Bytes::copy_from_slice(body.as_bytes())).expect("valid"))
     };
-    let reply = ask(r#"{"content_binding": "txNeedsPot_"}"#).await.expect("an answer");
+    let reply = fetch(r#"{"content_binding": "txNeedsPot_"}"#).await.expect("an answer");
     assert_eq!(reply.json()["poToken"], platform.po_token("txNeedsPot_"));
-    assert_eq!(ask("{}").await.map(|reply| reply.status), Some(400));
+    assert_eq!(fetch("{}").await.map(|reply| reply.status), Some(400));
     assert_eq!(get(&platform, "/ping", "").await.map(|reply| reply.status), Some(200));
 }
 
 #[tokio::test]
-async fn only_the_web_client_is_guarded_and_not_always() {
+async fn only_the_web_client_sometimes_requires_a_token() {
     let platform = Simulator::new();
-    let ids = crate::ask::ask(&platform, "videos?part=id&chart=mostPopular&maxResults=50").await;
+    let ids =
+        crate::fetch::fetch(&platform, "videos?part=id&chart=mostPopular&maxResults=50").await;
     let mut guarded = 0;
     for id in ids.each("/id") {
         let url = |body: &Value| tracks(body)[0]["baseUrl"].to_string();

@@ -99,7 +99,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn after_five_refusals_one_at_a_time_finds_out() {
+    async fn after_five_refusals_one_probe_runs_at_a_time() {
         let policy = BreakerPolicy { failures: 5, first_pause: SECOND, longest_pause: 5 * SECOND };
         let renewals = Renewals::new("videos", policy, Instant::now());
         let begin = || renewals.begin(Instant::now());
@@ -111,12 +111,15 @@ mod tests {
         assert!(begin().is_none(), "five refusals, and failures count neither way");
         tokio::time::advance(2 * SECOND).await;
         let probe = begin().unwrap();
-        assert!(begin().is_none(), "one is finding out");
+        assert!(begin().is_none(), "a probe is running");
         drop(probe);
         begin().unwrap().end(&Ok(()));
         let many: Vec<_> = (0..MOST).map(|_| begin().unwrap()).collect();
-        assert!(begin().is_none(), "all places are taken");
-        assert!(renewals.begin_waited_for(Instant::now()).is_some(), "who waits needs none");
+        assert!(begin().is_none(), "all slots are taken");
+        assert!(
+            renewals.begin_waited_for(Instant::now()).is_some(),
+            "a renewal that a caller waits for needs none"
+        );
         drop(many);
         assert!(begin().is_some());
     }

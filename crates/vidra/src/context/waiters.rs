@@ -18,7 +18,7 @@ pub(crate) struct Waiters {
 /// The waiters of one flight.
 #[derive(Debug, Clone)]
 struct Waiting {
-    seats: WaiterCount,
+    count: WaiterCount,
     /// For a nested flight: the waiters of the outer one, which count as one waiter here.
     larger: Option<Arc<Waiters>>,
 }
@@ -26,7 +26,7 @@ struct Waiting {
 impl Waiting {
     fn is_gone(&self) -> bool {
         let for_larger = self.larger.as_ref().is_some_and(|larger| larger.is_gone());
-        self.seats.taken() <= usize::from(for_larger)
+        self.count.taken() <= usize::from(for_larger)
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Urgency {
 /// Counts as one waiter until it is dropped.
 #[derive(Debug)]
 pub(crate) struct WaiterGuard {
-    seats: WaiterCount,
+    count: WaiterCount,
     urgency: Urgency,
 }
 
@@ -65,7 +65,7 @@ impl WaiterCount {
         if urgency == Urgency::Interactive {
             self.0.urgent.fetch_add(1, Ordering::Relaxed);
         }
-        WaiterGuard { seats: self.clone(), urgency }
+        WaiterGuard { count: self.clone(), urgency }
     }
 
     pub(crate) fn taken(&self) -> usize {
@@ -75,24 +75,24 @@ impl WaiterCount {
 
 impl Clone for WaiterGuard {
     fn clone(&self) -> Self {
-        self.seats.take(self.urgency)
+        self.count.take(self.urgency)
     }
 }
 
 impl Drop for WaiterGuard {
     fn drop(&mut self) {
-        self.seats.0.all.fetch_sub(1, Ordering::Relaxed);
+        self.count.0.all.fetch_sub(1, Ordering::Relaxed);
         if self.urgency == Urgency::Interactive {
-            self.seats.0.urgent.fetch_sub(1, Ordering::Relaxed);
+            self.count.0.urgent.fetch_sub(1, Ordering::Relaxed);
         }
-        self.seats.0.left.notify_waiters();
+        self.count.0.left.notify_waiters();
     }
 }
 
 impl Waiters {
     /// The waiters of any of these flights.
     pub(crate) fn of(flights: impl IntoIterator<Item = WaiterCount>) -> Self {
-        let waiting = |seats| Waiting { seats, larger: None };
+        let waiting = |count| Waiting { count, larger: None };
         Self { flights: flights.into_iter().map(waiting).collect(), goes_on: false }
     }
 
@@ -137,8 +137,8 @@ impl Waiters {
     }
 
     fn collect<'a>(&'a self, notifies: &mut Vec<&'a Notify>) {
-        for Waiting { seats, larger } in &self.flights {
-            notifies.push(&seats.0.left);
+        for Waiting { count, larger } in &self.flights {
+            notifies.push(&count.0.left);
             if let Some(larger) = larger {
                 larger.collect(notifies);
             }
@@ -147,7 +147,7 @@ impl Waiters {
 
     /// Whether a single request is among the waiters.
     pub(crate) fn is_urgent(&self) -> bool {
-        self.flights.iter().any(|it| it.seats.0.urgent.load(Ordering::Relaxed) > 0)
+        self.flights.iter().any(|it| it.count.0.urgent.load(Ordering::Relaxed) > 0)
     }
 
     /// Combines waiters. The work continues without waiters if it does for one of them.
@@ -166,48 +166,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_gone_when_the_last_seat_is_free() {
+    fn waiters_are_gone_when_the_last_guard_is_dropped() {
         let (one, other) = (WaiterCount::default(), WaiterCount::default());
-        let take = |seats: &WaiterCount| seats.take(Urgency::Interactive);
+        let take = |count: &WaiterCount| count.take(Urgency::Interactive);
         let (first, second) = (take(&one), take(&other));
         let of_one = Waiters::of([one]);
-        let own_sake = Waiters::default();
+        let without_callers = Waiters::default();
         let both = Waiters::together([&of_one, &Waiters::of([other])].into_iter());
-        let any = Waiters::together([&both, &own_sake].into_iter());
+        let any = Waiters::together([&both, &without_callers].into_iter());
         let again = first.clone();
         drop(first);
         assert!(!of_one.is_gone());
         drop(again);
         assert!(of_one.is_gone() && !both.is_gone());
         drop(second);
-        assert!(both.is_gone() && !any.is_gone() && !own_sake.is_gone());
+        assert!(both.is_gone() && !any.is_gone() && !without_callers.is_gone());
     }
     #[test]
-    fn who_waits_for_the_whole_waits_for_its_parts() {
+    fn waiters_of_the_whole_wait_for_its_parts() {
         let (whole, part) = (WaiterCount::default(), WaiterCount::default());
         let caller = whole.take(Urgency::Interactive);
         let _for_the_whole = part.take(Urgency::Interactive);
         let of_part = Waiters::of([part.clone()]).part_of(&Waiters::of([whole]));
         assert!(!of_part.is_gone());
         drop(caller);
-        assert!(of_part.is_gone(), "the seat of the whole counts no more");
+        assert!(of_part.is_gone(), "the guard of the whole no longer counts");
         let _other = part.take(Urgency::Interactive);
-        assert!(!of_part.is_gone(), "somebody waits for the part itself");
+        assert!(!of_part.is_gone(), "a caller waits for the part itself");
     }
 
     #[test]
-    fn single_requests_make_it_urgent_and_batches_do_not() {
-        let seats = WaiterCount::default();
-        let waiters = Waiters::of_lasting([seats.clone()]);
-        let batch = seats.take(Urgency::Batch);
+    fn single_requests_are_urgent_and_batches_are_not() {
+        let count = WaiterCount::default();
+        let waiters = Waiters::of_lasting([count.clone()]);
+        let batch = count.take(Urgency::Batch);
         assert!(!waiters.is_urgent());
-        let single = seats.take(Urgency::Interactive);
+        let single = count.take(Urgency::Interactive);
         let again = single.clone();
         drop(single);
         assert!(waiters.is_urgent());
         drop(again);
         assert!(!waiters.is_urgent());
         drop(batch);
-        assert!(!waiters.is_gone(), "it goes on without anybody");
+        assert!(!waiters.is_gone(), "it goes on without waiters");
     }
 }

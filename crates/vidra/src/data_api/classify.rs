@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_then_details_then_message_then_status() {
+    fn reasons_precede_details_message_and_status() {
         let body = |reason: &str, detail: &str, message: &str| {
             let text = serde_json::json!({"error": {
                 "message": message, "errors": [{"reason": reason}], "details": [{"reason": detail}],
@@ -217,7 +217,7 @@ mod tests {
 
     /// Every known reason, with a status that alone would mean something else.
     #[test]
-    fn a_reason_decides_whatever_the_status() {
+    fn a_reason_overrides_the_status() {
         let table: [(u16, Meaning, &[&str]); 8] = [
             (
                 404,
@@ -281,8 +281,8 @@ mod tests {
                 assert_eq!(meaning(status, &refusal), expected, "{reason}");
             }
         }
-        for nothing in ["", "forbidden", "badRequest", "required", "NotFoundAtAll", "isinvalid"] {
-            assert_eq!(by_reason(nothing, "per day"), None, "{nothing}");
+        for unknown in ["", "forbidden", "badRequest", "required", "NotFoundAtAll", "isinvalid"] {
+            assert_eq!(by_reason(unknown, "per day"), None, "{unknown}");
         }
     }
 

@@ -41,7 +41,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_pause_is_of_one_bucket_and_the_longest_counts() {
+    fn a_hold_applies_to_one_bucket_and_the_longest_wins() {
         let (holds, now) = (Holds::default(), Instant::now());
         assert_eq!(holds.left(Bucket::Default, now), None);
         holds.hold(Bucket::Default, 60 * SECOND, now);

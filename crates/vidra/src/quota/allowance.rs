@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_of_one_bucket_and_of_one_day() {
+    fn an_allowance_is_per_bucket_and_day() {
         // Midnight Pacific time is 8:00 UTC in winter.
         let (evening, next_day) = (at("2020-11-16T07:59:00Z"), at("2020-11-16T08:00:00Z"));
         let allowance = Allowance::new(Some(2), Some(1));
@@ -164,7 +164,7 @@ mod tests {
         allowance.take(Bucket::Search, 1, evening).unwrap();
         allowance.take(Bucket::Search, 1, evening).unwrap_err();
         let used = |now| [Bucket::Default, Bucket::Search].map(|it| allowance.used(it, now));
-        assert_eq!(used(evening), [2, 1], "what was refused is not counted");
+        assert_eq!(used(evening), [2, 1], "rejected units are not counted");
         allowance.give_back(Bucket::Default, 1, evening);
         assert_eq!(used(evening), [1, 1]);
         assert_eq!(used(next_day), [0, 0]);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn new_limits_hold_for_all_clones_and_keep_what_was_spent() {
+    fn new_limits_hold_for_all_clones_and_keep_the_spending() {
         let (allowance, now) = (Allowance::new(None, None), at("2026-11-15T12:00:00Z"));
         let in_flight = allowance.clone();
         in_flight.take(Bucket::Default, 3, now).unwrap();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_counts_all_the_same() {
+    fn units_are_counted_without_a_limit() {
         let (allowance, now) = (Allowance::new(None, Some(0)), at("2020-11-15T12:00:00Z"));
         for _ in 0..20_000 {
             allowance.take(Bucket::Default, 1, now).unwrap();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_spent_today_is_remembered_and_what_yesterday_is_not() {
+    fn spending_is_restored_on_the_same_day_only() {
         let (today, tomorrow) = (at("2020-11-15T12:00:00Z"), at("2020-11-16T12:00:00Z"));
         let before = Allowance::new(Some(5), None);
         before.take(Bucket::Default, 3, today).unwrap();

@@ -34,7 +34,7 @@ fn the_day_ends_at_midnight_in_los_angeles_whatever_its_length() {
 }
 
 #[test]
-fn a_new_day_starts_from_zero_and_only_then() {
+fn counts_start_from_zero_at_midnight_and_not_before() {
     let ledger = in_memory(QuotaLimits::default());
     let before = at("2026-11-16T07:59:59Z");
     ledger.charge(Bucket::Default, before).unwrap();
@@ -46,7 +46,7 @@ fn a_new_day_starts_from_zero_and_only_then() {
 }
 
 #[test]
-fn an_empty_bucket_refuses_and_leaves_the_other_alone() {
+fn an_exhausted_bucket_rejects_charges_and_does_not_affect_the_other() {
     let limits = QuotaLimits { default: 2, search: SearchBilling::OwnBucket(1) };
     let ledger = in_memory(limits);
     let now = at("2026-11-15T12:00:00Z");
@@ -60,7 +60,7 @@ fn an_empty_bucket_refuses_and_leaves_the_other_alone() {
 }
 
 #[test]
-fn the_platforms_word_counts_more_than_ours() {
+fn an_exhausted_quota_of_the_platform_overrides_our_count() {
     let ledger = in_memory(QuotaLimits::default());
     let now = at("2026-11-15T12:00:00Z");
     let charge = ledger.charge(Bucket::Default, now).unwrap();
@@ -70,7 +70,7 @@ fn the_platforms_word_counts_more_than_ours() {
 }
 
 #[test]
-fn the_old_rule_is_one_setting_away() {
+fn searches_can_share_the_default_bucket() {
     let ledger = in_memory(QuotaLimits { default: 250, search: SearchBilling::Shared(100) });
     let now = at("2026-11-15T12:00:00Z");
     assert_eq!(ledger.charge(Bucket::Search, now).unwrap().cost, 100);
@@ -81,7 +81,7 @@ fn the_old_rule_is_one_setting_away() {
 }
 
 #[test]
-fn a_restart_forgets_nothing() {
+fn counts_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("deep/state/quota.json");
     let now = at("2026-11-15T12:00:00Z");
@@ -117,7 +117,7 @@ fn processes_with_one_file_count_together() {
 }
 
 #[test]
-fn a_damaged_or_unusable_file_stops_nobody() {
+fn a_damaged_or_unusable_file_does_not_stop_charges() {
     let folder = tempfile::tempdir().unwrap();
     let now = at("2026-11-15T12:00:00Z");
     let damaged = folder.path().join("quota.json");
@@ -136,7 +136,7 @@ fn a_damaged_or_unusable_file_stops_nobody() {
 }
 
 #[test]
-fn a_file_that_fails_for_a_while_costs_no_count() {
+fn counts_survive_a_file_that_fails_for_a_while() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("quota.json");
     let now = at("2026-11-15T12:00:00Z");
@@ -161,7 +161,7 @@ fn a_file_that_fails_for_a_while_costs_no_count() {
 }
 
 #[test]
-fn another_process_that_never_lets_go_holds_nobody_up_for_long() {
+fn a_lock_that_is_never_released_delays_only_the_first_charge() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("quota.json");
     let now = at("2026-11-15T12:00:00Z");
@@ -184,7 +184,7 @@ fn another_process_that_never_lets_go_holds_nobody_up_for_long() {
 }
 
 #[test]
-fn another_process_that_lets_go_is_waited_for() {
+fn a_charge_waits_for_a_lock_that_is_released() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("quota.json");
     let now = at("2026-11-15T12:00:00Z");
@@ -245,7 +245,7 @@ fn a_file_cut_at_any_byte_is_read_whole_or_not_at_all() {
 }
 
 #[test]
-fn clocks_read_just_before_midnight_lose_nothing_after_it() {
+fn charges_with_times_around_midnight_are_all_counted() {
     let ledger = in_memory(QuotaLimits::default());
     let (before, after) = (at("2026-11-16T07:59:59Z"), at("2026-11-16T08:00:00Z"));
     for now in [after, before, after, before, after] {
@@ -255,7 +255,7 @@ fn clocks_read_just_before_midnight_lose_nothing_after_it() {
 }
 
 #[test]
-fn a_word_about_yesterday_does_not_close_today() {
+fn an_exhausted_quota_of_yesterday_does_not_close_today() {
     let ledger = in_memory(QuotaLimits::default());
     let (before, after) = (at("2026-11-16T07:59:59Z"), at("2026-11-16T08:00:00Z"));
     let charge = ledger.charge(Bucket::Default, before).unwrap();
@@ -274,7 +274,7 @@ fn a_clock_that_was_wrong_once_does_not_freeze_the_ledger() {
 }
 
 #[test]
-fn what_was_never_sent_is_given_back() {
+fn a_refund_restores_the_units() {
     let ledger = in_memory(QuotaLimits::default());
     let now = at("2026-11-15T12:00:00Z");
     let charge = ledger.charge(Bucket::Default, now).unwrap();

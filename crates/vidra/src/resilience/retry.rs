@@ -103,17 +103,17 @@ mod tests {
     }
 
     #[test]
-    fn the_platforms_word_beats_ours_unless_it_is_too_long_to_wait() {
+    fn retry_after_is_obeyed_up_to_30_seconds() {
         let policy = RetryPolicy::default();
-        let asked = |seconds| policy.wait(1, Some(Duration::from_secs(seconds)), HOUR, 0.5);
-        assert_eq!(asked(7), Some(Duration::from_secs(7)));
-        assert_eq!(asked(30), Some(Duration::from_secs(30)));
-        assert_eq!(asked(31), None);
-        assert_eq!(asked(86_400), None);
+        let wait = |seconds| policy.wait(1, Some(Duration::from_secs(seconds)), HOUR, 0.5);
+        assert_eq!(wait(7), Some(Duration::from_secs(7)));
+        assert_eq!(wait(30), Some(Duration::from_secs(30)));
+        assert_eq!(wait(31), None);
+        assert_eq!(wait(86_400), None);
     }
 
     #[test]
-    fn a_wait_past_the_deadline_is_not_begun() {
+    fn a_wait_past_the_deadline_is_not_started() {
         let policy = RetryPolicy::default();
         let left = Duration::from_secs(5);
         assert_eq!(policy.wait(1, Some(Duration::from_secs(5)), left, 0.0), None);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_waited_for_while_it_is_short() {
+    fn a_hold_is_waited_for_up_to_30_seconds() {
         let policy = RetryPolicy { retries: 2, delay: Duration::from_secs(2) };
         let seconds = Duration::from_secs;
         assert_eq!(policy.after_hold(seconds(30), HOUR, 0.0), Some(seconds(30)));
@@ -141,11 +141,11 @@ mod tests {
             retries += u32::from(budget.spend()) + u32::from(budget.spend());
         }
         assert!(retries <= calls / 5, "{retries} retries for {calls} calls");
-        assert!(retries >= calls / 10, "the budget is there to be used: {retries}");
+        assert!(retries >= calls / 10, "the budget is used: {retries}");
     }
 
     #[test]
-    fn good_times_save_up_ten_retries_and_no_more() {
+    fn the_budget_saves_up_at_most_ten_retries() {
         let budget = RetryBudget::new();
         for _ in 0..1_000 {
             budget.earn();

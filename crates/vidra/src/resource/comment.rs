@@ -162,7 +162,7 @@ mod tests {
     use super::to_text;
 
     #[test]
-    fn markup_goes_and_words_stay() {
+    fn markup_is_removed_and_text_stays() {
         let table = [
             ("plain", "plain"),
             ("one<br>two<br />three", "one\ntwo\nthree"),

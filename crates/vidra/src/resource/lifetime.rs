@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_from_the_data_api_is_kept_over_thirty_days() {
+    fn records_of_the_data_api_live_at_most_thirty_days() {
         let forever = Life { ttl: 90 * DAY, grace: 90 * DAY, stale_if_error: Duration::MAX };
         for resource in Resource::ALL {
             let lifetimes = Lifetimes::default().with_life(resource, forever);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_one_moment_do_not_end_together() {
+    fn records_of_one_moment_do_not_expire_together() {
         let table =
             [(Resource::Video, 10_000), (Resource::Uploads, 10_000), (Resource::Channel, 100_000)];
         for (resource, entries) in table {

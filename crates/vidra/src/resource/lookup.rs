@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_is_told_by_the_key() {
+    fn the_key_determines_the_kind() {
         let video = VideoId::parse("dQw4w9WgXcQ").unwrap();
         let playlist = PlaylistId::parse("PLa").unwrap();
         let channel = ChannelRef::parse("@a").unwrap();

@@ -40,14 +40,14 @@ const ODD_KEYS: &[&str] = &[
 ///
 /// Panics if the store violates a rule.
 pub async fn check(store: &dyn Store) {
-    nothing_is_there(store).await;
-    what_is_put_is_given(store).await;
-    every_key_is_its_own(store).await;
-    many_at_once(store).await;
-    a_record_is_whole_however_many_write(store).await;
+    an_empty_store_has_no_records(store).await;
+    a_stored_record_is_returned(store).await;
+    keys_are_independent(store).await;
+    many_keys_at_once(store).await;
+    concurrent_writes_keep_records_whole(store).await;
     usage_and_clearing(store).await;
-    nothing_is_there(store).await;
-    a_call_may_be_given_up(store).await;
+    an_empty_store_has_no_records(store).await;
+    a_call_can_be_cancelled(store).await;
 }
 
 fn record(body: impl Into<Bytes>) -> Record {
@@ -71,7 +71,7 @@ async fn get(store: &dyn Store, key: &str) -> Option<Record> {
     store.get(key).await.expect("a key can be asked for")
 }
 
-async fn nothing_is_there(store: &dyn Store) {
+async fn an_empty_store_has_no_records(store: &dyn Store) {
     assert_eq!(get(store, "absent").await, None);
     let absent = ["absent".to_owned(), "gone".to_owned()];
     assert_eq!(store.get_many(&absent).await, Ok(vec![None, None]));
@@ -80,7 +80,7 @@ async fn nothing_is_there(store: &dyn Store) {
     assert_eq!(store.usage().await.expect("usage").entries, 0);
 }
 
-async fn what_is_put_is_given(store: &dyn Store) {
+async fn a_stored_record_is_returned(store: &dyn Store) {
     let every_byte: Vec<u8> = (0..=255).collect();
     let large: Vec<u8> = (0..300_000_u32).map(|at| (at % 251) as u8).collect();
     let records = [
@@ -105,7 +105,7 @@ async fn what_is_put_is_given(store: &dyn Store) {
     assert_eq!(get(store, "key").await, None, "what was removed is gone");
 }
 
-async fn every_key_is_its_own(store: &dyn Store) {
+async fn keys_are_independent(store: &dyn Store) {
     let long = "x".repeat(100_000);
     let longer = format!("{long}x");
     let keys: Vec<&str> = ODD_KEYS.iter().copied().chain([&long[..], &longer[..]]).collect();
@@ -125,7 +125,7 @@ async fn every_key_is_its_own(store: &dyn Store) {
     }
 }
 
-async fn many_at_once(store: &dyn Store) {
+async fn many_keys_at_once(store: &dyn Store) {
     for index in [3, 1, 2] {
         put(store, &format!("many/{index}"), &record(format!("{index}"))).await;
     }
@@ -138,7 +138,7 @@ async fn many_at_once(store: &dyn Store) {
     }
 }
 
-async fn a_record_is_whole_however_many_write(store: &dyn Store) {
+async fn concurrent_writes_keep_records_whole(store: &dyn Store) {
     let bodies: Vec<Record> = (0..40_u8).map(|n| record(vec![n; 2000 + usize::from(n)])).collect();
     let writes = bodies.iter().map(|record| put(store, "contended", record));
     let reads = bodies.iter().map(|_| get(store, "contended"));
@@ -151,7 +151,7 @@ async fn a_record_is_whole_however_many_write(store: &dyn Store) {
     store.remove("contended").await.expect("a record can be removed");
 }
 
-async fn a_call_may_be_given_up(store: &dyn Store) {
+async fn a_call_can_be_cancelled(store: &dyn Store) {
     let half = record(vec![7; 100_000]);
     for polls in 0..4 {
         let mut call = store.put("given up", &half);

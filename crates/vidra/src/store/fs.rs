@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_past_its_time_goes_by_itself() {
+    async fn expired_files_are_removed_in_the_background() {
         let folder = tempfile::tempdir().expect("a folder");
         let open = || Fs::tended(folder.path().to_owned(), 1 << 20, Duration::from_millis(1));
         let store = open().expect("a store");
@@ -331,14 +331,14 @@ mod tests {
             schema: 1,
             body: "over".into(),
         };
-        store.put("key", &over).await.expect("it is kept");
+        store.put("key", &over).await.expect("it is stored");
         let location = Location::of("key");
         let path = folder.path().join(format!("{:02x}", location.folder)).join(&location.file);
         let file = std::fs::File::options().write(true).open(&path).expect("its file");
         file.set_modified(std::time::UNIX_EPOCH).expect("it is old");
         let begun = Instant::now();
         while path.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "nobody removes it");
+            assert!(begun.elapsed() < Duration::from_secs(60), "it is not removed");
             tokio::task::yield_now().await;
         }
         // The count may have included the file before its removal; the next run corrects it.

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tracks_of_one_language_stay_two() {
+    fn tracks_of_the_same_language_are_all_candidates() {
         let player = player("en en", "", None);
         let found = player.candidates(&Languages::parse("en,en").unwrap());
         assert_eq!(found.len(), 2);

@@ -101,7 +101,7 @@ mod tests {
     use crate::transport::{Failure, Network, Transport};
 
     #[test]
-    fn s4_only_addresses_of_the_internet_are_the_platforms() {
+    fn s4_only_public_addresses_are_accepted() {
         let table = [
             // YouTube's addresses, plain and embedded.
             ("142.250.74.110", true),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn s4_the_platforms_name_is_not_followed_to_a_private_address() {
+    async fn s4_the_platforms_names_lead_to_no_private_address() {
         let trap = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = trap.local_addr().unwrap().port();
         // Every name resolves to this machine, in two notations.
@@ -165,22 +165,23 @@ mod tests {
                 Box::pin(async move { Ok(addresses.map(|it| it.parse().unwrap()).to_vec()) })
             },
         }));
-        let ask = async |host: &str| {
+        let fetch = async |host: &str| {
             let request = Request::get(format!("http://{host}:{port}/")).body(Bytes::new());
             network.exchange(request.unwrap()).await
         };
-        let told = Failure::NotSent("the platform's name leads to a private address".to_owned());
+        let expected =
+            Failure::NotSent("the platform's name leads to a private address".to_owned());
         for host in [DATA_API_HOST, WEB_HOST, "WWW.YouTube.com", "www.youtube.com."] {
-            assert_eq!(ask(host).await.err(), Some(told.clone()), "{host}");
+            assert_eq!(fetch(host).await.err(), Some(expected.clone()), "{host}");
         }
         // Another host name may resolve to any address. The first connection decides.
-        let came = async {
+        let connected = async {
             tokio::select! {
                 biased;
                 taken = trap.accept() => taken.is_ok(),
-                _ = ask("mirror.example") => false,
+                _ = fetch("mirror.example") => false,
             }
         };
-        assert!(came.await);
+        assert!(connected.await);
     }
 }

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_not_fit_a_url_or_a_header_is_refused_by_name() {
+    fn values_that_do_not_fit_a_url_or_header_are_rejected_by_name() {
         let with = |name: &str, version: &str, agent: &str| {
             let client =
                 |name| json!({"name": name, "id": 3, "version": version, "userAgent": agent});
@@ -130,10 +130,10 @@ mod tests {
             (with("A", "1", "a\tb"), "client 1", "userAgent must be visible ASCII"),
             (with("A", "1", "caf\u{e9}"), "client 1", "userAgent must be visible ASCII"),
         ];
-        for (read, who, what) in table {
+        for (read, start, end) in table {
             let fault = read.unwrap_err();
             let fault = fault.message();
-            assert!(fault.starts_with(who) && fault.ends_with(what), "{fault}");
+            assert!(fault.starts_with(start) && fault.ends_with(end), "{fault}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Bounded work: who is let in, who is told to come again, and who never has to ask.
+//! Bounded work: limits on uncached fetches and on batches. Cached answers need no slot.
 
 use std::time::Duration;
 
@@ -28,10 +28,10 @@ fn video(number: usize) -> VideoId {
     VideoId::parse(&format!("unknown{number:04}")).unwrap()
 }
 
-/// Asks for what is slow to come, so many times.
-async fn fill(vidra: &Vidra, sim: &Simulator, places: usize) {
+/// Takes this many slots, with lookups that last five seconds.
+async fn fill(vidra: &Vidra, sim: &Simulator, slots: usize) {
     sim.inject(Fault::any(Action::delay(5 * SECOND)));
-    for number in 0..places {
+    for number in 0..slots {
         let vidra = vidra.clone();
         tokio::spawn(async move { vidra.video(video(number)).await });
     }
@@ -39,64 +39,64 @@ async fn fill(vidra: &Vidra, sim: &Simulator, places: usize) {
 }
 
 #[track_caller]
-fn is_busy(error: &Error) {
-    let told = (error.kind(), error.message(), error.retry_after());
-    assert_eq!(told, (ErrorKind::Unavailable, "The service is at its limit", Some(SECOND)));
+fn assert_overloaded(error: &Error) {
+    let actual = (error.kind(), error.message(), error.retry_after());
+    assert_eq!(actual, (ErrorKind::Unavailable, "The service is at its limit", Some(SECOND)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_beyond_the_limit_is_told_at_once_and_may_come_again() {
+async fn lookups_beyond_the_limit_fail_at_once_and_succeed_later() {
     let sim = Simulator::new();
     let vidra = builder(&sim).most_misses(3).build().unwrap();
     let known = Lookup::Playlist(playlist("PLsize1"));
     vidra.lookup(&known).await.unwrap();
     fill(&vidra, &sim, 3).await;
     let started = Instant::now();
-    let asks = [
+    let lookups = [
         Lookup::Video(video(3)),
         Lookup::Playlist(playlist("PLsize51")),
         Lookup::Regions(None),
         Lookup::Tracks(video(3)),
     ];
-    for ask in &asks {
-        is_busy(&vidra.lookup(ask).await.unwrap_err());
+    for lookup in &lookups {
+        assert_overloaded(&vidra.lookup(lookup).await.unwrap_err());
     }
-    is_busy(&vidra.videos(&[video(7), video(8)]).await.unwrap_err());
+    assert_overloaded(&vidra.videos(&[video(7), video(8)]).await.unwrap_err());
     assert_eq!(vidra.lookup(&known).await.unwrap().outcome, CacheOutcome::Hit);
     assert!(started.elapsed() < Duration::from_millis(10));
-    // Who waits for one of the three takes no place.
+    // A follower of one of the three fetches takes no slot.
     let joined = join_all((0..300).map(|number| vidra.video(video(number % 3)))).await;
-    assert!(joined.iter().all(|told| told.as_ref().unwrap_err().kind() == ErrorKind::NotFound));
+    assert!(joined.iter().all(|found| found.as_ref().unwrap_err().kind() == ErrorKind::NotFound));
     assert_eq!(sim.record().calls, 2 + 1 + 2, "the playlist, one video, and two gathered");
-    // The places are free again, and nothing is remembered.
+    // The slots are free again, and the error was not cached.
     sim.clear_faults();
-    for ask in &asks[1..3] {
-        vidra.lookup(ask).await.unwrap();
+    for lookup in &lookups[1..3] {
+        vidra.lookup(lookup).await.unwrap();
     }
 }
 
-/// On several threads, because who joins has to come between two steps of the one who leads.
+/// On several threads, because a follower has to join between two steps of its leader.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn who_joins_one_that_finds_no_place_is_told_the_same() {
+async fn followers_get_the_overload_error_of_their_leader() {
     let vidra = builder(&Simulator::new()).most_misses(0).build().unwrap();
-    let asks = (0..8).map(|number| {
+    let lookups = (0..8).map(|number| {
         let vidra = vidra.clone();
         tokio::spawn(async move {
             for _ in 0..5_000 {
-                is_busy(&match number % 2 {
+                assert_overloaded(&match number % 2 {
                     0 => vidra.video(video(1)).await.unwrap_err(),
                     _ => vidra.videos(&[video(1)]).await.unwrap_err(),
                 });
             }
         })
     });
-    for ask in asks.collect::<Vec<_>>() {
-        ask.await.unwrap();
+    for lookup in lookups.collect::<Vec<_>>() {
+        lookup.await.unwrap();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_stale_is_better_than_a_refusal() {
+async fn stale_records_are_served_when_no_slot_is_free() {
     let sim = Simulator::new();
     let vidra = builder(&sim).most_misses(2).build().unwrap();
     let id = VideoId::parse("quirkNoLike").unwrap();
@@ -110,7 +110,7 @@ async fn what_is_stale_is_better_than_a_refusal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_waited_ten_seconds_waits_on_where_nobody_else_may_ask() {
+async fn a_follower_waits_longer_than_ten_seconds_when_no_slot_is_free() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::delay(15 * SECOND)));
     let vidra = builder(&sim).most_misses(1).attempt_timeout(60 * SECOND).build().unwrap();
@@ -121,7 +121,7 @@ async fn who_has_waited_ten_seconds_waits_on_where_nobody_else_may_ask() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn batches_have_places_of_their_own() {
+async fn batches_have_slots_of_their_own() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let vidra = builder(&sim).most_batches(2).build().unwrap();
     let begin =
@@ -129,9 +129,9 @@ async fn batches_have_places_of_their_own() {
     let (mut one, mut two) = (begin(), begin());
     assert_eq!(one.next().await.unwrap().unwrap(), BatchEvent::Started);
     assert_eq!(two.next().await.unwrap().unwrap(), BatchEvent::Started);
-    let told: Vec<_> = begin().collect().await;
-    assert_eq!(told.len(), 1);
-    is_busy(told[0].as_ref().unwrap_err());
+    let refused: Vec<_> = begin().collect().await;
+    assert_eq!(refused.len(), 1);
+    assert_overloaded(refused[0].as_ref().unwrap_err());
     vidra.video(VideoId::parse("quirkNoLike").unwrap()).await.unwrap();
     drop(one);
     sleep(SECOND).await;

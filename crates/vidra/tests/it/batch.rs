@@ -34,22 +34,22 @@ async fn run(vidra: &Vidra, id: &str, query: &BatchQuery) -> (Vec<VideoTranscrip
 }
 
 #[tokio::test]
-async fn one_failure_never_fails_the_rest() {
+async fn one_failed_entry_does_not_fail_the_others() {
     let (results, summary) =
         run(&client(&Simulator::new()), "PLquirkMixed", &BatchQuery::default()).await;
     assert_eq!((summary.total_videos, summary.requested_range), (12, [1, 12]));
     assert_eq!((summary.succeeded, summary.failed), (6, 6));
     assert!(results.iter().map(|result| result.position).eq(1..=12));
     for result in results {
-        let odd_one = result.position % 2 == 0;
-        assert_eq!(result.status == BatchStatus::Failed, odd_one, "{result:?}");
-        assert_eq!((result.lines.is_some(), result.error.is_some()), (!odd_one, odd_one));
-        assert_eq!(result.reason.is_some(), odd_one, "a failure has a reason");
+        let fails = result.position % 2 == 0;
+        assert_eq!(result.status == BatchStatus::Failed, fails, "{result:?}");
+        assert_eq!((result.lines.is_some(), result.error.is_some()), (!fails, fails));
+        assert_eq!(result.reason.is_some(), fails, "a failure has a reason");
     }
 }
 
 #[tokio::test]
-async fn ranges_count_in_the_whole_playlist() {
+async fn ranges_are_positions_in_the_whole_playlist() {
     let vidra = client(&Simulator::new());
     let table = [
         (json!({"from": 3, "to": 5}), vec![3, 4, 5], [3, 5]),
@@ -58,10 +58,13 @@ async fn ranges_count_in_the_whole_playlist() {
         (json!({"from": 12, "to": 99}), vec![12], [12, 99]),
         (json!({"from": 13}), vec![], [13, 12]),
     ];
-    for (body, places, range) in table {
+    for (body, positions, range) in table {
         let (results, summary) =
             run(&vidra, "PLquirkMixed", &BatchQuery::from_json(&body).unwrap()).await;
-        assert!(results.iter().map(|result| result.position).eq(places.iter().copied()), "{body}");
+        assert!(
+            results.iter().map(|result| result.position).eq(positions.iter().copied()),
+            "{body}"
+        );
         assert_eq!((summary.requested_range, summary.total_videos), (range, 12), "{body}");
     }
 }
@@ -76,7 +79,7 @@ async fn private_and_deleted_entries_fail_without_a_request() {
     for result in gone {
         // Every fifth is private and every seventh deleted.
         let expected = match result.position {
-            place if place % 5 == 0 => {
+            position if position % 5 == 0 => {
                 (format!("Video is private: {}", result.video_id), Reason::VideoPrivate)
             }
             _ => (format!("Video not found: {}", result.video_id), Reason::VideoNotFound),
@@ -87,7 +90,7 @@ async fn private_and_deleted_entries_fail_without_a_request() {
 }
 
 #[tokio::test]
-async fn an_entry_says_all_that_an_answer_by_itself_would_say() {
+async fn an_entry_has_the_error_of_a_single_request() {
     let sim = Simulator::new();
     let french = BatchQuery::from_json(&json!({"lang": "fr", "to": 1})).unwrap();
     let (results, _) = run(&client(&sim), "PLquirkMixed", &french).await;
@@ -108,7 +111,7 @@ async fn an_entry_says_all_that_an_answer_by_itself_would_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn never_more_at_a_time_than_asked_and_no_place_left_empty() {
+async fn as_many_entries_are_in_flight_as_requested() {
     let latency = Duration::from_millis(100);
     for concurrency in [1, 3, 16] {
         let sim = Simulator::builder().latency(latency).build();
@@ -117,7 +120,7 @@ async fn never_more_at_a_time_than_asked_and_no_place_left_empty() {
         let (results, summary) = run(&client(&sim), "PLsize200", &query).await;
         assert_eq!((results.len(), summary.succeeded, summary.total_videos), (48, 48, 200));
         let peak = sim.record().peak_keyless;
-        assert_eq!(peak as usize, concurrency, "transcripts under way together");
+        assert_eq!(peak as usize, concurrency, "transcripts in flight at once");
         let rounds = 48_u32.div_ceil(concurrency as u32) * 2;
         let pages = if concurrency == 16 { rounds.max(4) } else { rounds };
         assert_eq!(
@@ -129,7 +132,7 @@ async fn never_more_at_a_time_than_asked_and_no_place_left_empty() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn entries_start_while_later_pages_are_still_asked_for() {
+async fn entries_start_while_later_pages_are_fetched() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let query = BatchQuery { concurrency: 16, ..BatchQuery::default() };
     let started = Instant::now();
@@ -143,10 +146,10 @@ async fn entries_start_while_later_pages_are_still_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_entry_that_is_tried_again_keeps_its_place() {
+async fn a_retried_entry_keeps_its_slot() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
-    // The first entry's player stumbles once. While it waits to try again it may hold more than its
-    // place, for which nobody must wait.
+    // The player fails once for the first entry. During its backoff the entry may hold more than its
+    // slot, and no other entry must wait for that.
     sim.inject(Fault::on(Endpoint::Player, Action::status(503)).once());
     let query = BatchQuery { concurrency: 1, to: Some(10), ..BatchQuery::default() };
     let started = Instant::now();
@@ -159,7 +162,7 @@ async fn an_entry_that_is_tried_again_keeps_its_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_block_only_what_is_in_flight_follows() {
+async fn after_a_block_only_requests_in_flight_follow() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     sim.block_after(40);
     let query = BatchQuery { concurrency: 8, ..BatchQuery::default() };
@@ -175,12 +178,12 @@ async fn after_a_block_only_what_is_in_flight_follows() {
     assert!(sim.record().blocked <= 8, "{} calls met the block", sim.record().blocked);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     let last = results.last().unwrap().error.as_deref().unwrap();
-    let told = results.iter().filter(|result| result.error.as_deref() == Some(last)).count();
-    assert!(told >= 150, "they all say why the first one failed: {last}");
+    let same = results.iter().filter(|result| result.error.as_deref() == Some(last)).count();
+    assert!(same >= 150, "all others report the first failure: {last}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_breaks_is_no_block() {
+async fn a_connection_reset_is_no_block() {
     let sim = Simulator::new();
     let ids = client(&sim).playlist_ids(&playlist("PLsize50")).await.unwrap().video_ids;
     sim.inject(Fault::on(Endpoint::Player, Action::Reset).when("videoId", ids[9].as_str()));
@@ -200,18 +203,18 @@ async fn a_paced_batch_leaves_turns_for_others() {
         events.next().await.unwrap().unwrap();
     }
     let id = vidra::VideoId::parse("txOneCue___").unwrap();
-    let beside = vidra.transcript(id, &vidra::TranscriptQuery::default()).await;
-    assert!(beside.is_ok(), "{beside:?}");
+    let single = vidra.transcript(id, &vidra::TranscriptQuery::default()).await;
+    assert!(single.is_ok(), "{single:?}");
 }
 
 #[tokio::test]
-async fn what_is_known_already_is_not_asked_for() {
+async fn skipped_videos_are_not_fetched() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let first = BatchQuery { to: Some(3), ..BatchQuery::default() };
     let (known, _) = run(&vidra, "PLsize50", &first).await;
     let ids: Vec<&str> = known.iter().map(|result| result.video_id.as_str()).collect();
-    let asked = sim.record().calls;
+    let calls = sim.record().calls;
     let body = json!({"from": 2, "to": 4, "skip": ids});
     let (results, summary) =
         run(&client(&sim), "PLsize50", &BatchQuery::from_json(&body).unwrap()).await;
@@ -220,12 +223,12 @@ async fn what_is_known_already_is_not_asked_for() {
     assert_eq!((summary.total_videos, summary.succeeded, summary.failed), (50, 1, 0));
     assert_eq!(summary.requested_range, [2, 4]);
     // The page of the playlist, the player and the captions.
-    assert_eq!(sim.record().calls - asked, 3);
+    assert_eq!(sim.record().calls - calls, 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_library_caller_cannot_ask_for_no_places_or_for_all() {
-    // The requested concurrency, and the number of entries under way together.
+async fn concurrency_is_clamped_to_1_and_20() {
+    // The requested concurrency, and the number of entries in flight at once.
     for (concurrency, peak) in [(0, 1), (20, 20), (21, 20), (usize::MAX, 20)] {
         let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
         let query = BatchQuery { concurrency, ..BatchQuery::default() };
@@ -237,7 +240,7 @@ async fn a_library_caller_cannot_ask_for_no_places_or_for_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_who_goes_away_ends_the_work() {
+async fn dropping_the_stream_ends_the_batch() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let vidra = client(&sim);
     let query = BatchQuery { concurrency: 4, ..BatchQuery::default() };
@@ -253,7 +256,7 @@ async fn a_caller_who_goes_away_ends_the_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_deadline_does_not_allow_fails_with_that_reason() {
+async fn entries_past_the_batch_deadline_fail() {
     let sim = Simulator::new();
     let vidra = builder(&sim)
         .pacing(Pacing::At(Pace { burst: 5, per_hour: 3600 }))
@@ -267,7 +270,7 @@ async fn what_the_deadline_does_not_allow_fails_with_that_reason() {
         .unwrap();
     let waiting = events.iter().filter(|event| matches!(event, BatchEvent::Waiting(_))).count();
     let Some(BatchEvent::Done(summary)) = events.last() else { panic!("no summary") };
-    assert!(waiting > 0, "the reader is told that entries wait");
+    assert!(waiting > 0, "the wait is reported");
     assert!(
         (14..=16).contains(&summary.succeeded) && summary.failed == 50 - summary.succeeded,
         "{summary:?}"
@@ -275,25 +278,25 @@ async fn what_the_deadline_does_not_allow_fails_with_that_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_waiting_the_reader_is_told_at_once_and_then_every_15_seconds() {
+async fn waiting_is_reported_at_once_and_then_every_15_seconds() {
     let pace = Pacing::At(Pace { burst: 1, per_hour: 1800 });
     let vidra = builder(&Simulator::new()).pacing(pace).build().unwrap();
     let query = BatchQuery { concurrency: 8, ..BatchQuery::default() };
     let started = Instant::now();
-    let mut told = vec![];
+    let mut reports = vec![];
     let mut events = std::pin::pin!(vidra.playlist_transcripts(&playlist("PLsize50"), &query));
     while let Some(event) = events.next().await {
         if let BatchEvent::Waiting(_) = event.unwrap() {
-            told.push(started.elapsed().as_secs());
+            reports.push(started.elapsed().as_secs());
         }
     }
     assert_eq!(started.elapsed().as_secs(), 98, "one every two seconds");
-    // An entry speaks when it begins to wait, which one does every two seconds.
-    assert_eq!(told, [0, 16, 32, 48, 64, 80]);
+    // An entry reports when it starts to wait, and one starts every two seconds.
+    assert_eq!(reports, [0, 16, 32, 48, 64, 80]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_playlist_that_breaks_off_ends_the_results_with_an_error() {
+async fn a_failing_page_of_the_playlist_ends_the_results_with_an_error() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     sim.inject(Fault::on(Endpoint::PlaylistItems, Action::error("backendError")).from_call(4));
     let query = BatchQuery { concurrency: 16, ..BatchQuery::default() };
@@ -309,7 +312,7 @@ async fn a_playlist_that_breaks_off_ends_the_results_with_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_playlist_is_listed_a_page_ahead_and_no_more() {
+async fn a_playlist_is_listed_at_most_one_page_ahead() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let query = BatchQuery { concurrency: 1, ..BatchQuery::default() };
     let vidra = client(&sim);
@@ -336,7 +339,7 @@ async fn a_playlist_that_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn bodies_are_read_and_every_fault_is_named() {
+fn bodies_are_parsed_and_every_invalid_field_is_listed() {
     let good = BatchQuery::from_json(
         &json!({"concurrency": "20", "from": 2.0, "to": "9", "lang": "de,en"}),
     )
@@ -369,12 +372,12 @@ fn bodies_are_read_and_every_fault_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_video_that_stands_twice_is_asked_for_once() {
+async fn a_duplicate_video_is_fetched_once() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let vidra = builder(&sim).cache_bytes(1 << 20).build().unwrap();
     let query = BatchQuery { concurrency: 20, ..BatchQuery::default() };
     let batch = || run(&vidra, "PLquirkDuplicates", &query);
-    // Twice at once, so that each is asked for while it is being asked for.
+    // Two batches at once, so that each video is requested while its fetch is in flight.
     for (results, summary) in <[_; 2]>::from(tokio::join!(batch(), batch())) {
         assert_eq!((results.len(), summary.succeeded), (60, 60));
     }
@@ -384,14 +387,14 @@ async fn a_video_that_stands_twice_is_asked_for_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_the_same_video_is_not_in_the_way_of_its_retry() {
+async fn entries_that_wait_for_the_same_video_do_not_block_its_retry() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     for concurrency in [1, 3] {
-        // The first call of a video fails, and another entry of it takes the place meanwhile.
+        // The first request of a video fails, and another entry of that video takes the slot meanwhile.
         sim.inject(Fault::on(Endpoint::Player, Action::status(503)).times(concurrency as u64));
-        // It waits so long that its other entries have their turn.
-        let patient = RetryPolicy { retries: 2, delay: Duration::from_secs(600) };
-        let vidra = builder(&sim).cache_bytes(1 << 20).retry(patient).build().unwrap();
+        // The backoff is so long that the other entries of the video start.
+        let retry = RetryPolicy { retries: 2, delay: Duration::from_secs(600) };
+        let vidra = builder(&sim).cache_bytes(1 << 20).retry(retry).build().unwrap();
         let query = BatchQuery { concurrency, ..BatchQuery::default() };
         let batch = run(&vidra, "PLquirkDuplicates", &query);
         let (results, _) = tokio::time::timeout(Duration::from_secs(1200), batch).await.unwrap();

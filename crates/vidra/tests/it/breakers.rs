@@ -1,4 +1,4 @@
-//! What fails again and again is left alone: what that costs, what it spares, and how it ends.
+//! Circuit breakers: when they open, what they reject, what is still served, and how they close.
 
 mod counted;
 
@@ -15,7 +15,7 @@ use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 use crate::sim;
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Past any pause that a stand-in for the platform gets.
+/// Longer than any breaker pause for a simulated platform.
 const PAUSE: Duration = Duration::from_secs(7);
 
 fn builder(sim: &Simulator) -> Builder {
@@ -24,12 +24,12 @@ fn builder(sim: &Simulator) -> Builder {
         .retry(RetryPolicy { retries: 0, ..RetryPolicy::default() })
 }
 
-/// Different videos, none of which is known.
+/// Different videos that do not exist.
 fn videos() -> impl Iterator<Item = VideoId> {
     (0..).map(|number| VideoId::parse(&format!("unknown{number:04}")).unwrap())
 }
 
-fn known() -> VideoId {
+fn existing() -> VideoId {
     VideoId::parse("quirkNoLike").unwrap()
 }
 
@@ -37,7 +37,7 @@ fn known() -> VideoId {
 const WITH_CAPTIONS: [&str; 5] =
     ["txOneCue___", "txAsrOnly__", "txManualOnl", "txAsrFirst_", "txForced___"];
 
-/// Asks for five, which fail.
+/// Opens the breaker of the Data API with five requests that fail.
 async fn trip(vidra: &Vidra) {
     for id in videos().take(5) {
         vidra.video(id).await.unwrap_err();
@@ -45,15 +45,15 @@ async fn trip(vidra: &Vidra) {
 }
 
 #[track_caller]
-fn is_left_alone(error: &Error) {
+fn assert_breaker_open(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
     assert_eq!(error.message(), "YouTube fails; the service retries in a moment");
     assert!(error.retry_after().is_some_and(|wait| !wait.is_zero() && wait <= PAUSE), "{error:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn five_failures_in_a_row_end_the_asking_and_nothing_is_charged_any_more() {
-    let troubles = [
+async fn five_failures_in_a_row_open_the_breaker_and_nothing_is_charged() {
+    let actions = [
         Action::status(503),
         Action::status(500),
         Action::Reset,
@@ -61,29 +61,29 @@ async fn five_failures_in_a_row_end_the_asking_and_nothing_is_charged_any_more()
         Action::Hang,
         Action::Junk { kind: Junk::Html },
     ];
-    for trouble in troubles {
-        let name = format!("{trouble:?}");
+    for action in actions {
+        let name = format!("{action:?}");
         let sim = Simulator::new();
-        sim.inject(Fault::any(trouble));
+        sim.inject(Fault::any(action));
         let vidra = builder(&sim).build().unwrap();
         trip(&vidra).await;
         let started = Instant::now();
         for id in videos().skip(5).take(100) {
-            is_left_alone(&vidra.video(id).await.unwrap_err());
+            assert_breaker_open(&vidra.video(id).await.unwrap_err());
         }
         assert!(started.elapsed() < Duration::from_millis(10), "{name}: at once");
         assert_eq!((sim.record().calls, vidra.cost().units()), (5, 5), "{name}");
         assert!(vidra.is_platform_failing(), "{name}");
-        // One finds out, and then all is well.
+        // The probe succeeds and closes the breaker.
         sim.clear_faults();
         advance(PAUSE).await;
-        vidra.video(known()).await.unwrap();
+        vidra.video(existing()).await.unwrap();
         assert!(!vidra.is_platform_failing(), "{name}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_platform_that_answers_is_asked_on_whatever_it_answers() {
+async fn error_answers_do_not_open_the_breaker() {
     let answers = ["videoNotFound", "playlistForbidden", "API_KEY_INVALID", "rateLimitExceeded"];
     for reason in answers {
         let sim = Simulator::new();
@@ -98,7 +98,7 @@ async fn a_platform_that_answers_is_asked_on_whatever_it_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_search_that_fails_closes_nothing_but_searches() {
+async fn failing_searches_open_only_the_breaker_of_searches() {
     let sim = Simulator::new();
     sim.inject(Fault::on(Endpoint::Search, Action::status(503)));
     let vidra = builder(&sim).build().unwrap();
@@ -109,19 +109,19 @@ async fn a_search_that_fails_closes_nothing_but_searches() {
     for number in 0..5 {
         assert_eq!(search(number).await.kind(), ErrorKind::Upstream);
     }
-    is_left_alone(&search(5).await);
+    assert_breaker_open(&search(5).await);
     assert_eq!(sim.record().calls_to(Endpoint::Search), 5);
-    vidra.video(known()).await.unwrap();
-    // And the other way round.
+    vidra.video(existing()).await.unwrap();
+    // Failing videos open the breaker of all other calls.
     sim.clear_faults();
     sim.inject(Fault::on(Endpoint::Videos, Action::status(503)));
     trip(&vidra).await;
-    let left_alone = vidra.channel(&ChannelRef::parse("@fermata").unwrap()).await.unwrap_err();
-    is_left_alone(&left_alone);
+    let refused = vidra.channel(&ChannelRef::parse("@fermata").unwrap()).await.unwrap_err();
+    assert_breaker_open(&refused);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_spent_day_closes_its_bucket_and_nothing_else() {
+async fn an_exhausted_quota_closes_only_its_bucket() {
     let sim = Simulator::new();
     sim.inject(Fault::on(Endpoint::Search, Action::quota_exceeded()).once());
     let vidra = builder(&sim).build().unwrap();
@@ -131,25 +131,25 @@ async fn a_spent_day_closes_its_bucket_and_nothing_else() {
         assert_eq!(error.kind(), ErrorKind::QuotaExhausted);
     }
     assert_eq!(sim.record().calls_to(Endpoint::Search), 1);
-    vidra.video(known()).await.unwrap();
+    vidra.video(existing()).await.unwrap();
     assert!(!vidra.is_platform_failing());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_known_is_sent_at_once_while_it_is_open() {
+async fn cached_records_are_served_at_once_while_the_breaker_is_open() {
     let (hour, query) = (Duration::from_secs(3600), TranscriptQuery::default());
     let transcript = Lookup::Transcript(VideoId::parse("txManualAsr").unwrap(), query.clone());
-    // In grace, and past it, where an answer would be waited for.
+    // In grace, and past it, when a lookup would wait for an answer if the breaker were closed.
     let table = [
-        (Lookup::Video(known()), hour / 3),
-        (Lookup::Video(known()), 2 * hour),
+        (Lookup::Video(existing()), hour / 3),
+        (Lookup::Video(existing()), 2 * hour),
         (transcript.clone(), 8 * 24 * hour),
         (transcript, 20 * 24 * hour),
     ];
-    for (ask, age) in table {
+    for (lookup, age) in table {
         let sim = Simulator::new();
         let vidra = builder(&sim).build().unwrap();
-        vidra.lookup(&ask).await.unwrap();
+        vidra.lookup(&lookup).await.unwrap();
         advance(age).await;
         sim.inject(Fault::any(Action::status(503)));
         trip(&vidra).await;
@@ -159,16 +159,16 @@ async fn what_is_known_is_sent_at_once_while_it_is_open() {
         sim.reset_record();
         let started = Instant::now();
         for _ in 0..100 {
-            let stale = vidra.lookup(&ask).await.unwrap();
-            assert_eq!(stale.outcome, CacheOutcome::Stale, "{ask:?} {age:?}");
+            let stale = vidra.lookup(&lookup).await.unwrap();
+            assert_eq!(stale.outcome, CacheOutcome::Stale, "{lookup:?} {age:?}");
         }
-        assert_eq!(started.elapsed(), Duration::ZERO, "{ask:?} {age:?}");
-        assert_eq!(sim.record().calls, 0, "{ask:?} {age:?}");
+        assert_eq!(started.elapsed(), Duration::ZERO, "{lookup:?} {age:?}");
+        assert_eq!(sim.record().calls, 0, "{lookup:?} {age:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_one_finds_out_the_others_are_not_kept_waiting() {
+async fn requests_fail_at_once_while_a_probe_is_in_flight() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::status(503)));
     let vidra = builder(&sim).build().unwrap();
@@ -176,22 +176,22 @@ async fn while_one_finds_out_the_others_are_not_kept_waiting() {
     advance(PAUSE).await;
     sim.clear_faults();
     sim.inject(Fault::any(Action::Hang));
-    // Its caller leaves; it goes on until its time is up.
-    assert!(timeout(Duration::from_millis(10), vidra.video(known())).await.is_err());
+    // The caller of the probe leaves; the probe goes on until its timeout.
+    assert!(timeout(Duration::from_millis(10), vidra.video(existing())).await.is_err());
     let started = Instant::now();
-    is_left_alone(&vidra.playlist(&PlaylistId::parse("PLsize1").unwrap()).await.unwrap_err());
+    assert_breaker_open(&vidra.playlist(&PlaylistId::parse("PLsize1").unwrap()).await.unwrap_err());
     assert_eq!(started.elapsed(), Duration::ZERO);
     sleep(11 * SECOND).await;
-    assert!(vidra.is_platform_failing(), "it found out that nothing has changed");
+    assert!(vidra.is_platform_failing(), "the probe failed");
     sim.clear_faults();
     advance(PAUSE).await;
-    vidra.video(known()).await.unwrap();
+    vidra.video(existing()).await.unwrap();
     assert!(!vidra.is_platform_failing());
 }
 
-/// F1, as far as the library goes: recovery.
+/// F1, the part of the library: recovery.
 #[tokio::test(start_paused = true)]
-async fn everything_hot_is_fresh_a_second_after_the_first_good_answer() {
+async fn hot_records_are_fresh_a_second_after_the_first_good_answer() {
     let sim = Simulator::new();
     let ids = sim::client(&sim).playlist_ids(&PlaylistId::parse("PLsize5000").unwrap()).await;
     let mut ids = ids.unwrap().video_ids;
@@ -217,19 +217,19 @@ async fn everything_hot_is_fresh_a_second_after_the_first_good_answer() {
         stale
     };
     for _ in 0..120 {
-        assert_eq!(round(&vidra).await, 500, "all of them, and no error");
+        assert_eq!(round(&vidra).await, 500, "all are stale, and none is an error");
     }
     let attempts = sim.record().calls;
     println!("attempts in 30 s of outage: {attempts}");
     assert!(attempts <= 50, "{attempts} attempts");
     sim.clear_faults();
-    let well_since = Instant::now();
+    let healthy_since = Instant::now();
     let first_good = loop {
         round(&vidra).await;
         if !vidra.is_platform_failing() {
             break Instant::now();
         }
-        assert!(well_since.elapsed() <= PAUSE, "nobody finds out");
+        assert!(healthy_since.elapsed() <= PAUSE, "no probe succeeded");
     };
     let mut all_fresh = Instant::now();
     while round(&vidra).await > 0 {
@@ -241,45 +241,45 @@ async fn everything_hot_is_fresh_a_second_after_the_first_good_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_address_that_leads_nowhere_is_left_alone_and_blamed_for_nothing() {
-    for trouble in [Action::status(503), Action::Reset, Action::Hang] {
-        let name = format!("{trouble:?}");
+async fn a_failing_address_opens_its_breaker_and_is_not_blocked() {
+    for action in [Action::status(503), Action::Reset, Action::Hang] {
+        let name = format!("{action:?}");
         let sim = Simulator::new();
-        sim.inject(Fault::on(Endpoint::Player, trouble));
+        sim.inject(Fault::on(Endpoint::Player, action));
         let vidra = builder(&sim).build().unwrap();
-        let ask = async |id: VideoId| vidra.transcript(id, &TranscriptQuery::default()).await;
+        let lookup = async |id: VideoId| vidra.transcript(id, &TranscriptQuery::default()).await;
         for id in videos().take(5) {
-            assert_ne!(ask(id).await.unwrap_err().kind(), ErrorKind::Unavailable, "{name}");
+            assert_ne!(lookup(id).await.unwrap_err().kind(), ErrorKind::Unavailable, "{name}");
         }
-        let error = ask(known()).await.unwrap_err();
-        is_left_alone(&error);
+        let error = lookup(existing()).await.unwrap_err();
+        assert_breaker_open(&error);
         assert_eq!(error.reason(), Reason::Failing, "{name}");
         assert_eq!(sim.record().calls, 5, "{name}");
         assert_eq!(vidra.addresses().blocked, 0, "{name}");
-        vidra.video(known()).await.unwrap();
+        vidra.video(existing()).await.unwrap();
         sim.clear_faults();
         advance(PAUSE).await;
-        ask(VideoId::parse("txManualAsr").unwrap()).await.unwrap();
+        lookup(VideoId::parse("txManualAsr").unwrap()).await.unwrap();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn captions_that_fail_are_left_alone_though_players_answer() {
+async fn failing_captions_open_their_own_breaker_while_players_answer() {
     let sim = Simulator::new();
     sim.inject(Fault::on(Endpoint::TimedText, Action::status(503)));
     let vidra = builder(&sim).build().unwrap();
-    let ask = async |id: VideoId| vidra.transcript(id, &TranscriptQuery::default()).await;
+    let lookup = async |id: VideoId| vidra.transcript(id, &TranscriptQuery::default()).await;
     for id in WITH_CAPTIONS {
-        let error = ask(VideoId::parse(id).unwrap()).await.unwrap_err();
+        let error = lookup(VideoId::parse(id).unwrap()).await.unwrap_err();
         assert_eq!(error.reason(), Reason::UpstreamFailed, "{id}");
     }
     let id = VideoId::parse("txManualAsr").unwrap();
-    let error = ask(id).await.unwrap_err();
-    is_left_alone(&error);
+    let error = lookup(id).await.unwrap_err();
+    assert_breaker_open(&error);
     assert_eq!(error.reason(), Reason::Failing);
-    let asked = |endpoint| sim.record().calls_to(endpoint);
-    assert_eq!(asked(Endpoint::TimedText), 5);
-    assert_eq!(asked(Endpoint::Player), 5, "nor is a player asked whose answer is of no use");
+    let calls = |endpoint| sim.record().calls_to(endpoint);
+    assert_eq!(calls(Endpoint::TimedText), 5);
+    assert_eq!(calls(Endpoint::Player), 5, "no player request whose answer has no use");
     let open: Vec<String> = vidra
         .upstream_report()
         .breakers
@@ -287,16 +287,16 @@ async fn captions_that_fail_are_left_alone_though_players_answer() {
         .filter_map(|(name, state)| (state == BreakerState::Open).then_some(name))
         .collect();
     assert_eq!(open, ["egress-1-timedtext"]);
-    // Which tracks there are is the player's to say.
+    // The player has the list of tracks.
     vidra.tracks(id).await.unwrap();
     sim.clear_faults();
     advance(PAUSE).await;
-    ask(id).await.unwrap();
+    lookup(id).await.unwrap();
     assert!(!vidra.is_platform_failing());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_that_waits_keeps_nobody_else_waiting() {
+async fn a_waiting_batch_does_not_delay_single_requests() {
     let sim = Simulator::new();
     let vidra = builder(&sim).build().unwrap();
     let playlist = PlaylistId::parse("PLquirkMixed").unwrap();
@@ -313,13 +313,13 @@ async fn a_batch_that_waits_keeps_nobody_else_waiting() {
     let other = async {
         sleep(Duration::from_millis(100)).await;
         let started = Instant::now();
-        is_left_alone(&vidra.transcript(id, &TranscriptQuery::default()).await.unwrap_err());
+        assert_breaker_open(&vidra.transcript(id, &TranscriptQuery::default()).await.unwrap_err());
         assert_eq!(started.elapsed(), Duration::ZERO, "at once");
         sim.clear_faults();
         started
     };
-    let ((events, ended), asked) = tokio::join!(batch, other);
-    assert!(ended > asked, "the batch waited");
+    let ((events, ended), refused) = tokio::join!(batch, other);
+    assert!(ended > refused, "the batch waited");
     let is_done = |event: &vidra::Result<BatchEvent>| matches!(event, Ok(BatchEvent::Result(entry)) if entry.status == BatchStatus::Success);
     assert!(events.iter().any(is_done), "{events:?}");
 }
@@ -347,7 +347,7 @@ async fn a_batch_waits_out_an_outage() {
     // Five fail and open the breaker; the sixth is the probe, and its entry waits for the next one.
     assert!((5..=6).contains(&failed.len()), "an outage of six requests: {failed:?}");
     for reason in &failed {
-        assert_eq!(*reason, Reason::UpstreamFailed, "entries after it wait");
+        assert_eq!(*reason, Reason::UpstreamFailed, "later entries wait");
     }
     let failed = failed.len() as u64;
     let Some(BatchEvent::Done(summary)) = events.last() else { panic!("no summary: {events:?}") };
@@ -355,13 +355,13 @@ async fn a_batch_waits_out_an_outage() {
     assert_eq!(sim.record().calls_to(Endpoint::Player), 50 + 6 - failed);
 }
 
-/// The pauses of docs/guide/operate.md, which nothing else sets: 30 s at the platform's own address and a second
-/// elsewhere, a fifth shorter or longer, and as much longer with each opening in a row.
+/// The default pauses of docs/guide/operate.md: 30 s for the platform's own address and 1 s for others, with a
+/// jitter of a fifth. Each further opening in a row adds the same time again.
 #[tokio::test(start_paused = true)]
-async fn pauses_are_what_the_guide_says() {
+async fn breaker_pauses_match_the_guide() {
     let platform = ["https://www.googleapis.com/youtube/v3", "https://www.youtube.com"];
     let elsewhere = ["http://sim.invalid/youtube/v3", "http://sim.invalid"];
-    // Addresses, the pause of the first opening and of those that follow, in seconds.
+    // Addresses, the configured pause, and the expected pauses of consecutive openings, in seconds.
     let table = [
         (platform, None, [30, 60, 90, 120, 150, 180, 210, 240, 270, 300, 300, 300]),
         (elsewhere, None, [1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5]),
@@ -383,8 +383,8 @@ async fn pauses_are_what_the_guide_says() {
         assert_eq!(calls, 10, "{data_api}: none of them is refused");
         for (opening, seconds) in (1..).zip(expected) {
             let case = format!("{data_api}, {pause:?}, opening {opening}");
-            let api = vidra.video(known()).await.unwrap_err();
-            let captions = vidra.transcript(known(), &TranscriptQuery::default()).await;
+            let api = vidra.video(existing()).await.unwrap_err();
+            let captions = vidra.transcript(existing(), &TranscriptQuery::default()).await;
             let mut waits = vec![];
             for error in [api, captions.unwrap_err()] {
                 assert_eq!(error.kind(), ErrorKind::Unavailable, "{case}: {error:?}");
@@ -395,17 +395,17 @@ async fn pauses_are_what_the_guide_says() {
             }
             assert_eq!(sim.record().calls, calls, "{case}: nothing is sent");
             advance(waits[0].max(waits[1])).await;
-            vidra.video(known()).await.unwrap_err();
-            vidra.transcript(known(), &TranscriptQuery::default()).await.unwrap_err();
+            vidra.video(existing()).await.unwrap_err();
+            vidra.transcript(existing(), &TranscriptQuery::default()).await.unwrap_err();
             calls += 2;
             assert_eq!(sim.record().calls, calls, "{case}: one probe each");
         }
     }
 }
 
-/// How far a pause may differ is a fifth to both sides, and all of that is used.
+/// The jitter is a fifth in both directions, and the whole range is used.
 #[tokio::test(start_paused = true)]
-async fn pauses_differ_between_services() {
+async fn breaker_pauses_are_jittered_by_a_fifth() {
     let mut waits = vec![];
     for seed in 0..200 {
         fastrand::seed(seed);
@@ -414,7 +414,7 @@ async fn pauses_differ_between_services() {
         let url = "https://www.googleapis.com/youtube/v3";
         let vidra = builder(&sim).cache_bytes(0).data_api_url(url).build().unwrap();
         trip(&vidra).await;
-        let error = vidra.video(known()).await.unwrap_err();
+        let error = vidra.video(existing()).await.unwrap_err();
         waits.push(error.retry_after().unwrap().as_secs_f64());
     }
     waits.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What is known is not asked for again: states of an entry, coalescing, gathering, entities.
+//! The cache: states of a record, request coalescing, gathered calls, shared records.
 
 mod entities;
 mod flights;
@@ -32,10 +32,10 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const IN_GRACE: Duration = Duration::from_secs(20 * 60);
 /// Past its grace.
 const STALE: Duration = Duration::from_secs(2 * 3600);
-/// Past everything.
+/// Past its use in case of errors.
 const GONE: Duration = Duration::from_secs(8 * 24 * 3600);
 
-/// A client with a cache, which asks once.
+/// A client with a cache and without retries.
 fn builder(sim: &Simulator) -> Builder {
     sim::builder(sim)
         .cache_bytes(64 << 20)
@@ -58,7 +58,7 @@ fn channel(id: &str) -> ChannelRef {
     ChannelRef::parse(id).unwrap()
 }
 
-/// So many different videos of the world.
+/// `count` different videos of the simulator.
 async fn videos(sim: &Simulator, count: usize) -> Vec<VideoId> {
     let mut ids = sim::client(sim).playlist_ids(&playlist("PLsize5000")).await.unwrap().video_ids;
     ids.sort_unstable();
@@ -69,7 +69,7 @@ async fn videos(sim: &Simulator, count: usize) -> Vec<VideoId> {
     ids
 }
 
-/// Lets everything that is under way end, as long as it takes no time.
+/// Lets all tasks finish that need no more time.
 async fn settle() {
     sleep(Duration::from_millis(1)).await;
 }
@@ -79,8 +79,8 @@ async fn counts(vidra: &Vidra, resource: Resource) -> Counts {
     report.resources.into_iter().find(|entry| entry.0 == resource.name()).unwrap().1
 }
 
-/// The simulator's world stays as it is. In this one everything is renamed with each answer, to the
-/// number of the answer, and all can be made to disappear.
+/// The simulator's data never change. Here each answer sets all titles to the number of the answer,
+/// and all items can be removed.
 #[derive(Clone)]
 struct Changing {
     sim: Simulator,
@@ -121,7 +121,7 @@ impl Transport for Changing {
     }
 }
 
-/// Asks for a video of a [`Changing`] world: how the answer came about, and the number in its title.
+/// Looks up a video of [`Changing`] data: the cached answer, and the number in its title.
 async fn edition(vidra: &Vidra, id: VideoId) -> vidra::Result<(Cached, u64)> {
     let cached = vidra.lookup(&Lookup::Video(id)).await?;
     let number = cached.decode::<vidra::Video>()?.title.parse().unwrap();

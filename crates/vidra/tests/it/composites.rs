@@ -50,7 +50,11 @@ const DEFAULT_MEMORY: u64 = 96 << 20;
 const LONGEST: &str = if cfg!(debug_assertions) { "PLsize500" } else { "PLsize20000" };
 
 /// Requests the longest playlist, and requests it again from a client that shares only the store.
-async fn costs_nothing_again(sim: &Simulator, client: impl Fn() -> Builder, is_shared: bool) {
+async fn assert_second_lookup_is_free(
+    sim: &Simulator,
+    client: impl Fn() -> Builder,
+    is_shared: bool,
+) {
     let longest = playlist(LONGEST);
     let first = client().build().unwrap();
     let listed = first.lookup(&longest).await.unwrap();
@@ -68,7 +72,7 @@ async fn costs_nothing_again(sim: &Simulator, client: impl Fn() -> Builder, is_s
 async fn the_longest_playlist_stays_in_memory() {
     let sim = Simulator::new();
     let client = || builder(&sim).cache_bytes(DEFAULT_MEMORY);
-    costs_nothing_again(&sim, client, true).await;
+    assert_second_lookup_is_free(&sim, client, true).await;
 }
 
 #[tokio::test]
@@ -78,7 +82,7 @@ async fn the_longest_playlist_outlives_the_process_in_a_folder() {
         let store = Fs::open(folder.path().join("cache"), 1 << 30).unwrap();
         builder(&sim).cache_bytes(1 << 20).store(Arc::new(store))
     };
-    costs_nothing_again(&sim, client, false).await;
+    assert_second_lookup_is_free(&sim, client, false).await;
 }
 
 #[tokio::test]
@@ -89,7 +93,7 @@ async fn the_longest_playlist_outlives_the_process_in_redis() {
         let store = Redis::new(&server.url()).unwrap();
         builder(&sim).cache_bytes(1 << 20).store(Arc::new(store))
     };
-    costs_nothing_again(&sim, client, false).await;
+    assert_second_lookup_is_free(&sim, client, false).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -111,7 +115,7 @@ async fn missing_videos_are_fetched_again_by_fifties() {
     assert_eq!(
         (second.outcome, second.age.as_secs()),
         (CacheOutcome::Miss, 10),
-        "its age is its own"
+        "the age of its ids"
     );
     assert!(second.body == first.body, "the same list");
 }

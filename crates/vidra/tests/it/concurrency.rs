@@ -1,5 +1,5 @@
-//! Stories of callers who get in each other's way: one leaves, one is in a hurry, one waits for another.
-//! Each was a bug once; the simulation of the service plays thousands of others.
+//! Interactions between callers: one leaves, one has a short deadline, one follows another. Each test reproduces
+//! a former bug; the simulation of the service plays thousands of others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,7 +75,7 @@ impl Clock for TestClock {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c1_batches_that_are_given_up_leave_the_pace_to_others() {
+async fn c1_dropped_batches_use_up_no_pace() {
     let sim = slow(50 * MS);
     let pace = Pace { burst: 300, per_hour: 1_000 };
     let vidra = builder(&sim).pacing(Pacing::At(pace)).build().unwrap();
@@ -131,14 +131,14 @@ async fn c3_single_transcripts_come_before_those_of_batches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c4_who_waits_for_a_list_takes_no_slot_from_others() {
+async fn c4_followers_of_a_list_take_no_slots() {
     let sim = slow(SECOND);
     let vidra = builder(&sim).most_misses(5).build().unwrap();
     let list = [video("quirkNoLike"), video("fda4eREcaTQ")];
     let lists = join_all((0..6).map(|_| vidra.videos(&list)));
     let other = async {
         sleep(100 * MS).await;
-        assert_eq!(vidra.held().misses, 1, "one call is under way");
+        assert_eq!(vidra.held().misses, 1, "one call is in flight");
         transcript(&vidra, "txManualAsr").await
     };
     let (lists, other) = tokio::join!(lists, other);
@@ -148,7 +148,7 @@ async fn c4_who_waits_for_a_list_takes_no_slot_from_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c5_a_caller_in_a_hurry_ends_nobody_elses_request() {
+async fn c5_a_short_deadline_ends_no_other_request() {
     let sim = slow(200 * MS);
     let vidra = builder(&sim).build().unwrap();
     let channel = ChannelRef::parse("@fermata").unwrap();
@@ -163,7 +163,7 @@ async fn c5_a_caller_in_a_hurry_ends_nobody_elses_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c5_a_renewal_has_more_time_than_the_caller_who_began_it() {
+async fn c5_a_renewal_has_more_time_than_the_caller_that_started_it() {
     let sim = slow(200 * MS);
     let vidra = builder(&sim).build().unwrap();
     // Three pages.
@@ -180,7 +180,7 @@ async fn c5_a_renewal_has_more_time_than_the_caller_who_began_it() {
 async fn a_lookup_ends_at_its_own_deadline_in_a_call_with_later_ones() {
     let sim = slow(60 * SECOND);
     let vidra = builder(&sim).deadline(2 * SECOND).attempt_timeout(60 * SECOND).build().unwrap();
-    // The second and the third wait for the first call, and leave together.
+    // The second and the third wait for the first call, and are sent together.
     let at = async |delay, id| {
         sleep(delay).await;
         let started = Instant::now();
@@ -216,7 +216,7 @@ async fn the_deadline_of_the_first_caller_does_not_end_a_list_for_the_second() {
 async fn c6_an_entry_does_not_fail_with_the_single_request_that_it_joined() {
     let sim = slow(50 * MS);
     let first = batch_video(&sim).await;
-    // The player of that video is silent once.
+    // The player of that video hangs once.
     sim.inject(Fault::on(Endpoint::Player, Action::Hang).once());
     let vidra = builder(&sim).deadline(5 * SECOND).build().unwrap();
     let single = transcript(&vidra, &first);
@@ -236,12 +236,12 @@ async fn batch_video(sim: &Simulator) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c7_who_waits_is_not_told_of_a_bug_when_batches_leave() {
+async fn c7_followers_get_no_internal_error_when_batches_are_dropped() {
     let sim = slow(SECOND);
     let first = batch_video(&sim).await;
     let vidra = builder(&sim).build().unwrap();
     let query = BatchQuery { to: Some(1), ..batch_of(1) };
-    // Batch after batch fetches that video and is given up in the middle.
+    // Batch after batch fetches that video and is dropped while the fetch is in flight.
     let batches = join_all((0..6).map(|index| {
         let (vidra, query) = (&vidra, &query);
         timeout(SECOND * 3 / 2 + 500 * MS * index, succeeded(vidra, "PLsize50", query).boxed())
@@ -257,7 +257,7 @@ async fn c7_who_waits_is_not_told_of_a_bug_when_batches_leave() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c8_a_pause_that_the_platform_asks_for_holds_for_all() {
+async fn c8_retry_after_of_the_platform_holds_for_all() {
     let sim = Simulator::new();
     let limited = Action::error("rateLimitExceeded").retry_after("60");
     sim.inject(Fault::on(Endpoint::Videos, limited).once());
@@ -292,43 +292,43 @@ async fn c8_a_short_pause_is_waited_for_without_a_charge() {
     first.unwrap();
     later.unwrap();
     assert!((7 * SECOND..8 * SECOND).contains(&started.elapsed()));
-    assert!(sim.record().calls <= 3, "the one that was refused, and each once more");
+    assert!(sim.record().calls <= 3, "the rejected one, and each once more");
 }
 
 #[tokio::test(start_paused = true)]
 async fn c10_records_age_while_the_machine_is_suspended() {
     let (sim, clock) = (Simulator::new(), TestClock::default());
     let vidra = builder(&sim).clock(clock.clone()).build().unwrap();
-    let ask = Lookup::Video(video("quirkNoLike"));
-    vidra.lookup(&ask).await.unwrap();
-    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit);
+    let video = Lookup::Video(video("quirkNoLike"));
+    vidra.lookup(&video).await.unwrap();
+    assert_eq!(vidra.lookup(&video).await.unwrap().outcome, CacheOutcome::Hit);
     clock.suspended.store(1_800, Ordering::Relaxed);
-    let stale = vidra.lookup(&ask).await.unwrap();
+    let stale = vidra.lookup(&video).await.unwrap();
     assert_eq!((stale.outcome, stale.age), (CacheOutcome::Stale, 1_800 * SECOND));
-    // A wall clock that is set ages nothing.
+    // Setting the wall clock ages no record.
     sleep(SECOND).await;
     clock.ahead.store(1_800, Ordering::Relaxed);
-    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit);
+    assert_eq!(vidra.lookup(&video).await.unwrap().outcome, CacheOutcome::Hit);
 }
 
 #[tokio::test(start_paused = true)]
-async fn c11_a_record_from_the_future_is_no_answer() {
+async fn c11_a_record_from_the_future_is_a_miss() {
     let (sim, store) = (Simulator::new(), Arc::new(Memory::new(1 << 20)));
-    let ask = Lookup::Video(video("quirkNoLike"));
+    let video = Lookup::Video(video("quirkNoLike"));
     for (ahead, outcome) in [(3_000, CacheOutcome::Hit), (4_000, CacheOutcome::Miss)] {
         let clock = TestClock::default();
         clock.ahead.store(ahead, Ordering::Relaxed);
         let client = |clock| builder(&sim).clock(clock).store(store.clone()).build().unwrap();
         let before = client(clock);
-        before.refreshing().lookup(&ask).await.unwrap();
+        before.refreshing().lookup(&video).await.unwrap();
         before.settled().await;
-        let found = client(TestClock::default()).lookup(&ask).await.unwrap();
+        let found = client(TestClock::default()).lookup(&video).await.unwrap();
         assert_eq!(found.outcome, outcome, "{ahead} s ahead");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn c13_searches_that_are_used_up_close_nothing_else() {
+async fn c13_an_exhausted_search_quota_closes_only_searches() {
     let sim = Simulator::new();
     sim.inject(Fault::on(Endpoint::Search, Action::error("searchQuota")));
     let limits = QuotaLimits { default: 10_000, search: SearchBilling::Shared(100) };
@@ -345,7 +345,7 @@ async fn c13_searches_that_are_used_up_close_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c15_a_charge_that_nobody_waits_for_is_refunded() {
+async fn c15_a_charge_without_waiters_is_refunded() {
     for (before, after) in [(2 * SECOND, Duration::ZERO), (Duration::ZERO, 2 * SECOND)] {
         let sim = Simulator::new();
         let double = LedgerDouble::new(move || (before, after));
@@ -364,7 +364,7 @@ async fn c15_a_charge_that_nobody_waits_for_is_refunded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c16_nobody_pays_for_the_renewal_of_a_list() {
+async fn c16_the_renewal_of_a_list_is_on_no_bill() {
     let sim = Simulator::new();
     let vidra = builder(&sim).build().unwrap();
     let list = [video("quirkNoLike"), video("fda4eREcaTQ")];
@@ -384,7 +384,7 @@ async fn c16_nobody_pays_for_the_renewal_of_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c17_nothing_is_sent_for_callers_who_left_while_it_waited_for_its_turn() {
+async fn c17_nothing_is_sent_for_callers_that_left_before_their_turn() {
     let sim = Simulator::new();
     let vidra = builder(&sim).pacing(Pacing::At(Pace { burst: 1, per_hour: 60 })).build().unwrap();
     transcript(&vidra, "txManualAsr").await.unwrap();
@@ -415,7 +415,7 @@ async fn an_address_whose_pause_is_over_is_used_when_its_turn_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_transcript_that_runs_out_of_time_names_its_reason() {
+async fn every_transcript_that_times_out_has_that_reason() {
     let sim = slow(60 * SECOND);
     let vidra = builder(&sim).deadline(5 * SECOND).attempt_timeout(60 * SECOND).build().unwrap();
     let hurried = vidra.within(SECOND);
@@ -431,7 +431,7 @@ async fn every_transcript_that_runs_out_of_time_names_its_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_nobody_waits_for_keeps_no_other_fetch_alive() {
+async fn a_list_without_waiters_keeps_no_other_fetch_alive() {
     let sim = slow(SECOND);
     sim.inject(Fault::on(Endpoint::Videos, Action::status(503)).once());
     let vidra = builder(&sim).build().unwrap();
@@ -446,6 +446,6 @@ async fn a_list_that_nobody_waits_for_keeps_no_other_fetch_alive() {
     let (uploads, list) = tokio::join!(uploads, list);
     assert!(uploads.is_err() && list.is_err(), "both have left");
     sleep(10 * SECOND).await;
-    assert_eq!(sim.record().calls_to(Endpoint::Videos), 2, "nothing is retried for nobody");
+    assert_eq!(sim.record().calls_to(Endpoint::Videos), 2, "nothing is retried without waiters");
     assert_eq!(vidra.held(), Default::default());
 }

@@ -1,21 +1,21 @@
-//! Faults of the platform by their number in the table of reliability, those that the library answers
-//! for. Where chance plays a part, its seed is fixed and told.
+//! Faults of the platform that the library handles, by their number in docs/testing.md. Random choices
+//! have a fixed seed, which is reported.
 //!
 //! | fault | what | where |
 //! |---|---|---|
-//! | F1 | an outage with everything known | `breakers`: recovery; the service has the rest |
-//! | F2 | the platform hangs, with something known | `cache::states` |
-//! | F3 | an outage with nothing known | `breakers`, `cache::states` |
-//! | F4 to F8 | a thousand callers, who leave, panic, fail, hang | `cache::flights`, `leaving` |
+//! | F1 | an outage with everything cached | `breakers`: recovery; the service has the rest |
+//! | F2 | the platform hangs, with cached records | `cache::states` |
+//! | F3 | an outage with nothing cached | `breakers`, `cache::states` |
+//! | F4 to F8 | a thousand callers that leave, panic, fail, hang | `cache::flights`, `leaving` |
 //! | F9 | half of all calls fail | [`storms`] |
 //! | F10 | the schedule of retries | [`storms`] |
 //! | F11 | `Retry-After` in all its forms | [`storms`] |
-//! | F12 | a spent day | [`spending`], `breakers`; days of 23 and 25 hours in the ledger's own tests |
+//! | F12 | an exhausted quota | [`spending`], `breakers`; days of 23 and 25 hours in the ledger's own tests |
 //! | F13 | the ledger is never below the bill | [`spending`], `upstream` |
-//! | F14 | a block in the middle of a batch | `batch`; results are told as they are, and nothing resumes: batches are no jobs |
-//! | F16 | bodies that break off or are something else | [`bodies`], `cache::states`, `network` |
+//! | F14 | a block in the middle of a batch | `batch`; it reports its results and does not resume, because batches are no jobs |
+//! | F16 | bodies that are truncated or something else | [`bodies`], `cache::states`, `network` |
 //! | F17 | a body that drips | [`bodies`] |
-//! | F26 | an address where nobody is, and then somebody | [`bodies`]; names that change their address are the resolver's |
+//! | F26 | nothing listens at an address, then something does | [`bodies`]; the resolver handles names that change their address |
 
 mod bodies;
 mod spending;

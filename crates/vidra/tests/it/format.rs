@@ -1,4 +1,4 @@
-//! The strings people read, value by value against their definition.
+//! Formatted values, compared with their definitions.
 
 use jiff::{SignedDuration, Timestamp};
 use vidra::format::{
@@ -22,7 +22,7 @@ fn steps() -> Vec<(u64, &'static str)> {
 }
 
 #[test]
-fn compact_is_the_reference_at_every_step() {
+fn compact_equals_the_reference_at_every_step() {
     let steps = steps();
     assert_eq!(steps.len(), 5_321);
     let ends = steps.iter().skip(1).map(|(next, _)| next - 1).chain([LIMIT]);
@@ -70,7 +70,7 @@ fn compact_at_the_edges_of_each_magnitude() {
         (999_499_999_999_999, "999T"),
         (999_500_000_000_000, "1000T"),
         (LIMIT, "1000T"),
-        // Past the last unit; the reference was asked with exact integers.
+        // Past the last unit; the reference got exact integers.
         (9_007_199_254_740_993, "9007T"),
         (9_999_499_999_999_999, "9999T"),
         (9_999_500_000_000_000, "10,000T"),
@@ -131,7 +131,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 #[test]
-fn dates_in_words_are_those_of_utc() {
+fn long_dates_are_in_utc() {
     let table = [
         ("2009-10-25T06:57:33Z", "October 25, 2009"),
         ("2005-04-23T23:59:59.999Z", "April 23, 2005"),
@@ -153,7 +153,7 @@ fn timestamps_have_exactly_milliseconds() {
         ("2009-10-25T06:57:33.1Z", "2009-10-25T06:57:33.100Z"),
         ("2025-07-29T21:05:04.776363Z", "2025-07-29T21:05:04.776Z"),
         ("2013-11-28T21:00:38.98011Z", "2013-11-28T21:00:38.980Z"),
-        // Cut, not rounded: as JavaScript reads it, and never tomorrow.
+        // Truncated, not rounded, as in JavaScript: a time never becomes the next day.
         ("2025-12-31T23:59:59.9999Z", "2025-12-31T23:59:59.999Z"),
         ("2025-12-31T23:59:59.000999999Z", "2025-12-31T23:59:59.000Z"),
         ("2026-01-01T00:30:00+01:00", "2025-12-31T23:30:00.000Z"),
@@ -165,7 +165,7 @@ fn timestamps_have_exactly_milliseconds() {
 }
 
 #[test]
-fn ages_at_every_border() {
+fn ages_at_every_boundary() {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
     const DAY: i64 = 24 * HOUR;
@@ -212,7 +212,7 @@ fn ages_at_every_border() {
 }
 
 #[test]
-fn ages_are_true_until_they_change() {
+fn ages_are_valid_until_they_change() {
     let now = at("2026-11-15T12:00:00.25Z");
     let borders = [1_i64, 60, 3_600, 86_400, 7 * 86_400, 14 * 86_400, 30 * 86_400, 365 * 86_400];
     let mut dice = fastrand::Rng::with_seed(3);
@@ -228,7 +228,7 @@ fn ages_are_true_until_they_change() {
         let instant = SignedDuration::from_nanos(1);
         assert_eq!(age(published, changes - instant), wording, "{published} until {changes}");
         assert_ne!(age(published, changes), wording, "{published} from {changes} on");
-        // Nor is it otherwise in between.
+        // It does not change in between either.
         let (between, passed) = (changes.duration_since(now), dice.f64());
         let then = now + SignedDuration::from_secs_f64(between.as_secs_f64() * passed * 0.999);
         assert_eq!(age(published, then), wording, "{published} at {then}");
@@ -258,7 +258,7 @@ fn durations() {
         ("PT0.999999999S", 0),
         ("PT1.5M", 90),
         ("pt3m34s", 214),
-        // No length that can be told.
+        // Not a valid duration, or one without a fixed length.
         ("-PT5S", 0),
         ("PT-5S", 0),
         ("P1M", 0),
@@ -309,8 +309,5 @@ fn moments() {
     }
     let [earlier, later] =
         ["2009-10-25T06:57:33Z", "2009-10-25T06:57:33.1Z"].map(|text| Moment::parse(Some(text)));
-    assert!(
-        Moment::default() < earlier && earlier < later,
-        "what has no date sorts before all that has"
-    );
+    assert!(Moment::default() < earlier && earlier < later, "missing dates sort before all others");
 }

@@ -1,4 +1,4 @@
-//! Identifiers and links: every accepted form and every refused one.
+//! Identifiers and links: every accepted form and every rejected one.
 
 mod any;
 mod strangers;
@@ -71,7 +71,7 @@ fn videos_are_read_from_every_form() {
 }
 
 #[test]
-fn videos_of_wrong_length_alphabet_or_place_are_refused() {
+fn videos_of_wrong_length_alphabet_or_position_are_rejected() {
     let forms = [
         "dQw4w9WgXc",
         "dQw4w9WgXcQQ",
@@ -106,7 +106,8 @@ fn videos_of_wrong_length_alphabet_or_place_are_refused() {
     ];
     for form in forms {
         let input = fill(form);
-        let error = VideoId::parse(&input).err().unwrap_or_else(|| panic!("{input:?} was taken"));
+        let error =
+            VideoId::parse(&input).err().unwrap_or_else(|| panic!("{input:?} was accepted"));
         assert!(
             error.message().starts_with("Not a valid video identifier: "),
             "{}",
@@ -189,7 +190,7 @@ fn channels() {
         ("https://www.youtube.com/c/{C}", "Name", "{C}"),
         // One character short of an id: a word.
         ("UC_x5XG1OV2P6uZZ5FSM9Tt", "Handle", "@UC_x5XG1OV2P6uZZ5FSM9Tt"),
-        // With its @, a handle may be called what it likes.
+        // With its @, a handle may look like a host name.
         ("@youtube.com.fan", "Handle", "@youtube.com.fan"),
     ];
     for (input, kind, shown) in table {
@@ -286,9 +287,9 @@ fn comments() {
 }
 
 #[test]
-fn links_say_what_kind_they_found() {
+fn links_report_which_ids_they_contain() {
     let kinds = |input: &str| {
-        let link = Link::parse(&fill(input)).unwrap_or_else(|why| panic!("{input}: {why}"));
+        let link = Link::parse(&fill(input)).unwrap_or_else(|error| panic!("{input}: {error}"));
         let (video, playlist) = (link.video.is_some(), link.playlist.is_some());
         (video, playlist, link.channel.is_some(), link.comment.is_some())
     };
@@ -299,14 +300,14 @@ fn links_say_what_kind_they_found() {
     assert_eq!(kinds("youtu.be/{V}?list={L}&lc={M}"), (true, true, false, true));
     assert_eq!(kinds("youtube.com/playlist?list={L}"), (false, true, false, false));
     assert_eq!(kinds("youtube.com/@somebody?list={L}"), (false, true, true, false));
-    // A malformed part does not spoil the other.
+    // A malformed part does not affect the other.
     assert_eq!(kinds("youtube.com/watch?v={V}&list=!"), (true, false, false, false));
-    // Without a hint of the kind a bare word is nothing.
+    // A bare word that does not show its kind is rejected.
     assert!(Link::parse("somebody").is_err());
 }
 
 #[test]
-fn over_long_input_is_refused_before_it_is_read() {
+fn overlong_input_is_rejected_before_it_is_parsed() {
     let padding = |length: usize| format!("https://youtu.be/{VIDEO}?x={}", "y".repeat(length));
     let fits = 2048 - padding(0).len();
     assert!(VideoId::parse(&padding(fits)).is_ok());

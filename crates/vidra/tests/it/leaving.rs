@@ -1,4 +1,4 @@
-//! Callers who have no time left or go away: nothing is spent for nobody, and nobody else suffers.
+//! Callers that run out of time or leave: nothing is spent without waiters, and other callers are not affected.
 
 use std::time::Duration;
 
@@ -30,25 +30,25 @@ fn playlist(id: &str) -> PlaylistId {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_walk_through_pages_ends_when_nobody_waits_for_it() {
-    let asks =
+async fn a_walk_through_pages_ends_without_waiters() {
+    let lookups =
         [Lookup::Playlist(playlist("PLsize5000")), Lookup::PlaylistEntries(playlist("PLsize5000"))];
-    for ask in asks {
+    for lookup in lookups {
         let sim = slow();
         let vidra = builder(&sim).build().unwrap();
-        assert!(timeout(250 * MS, vidra.lookup(&ask)).await.is_err());
+        assert!(timeout(250 * MS, vidra.lookup(&lookup)).await.is_err());
         let sent = sim.record().calls;
         sleep(60_000 * MS).await;
-        assert_eq!(sim.record().calls, sent, "{ask:?}: not one more");
-        assert!(sent <= 7, "{ask:?}: {sent}");
-        assert_eq!(u64::from(vidra.cost().units()), sim.record().units.default, "{ask:?}");
-        // Whoever comes later gets it all.
-        assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss, "{ask:?}");
+        assert_eq!(sim.record().calls, sent, "{lookup:?}: no further call");
+        assert!(sent <= 7, "{lookup:?}: {sent}");
+        assert_eq!(u64::from(vidra.cost().units()), sim.record().units.default, "{lookup:?}");
+        // A later caller gets the whole list.
+        assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Miss, "{lookup:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_and_a_further_request_are_not_made_for_nobody() {
+async fn without_waiters_there_is_no_retry_and_no_further_request() {
     let sim = slow();
     sim.inject(Fault::on(Endpoint::Videos, Action::status(503)));
     let vidra = builder(&sim).build().unwrap();
@@ -60,12 +60,12 @@ async fn a_retry_and_a_further_request_are_not_made_for_nobody() {
     assert!(timeout(50 * MS, vidra.transcript(video("txManualAsr"), &query)).await.is_err());
     sleep(10_000 * MS).await;
     assert_eq!((sim.record().calls_to(Endpoint::Player), sim.record().calls), (1, 1));
-    // What was left is asked for anew.
+    // A later caller starts the abandoned fetch again.
     vidra.transcript(video("txManualAsr"), &query).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_id_that_nobody_waits_for_any_more_is_not_sent() {
+async fn an_id_without_waiters_is_not_sent() {
     let sim = slow();
     let vidra = builder(&sim).build().unwrap();
     let ids = ["quirkNoLike", "quirkNoComm", "quirkDurDay", "quirkHtmlCm"].map(video);
@@ -73,7 +73,7 @@ async fn an_id_that_nobody_waits_for_any_more_is_not_sent() {
         let first = vidra.video(ids[0]).await;
         (first, Instant::now())
     };
-    // Gathered while the first is under way; one leaves before the call does.
+    // Gathered while the first call is in flight; one caller leaves before the next call is sent.
     let later = async {
         sleep(5 * MS).await;
         let leaving = timeout(10 * MS, vidra.video(ids[1]));
@@ -81,13 +81,13 @@ async fn an_id_that_nobody_waits_for_any_more_is_not_sent() {
     };
     let (_, (left, stayed, other)) = tokio::join!(first, later);
     assert!(left.is_err() && stayed.is_ok() && other.is_ok());
-    let asked: Vec<String> = sim
+    let sent: Vec<String> = sim
         .record()
         .requests_to(Endpoint::Videos)
         .map(|call| call.parameter("id").unwrap().to_owned())
         .collect();
-    assert_eq!(asked, [ids[0].to_string(), format!("{},{}", ids[2], ids[3])]);
-    // Where all have left, there is no call at all.
+    assert_eq!(sent, [ids[0].to_string(), format!("{},{}", ids[2], ids[3])]);
+    // If all callers have left, there is no call.
     sim.reset_record();
     let busy = vidra.clone();
     let first = tokio::spawn(async move { busy.video(video("txManualAsr")).await });
@@ -99,37 +99,37 @@ async fn an_id_that_nobody_waits_for_any_more_is_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_anybody_waits_the_work_goes_on() {
+async fn a_fetch_goes_on_while_a_caller_waits() {
     let sim = slow();
     let vidra = builder(&sim).build().unwrap();
-    let ask = Lookup::Playlist(playlist("PLsize500"));
-    vidra.lookup(&ask).await.unwrap();
+    let lookup = Lookup::Playlist(playlist("PLsize500"));
+    vidra.lookup(&lookup).await.unwrap();
     let calls = sim.record().calls;
     sim.reset_record();
     let vidra = builder(&sim).build().unwrap();
-    let leaving = timeout(150 * MS, vidra.lookup(&ask));
-    let (left, answers) = tokio::join!(leaving, join_all((0..999).map(|_| vidra.lookup(&ask))));
+    let leaving = timeout(150 * MS, vidra.lookup(&lookup));
+    let (left, answers) = tokio::join!(leaving, join_all((0..999).map(|_| vidra.lookup(&lookup))));
     assert!(left.is_err() && answers.iter().all(Result::is_ok));
-    assert_eq!(sim.record().calls, calls, "once");
+    assert_eq!(sim.record().calls, calls, "one fetch");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_renewed_is_renewed_to_the_end() {
+async fn a_renewal_goes_on_without_waiters() {
     let sim = slow();
     let vidra = builder(&sim).build().unwrap();
-    let ask = Lookup::Playlist(playlist("PLsize500"));
-    vidra.lookup(&ask).await.unwrap();
-    // Past its grace: a moment's wait, then the old one. The new one comes all the same.
+    let lookup = Lookup::Playlist(playlist("PLsize500"));
+    vidra.lookup(&lookup).await.unwrap();
+    // Past its grace: a short wait, then the stale list. The fetch goes on.
     let days = Duration::from_secs(2 * 24 * 3600);
     advance(days).await;
-    assert!(vidra.lookup(&ask).await.unwrap().age >= days, "the old list");
+    assert!(vidra.lookup(&lookup).await.unwrap().age >= days, "the old list");
     sleep(10_000 * MS).await;
-    let new = vidra.lookup(&ask).await.unwrap();
+    let new = vidra.lookup(&lookup).await.unwrap();
     assert_eq!((new.outcome, new.age < days), (CacheOutcome::Hit, true));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fresh_one_among_many_does_not_make_the_others_a_renewal() {
+async fn a_fresh_video_in_a_list_does_not_make_the_fetch_a_renewal() {
     let sim = slow();
     let vidra = builder(&sim).build().unwrap();
     let fresh = video("quirkNoLike");
@@ -140,15 +140,15 @@ async fn a_fresh_one_among_many_does_not_make_the_others_a_renewal() {
     assert!(timeout(50 * MS, vidra.videos(&ids)).await.is_err());
     let sent = sim.record().calls;
     sleep(60_000 * MS).await;
-    assert_eq!(sim.record().calls, sent, "not one more");
+    assert_eq!(sim.record().calls, sent, "no further call");
     assert!(sent < 10, "{sent} of ten");
-    // And what was not known cannot fail to be renewed.
+    // A failed fetch of an uncached video is no failed renewal.
     sim.inject(Fault::any(Action::error("API_KEY_INVALID")));
     for round in 0..3 {
         vidra.videos(&[fresh, video(&format!("nothing{round:04}"))]).await.unwrap_err();
     }
     assert_eq!(vidra.cache_report().await.renewal_failures, 0);
-    // What was known can.
+    // A failed fetch of a cached video is one.
     advance(Duration::from_secs(2 * 3600)).await;
     let stale = vidra.videos_json(&[fresh]).await.unwrap();
     assert_eq!(stale.outcome, CacheOutcome::Stale);
@@ -156,7 +156,7 @@ async fn a_fresh_one_among_many_does_not_make_the_others_a_renewal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_of_ones_own_is_ones_own() {
+async fn a_handle_has_its_own_deadline() {
     let sim = Simulator::builder().latency(500 * MS).build();
     let vidra = builder(&sim).build().unwrap();
     let hasty = vidra.within(100 * MS);
@@ -166,11 +166,11 @@ async fn a_deadline_of_ones_own_is_ones_own() {
         (vidra.video(id).await, started.elapsed())
     },);
     assert_eq!((early.0.unwrap_err().kind(), early.1), (ErrorKind::Timeout, 100 * MS));
-    assert!(late.0.is_ok() && late.1 == 500 * MS, "the hasty one led, and left");
+    assert!(late.0.is_ok() && late.1 == 500 * MS, "the hasty caller led the fetch and left");
     assert_eq!(sim.record().calls, 1);
-    // Known in time by now.
+    // Now it is a cache hit.
     assert!(hasty.video(id).await.is_ok());
-    // Never longer than the client's, whichever came last.
+    // A deadline never extends that of the client or an earlier one.
     let brief = builder(&sim).deadline(200 * MS).build().unwrap();
     for handle in [brief.within(60_000 * MS), vidra.within(200 * MS).within(60_000 * MS)] {
         let started = Instant::now();

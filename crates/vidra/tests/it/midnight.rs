@@ -9,10 +9,10 @@ fn is_near(second_of_day: u64) -> bool {
     matches!(second_of_day / 60, 419 | 479)
 }
 
-/// Waits where the day is about to end. That blocks the thread, for a minute at most.
+/// Waits if the day is about to end. Blocks the thread, for a minute at most.
 #[expect(
     clippy::disallowed_methods,
-    reason = "there is nothing to wake it, and it is for a minute a day"
+    reason = "nothing could wake it, and it waits for at most a minute a day"
 )]
 pub(crate) fn wait_out() {
     let second_of_day = || {

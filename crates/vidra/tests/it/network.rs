@@ -1,4 +1,4 @@
-//! The real transport over loopback: what only a socket can do.
+//! The real transport over loopback: behaviour that needs a socket.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -49,8 +49,8 @@ async fn a_broken_connection_is_retried_and_a_redirect_is_not_followed() {
     let sim = Simulator::new();
     let listening = sim.listen(LOOPBACK).await.unwrap();
     let vidra = client(&listening.data_api_url());
-    for trouble in [Action::Reset, Action::Cut] {
-        sim.inject(Fault::any(trouble).once());
+    for action in [Action::Reset, Action::Cut] {
+        sim.inject(Fault::any(action).once());
         vidra.video(video()).await.unwrap();
     }
     let elsewhere = Simulator::new();
@@ -80,17 +80,17 @@ async fn cookie_visitor_and_token_follow_no_redirect() {
             .transport(Network::new())
             .build()
             .unwrap();
-        let ask = async |id| {
+        let transcript = async |id| {
             vidra.transcript(VideoId::parse(id).unwrap(), &TranscriptQuery::default()).await
         };
         if endpoint != Endpoint::Watch {
-            // From now on there is a visitor to be told of.
-            ask("plNeedsPage").await.unwrap();
+            // From now on requests have a visitor id.
+            transcript("plNeedsPage").await.unwrap();
         }
         let location = format!("{}{path}", trap.url());
         sim.inject(Fault::on(endpoint, Action::Redirect { location }));
         let id = if endpoint == Endpoint::Watch { "plNeedsPage" } else { "txNeedsPot_" };
-        assert_eq!(ask(id).await.unwrap_err().reason(), reason, "{endpoint:?}");
+        assert_eq!(transcript(id).await.unwrap_err().reason(), reason, "{endpoint:?}");
         let record = sim.record();
         let sent = record.requests_to(endpoint).last().unwrap();
         let secret = match endpoint {
@@ -99,18 +99,18 @@ async fn cookie_visitor_and_token_follow_no_redirect() {
             Endpoint::Player => sent.header("x-goog-visitor-id").and(sent.header("cookie")),
             _ => sent.header("cookie"),
         };
-        assert!(secret.is_some(), "{endpoint:?}: there was something to be lost");
+        assert!(secret.is_some(), "{endpoint:?}: the request has a secret");
         assert_eq!(elsewhere.record().calls, 0, "{endpoint:?}: nothing goes to another host");
     }
 }
 
-/// Every kind of redirect, to every kind of place: the key goes nowhere else.
+/// Every kind of redirect, to every kind of target: the key is sent to no other host.
 #[tokio::test]
 async fn s3_no_redirect_of_any_kind_is_followed() {
     let trap = Simulator::new();
     let listening = trap.listen(LOOPBACK).await.unwrap();
     let port = listening.addr().port();
-    let places = [
+    let targets = [
         listening.data_api_url(),
         format!("http://localhost:{port}/youtube/v3/videos"),
         format!("http://user:pass@127.0.0.1:{port}/"),
@@ -120,64 +120,64 @@ async fn s3_no_redirect_of_any_kind_is_followed() {
         "https://www.googleapis.com/youtube/v3/videos".to_owned(),
     ];
     for status in [300, 301, 302, 303, 307, 308] {
-        for place in &places {
+        for target in &targets {
             let head =
-                format!("HTTP/1.1 {status} x\r\nlocation: {place}\r\nrefresh: 0; url={place}");
+                format!("HTTP/1.1 {status} x\r\nlocation: {target}\r\nrefresh: 0; url={target}");
             let (url, requests) = serve(head, vec![]).await;
             let error = client(&url).video(video()).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Upstream, "{status} {place}");
-            assert_eq!(trap.record().calls, 0, "{status} {place}");
-            // Nor is it asked again where it was sent from.
-            assert_eq!(*requests.borrow(), 1, "{status} {place}");
+            assert_eq!(error.kind(), ErrorKind::Upstream, "{status} {target}");
+            assert_eq!(trap.record().calls, 0, "{status} {target}");
+            // The original address is not requested again either.
+            assert_eq!(*requests.borrow(), 1, "{status} {target}");
         }
     }
 }
 
-/// Bodies that are more than they look, or something else than they say.
+/// Decompression bombs, and bodies that do not match their encoding.
 #[tokio::test]
-async fn s10_no_encoding_makes_an_answer_larger_than_it_may_be() {
+async fn s10_no_encoding_exceeds_the_size_limit() {
     let mut bomb = br#"{"items":[{"id":""#.to_vec();
     bomb.resize(40 << 20, b'x');
     let (packed, item) = (gzip(&bomb), br#"{"items":[{"id":"quirkNoLike"}]}"#);
     let table = [
-        // A thousand to one, more than once, and in many pieces.
+        // A ratio of a thousand to one, in several members, and nested.
         ("gzip", packed.clone(), "too large"),
         ("gzip", [&gzip(&bomb[..20 << 20])[..]; 2].concat(), ""),
         ("x-gzip", packed.clone(), "could not be read"),
         ("gzip, gzip", gzip(&packed), "could not be read"),
-        // What nobody asked for is not unpacked.
+        // An encoding that was not accepted is not unpacked.
         ("br", packed.clone(), "could not be read"),
         ("zstd", packed.clone(), "could not be read"),
         ("deflate", packed.clone(), "could not be read"),
         ("identity", packed.clone(), "could not be read"),
-        // Lies.
+        // Bodies that are not gzip, truncated, or empty.
         ("gzip", item.to_vec(), ""),
         ("gzip", gzip(item)[..20].to_vec(), ""),
         ("gzip", b"\x1f\x8b".to_vec(), ""),
         ("gzip", vec![], ""),
     ];
-    for (encoding, body, told) in table {
+    for (encoding, body, message) in table {
         let head = format!("HTTP/1.1 200 OK\r\ncontent-encoding: {encoding}");
         let (url, _) = serve(head, body).await;
         let error = client(&url).video(video()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Upstream, "{encoding}");
-        assert!(error.message().contains(told), "{encoding}: {error}");
+        assert!(error.message().contains(message), "{encoding}: {error}");
     }
 }
 
 #[tokio::test]
-async fn nobody_there_is_an_error_that_names_no_address() {
+async fn an_unreachable_host_is_an_error_without_an_address() {
     let free = TcpListener::bind(LOOPBACK).await.unwrap().local_addr().unwrap();
     let vidra = client(&format!("http://{free}/youtube/v3"));
     let error = vidra.video(video()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable);
-    assert_eq!(vidra.cost().units(), 0, "what was never sent is not charged");
+    assert_eq!(vidra.cost().units(), 0, "a request that was not sent is not charged");
     assert_eq!(vidra.quota().await.unwrap().buckets[0].used, 0);
     assert!(!format!("{error:?}").contains(&free.port().to_string()), "{error:?}");
 }
 
 #[tokio::test]
-async fn compressed_answers_are_read_and_bombs_are_defused() {
+async fn compressed_answers_are_read_and_bombs_are_rejected() {
     let item = r#"{"items":[{"id":"quirkNoLike","snippet":{"title":"packed"}}]}"#;
     let url = serve_once(gzip(item.as_bytes())).await;
     assert_eq!(client(&url).video(video()).await.unwrap().title, "packed");
@@ -201,7 +201,7 @@ async fn serve_once(body: Vec<u8>) -> String {
     serve("HTTP/1.1 200 OK\r\ncontent-encoding: gzip".to_owned(), body).await.0
 }
 
-/// Answers every request so, and counts them.
+/// Answers every request with this head and body, and counts the requests.
 async fn serve(head: String, body: Vec<u8>) -> (String, watch::Receiver<u32>) {
     let listener = TcpListener::bind(LOOPBACK).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -215,7 +215,7 @@ async fn serve(head: String, body: Vec<u8>) -> (String, watch::Receiver<u32>) {
             let length = body.len();
             let head = format!("{head}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
             socket.write_all(head.as_bytes()).await.unwrap();
-            // The reader of a bomb hangs up in the middle.
+            // The reader of a bomb closes the connection early.
             let _ = socket.write_all(&body).await;
         }
     });

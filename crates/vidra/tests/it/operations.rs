@@ -1,4 +1,4 @@
-//! What each operation gives and costs, over the simulator's world and its quirks.
+//! The result and the cost of each operation, with the simulator's data and their quirks.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ async fn durations_of_every_shape() {
 }
 
 #[tokio::test]
-async fn many_videos_keep_order_and_duplicates_and_are_asked_for_once() {
+async fn lists_of_videos_keep_order_and_duplicates_and_fetch_each_once() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let known = vidra.playlist_ids(&playlist("PLsize100")).await.unwrap().video_ids;
@@ -68,15 +68,16 @@ async fn many_videos_keep_order_and_duplicates_and_are_asked_for_once() {
         assert_eq!(sim.record().calls_to(Endpoint::Videos), calls, "{count} videos");
         sim.reset_record();
     }
-    let asked = [known[0], video("quirkAbsent"), known[1], known[0]];
-    let found: Vec<_> = vidra.videos(&asked).await.unwrap().iter().map(|video| video.id).collect();
+    let requested = [known[0], video("quirkAbsent"), known[1], known[0]];
+    let found: Vec<_> =
+        vidra.videos(&requested).await.unwrap().iter().map(|video| video.id).collect();
     assert_eq!(found, [known[0], known[1], known[0]]);
     let sent = sim.record().requests[0].parameter("id").unwrap().to_owned();
-    assert_eq!(sent.split(',').count(), 3, "the duplicate is not asked for twice: {sent}");
+    assert_eq!(sent.split(',').count(), 3, "the duplicate is not sent twice: {sent}");
 }
 
 #[tokio::test]
-async fn a_playlist_costs_its_pages_its_details_and_one() {
+async fn a_playlist_costs_its_pages_its_details_and_one_unit() {
     for size in [0_u64, 1, 49, 50, 51, 100, 500] {
         let sim = Simulator::new();
         let vidra = client(&sim);
@@ -95,7 +96,7 @@ async fn a_playlist_costs_its_pages_its_details_and_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn details_are_under_way_while_pages_are_asked_for() {
+async fn details_are_fetched_while_pages_are_fetched() {
     let latency = Duration::from_millis(50);
     let sim = Simulator::builder().latency(latency).build();
     let started = Instant::now();
@@ -110,7 +111,7 @@ async fn details_are_under_way_while_pages_are_asked_for() {
 }
 
 #[tokio::test]
-async fn short_pages_are_followed_to_the_end_and_details_gathered_over_them() {
+async fn short_pages_are_followed_and_details_are_gathered_across_them() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let found = vidra.playlist(&playlist("PLquirkShortPages")).await.unwrap();
@@ -118,22 +119,22 @@ async fn short_pages_are_followed_to_the_end_and_details_gathered_over_them() {
     assert_eq!(found.video_count + found.unavailable_count, ids.count);
     let record = sim.record();
     let detail_calls = record.calls_to(Endpoint::Videos);
-    assert_eq!(detail_calls as usize, ids.count.div_ceil(50), "pages came short, calls did not");
+    assert_eq!(detail_calls as usize, ids.count.div_ceil(50), "pages are short, calls are full");
 }
 
 #[tokio::test]
-async fn a_page_token_that_comes_back_ends_the_walk() {
+async fn a_repeated_page_token_ends_the_walk() {
     let sim = Simulator::new();
     let ids = client(&sim).playlist_ids(&playlist("PLquirkTokenLoop")).await.unwrap();
     let record = sim.record();
     let tokens: Vec<_> = record.requests.iter().map(|seen| seen.parameter("pageToken")).collect();
     let distinct: std::collections::HashSet<_> = tokens.iter().collect();
-    assert_eq!(tokens.len(), distinct.len(), "no page is asked for twice: {tokens:?}");
+    assert_eq!(tokens.len(), distinct.len(), "no page is fetched twice: {tokens:?}");
     assert!(ids.count > 50 && tokens.len() >= 2, "{} entries", ids.count);
 }
 
 #[tokio::test]
-async fn private_and_deleted_entries_are_counted_and_duplicates_kept() {
+async fn private_and_deleted_entries_are_counted_and_duplicates_are_listed() {
     let vidra = client(&Simulator::new());
     let id = playlist("PLquirkUnavailable");
     let (found, ids) = (vidra.playlist(&id).await.unwrap(), vidra.playlist_ids(&id).await.unwrap());
@@ -154,10 +155,10 @@ async fn private_and_deleted_entries_are_counted_and_duplicates_kept() {
     let mut distinct = details.clone();
     distinct.sort();
     distinct.dedup();
-    assert!(distinct.len() < ids.count && distinct.len() == details.len(), "each asked for once");
+    assert!(distinct.len() < ids.count && distinct.len() == details.len(), "each fetched once");
 
     let nameless = vidra.playlist(&playlist("PLquirkBareItems")).await.unwrap();
-    assert!(nameless.unavailable_count > 0, "an entry counts also when its video is not told");
+    assert!(nameless.unavailable_count > 0, "an entry without a video id counts too");
 
     let gone = vidra.playlist(&playlist("PLquirkAllGone")).await.unwrap();
     assert_eq!((gone.video_count, gone.total_duration_fmt.as_str()), (0, "0s"));
@@ -165,7 +166,7 @@ async fn private_and_deleted_entries_are_counted_and_duplicates_kept() {
 }
 
 #[tokio::test]
-async fn a_playlist_that_is_not_there_costs_one_unit() {
+async fn a_missing_playlist_costs_one_unit() {
     let table = [("PLquirkUnknown", ErrorKind::NotFound), ("PLquirkPrivate", ErrorKind::Forbidden)];
     for (id, kind) in table {
         let vidra = client(&Simulator::new());
@@ -176,7 +177,7 @@ async fn a_playlist_that_is_not_there_costs_one_unit() {
 }
 
 #[tokio::test]
-async fn channels_by_each_name_and_what_it_costs() {
+async fn channels_by_each_kind_of_name_and_their_cost() {
     let sim = Simulator::new();
     let by_handle = client(&sim);
     let fermata = by_handle.channel(&channel("@fermata")).await.unwrap();
@@ -219,7 +220,7 @@ async fn search_is_the_last_resort_of_a_custom_name_and_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn channels_that_are_not_there() {
+async fn missing_channels_are_not_found() {
     let vidra = client(&Simulator::new());
     for id in ["UCquirkItemsEmpty0000000", "UCquirkItemsAbsent000000", "@nobody.at.all"] {
         let error = vidra.channel(&channel(id)).await.unwrap_err();
@@ -254,7 +255,7 @@ async fn uploads_are_newest_first_and_cost_two_units_by_id() {
 }
 
 #[tokio::test]
-async fn a_channel_without_uploads_has_none_and_an_unknown_one_is_unknown() {
+async fn a_channel_without_uploads_has_none_and_an_unknown_one_is_not_found() {
     let vidra = client(&Simulator::new());
     assert_eq!(vidra.channel_videos(&channel("UCquirkNoUploads00000000"), 5).await.unwrap(), []);
     assert_eq!(vidra.cost().units(), 2, "the playlist, and the channel that names it again");
@@ -264,7 +265,7 @@ async fn a_channel_without_uploads_has_none_and_an_unknown_one_is_unknown() {
 }
 
 #[tokio::test]
-async fn comments_by_page_order_and_words() {
+async fn comments_by_limit_order_and_search() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let id = video("quirkHtmlCm");
@@ -300,7 +301,7 @@ async fn short_comment_pages_are_followed_until_there_are_enough() {
 }
 
 #[tokio::test]
-async fn all_replies_are_asked_for_only_where_some_are_missing() {
+async fn all_replies_are_fetched_only_if_some_are_missing() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let id = video("quirkManyRp");
@@ -323,7 +324,7 @@ async fn all_replies_are_asked_for_only_where_some_are_missing() {
 }
 
 #[tokio::test]
-async fn replies_are_paged_and_those_of_a_reply_are_its_threads() {
+async fn replies_are_paged_and_a_reply_has_the_replies_of_its_thread() {
     let vidra = client(&Simulator::new());
     let parent = CommentId::parse("UgquirkManyReplies04AaABAg").unwrap();
     let replies = vidra.comment_replies(&parent).await.unwrap();
@@ -334,7 +335,7 @@ async fn replies_are_paged_and_those_of_a_reply_are_its_threads() {
 }
 
 #[tokio::test]
-async fn comments_that_cannot_be_had_say_why_and_name_the_video() {
+async fn comment_errors_have_a_cause_and_name_the_video() {
     let vidra = client(&Simulator::new());
     let off = vidra.comments(video("quirkNoComm"), &CommentQuery::default()).await.unwrap_err();
     assert_eq!(

@@ -11,7 +11,7 @@ use vidra::{Reason, RetryPolicy, TranscriptQuery, Transport, VideoId, Vidra};
 
 use crate::recorded::{bytes_of, fixtures_of};
 
-/// What a recorded answer holds: how many tracks and the address that is read, or why there is none.
+/// The expected content of a recorded answer: the number of tracks and a part of the captions URL, or the error.
 enum Holds {
     Tracks(usize, &'static str),
     Nothing(Reason),
@@ -46,7 +46,7 @@ const PLAYERS: [(&str, &str, Holds); 25] = [
     ("video-unavailable.json", "dQw4w9WgXcQ", Nothing(Reason::VideoNotFound)),
 ];
 
-/// Whether a page holds key and visitor, or what it means.
+/// Whether a page contains a key and a visitor id, or the error that it stands for.
 type PageHolds = Result<(bool, bool), Reason>;
 
 const PAGES: [(&str, PageHolds); 10] = [
@@ -65,18 +65,18 @@ const PAGES: [(&str, PageHolds); 10] = [
 const CAPTIONS: &str = r#"<transcript><text start="0" dur="1.5">read</text></transcript>"#;
 const ONE_TRACK: &str = r#"{"playabilityStatus":{"status":"OK"},"captions":{"playerCaptionsTracklistRenderer":{"captionTracks":[{"baseUrl":"https://www.youtube.com/api/timedtext?v=x","languageCode":"en"}]}}}"#;
 
-/// Plays the platform from recordings and keeps what it was asked.
+/// A platform that answers from recordings and records the requests.
 #[derive(Clone)]
-struct Played {
+struct Replay {
     player: Arc<Mutex<Bytes>>,
-    /// With a page, the player is only content with what stands in it.
+    /// With a page, the player accepts only requests with the key or the visitor id of that page.
     page: Option<Bytes>,
-    asked: Arc<Mutex<Vec<Request<Bytes>>>>,
+    requests: Arc<Mutex<Vec<Request<Bytes>>>>,
 }
 
-impl Played {
+impl Replay {
     fn new(player: Bytes, page: Option<Bytes>) -> Self {
-        Self { player: Arc::new(Mutex::new(player)), page, asked: Arc::default() }
+        Self { player: Arc::new(Mutex::new(player)), page, requests: Arc::default() }
     }
 
     fn client(&self) -> Vidra {
@@ -92,11 +92,13 @@ impl Played {
     }
 
     fn answer(&self, request: &Request<Bytes>) -> (StatusCode, Bytes) {
-        let knows = request.headers().contains_key("x-goog-visitor-id")
+        let is_identified = request.headers().contains_key("x-goog-visitor-id")
             || request.uri().query().is_some_and(|query| query.contains("&key="));
         match (request.uri().path(), &self.page) {
             ("/watch", Some(page)) => (StatusCode::OK, page.clone()),
-            ("/youtubei/v1/player", Some(_)) if !knows => (StatusCode::BAD_REQUEST, Bytes::new()),
+            ("/youtubei/v1/player", Some(_)) if !is_identified => {
+                (StatusCode::BAD_REQUEST, Bytes::new())
+            }
             ("/youtubei/v1/player", _) => (StatusCode::OK, self.player.lock().unwrap().clone()),
             ("/api/timedtext", _) => (StatusCode::OK, CAPTIONS.into()),
             _ => (StatusCode::NOT_FOUND, Bytes::new()),
@@ -104,16 +106,16 @@ impl Played {
     }
 }
 
-impl Transport for Played {
+impl Transport for Replay {
     fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
         let (status, body) = self.answer(&request);
-        self.asked.lock().unwrap().push(request);
+        self.requests.lock().unwrap().push(request);
         Box::pin(async move { Ok(Answer { status, headers: HeaderMap::new(), body }) })
     }
 }
 
 #[test]
-fn no_recording_is_left_unread() {
+fn every_recording_is_tested() {
     let names = |part: &str| -> Option<BTreeSet<String>> {
         let files = std::fs::read_dir(fixtures_of(part)?).unwrap();
         Some(files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect())
@@ -127,20 +129,17 @@ fn no_recording_is_left_unread() {
 async fn every_recorded_player_answer_is_understood() {
     let Some(folder) = fixtures_of("player") else { return };
     for (name, id, holds) in &PLAYERS {
-        let played = Played::new(bytes_of(&folder, name), None);
-        let (vidra, id) = (played.client(), VideoId::parse(id).unwrap());
+        let replay = Replay::new(bytes_of(&folder, name), None);
+        let (vidra, id) = (replay.client(), VideoId::parse(id).unwrap());
         let lines = vidra.transcript(id, &TranscriptQuery::default()).await;
         match holds {
             Nothing(reason) => assert_eq!(lines.unwrap_err().reason(), *reason, "{name}"),
             Tracks(count, address) => {
                 assert_eq!(lines.unwrap()[0].text, "read", "{name}");
-                let asked = played.asked.lock().unwrap().last().unwrap().uri().to_string();
-                assert!(
-                    asked.contains(address) && asked.matches("fmt=").count() == 1,
-                    "{name}: {asked}"
-                );
-                assert!(asked.starts_with("http://recorded.invalid/api/timedtext?"), "{asked}");
-                let tracks = played.client().tracks(id).await.unwrap();
+                let url = replay.requests.lock().unwrap().last().unwrap().uri().to_string();
+                assert!(url.contains(address) && url.matches("fmt=").count() == 1, "{name}: {url}");
+                assert!(url.starts_with("http://recorded.invalid/api/timedtext?"), "{url}");
+                let tracks = replay.client().tracks(id).await.unwrap();
                 assert_eq!(tracks.len(), *count, "{name}");
                 assert!(tracks.iter().all(|track| !track.language_name.is_empty()), "{name}");
             }
@@ -155,7 +154,7 @@ async fn names_and_kinds_are_read_in_both_forms() {
         ("np-tv-simpletext-names.json", "An8vtD1FDqs"),
         ("F75k4Oc6g9Q-android.json", "F75k4Oc6g9Q"),
     ] {
-        let tracks = Played::new(bytes_of(&folder, name), None)
+        let tracks = Replay::new(bytes_of(&folder, name), None)
             .client()
             .tracks(VideoId::parse(id).unwrap())
             .await
@@ -173,8 +172,8 @@ async fn names_and_kinds_are_read_in_both_forms() {
 async fn every_recorded_watch_page_is_understood() {
     let Some(folder) = fixtures_of("watch-pages") else { return };
     for (name, holds) in &PAGES {
-        let played = Played::new(ONE_TRACK.into(), Some(bytes_of(&folder, name)));
-        let lines = played
+        let replay = Replay::new(ONE_TRACK.into(), Some(bytes_of(&folder, name)));
+        let lines = replay
             .client()
             .transcript(VideoId::parse("dQw4w9WgXcQ").unwrap(), &TranscriptQuery::default())
             .await;
@@ -182,8 +181,8 @@ async fn every_recorded_watch_page_is_understood() {
             Err(reason) => assert_eq!(lines.unwrap_err().reason(), *reason, "{name}"),
             Ok((key, visitor)) => {
                 assert!(lines.is_ok(), "{name}: {lines:?}");
-                let asked = played.asked.lock().unwrap();
-                let player = asked
+                let requests = replay.requests.lock().unwrap();
+                let player = requests
                     .iter()
                     .rfind(|request| request.uri().path().ends_with("/player"))
                     .unwrap();
@@ -198,7 +197,7 @@ async fn every_recorded_watch_page_is_understood() {
     }
 }
 
-/// 100,000 times random damage to the recorded answers: a typed error or an answer, never a panic.
+/// 100,000 random mutations of the recorded answers: a typed error or an answer, never a panic.
 #[tokio::test]
 async fn damaged_player_answers_never_panic() {
     let Some(folder) = fixtures_of("player") else { return };
@@ -206,7 +205,7 @@ async fn damaged_player_answers_never_panic() {
     for (name, id, _) in &PLAYERS {
         let mut value: serde_json::Value =
             serde_json::from_slice(&bytes_of(&folder, name)).unwrap();
-        // The big members say nothing about captions and would only make this slow.
+        // The big members do not concern captions and would only make this slow.
         let members = value.as_object_mut().unwrap();
         members.retain(|name, _| {
             matches!(name.as_str(), "playabilityStatus" | "captions" | "videoDetails")
@@ -216,19 +215,19 @@ async fn damaged_player_answers_never_panic() {
         {
             list.as_array_mut().unwrap().truncate(2);
         }
-        let played = Played::new(Bytes::new(), None);
-        let (vidra, id) = (played.client(), VideoId::parse(id).unwrap());
+        let replay = Replay::new(Bytes::new(), None);
+        let (vidra, id) = (replay.client(), VideoId::parse(id).unwrap());
         for _ in 0..100_000 / PLAYERS.len() {
             let mut damaged = value.clone();
             damage(&mut damaged, &mut dice);
-            *played.player.lock().unwrap() = damaged.to_string().into();
+            *replay.player.lock().unwrap() = damaged.to_string().into();
             match vidra.transcript(id, &TranscriptQuery::default()).await {
                 Ok(lines) => assert_eq!(lines[0].text, "read"),
                 Err(error) => {
                     assert_ne!(error.reason(), Reason::Internal, "{name}: {error:?} for {damaged}");
                 }
             }
-            played.asked.lock().unwrap().clear();
+            replay.requests.lock().unwrap().clear();
         }
     }
 }
@@ -260,7 +259,7 @@ fn damage(value: &mut serde_json::Value, dice: &mut fastrand::Rng) {
     }
 }
 
-/// What stands where something else was expected. Made once: one of them is long.
+/// Values of unexpected types. Built once, because one of them is long.
 static ODD: LazyLock<Vec<serde_json::Value>> = LazyLock::new(|| {
     use serde_json::json;
     vec![

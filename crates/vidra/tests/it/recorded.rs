@@ -1,9 +1,9 @@
 //! Recorded answers of the platform, read through the library's own operations.
 //!
 //! The recordings are no part of the repository: `VIDRA_FIXTURES` names their folder, by default
-//! `../shared/fixtures` beside the workspace. Where it is missing these tests say so and pass,
-//! unless `VIDRA_REQUIRE_FIXTURES` is set. What is expected is read from the same files in another
-//! way (as plain JSON) and spelled out for the cases each file was kept for.
+//! `../shared/fixtures` beside the workspace. If it is missing, these tests report that and pass,
+//! unless `VIDRA_REQUIRE_FIXTURES` is set. Expected values are read from the same files as plain JSON,
+//! and spelled out for the cases that each file covers.
 
 mod channels;
 mod comments;
@@ -39,7 +39,7 @@ const READ: [(&str, &[&str]); 9] = [
 ];
 
 #[test]
-fn no_recording_is_left_unread() {
+fn every_recording_is_tested() {
     let Some(folder) = fixtures() else { return };
     let read: BTreeSet<String> = READ
         .iter()
@@ -105,12 +105,12 @@ fn millis(text: &str) -> String {
     if seconds.is_empty() { String::new() } else { format!("{seconds}.{fraction:0<3.3}Z") }
 }
 
-/// The folder of Data API recordings, or `None` where it is missing and need not be there.
+/// The folder of Data API recordings, or `None` if it is missing and not required.
 fn fixtures() -> Option<PathBuf> {
     fixtures_of("data-api")
 }
 
-/// The same for any part of the platform.
+/// The folder of recordings of one part of the platform, or `None` if it is missing and not required.
 pub(crate) fn fixtures_of(part: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures");
     let folder = std::env::var_os("VIDRA_FIXTURES").map_or(beside, PathBuf::from).join(part);
@@ -149,19 +149,19 @@ fn count(value: &Value, pointer: &str) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// A transport that answers from memory and refuses to be asked for anything else.
+/// A transport that answers from memory and panics on any other request.
 #[derive(Clone, Default)]
 struct Recorded {
     pages: Vec<Page>,
-    /// Ids that `videos` does not know, where details are made up for all others.
+    /// Ids that `videos` does not find. If set, the details of all others are generated.
     unavailable: Option<Vec<String>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<String>>>,
 }
 
 #[derive(Clone)]
 struct Page {
     endpoint: &'static str,
-    /// The token that asks for it; empty for the first page.
+    /// The page token of its request; empty for the first page.
     token: String,
     status: StatusCode,
     body: Bytes,
@@ -169,7 +169,7 @@ struct Page {
 
 impl Recorded {
     /// The next page of an endpoint. It is found under the `nextPageToken` of the page before, so a
-    /// walk that garbles a token does not get through.
+    /// walk that garbles a token fails.
     fn page(self, endpoint: &'static str, body: impl Into<Bytes>) -> Self {
         self.answer(endpoint, StatusCode::OK, body)
     }
@@ -205,14 +205,14 @@ impl Recorded {
             .unwrap()
     }
 
-    /// The endpoints asked so far, in order.
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("no test panicked under it").clone()
+    /// The endpoints requested so far, in order.
+    fn requested(&self) -> Vec<String> {
+        self.requested.lock().expect("no test panicked under it").clone()
     }
 
     fn reply(&self, request: &Request<Bytes>) -> Answer {
         let endpoint = request.uri().path().rsplit('/').next().unwrap_or_default();
-        self.asked.lock().expect("no test panicked under it").push(endpoint.to_owned());
+        self.requested.lock().expect("no test panicked under it").push(endpoint.to_owned());
         let answer = |status, body| Answer { status, headers: HeaderMap::new(), body };
         if let ("videos", Some(unavailable)) = (endpoint, &self.unavailable) {
             let known = |id: &&str| !unavailable.iter().any(|gone| gone == id);

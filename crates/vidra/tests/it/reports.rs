@@ -1,4 +1,4 @@
-//! What the client tells of itself: what was asked, what came of it, and what is left alone.
+//! Reports of the client: calls by outcome, breakers, addresses, batches and the age of stale answers.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ fn video(id: &str) -> VideoId {
     VideoId::parse(id).unwrap()
 }
 
-/// How often an endpoint was asked, by how that ended, those that never happened left out.
+/// The calls to an endpoint by outcome, without outcomes that never happened.
 fn calls(report: &UpstreamReport, endpoint: &str) -> Vec<(CallOutcome, u64)> {
     let calls = report.calls.iter().find(|calls| calls.endpoint == endpoint).unwrap();
     calls.outcomes.iter().copied().filter(|(_, count)| *count > 0).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_exchange_is_counted_by_endpoint_and_ending() {
+async fn every_exchange_is_counted_by_endpoint_and_outcome() {
     let table = [
         (Action::delay(Duration::ZERO), CallOutcome::Ok),
         (Action::error("videoNotFound"), CallOutcome::Refused),
@@ -33,7 +33,7 @@ async fn every_exchange_is_counted_by_endpoint_and_ending() {
         (Action::Junk { kind: Junk::Html }, CallOutcome::Unreadable),
         (Action::Hang, CallOutcome::TimedOut),
     ];
-    for (action, ending) in table {
+    for (action, outcome) in table {
         let sim = Simulator::builder().latency(Duration::from_millis(200)).build();
         sim.inject(Fault::any(action));
         let retry = RetryPolicy { retries: 1, delay: Duration::ZERO };
@@ -41,17 +41,17 @@ async fn every_exchange_is_counted_by_endpoint_and_ending() {
         let _ = vidra.video(video("quirkNoLike")).await;
         let report = vidra.upstream_report();
         let attempts = sim.record().calls;
-        assert_eq!(calls(&report, "videos"), [(ending, attempts)]);
-        assert_eq!(report.retries, attempts - 1, "{ending:?}");
+        assert_eq!(calls(&report, "videos"), [(outcome, attempts)]);
+        assert_eq!(report.retries, attempts - 1, "{outcome:?}");
         let time = &report.calls.iter().find(|calls| calls.endpoint == "videos").unwrap().time;
         assert_eq!(time.count(), attempts);
-        assert!(time.seconds >= 0.2 * attempts as f64, "{ending:?}");
+        assert!(time.seconds >= 0.2 * attempts as f64, "{outcome:?}");
         assert!(report.calls.iter().all(|it| it.endpoint == "videos" || it.time.count() == 0));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_keyless_way_is_counted_too() {
+async fn keyless_requests_are_counted_too() {
     let sim = Simulator::new();
     let vidra = sim::client(&sim);
     let german =
@@ -71,7 +71,7 @@ async fn the_keyless_way_is_counted_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn breakers_are_told_by_name_and_addresses_by_number() {
+async fn breakers_are_reported_by_name_and_addresses_by_number() {
     let sim = Simulator::new();
     sim.inject(Fault::on(Endpoint::Videos, Action::status(503)));
     let retry = RetryPolicy { retries: 0, delay: Duration::ZERO };
@@ -107,7 +107,7 @@ async fn breakers_are_told_by_name_and_addresses_by_number() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn batches_tell_how_far_they_are() {
+async fn batches_report_their_progress() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let vidra = sim::client(&sim);
     let id = PlaylistId::parse("PLsize50").unwrap();
@@ -125,26 +125,26 @@ async fn batches_tell_how_far_they_are() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_what_is_sent_grows_old_can_be_seen() {
+async fn stale_answers_and_failed_renewals_are_reported() {
     let sim = Simulator::new();
     let vidra = sim::builder(&sim).cache_bytes(1 << 20).build().unwrap();
-    let ask = Lookup::Video(video("quirkNoLike"));
-    vidra.lookup(&ask).await.unwrap();
+    let lookup = Lookup::Video(video("quirkNoLike"));
+    vidra.lookup(&lookup).await.unwrap();
     sim.inject(Fault::any(Action::error("API_KEY_INVALID")));
     let age = Duration::from_secs(20 * 60);
     advance(age).await;
     for failures in 1..=3 {
-        assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Stale);
+        assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Stale);
         sleep(Duration::from_millis(1_001)).await;
         let report = vidra.cache_report().await;
         assert_eq!(report.renewal_failures, failures);
         assert!((age..age + Duration::from_secs(5)).contains(&report.oldest_stale));
     }
     sim.clear_faults();
-    vidra.lookup(&ask).await.unwrap();
+    vidra.lookup(&lookup).await.unwrap();
     sleep(Duration::from_millis(1)).await;
     advance(Duration::from_secs(121)).await;
-    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit);
+    assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Hit);
     let report = vidra.cache_report().await;
     assert_eq!((report.renewal_failures, report.oldest_stale), (0, Duration::ZERO));
 }

@@ -18,7 +18,7 @@ fn a_whole_number_may_be_written_as_a_float() {
 }
 
 #[test]
-fn every_fault_is_named() {
+fn every_invalid_field_is_listed() {
     let table = [
         (
             json!({"filter": {"views": {"min": 5, "max": 4}}}),
@@ -73,7 +73,7 @@ fn every_fault_is_named() {
 }
 
 #[test]
-fn what_is_read_is_what_is_written() {
+fn a_selection_is_serialized_as_it_is_parsed() {
     let body = json!({
         "filter": {"duration": {"min": 60}, "views": {"max": 9}, "likes": {"min": 0, "max": 0}},
         "sort": {"field": "likes", "order": "desc"},
@@ -121,9 +121,9 @@ async fn filter_then_sort_then_slice() {
 async fn equal_videos_stay_in_playlist_order_either_way() {
     let id = PlaylistId::parse("PLquirkDuplicates").unwrap();
     let mut playlist = client(&Simulator::new()).playlist(&id).await.unwrap();
-    for (place, video) in playlist.videos.iter_mut().enumerate() {
+    for (position, video) in playlist.videos.iter_mut().enumerate() {
         video.views = 7;
-        video.title = place.to_string();
+        video.title = position.to_string();
     }
     for order in ["asc", "desc"] {
         let sorted =

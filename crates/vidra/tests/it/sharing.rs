@@ -17,7 +17,7 @@ fn over(latency: u64) -> (Simulator, Vidra) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_playlist_is_listed_once_for_everybody() {
+async fn concurrent_requests_list_a_playlist_once() {
     let (sim, vidra) = over(80);
     let id = PlaylistId::parse("PLsize120").unwrap();
     let playlists = join_all((0..6).map(|_| vidra.playlist(&id)));
@@ -44,7 +44,7 @@ async fn identical_batches_share_their_list_and_their_transcripts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_channel_is_found_once_for_itself_and_its_uploads() {
+async fn a_channel_is_fetched_once_for_itself_and_its_uploads() {
     let (sim, vidra) = over(80);
     let channel = ChannelRef::parse("@fermata").unwrap();
     let (found, one, other) = tokio::join!(

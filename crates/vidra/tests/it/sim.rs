@@ -1,4 +1,4 @@
-//! The library over the simulator, in this process: no socket, and a paused clock where one is used.
+//! The library over the simulator in this process: without sockets, and under a paused clock in tests that use one.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use vidra_sim::Simulator;
 
 use crate::midnight;
 
-/// A client of `sim` with everything as by default.
+/// A client of `sim` with the default settings.
 pub(crate) fn client(sim: &Simulator) -> Vidra {
     builder(sim).build().unwrap()
 }
 
-/// The same, to be changed.
+/// The builder of [`client`], for tests that change its settings.
 pub(crate) fn builder(sim: &Simulator) -> Builder {
     midnight::wait_out();
     Vidra::builder()
-        // What is tested is how the platform is asked; the cache has tests of its own.
+        // These tests are about requests to the platform; the cache has its own tests.
         .cache_bytes(0)
         .key(ApiKey::new("demo-key"))
         .data_api_url("http://sim.invalid/youtube/v3")

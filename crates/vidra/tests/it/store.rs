@@ -1,4 +1,4 @@
-//! The cache's stores: one suite for all of them, and what can go wrong with each.
+//! The stores of the cache: one suite for all of them, and the faults of each.
 
 mod codec;
 #[cfg(unix)]
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use vidra::store::{BoxFuture, Memory, Record, Store, StoreError, Usage};
 
-/// Far off, so that no store finds a record to be past its time by the real clock.
+/// Far in the future, so that no record is expired by the real clock.
 const NOW: u64 = 4_000_000_000_000;
 
 fn record(body: &str) -> Record {
@@ -35,8 +35,8 @@ fn record(body: &str) -> Record {
     }
 }
 
-/// This program again, running the same test, which finds that it was [`told`] a value and plays the
-/// other process.
+/// Runs the same test of this program in another process. There the test gets `value` from
+/// [`passed_value`] and acts as the other process.
 fn another_process(test: &str, value: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
@@ -44,20 +44,20 @@ fn another_process(test: &str, value: &str) -> Command {
     command
 }
 
-/// What [`another_process`] was told; `None` in the first process.
-fn told() -> Option<String> {
+/// The value that [`another_process`] passed; `None` in the first process.
+fn passed_value() -> Option<String> {
     std::env::var("VIDRA_TEST_VALUE").ok()
 }
 
-/// A store in trouble on demand, counting what it is asked.
+/// A store with faults on demand, which counts its calls.
 struct Faulty {
     memory: Memory,
-    trouble: Mutex<Trouble>,
+    fault: Mutex<StoreFault>,
     calls: AtomicUsize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trouble {
+enum StoreFault {
     None,
     Hangs,
     /// Takes 300 ms for everything.
@@ -70,37 +70,37 @@ enum Trouble {
 }
 
 impl Faulty {
-    fn new(trouble: Trouble) -> Self {
+    fn new(fault: StoreFault) -> Self {
         let memory = Memory::new(256 * 1024 * 1024);
-        Self { memory, trouble: Mutex::new(trouble), calls: AtomicUsize::new(0) }
+        Self { memory, fault: Mutex::new(fault), calls: AtomicUsize::new(0) }
     }
 
-    fn suffer(&self, trouble: Trouble) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    fn set_fault(&self, fault: StoreFault) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
     }
 
     fn calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
     }
 
-    async fn meet(&self, is_write: bool) -> Result<(), StoreError> {
+    async fn apply_fault(&self, is_write: bool) -> Result<(), StoreError> {
         self.calls.fetch_add(1, Ordering::Relaxed);
-        let trouble = *self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        match trouble {
-            Trouble::Hangs => std::future::pending().await,
-            Trouble::Slow => {
+        let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        match fault {
+            StoreFault::Hangs => std::future::pending().await,
+            StoreFault::Slow => {
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 Ok(())
             }
-            Trouble::CorruptAndHangsToWrite if is_write => std::future::pending().await,
-            Trouble::FailsToWrite if !is_write => Ok(()),
-            Trouble::Fails | Trouble::FailsToWrite => {
+            StoreFault::CorruptAndHangsToWrite if is_write => std::future::pending().await,
+            StoreFault::FailsToWrite if !is_write => Ok(()),
+            StoreFault::Fails | StoreFault::FailsToWrite => {
                 Err(StoreError::Unavailable("no space left".to_owned()))
             }
-            Trouble::Panics => panic!("a store of somebody's own"),
-            Trouble::CorruptAndHangsToWrite => Err(StoreError::Corrupt),
-            Trouble::Corrupt if !is_write => Err(StoreError::Corrupt),
-            Trouble::None | Trouble::Corrupt => Ok(()),
+            StoreFault::Panics => panic!("a panic in a custom store"),
+            StoreFault::CorruptAndHangsToWrite => Err(StoreError::Corrupt),
+            StoreFault::Corrupt if !is_write => Err(StoreError::Corrupt),
+            StoreFault::None | StoreFault::Corrupt => Ok(()),
         }
     }
 }
@@ -108,7 +108,7 @@ impl Faulty {
 impl Store for Faulty {
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         Box::pin(async move {
-            self.meet(false).await?;
+            self.apply_fault(false).await?;
             Ok(self.memory.peek(key))
         })
     }
@@ -118,7 +118,7 @@ impl Store for Faulty {
         keys: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<Option<Record>>, StoreError>> {
         Box::pin(async move {
-            self.meet(false).await?;
+            self.apply_fault(false).await?;
             Ok(keys.iter().map(|key| self.memory.peek(key)).collect())
         })
     }
@@ -129,7 +129,7 @@ impl Store for Faulty {
         record: &'a Record,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            self.meet(true).await?;
+            self.apply_fault(true).await?;
             self.memory.insert(key, record.clone());
             Ok(())
         })
@@ -137,7 +137,7 @@ impl Store for Faulty {
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            self.meet(true).await?;
+            self.apply_fault(true).await?;
             self.memory.forget(key);
             Ok(())
         })
@@ -145,7 +145,7 @@ impl Store for Faulty {
 
     fn clear(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
-            self.meet(true).await?;
+            self.apply_fault(true).await?;
             self.memory.forget_all();
             Ok(())
         })
@@ -153,7 +153,7 @@ impl Store for Faulty {
 
     fn usage(&self) -> BoxFuture<'_, Result<Usage, StoreError>> {
         Box::pin(async move {
-            self.meet(false).await?;
+            self.apply_fault(false).await?;
             Ok(self.memory.held())
         })
     }

@@ -1,4 +1,4 @@
-//! Captions: the platform's bodies read, and files written, as a person would read them.
+//! Captions: parsing the platform's bodies, and writing subtitle files.
 
 mod hostile;
 mod literal;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use vidra::transcript::{Unreadable, parse};
 use vidra::{Cue, Seconds, TranscriptLine};
 
-/// What is compared in most tables: start and duration in milliseconds, and the text.
-type Said<'a> = (u64, u64, &'a str);
+/// A cue as most tables compare it: start and duration in milliseconds, and the text.
+type CueRow<'a> = (u64, u64, &'a str);
 
-fn said(cues: &[Cue]) -> Vec<Said<'_>> {
+fn rows(cues: &[Cue]) -> Vec<CueRow<'_>> {
     cues.iter().map(|cue| (cue.start, cue.duration, cue.text.as_str())).collect()
 }
 
@@ -23,7 +23,7 @@ fn read(body: impl AsRef<[u8]>) -> Vec<Cue> {
     parse(body).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(body)))
 }
 
-/// Why it is malformed.
+/// The parse error of a malformed body.
 fn malformed(body: impl AsRef<[u8]>) -> String {
     match parse(body.as_ref()) {
         Err(Unreadable::Malformed(why)) => why,
@@ -49,13 +49,13 @@ fn json3(events: &str) -> String {
     format!(r#"{{"wireMagic":"pb3","pens":[{{}}],"events":[{events}]}}"#)
 }
 
-fn line((start, duration, text): Said<'_>) -> TranscriptLine {
+fn line((start, duration, text): CueRow<'_>) -> TranscriptLine {
     let cue = Cue { start, duration, text: text.to_owned() };
     TranscriptLine::new(cue, &Arc::from("en"))
 }
 
-fn lines(said: &[Said<'_>]) -> Vec<TranscriptLine> {
-    said.iter().copied().map(line).collect()
+fn lines(rows: &[CueRow<'_>]) -> Vec<TranscriptLine> {
+    rows.iter().copied().map(line).collect()
 }
 
 #[test]

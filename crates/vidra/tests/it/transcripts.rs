@@ -1,4 +1,4 @@
-//! Transcripts over the simulator: what is asked, what is read, and why it fails.
+//! Transcripts over the simulator: requests, results and errors.
 
 mod addresses;
 
@@ -27,7 +27,7 @@ async fn text(sim: &Simulator, id: &str, query: &TranscriptQuery) -> String {
 }
 
 #[tokio::test]
-async fn two_requests_no_key_and_no_violation() {
+async fn a_transcript_needs_two_requests_and_no_key() {
     let sim = Simulator::new();
     let vidra = builder(&sim).key(None).build().unwrap();
     let lines = vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap();
@@ -105,7 +105,7 @@ async fn every_failure_has_its_own_reason() {
 }
 
 #[tokio::test]
-async fn what_no_other_reason_fits_is_told_in_words() {
+async fn unplayable_videos_have_a_specific_message() {
     let table = [
         ("plOffline__", "Broadcast is over and there is no recording of it: plOffline__"),
         ("plEnded____", "Broadcast is over and there is no recording of it: plEnded____"),
@@ -116,12 +116,12 @@ async fn what_no_other_reason_fits_is_told_in_words() {
         let error = client(&sim).transcript(video(id), &SPOKEN).await.unwrap_err();
         assert_eq!(error.message(), message);
         assert_eq!((error.reason(), error.details()), (Reason::Unplayable, &[][..]));
-        assert_eq!(sim.record().calls, 1, "{id}: no other player knows better");
+        assert_eq!(sim.record().calls, 1, "{id}: no other player is tried");
     }
 }
 
 #[tokio::test]
-async fn the_languages_there_are_are_told() {
+async fn a_missing_language_lists_the_available_ones() {
     let sim = Simulator::new();
     let error =
         client(&sim).transcript(video("txManualAsr"), &in_language("fr,it")).await.unwrap_err();
@@ -130,7 +130,7 @@ async fn the_languages_there_are_are_told() {
     assert_eq!(sim.record().calls_to(Endpoint::TimedText), 0);
 }
 
-/// The track that was read, as its address names it: language, and `asr` or a name.
+/// The track that was fetched, by its URL: language, and `asr` or a name.
 async fn read_track(id: &str, query: &TranscriptQuery) -> String {
     let sim = Simulator::new();
     client(&sim)
@@ -149,7 +149,7 @@ async fn read_track(id: &str, query: &TranscriptQuery) -> String {
 }
 
 #[tokio::test]
-async fn the_right_track_is_chosen() {
+async fn the_best_track_is_selected() {
     let spoken = TranscriptQuery::default;
     let table = [
         ("txManualAsr", spoken(), "en"),
@@ -173,13 +173,13 @@ async fn the_right_track_is_chosen() {
     }
     assert!(
         read_track("txAsrFirst_", &spoken()).await.starts_with("de "),
-        "the named one of a person"
+        "the named manual track"
     );
     assert!(!read_track("txAsrFirst_", &spoken()).await.contains("asr"));
 }
 
 #[tokio::test]
-async fn two_tracks_of_one_language_stay_two() {
+async fn tracks_of_the_same_language_are_all_listed() {
     let vidra = client(&Simulator::new());
     let tracks = vidra.tracks(video("txSameLang2")).await.unwrap();
     let english = tracks.iter().filter(|track| track.language_code == "en").count();
@@ -191,7 +191,7 @@ async fn two_tracks_of_one_language_stay_two() {
 }
 
 #[tokio::test]
-async fn the_platform_translates_and_never_to_the_language_it_has() {
+async fn the_platform_translates_except_to_the_same_language() {
     let sim = Simulator::new();
     let to = |code: &str| TranscriptQuery {
         translate: Some(code.parse().unwrap()),
@@ -203,13 +203,13 @@ async fn the_platform_translates_and_never_to_the_language_it_has() {
     assert_eq!(text(&sim, "txManualAsr", &to("en")).await, plain);
     assert!(
         text(&sim, "txNoTransl_", &to("fr")).await.contains("[fr]"),
-        "an empty list is no refusal"
+        "an empty list of languages allows all"
     );
     let unknown = client(&sim).transcript(video("txManualAsr"), &to("xx")).await.unwrap_err();
     assert_eq!(unknown.reason(), Reason::LanguageUnavailable);
     let limited = client(&sim).transcript(video("ttNoTrans__"), &to("de")).await.unwrap_err();
     assert_eq!(limited.reason(), Reason::TranslationLimited);
-    // The address itself is not in trouble.
+    // The address itself is not blocked.
     assert!(
         client(&sim).transcript(video("ttNoTrans__"), &TranscriptQuery::default()).await.is_ok()
     );
@@ -245,7 +245,7 @@ async fn a_language_is_not_translated_to_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn passing_troubles_pass() {
+async fn transient_failures_are_retried_and_lasting_ones_reported() {
     for id in ["plHttp503x1", "tt503x1____", "wpHttp503x1", "plSlow_____", "ttSlow_____"] {
         let sim = Simulator::new();
         let lines = client(&sim).transcript(video(id), &TranscriptQuery::default()).await;
@@ -263,14 +263,14 @@ async fn passing_troubles_pass() {
 }
 
 #[tokio::test]
-async fn the_watch_page_is_asked_once_for_hours_and_only_when_needed() {
+async fn the_watch_page_is_fetched_once_and_only_when_needed() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     for id in ["plNeedsPage", "wpGood_____", "wpEscaped__", "wpConsent1_", "txManualAsr"] {
         vidra.transcript(video(id), &TranscriptQuery::default()).await.unwrap();
     }
     let record = sim.record();
-    assert_eq!(record.calls_to(Endpoint::Watch), 1, "what it yields is kept");
+    assert_eq!(record.calls_to(Endpoint::Watch), 1, "its values are cached");
     let player = record.requests_to(Endpoint::Player).last().unwrap();
     assert_eq!(player.header("x-goog-visitor-id"), Some(&*sim.visitor_data()));
     assert_eq!(player.parameter("key"), Some(&*sim.innertube_key()));
@@ -280,7 +280,7 @@ async fn the_watch_page_is_asked_once_for_hours_and_only_when_needed() {
         std::iter::repeat_with(|| vidra.transcript(video("plNeedsPage"), &SPOKEN)).take(16);
     let all = futures_util::future::join_all(together).await;
     assert!(all.iter().all(Result::is_ok));
-    assert_eq!(sim.record().calls_to(Endpoint::Watch), 1, "one fetches it for all");
+    assert_eq!(sim.record().calls_to(Endpoint::Watch), 1, "one fetch for all");
     for id in ["wpEscaped__", "wpNoVisitor", "wpConsent1_", "wpConsent30"] {
         let sim = Simulator::new();
         let lines = client(&sim).transcript(video(id), &TranscriptQuery::default()).await;
@@ -290,7 +290,7 @@ async fn the_watch_page_is_asked_once_for_hours_and_only_when_needed() {
 }
 
 #[tokio::test]
-async fn other_players_are_asked_where_that_helps() {
+async fn other_players_are_tried_when_that_helps() {
     for (id, player) in [
         ("plAgeEmbed_", "WEB_EMBEDDED_PLAYER"),
         ("plWebOnly__", "WEB_EMBEDDED_PLAYER"),
@@ -307,7 +307,7 @@ async fn other_players_are_asked_where_that_helps() {
 }
 
 #[tokio::test]
-async fn a_captions_address_that_is_not_the_platforms_is_never_asked() {
+async fn a_captions_url_of_another_host_is_never_requested() {
     let hostile = [
         "buLoopback_",
         "buMetadata_",
@@ -338,7 +338,7 @@ async fn a_captions_address_that_is_not_the_platforms_is_never_asked() {
 }
 
 #[tokio::test]
-async fn a_token_is_fetched_where_the_platform_wants_one() {
+async fn a_token_is_fetched_if_the_platform_requires_one() {
     for id in ["txNeedsPot_", "txExpList__"] {
         let sim = Simulator::new();
         let vidra = builder(&sim).pot_provider("http://sim.invalid").build().unwrap();
@@ -354,11 +354,11 @@ async fn a_token_is_fetched_where_the_platform_wants_one() {
     let error = vidra.transcript(video("txNeedsPot_"), &SPOKEN).await.unwrap_err();
     assert_eq!(error.reason(), Reason::NoPoToken);
     vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap();
-    assert_eq!(sim.record().calls_to(Endpoint::PotProvider), 1, "only where it is needed");
+    assert_eq!(sim.record().calls_to(Endpoint::PotProvider), 1, "only if it is needed");
 }
 
 #[tokio::test]
-async fn what_a_provider_says_with_an_error_is_no_token() {
+async fn an_error_of_the_provider_gives_no_token() {
     let body = r#"{"poToken": "stale"}"#.to_owned();
     let table = [
         (500, body.clone(), "500 Internal Server Error"),
@@ -379,10 +379,10 @@ async fn what_a_provider_says_with_an_error_is_no_token() {
 }
 
 #[tokio::test]
-async fn an_empty_body_is_asked_for_again_with_a_token() {
+async fn an_empty_body_is_fetched_again_with_a_token() {
     let with_provider =
         |sim: &Simulator| builder(sim).pot_provider("http://sim.invalid").build().unwrap();
-    let asked = |sim: &Simulator| {
+    let requests = |sim: &Simulator| {
         let record = sim.record();
         assert_eq!(record.violations, Vec::<String>::new());
         let captions = record.requests_to(Endpoint::TimedText);
@@ -392,7 +392,7 @@ async fn an_empty_body_is_asked_for_again_with_a_token() {
     };
     let sim = Simulator::new();
     with_provider(&sim).transcript(video("txGemini___"), &SPOKEN).await.unwrap();
-    assert_eq!(asked(&sim), (vec![(true, false), (true, true)], 1), "the best track all the same");
+    assert_eq!(requests(&sim), (vec![(true, false), (true, true)], 1), "still the best track");
 
     let sim = Simulator::new();
     let error = with_provider(&sim).transcript(video("ttEmpty____"), &SPOKEN).await.unwrap_err();
@@ -403,24 +403,28 @@ async fn an_empty_body_is_asked_for_again_with_a_token() {
     let without = client(&Simulator::new()).transcript(video("ttEmpty____"), &SPOKEN).await;
     assert_eq!(without.unwrap_err().reason(), Reason::PoTokenRequired);
     let plain = (false, false);
-    let guarded = (false, true);
-    assert_eq!(asked(&sim), (vec![plain, guarded, guarded], 1), "one token for all tracks");
+    let with_token = (false, true);
+    assert_eq!(
+        requests(&sim),
+        (vec![plain, with_token, with_token], 1),
+        "one token for all tracks"
+    );
 
     let sim = Simulator::new();
     sim.inject(vidra_sim::Fault::on(Endpoint::PotProvider, vidra_sim::Action::status(500)));
     with_provider(&sim).transcript(video("txGemini___"), &SPOKEN).await.unwrap();
-    assert_eq!(asked(&sim), (vec![(true, false), plain], 1), "the next track will do");
+    assert_eq!(requests(&sim), (vec![(true, false), plain], 1), "then the next track");
     let error = with_provider(&sim).transcript(video("ttEmpty____"), &SPOKEN).await.unwrap_err();
-    assert_eq!(error.reason(), Reason::NoPoToken, "this is what stood in the way");
-    assert_eq!(asked(&sim).1, 2, "asked once for each video, also where it fails");
+    assert_eq!(error.reason(), Reason::NoPoToken, "this was the cause");
+    assert_eq!(requests(&sim).1, 2, "one token request for each video, even if it fails");
 }
 
 #[tokio::test]
-async fn an_address_past_its_time_is_asked_for_anew_once() {
-    for (id, is_there) in [("ttExpired1_", true), ("ttExpired__", false)] {
+async fn an_expired_captions_url_is_renewed_once() {
+    for (id, succeeds) in [("ttExpired1_", true), ("ttExpired__", false)] {
         let sim = Simulator::new();
         let vidra = builder(&sim).pot_provider("http://sim.invalid").build().unwrap();
-        assert_eq!(vidra.transcript(video(id), &SPOKEN).await.is_ok(), is_there, "{id}");
+        assert_eq!(vidra.transcript(video(id), &SPOKEN).await.is_ok(), succeeds, "{id}");
         let record = sim.record();
         let calls = [Endpoint::Player, Endpoint::TimedText, Endpoint::PotProvider];
         assert_eq!(calls.map(|endpoint| record.calls_to(endpoint)), [2, 2, 0], "{id}");
@@ -428,7 +432,7 @@ async fn an_address_past_its_time_is_asked_for_anew_once() {
 }
 
 #[tokio::test]
-async fn what_people_read_is_what_is_in_the_captions() {
+async fn captions_are_read_as_plain_text() {
     let sim = Simulator::new();
     let entities = text(&sim, "tcEntities_", &TranscriptQuery::default()).await;
     assert!(
@@ -454,7 +458,7 @@ async fn what_people_read_is_what_is_in_the_captions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_ends_it() {
+async fn a_transcript_ends_at_its_deadline() {
     let sim = Simulator::builder().latency(Duration::from_secs(4)).build();
     let vidra = builder(&sim).deadline(Duration::from_secs(6)).build().unwrap();
     let error =
@@ -463,7 +467,7 @@ async fn a_deadline_ends_it() {
 }
 
 #[test]
-fn lists_of_languages() {
+fn lists_of_languages_are_validated() {
     for good in ["de", "de,en", " pt-BR , zh-Hans,", "zh_CN", "fil", "es-419"] {
         assert!(Languages::parse(good).is_ok(), "{good}");
     }

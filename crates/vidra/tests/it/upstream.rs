@@ -1,4 +1,4 @@
-//! When the platform fails: what is retried, how often, how long, and what the caller is told.
+//! Failures of the platform: what is retried, how often, how long, and the error for the caller.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ fn video() -> VideoId {
 }
 
 #[tokio::test(start_paused = true)]
-async fn passing_troubles_are_retried_and_every_attempt_is_charged() {
-    let troubles = [
+async fn transient_failures_are_retried_and_every_attempt_is_charged() {
+    let actions = [
         Action::status(500),
         Action::status(503),
         Action::error("rateLimitExceeded"),
@@ -25,10 +25,10 @@ async fn passing_troubles_are_retried_and_every_attempt_is_charged() {
         Action::Junk { kind: Junk::Truncated },
         Action::Junk { kind: Junk::Empty },
     ];
-    for trouble in troubles {
-        let name = format!("{trouble:?}");
+    for action in actions {
+        let name = format!("{action:?}");
         let sim = Simulator::new();
-        sim.inject(Fault::any(trouble).times(2));
+        sim.inject(Fault::any(action).times(2));
         let vidra = client(&sim);
         let found = vidra.video(video()).await;
         assert!(found.is_ok(), "{name}: {found:?}");
@@ -39,7 +39,7 @@ async fn passing_troubles_are_retried_and_every_attempt_is_charged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_lasts_ends_after_two_retries_with_its_own_kind() {
+async fn lasting_failures_end_after_two_retries_with_their_own_kind() {
     let table = [
         (Action::status(503), ErrorKind::Upstream),
         (Action::Junk { kind: Junk::Html }, ErrorKind::Upstream),
@@ -49,10 +49,10 @@ async fn what_lasts_ends_after_two_retries_with_its_own_kind() {
         (Action::Hang, ErrorKind::Timeout),
         (Action::error("rateLimitExceeded"), ErrorKind::RateLimited),
     ];
-    for (trouble, kind) in table {
-        let name = format!("{trouble:?}");
+    for (action, kind) in table {
+        let name = format!("{action:?}");
         let sim = Simulator::new();
-        sim.inject(Fault::any(trouble));
+        sim.inject(Fault::any(action));
         let error = client(&sim).video(video()).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{name}: {error:?}");
         assert_eq!(sim.record().calls, 3, "{name}");
@@ -60,7 +60,7 @@ async fn what_lasts_ends_after_two_retries_with_its_own_kind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_would_end_the_same_way_is_not_retried() {
+async fn permanent_errors_are_not_retried() {
     let table = [
         (Action::error("API_KEY_INVALID"), ErrorKind::UpstreamKey),
         (Action::error("accessNotConfigured"), ErrorKind::UpstreamKey),
@@ -74,10 +74,10 @@ async fn what_would_end_the_same_way_is_not_retried() {
         (Action::error("userRateLimitExceeded"), ErrorKind::RateLimited),
         (Action::Redirect { location: "http://127.0.0.1/steal".to_owned() }, ErrorKind::Upstream),
     ];
-    for (trouble, kind) in table {
-        let name = format!("{trouble:?}");
+    for (action, kind) in table {
+        let name = format!("{action:?}");
         let sim = Simulator::new();
-        sim.inject(Fault::any(trouble));
+        sim.inject(Fault::any(action));
         let error = client(&sim).video(video()).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{name}: {error:?}");
         assert_eq!(sim.record().calls, 1, "{name}");
@@ -86,7 +86,7 @@ async fn what_would_end_the_same_way_is_not_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_are_drawn_below_the_doubling_delay_and_retry_after_is_obeyed() {
+async fn waits_are_jittered_below_the_doubling_delay_and_retry_after_is_obeyed() {
     let mut waits = vec![];
     for _ in 0..50 {
         let sim = Simulator::new();
@@ -96,7 +96,7 @@ async fn waits_are_drawn_below_the_doubling_delay_and_retry_after_is_obeyed() {
         waits.push(started.elapsed());
     }
     assert!(waits.iter().all(|wait| *wait <= Duration::from_millis(300 + 600)), "{waits:?}");
-    // Drawn evenly, half of them are above 450 ms; that all fifty are below has no chance.
+    // With full jitter about half are above 450 ms; all fifty below is practically impossible.
     assert!(waits.iter().any(|wait| *wait > Duration::from_millis(450)), "{waits:?}");
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::status(503).retry_after("7")).once());
@@ -134,7 +134,7 @@ async fn the_deadline_covers_attempts_waits_and_pages_together() {
     let started = Instant::now();
     let error = vidra.video(video()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert!(started.elapsed() <= Duration::from_secs(15), "10 s, then what is left");
+    assert!(started.elapsed() <= Duration::from_secs(15), "10 s, then the rest");
     assert_eq!(sim.record().calls, 2);
 }
 
@@ -143,7 +143,7 @@ async fn a_lasting_outage_does_not_triple_the_calls() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::status(503)));
     let retry = RetryPolicy { retries: 2, delay: Duration::ZERO };
-    // As if nothing were left alone: this is about the budget.
+    // Without a breaker: this test is about the retry budget.
     let vidra = builder(&sim).retry(retry).breaker_pause(Duration::ZERO).build().unwrap();
     for _ in 0..300 {
         vidra.video(video()).await.unwrap_err();
@@ -153,16 +153,16 @@ async fn a_lasting_outage_does_not_triple_the_calls() {
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_cut_off() {
+async fn an_oversized_answer_is_cut_off() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::Huge { bytes: 40 * 1024 * 1024 }));
     let error = client(&sim).video(video()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream);
-    assert_eq!(sim.record().calls, 1, "it would be as large again");
+    assert_eq!(sim.record().calls, 1, "not retried: it would be as large again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_bucket_is_not_asked_again_before_the_reset() {
+async fn an_exhausted_bucket_sends_nothing_before_the_reset() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::quota_exceeded()).once());
     let vidra = client(&sim);
@@ -175,7 +175,7 @@ async fn an_empty_bucket_is_not_asked_again_before_the_reset() {
 }
 
 #[tokio::test]
-async fn our_own_count_stops_before_the_platform_has_to() {
+async fn requests_stop_at_our_own_limit() {
     let sim = Simulator::new();
     let limits = QuotaLimits { default: 3, ..QuotaLimits::default() };
     let vidra = builder(&sim).quota(limits).build().unwrap();
@@ -188,7 +188,7 @@ async fn our_own_count_stops_before_the_platform_has_to() {
 }
 
 #[tokio::test]
-async fn the_key_travels_in_a_header_and_shows_nowhere() {
+async fn the_key_is_sent_in_a_header_and_appears_nowhere_else() {
     let canary = "AIzaCanary-0123456789";
     let sim = Simulator::builder().key(canary).build();
     let key = ApiKey::new(canary);
@@ -199,8 +199,8 @@ async fn the_key_travels_in_a_header_and_shows_nowhere() {
     assert_eq!(record.key_in_url, 0);
     assert_eq!(record.requests[0].header("x-goog-api-key"), Some(canary));
 
-    for trouble in [Action::error("API_KEY_INVALID"), Action::Reset, Action::status(500)] {
-        sim.inject(Fault::any(trouble));
+    for action in [Action::error("API_KEY_INVALID"), Action::Reset, Action::status(500)] {
+        sim.inject(Fault::any(action));
         let error = vidra.video(video()).await.unwrap_err();
         assert!(!format!("{error:?}").contains(canary), "{error:?}");
         sim.clear_faults();
@@ -208,12 +208,12 @@ async fn the_key_travels_in_a_header_and_shows_nowhere() {
 }
 
 #[tokio::test]
-async fn a_suspended_key_is_the_keys_fault_and_is_not_quoted() {
+async fn a_suspended_key_is_a_key_error_and_is_not_quoted() {
     let canary = "AIzaCanary-0123456789";
     let sim = Simulator::builder().key(canary).build();
     let vidra = builder(&sim).key(ApiKey::new(canary)).build().unwrap();
-    let said = format!("Permission denied: Consumer 'api_key:{canary}' has been suspended.");
-    let body = serde_json::json!({"error": {"code": 403, "message": said, "details": [{"reason": "CONSUMER_SUSPENDED"}]}});
+    let message = format!("Permission denied: Consumer 'api_key:{canary}' has been suspended.");
+    let body = serde_json::json!({"error": {"code": 403, "message": message, "details": [{"reason": "CONSUMER_SUSPENDED"}]}});
     for (status, body) in [(403, body.to_string()), (200, format!("not JSON: {canary}"))] {
         sim.clear_faults();
         let action = Action::Status { status, body, retry_after: None };
@@ -234,7 +234,7 @@ async fn the_ledger_is_never_below_the_platforms_bill() {
         let retry = RetryPolicy { retries: 2, delay: Duration::ZERO };
         builder(&sim).retry(retry).state_dir(folder.path()).build().unwrap()
     };
-    let troubles = [
+    let actions = [
         Action::status(500),
         Action::Cut,
         Action::Reset,
@@ -242,8 +242,8 @@ async fn the_ledger_is_never_below_the_platforms_bill() {
         Action::error("videoNotFound"),
         Action::error("rateLimitExceeded"),
     ];
-    for (round, trouble) in troubles.into_iter().cycle().take(60).enumerate() {
-        sim.inject(Fault::any(trouble).times(round as u64 % 3));
+    for (round, action) in actions.into_iter().cycle().take(60).enumerate() {
+        sim.inject(Fault::any(action).times(round as u64 % 3));
         let vidra = open();
         let _ = vidra.video(video()).await;
         let _ = vidra.playlist(&PlaylistId::parse("PLsize51").unwrap()).await;
@@ -269,7 +269,7 @@ async fn without_a_key_nothing_is_sent_or_charged() {
 }
 
 #[tokio::test]
-async fn another_videos_data_is_not_passed_off_as_the_one_asked_for() {
+async fn data_of_another_video_is_an_error() {
     let sim = Simulator::new();
     sim.inject(Fault::on(Endpoint::Videos, Action::WrongId { id: "quirkDurDay".to_owned() }));
     let error = client(&sim).video(video()).await.unwrap_err();

@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_lasting_failures_of_the_video_last() {
+    fn only_permanent_failures_are_lasting() {
         assert!(is_lasting("captions_disabled") && is_lasting("video_private"));
         for passing in ["blocked", "not_started", "upstream_key_missing", "a_later_word"] {
             assert!(!is_lasting(passing), "{passing}");
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_are_the_truth_and_halves_are_taken_away() {
+    fn known_videos_come_from_files_and_part_files_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let playlist = PlaylistId::parse("PLa").unwrap();
         let open = |formats: &[Format]| {
@@ -327,25 +327,25 @@ mod tests {
         assert_eq!(first.unwrap()["lang"], "en");
         drop(folder);
         assert!(!dir.path().join(".vidra-1.part").exists());
-        assert!(dir.path().join(".another.part").exists(), "it is not ours");
+        assert!(dir.path().join(".another.part").exists(), "another program's file stays");
         assert!(open(&[Format::Srt, Format::Vtt]).known(false).is_empty());
     }
 
     #[test]
-    fn a_planted_link_is_not_followed() {
+    fn planted_symlinks_are_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let (victim, out) = (dir.path().join("victim"), dir.path().join("out"));
         fs::write(&victim, "precious").unwrap();
         let playlist = PlaylistId::parse("PLa").unwrap();
         let mut folder =
             Folder::open(&out, &playlist, None, BTreeSet::from([Format::Txt])).unwrap();
-        // The name that can be guessed.
+        // A predictable name of a part file.
         let planted = out.join(format!("{OURS}{}{PART}", std::process::id()));
         std::os::unix::fs::symlink(&victim, &planted).unwrap();
         folder.write_manifest().unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert!(out.join(MANIFEST).symlink_metadata().unwrap().is_file());
-        // And should one be guessed.
+        // Even a guessed name is not followed.
         let error = write_new(&planted, b"content").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_for_one_playlist_and_one_choice_of_languages() {
+    fn folder_is_bound_to_one_playlist_and_language() {
         let dir = tempfile::tempdir().unwrap();
         let open = |id: &str, lang| {
             let id = PlaylistId::parse(id).unwrap();
@@ -377,7 +377,7 @@ mod tests {
         };
         let mut folder = open("PLa", Some("de")).unwrap();
         folder.write_manifest().unwrap();
-        assert!(open("PLa", Some("de")).is_err(), "another run fills it");
+        assert!(open("PLa", Some("de")).is_err(), "another run has the folder locked");
         drop(folder);
         assert!(open("PLa", Some("de")).is_ok());
         assert!(open("PLa", None).is_err() && open("PLb", Some("de")).is_err());

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_readable_and_safe() {
+    fn file_names_are_readable_and_safe() {
         let id = "dQw4w9WgXcQ";
         let table = [
             ("Saudade em Três – full session", "Saudade em Três – full session [dQw4w9WgXcQ].en"),

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_become_half_minutes_with_links() {
+    fn lines_are_grouped_into_half_minutes_with_links() {
         let lines = [line(0, "one\ntwo"), line(29, " three "), line(30, "four"), line(75, "five")];
         let found = segments("dQw4w9WgXcQ", &lines);
         let texts: Vec<_> = found.iter().map(|it| (it.start, it.text.as_str())).collect();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn no_segment_is_too_long_and_no_word_is_lost() {
+    fn segments_are_bounded_and_lose_no_word() {
         let long = "wörd ".repeat(1_000) + &"x".repeat(2_000);
         let found = segments("dQw4w9WgXcQ", &[line(5, &long)]);
         assert!(

@@ -1,21 +1,21 @@
-//! Browsers: which pages may ask and read, and under which name.
+//! Browsers: CORS, origins and host names.
 
 use axum::body::Body;
 use axum::http::{Request, Version};
 use vidra_server::gate::{KeyLimits, Rules};
 
 use super::{Headers, VIDEO, app, get, keys, request};
-use crate::app::Got;
+use crate::app::TestResponse;
 
 const PAGE: &str = "https://app.example.org";
 
-fn cors_headers(got: &Got) -> Vec<&str> {
+fn cors_headers(got: &TestResponse) -> Vec<&str> {
     let names = got.headers.keys().map(|name| name.as_str());
     names.filter(|name| name.starts_with("access-control-")).collect()
 }
 
 #[tokio::test]
-async fn pages_read_answers_only_where_their_origin_is_listed_to_the_letter() {
+async fn cors_headers_are_sent_only_to_exactly_listed_origins() {
     let listed = app(Rules { origins: vec![PAGE.parse().unwrap()], ..Rules::default() });
     let unlisted = app(Rules::default());
     let others = [
@@ -30,7 +30,7 @@ async fn pages_read_answers_only_where_their_origin_is_listed_to_the_letter() {
         "https://APP.example.org",
         "https://app.example.org/",
     ];
-    // Misses, hits, errors, and what is not there.
+    // Misses, hits, errors and unknown routes.
     for path in [VIDEO, VIDEO, "/api/video/nope", "/nothing", "/healthz"] {
         let got = get(&listed, path, &[("origin", PAGE)]).await;
         assert_eq!(got.header("access-control-allow-origin"), Some(PAGE), "{path}");
@@ -55,7 +55,7 @@ async fn pages_read_answers_only_where_their_origin_is_listed_to_the_letter() {
 }
 
 #[tokio::test]
-async fn a_browser_may_ask_what_it_may_send_without_a_key() {
+async fn a_preflight_needs_no_key() {
     let rules = Rules {
         keys: Some(keys(&[("alice", KeyLimits::default())])),
         rate: "1/h".parse().ok(),
@@ -64,8 +64,8 @@ async fn a_browser_may_ask_what_it_may_send_without_a_key() {
     };
     let app = app(rules);
     let preflight = |origin| {
-        let asks = [("origin", origin), ("access-control-request-method", "POST")];
-        app.send(request("OPTIONS", "/api/playlist/PLsize1/query", &asks))
+        let headers = [("origin", origin), ("access-control-request-method", "POST")];
+        app.send(request("OPTIONS", "/api/playlist/PLsize1/query", &headers))
     };
     for _ in 0..3 {
         for origin in [PAGE, "http://localhost:5173"] {
@@ -81,9 +81,9 @@ async fn a_browser_may_ask_what_it_may_send_without_a_key() {
             assert_eq!(got.header("access-control-allow-credentials"), None);
         }
     }
-    let stranger = preflight("https://evil.example").await;
-    assert_eq!((stranger.status.as_u16(), cors_headers(&stranger).len()), (204, 0));
-    // A page can read why it was refused.
+    let foreign = preflight("https://evil.example").await;
+    assert_eq!((foreign.status.as_u16(), cors_headers(&foreign).len()), (204, 0));
+    // A listed page can read the error.
     let refused = get(&app, VIDEO, &[("origin", PAGE)]).await;
     refused.problem(401);
     assert_eq!(refused.header("access-control-allow-origin"), Some(PAGE));
@@ -93,7 +93,7 @@ async fn a_browser_may_ask_what_it_may_send_without_a_key() {
 }
 
 #[tokio::test]
-async fn on_loopback_names_and_pages_of_others_are_refused() {
+async fn on_loopback_foreign_hosts_and_origins_are_rejected() {
     let app = app(Rules { on_loopback: true, ..Rules::default() });
     let hosts = [
         ("127.0.0.1:3000", 200),
@@ -122,7 +122,7 @@ async fn on_loopback_names_and_pages_of_others_are_refused() {
         ("http://localhost@evil.tld", 403),
         ("chrome-extension://localhost", 403),
     ];
-    // For one that is not known yet, one that is ready, and one that is open to all.
+    // A miss, a cache hit, and a route that needs no key.
     for path in [VIDEO, VIDEO, "/healthz"] {
         for (host, with_host) in hosts {
             for (origin, with_origin) in origins {
@@ -157,7 +157,7 @@ async fn on_loopback_names_and_pages_of_others_are_refused() {
 }
 
 #[tokio::test]
-async fn on_loopback_no_page_of_others_draws_answers_in() {
+async fn on_loopback_cross_site_requests_are_rejected() {
     let on_loopback =
         app(Rules { on_loopback: true, origins: vec![PAGE.parse().unwrap()], ..Rules::default() });
     let public = app(Rules::default());
@@ -180,7 +180,7 @@ async fn on_loopback_no_page_of_others_draws_answers_in() {
 }
 
 #[tokio::test]
-async fn a_whole_url_two_hosts_and_old_clients() {
+async fn host_checks_cover_absolute_urls_duplicate_headers_and_http10() {
     let app = app(Rules { on_loopback: true, ..Rules::default() });
     let ok = "localhost";
     let table: [(&str, Headers<'_>, u16); 7] = [
@@ -205,7 +205,7 @@ async fn a_whole_url_two_hosts_and_old_clients() {
 }
 
 #[tokio::test]
-async fn names_and_pages_that_the_operator_lists() {
+async fn hosts_and_origins_listed_by_the_operator_are_allowed() {
     let host = "vidra.example.org";
     let behind_proxy = app(Rules {
         on_loopback: true,
@@ -226,7 +226,7 @@ async fn names_and_pages_that_the_operator_lists() {
         assert_eq!(got.status, status, "{host} {origin}");
         assert_eq!(cors_headers(&got).is_empty(), origin != PAGE);
     }
-    // In public every name and page will do, unless a name is given; whoever watches may use any.
+    // On a public address any host and origin is accepted, unless hosts are listed. Health checks accept any host.
     let (open, named) = (
         app(Rules::default()),
         app(Rules { allowed_hosts: vec![host.parse().unwrap()], ..Rules::default() }),

@@ -1,4 +1,4 @@
-//! Budgets: what each may spend of the day.
+//! Budgets: the daily quota of each caller.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ fn units(units: u32) -> KeyLimits {
 }
 
 #[tokio::test]
-async fn one_that_spent_its_share_leaves_the_others_theirs() {
+async fn a_caller_over_its_budget_does_not_affect_others() {
     let callers = keys(&[("greedy", units(2)), ("alice", units(2))]);
     let app = app(Rules { keys: Some(callers), ..Rules::default() });
-    // 1 + 2 for each fifty.
+    // 1 unit, and 2 for each fifty videos.
     let over = get_as(&app, "greedy", "/api/playlist/PLsize51").await;
     let (message, _) = over.problem(429);
     assert!(
@@ -27,18 +27,18 @@ async fn one_that_spent_its_share_leaves_the_others_theirs() {
     let wait: u64 = over.header("retry-after").unwrap().parse().unwrap();
     assert!(wait <= 25 * 3600);
     assert!(over.cost() <= 2 && app.sim.record().units.default <= 2);
-    // Junk costs nothing, and so does what is known.
+    // Invalid requests and cache hits cost nothing.
     get_as(&app, "alice", "/api/video/nope").await.problem(400);
     let alices = get_as(&app, "alice", VIDEO).await;
     assert_eq!((alices.status.as_u16(), alices.cost()), (200, 1));
-    assert_eq!(get_as(&app, "greedy", VIDEO).await.status, 200, "it is known by now");
+    assert_eq!(get_as(&app, "greedy", VIDEO).await.status, 200, "it is cached by now");
     get_as(&app, "greedy", "/api/video/quirkDurDay").await.problem(429);
     assert_eq!(get_as(&app, "alice", "/api/video/quirkDurDay").await.status, 200);
     get_as(&app, "alice", "/api/video/quirkNoComm").await.problem(429);
 }
 
 #[tokio::test]
-async fn a_caller_sees_its_own_share() {
+async fn a_caller_sees_its_own_budget() {
     let both = KeyLimits { searches: Some(3), ..units(5) };
     let callers = keys(&[("alice", both), ("bob", units(7)), ("carol", KeyLimits::default())]);
     let app = app(Rules { keys: Some(callers), ..Rules::default() });
@@ -65,7 +65,7 @@ async fn a_caller_sees_its_own_share() {
 }
 
 #[tokio::test]
-async fn another_limit_does_not_give_back_what_was_spent() {
+async fn changing_a_budget_does_not_reset_its_usage() {
     let callers = keys(&[("alice", KeyLimits::default())]);
     let app = app(Rules { keys: Some(callers.clone()), ..Rules::default() });
     assert_eq!(get_as(&app, "alice", VIDEO).await.cost(), 1);
@@ -78,7 +78,7 @@ async fn another_limit_does_not_give_back_what_was_spent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_limit_holds_for_requests_in_flight() {
+async fn a_new_budget_applies_to_requests_in_flight() {
     for (limit, status) in [(6, 429), (9_000, 200)] {
         let callers = keys(&[("alice", KeyLimits::default())]);
         let app = app(Rules { keys: Some(callers.clone()), ..Rules::default() });
@@ -101,7 +101,7 @@ async fn a_new_limit_holds_for_requests_in_flight() {
 }
 
 #[tokio::test]
-async fn a_restart_does_not_give_back_what_was_spent() {
+async fn a_restart_does_not_reset_budget_usage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/callers.json");
     let callers = || keys(&[("alice", units(2)), ("bob", units(2))]);
@@ -117,14 +117,14 @@ async fn a_restart_does_not_give_back_what_was_spent() {
         let file = SpentFile::open(path.clone(), &keys, Timestamp::now());
         assert_eq!(used(keys.clone()).await, Some(before));
         file.save(&keys, Timestamp::now()).unwrap();
-        let kept = std::fs::metadata(&path).unwrap();
+        let written = std::fs::metadata(&path).unwrap();
         file.save(&keys, Timestamp::now()).unwrap();
         let again = std::fs::metadata(&path).unwrap();
         use std::os::unix::fs::MetadataExt;
-        assert_eq!(kept.ino(), again.ino(), "what did not change is not written");
-        assert_eq!(kept.mode() & 0o777, 0o600);
+        assert_eq!(written.ino(), again.ino(), "an unchanged file is not written again");
+        assert_eq!(written.mode() & 0o777, 0o600);
     }
-    // Of another day, or damaged: the day begins anew.
+    // A file of another day, or a damaged one: usage starts at zero.
     for text in [r#"{"alice": {"date": "2020-01-01", "default": 2, "search": 0}}"#, "{", "[1]"] {
         std::fs::write(&path, text).unwrap();
         let keys = callers();
@@ -132,5 +132,5 @@ async fn a_restart_does_not_give_back_what_was_spent() {
         assert_eq!(used(keys).await, Some(0), "{text}");
     }
     let left: Vec<_> = std::fs::read_dir(path.parent().unwrap()).unwrap().collect();
-    assert_eq!(left.len(), 1, "nothing else is left there");
+    assert_eq!(left.len(), 1, "no other file is left");
 }

@@ -1,4 +1,4 @@
-//! Keys: who is known.
+//! Keys: authentication of callers.
 
 use vidra_server::gate::{KeyLimits, Rules};
 
@@ -7,12 +7,12 @@ use super::{Headers, VIDEO, app, file, get, get_as, keys};
 const INVALID: &str = "Bearer realm=\"vidra\", error=\"invalid_token\"";
 
 #[tokio::test]
-async fn only_who_has_a_key_is_let_in() {
+async fn requests_without_a_valid_key_are_401() {
     let rules = Rules { keys: Some(keys(&[("alice", KeyLimits::default())])), ..Rules::default() };
     let app = app(rules);
     let (bearer, plain) = ("authorization", "x-api-key");
     let long = "x".repeat(4000);
-    // What is sent, and the challenge where it is refused.
+    // Headers, and the challenge if the request is rejected.
     let table: [(Headers<'_>, Option<&str>); 11] = [
         (&[(bearer, "Bearer vk_alice")], None),
         (&[(bearer, "bearer vk_alice")], None),
@@ -26,7 +26,7 @@ async fn only_who_has_a_key_is_let_in() {
         (&[(plain, &long)], Some(INVALID)),
         (&[(bearer, "Bearer vk_alice"), (plain, "vk_bob")], Some(INVALID)),
     ];
-    // For one that is not known yet and for one that is ready.
+    // First with a miss, then with cache hits.
     for _ in 0..2 {
         for (headers, challenge) in table {
             let got = get(&app, VIDEO, headers).await;
@@ -42,11 +42,11 @@ async fn only_who_has_a_key_is_let_in() {
             }
         }
     }
-    assert_eq!(app.sim.record().calls, 1, "who was refused asked nothing");
+    assert_eq!(app.sim.record().calls, 1, "rejected requests make no upstream call");
 }
 
 #[tokio::test]
-async fn what_is_open_to_all_and_what_is_not() {
+async fn only_health_checks_pages_and_the_api_document_need_no_key() {
     let app = app(Rules { keys: Some(keys(&[])), ..Rules::default() });
     for path in [
         "/healthz",
@@ -78,7 +78,7 @@ async fn what_is_open_to_all_and_what_is_not() {
     ] {
         app.get(path).await.problem(401);
     }
-    // Nothing else is to be had by way of the pages.
+    // Paths below the pages lead to no other route.
     for path in
         ["/web/../api/quota", "/web/%2e%2e/api/quota", "/web/..%2fapi%2fquota", "/web//metrics"]
     {
@@ -87,7 +87,7 @@ async fn what_is_open_to_all_and_what_is_not() {
 }
 
 #[tokio::test]
-async fn a_cache_in_between_does_not_give_answers_to_who_has_no_key() {
+async fn vary_names_the_key_headers_for_shared_caches() {
     let rules = Rules { keys: Some(keys(&[("alice", KeyLimits::default())])), ..Rules::default() };
     let app = app(rules);
     for outcome in ["miss", "hit"] {
@@ -99,7 +99,7 @@ async fn a_cache_in_between_does_not_give_answers_to_who_has_no_key() {
 }
 
 #[tokio::test]
-async fn keys_are_replaced_while_it_runs() {
+async fn keys_can_be_replaced_at_runtime() {
     let shared = keys(&[("alice", KeyLimits::default()), ("bob", KeyLimits::default())]);
     let app = app(Rules { keys: Some(shared.clone()), ..Rules::default() });
     for name in ["alice", "bob"] {
@@ -113,7 +113,7 @@ async fn keys_are_replaced_while_it_runs() {
 }
 
 #[test]
-fn neither_keys_nor_their_hashes_show_in_debug() {
+fn debug_output_hides_keys_and_hashes() {
     let file = file(&[("alice", KeyLimits::default())]);
     let rules = Rules { keys: Some(keys(&[("alice", KeyLimits::default())])), ..Rules::default() };
     let text = format!("{file:?} {rules:?}");

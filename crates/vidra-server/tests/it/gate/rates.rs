@@ -1,4 +1,4 @@
-//! Rates: how fast each may ask.
+//! Rate limits by address and by key.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use vidra_server::Config;
 use vidra_server::gate::{KeyLimits, Rules};
 use vidra_sim::{Action, Endpoint, Fault};
 
-use super::{VIDEO, app, file, get, get_as, get_from, keys, rated, request};
-use crate::app::{Got, PEER, TestApp};
+use super::{VIDEO, app, file, get, get_as, get_from, keys, request, with_rate};
+use crate::app::{PEER, TestApp, TestResponse};
 
-fn standing(got: &Got) -> [Option<&str>; 3] {
+fn rate_limit_headers(got: &TestResponse) -> [Option<&str>; 3] {
     ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"].map(|name| got.header(name))
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_address_gets_so_many_and_is_told_where_it_stands() {
+async fn an_address_is_rate_limited_and_gets_rate_limit_headers() {
     let app = app(Rules { rate: "2/m".parse().ok(), ..Rules::default() });
     let [miss, hit] = [app.get(VIDEO).await, app.get(VIDEO).await];
-    assert_eq!(standing(&miss), [Some("2"), Some("1"), Some("30")]);
-    assert_eq!(standing(&hit), [Some("2"), Some("0"), Some("60")]);
+    assert_eq!(rate_limit_headers(&miss), [Some("2"), Some("1"), Some("30")]);
+    assert_eq!(rate_limit_headers(&hit), [Some("2"), Some("0"), Some("60")]);
     assert_eq!((miss.header("x-cache"), hit.header("x-cache")), (Some("miss"), Some("hit")));
-    // Also where the answer is ready.
+    // Cache hits are limited too.
     let over = app.get(VIDEO).await;
     let (message, details) = over.problem(429);
     assert_eq!(message, "Too many requests to this service");
     assert_eq!(details, ["the next is allowed in 30 s"]);
-    assert_eq!(standing(&over), [Some("2"), Some("0"), Some("60")]);
+    assert_eq!(rate_limit_headers(&over), [Some("2"), Some("0"), Some("60")]);
     assert_eq!((over.header("retry-after"), over.cost()), (Some("30"), 0));
     tokio::time::advance(Duration::from_secs(30)).await;
     assert_eq!(app.get(VIDEO).await.status, 200);
@@ -33,7 +33,7 @@ async fn an_address_gets_so_many_and_is_told_where_it_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_kind_of_answer_tells_the_standing() {
+async fn every_kind_of_response_has_rate_limit_headers() {
     let app = app(Rules { rate: "100/m".parse().ok(), ..Rules::default() });
     let etag = app.get(VIDEO).await.header("etag").unwrap().to_owned();
     let unchanged = get(&app, VIDEO, &[("if-none-match", &etag)]).await;
@@ -48,30 +48,34 @@ async fn every_kind_of_answer_tells_the_standing() {
     assert_eq!(unchanged.status, 304);
     let answers = [&unchanged, &fresh, &refused[0], &refused[1], &stream];
     for (got, left) in answers.into_iter().zip(["98", "97", "96", "95", "94"]) {
-        assert_eq!(standing(got)[1], Some(left), "{}", got.text);
+        assert_eq!(rate_limit_headers(got)[1], Some(left), "{}", got.text);
     }
-    // Whoever watches the service must not take it for dead.
+    // Health checks are not limited, or monitoring would take the service for dead.
     for path in ["/healthz", "/readyz"] {
-        assert_eq!(standing(&app.get(path).await), [None; 3]);
+        assert_eq!(rate_limit_headers(&app.get(path).await), [None; 3]);
     }
-    assert_eq!(standing(&app.get("/openapi.json").await)[1], Some("93"));
+    assert_eq!(rate_limit_headers(&app.get("/openapi.json").await)[1], Some("93"));
     // A page counts once, not with each of its files.
-    assert_eq!(standing(&app.get("/web/explorer.js").await), [None; 3]);
-    assert_eq!(standing(&app.get("/web/nothing.js").await), [None; 3]);
-    assert_eq!(standing(&app.get("/").await)[1], Some("92"));
+    assert_eq!(rate_limit_headers(&app.get("/web/explorer.js").await), [None; 3]);
+    assert_eq!(rate_limit_headers(&app.get("/web/nothing.js").await), [None; 3]);
+    assert_eq!(rate_limit_headers(&app.get("/").await)[1], Some("92"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_limit_nothing_is_said_about_one() {
+async fn without_a_rate_limit_there_are_no_rate_limit_headers() {
     let app = app(Rules::default());
     for _ in 0..1000 {
-        assert_eq!(standing(&app.get(VIDEO).await), [None; 3]);
+        assert_eq!(rate_limit_headers(&app.get(VIDEO).await), [None; 3]);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_at_its_limit_leaves_the_others_theirs() {
-    let callers = keys(&[("greedy", rated("5/m")), ("alice", rated("5/m")), ("bob", rated("2/s"))]);
+async fn a_caller_over_its_rate_limit_does_not_affect_others() {
+    let callers = keys(&[
+        ("greedy", with_rate("5/m")),
+        ("alice", with_rate("5/m")),
+        ("bob", with_rate("2/s")),
+    ]);
     let app = app(Rules { keys: Some(callers), ..Rules::default() });
     for count in 0..500 {
         let got = get_as(&app, "greedy", VIDEO).await;
@@ -80,16 +84,22 @@ async fn one_at_its_limit_leaves_the_others_theirs() {
     for _ in 0..5 {
         assert_eq!(get_as(&app, "alice", VIDEO).await.status, 200);
     }
-    assert_eq!(standing(&get_as(&app, "bob", VIDEO).await), [Some("2"), Some("1"), Some("1")]);
+    assert_eq!(
+        rate_limit_headers(&get_as(&app, "bob", VIDEO).await),
+        [Some("2"), Some("1"), Some("1")]
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_without_a_rate_of_its_own_has_that_of_the_service() {
-    let callers = keys(&[("alice", KeyLimits::default()), ("bob", rated("9/m"))]);
+async fn a_key_without_its_own_rate_uses_the_default_rate() {
+    let callers = keys(&[("alice", KeyLimits::default()), ("bob", with_rate("9/m"))]);
     let app = app(Rules { keys: Some(callers), rate: "3/m".parse().ok(), ..Rules::default() });
-    assert_eq!(standing(&get_as(&app, "alice", VIDEO).await)[..2], [Some("3"), Some("2")]);
-    assert_eq!(standing(&get_as(&app, "bob", VIDEO).await)[..2], [Some("9"), Some("8")]);
-    // Who guesses is counted by its address, and takes nothing away from who has a key.
+    assert_eq!(
+        rate_limit_headers(&get_as(&app, "alice", VIDEO).await)[..2],
+        [Some("3"), Some("2")]
+    );
+    assert_eq!(rate_limit_headers(&get_as(&app, "bob", VIDEO).await)[..2], [Some("9"), Some("8")]);
+    // Requests with a wrong key are counted by address, and do not use up the rate of a valid key.
     for status in [401, 401, 401, 429, 429] {
         get_as(&app, "mallory", VIDEO).await.problem(status);
     }
@@ -97,20 +107,20 @@ async fn a_key_without_a_rate_of_its_own_has_that_of_the_service() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn neither_a_new_file_nor_a_new_key_begins_the_count_anew() {
-    let callers = keys(&[("alice", rated("2/m"))]);
+async fn replacing_the_key_file_does_not_reset_rate_limits() {
+    let callers = keys(&[("alice", with_rate("2/m"))]);
     let app = app(Rules { keys: Some(callers.clone()), ..Rules::default() });
     for status in [200, 200, 429] {
         assert_eq!(get_as(&app, "alice", VIDEO).await.status, status);
     }
     callers.replace(&file(&[]));
     get_as(&app, "alice", VIDEO).await.problem(401);
-    callers.replace(&file(&[("alice", rated("2/m"))]));
+    callers.replace(&file(&[("alice", with_rate("2/m"))]));
     get_as(&app, "alice", VIDEO).await.problem(429);
 }
 
 #[tokio::test(start_paused = true)]
-async fn whose_address_it_is_behind_a_proxy() {
+async fn behind_a_proxy_the_forwarded_address_is_rate_limited() {
     let proxy = "10.0.0.1";
     let rules = Rules {
         rate: "1/h".parse().ok(),
@@ -121,15 +131,15 @@ async fn whose_address_it_is_behind_a_proxy() {
     let table = [
         (proxy, "192.0.2.1", 200),
         (proxy, "192.0.2.1", 429),
-        // What the caller wrote itself does not help it.
+        // An entry that the caller added itself is ignored.
         (proxy, "203.0.113.5, 192.0.2.1", 429),
         (proxy, "192.0.2.2", 200),
         ("192.0.2.2", "", 429),
-        // Nobody else is believed.
+        // The header of an untrusted peer is ignored.
         ("198.51.100.1", "192.0.2.77", 200),
         ("198.51.100.1", "192.0.2.78", 429),
         ("::ffff:198.51.100.1", "", 429),
-        // A network of IPv6 is one caller.
+        // An IPv6 network counts as one caller.
         (proxy, "2001:db8:1:2::1", 200),
         (proxy, "[2001:db8:1:2::ffff]:443", 429),
         (proxy, "2001:db8:1:3::1", 200),
@@ -141,7 +151,7 @@ async fn whose_address_it_is_behind_a_proxy() {
     }
 }
 
-/// Programs on this machine share an address without being one caller. A key makes a caller of its own.
+/// Programs on this machine share an address but are different callers. A key identifies one caller.
 #[tokio::test]
 async fn on_loopback_batches_are_counted_by_key_and_not_by_address() {
     let rules = Rules { keys: Some(keys(&[("alice", KeyLimits::default())])), ..Rules::default() };

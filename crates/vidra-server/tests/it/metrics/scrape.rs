@@ -1,4 +1,4 @@
-//! Reads a page of metrics, and is strict about it.
+//! A strict parser of the Prometheus text format.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use crate::app::TestApp;
 
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// A page that was read: names, labels and values.
+/// A parsed page: names, labels and values.
 pub(crate) struct Scrape {
     pub(crate) samples: Vec<(String, Labels, f64)>,
 }
@@ -16,12 +16,12 @@ pub(crate) async fn scrape(app: &TestApp) -> Scrape {
     assert_eq!(got.status, 200);
     assert_eq!(got.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     assert_eq!(got.header("cache-control"), Some("no-store"));
-    Scrape::read(&got.text)
+    Scrape::parse(&got.text)
 }
 
 impl Scrape {
-    /// Panics at anything that Prometheus would not take, or that is not as its rules have it.
-    pub(crate) fn read(text: &str) -> Self {
+    /// Panics at anything that Prometheus rejects or that breaks its naming rules.
+    pub(crate) fn parse(text: &str) -> Self {
         let (mut samples, mut helped, mut kinds) = (vec![], HashSet::new(), HashMap::new());
         let mut current = String::new();
         assert!(text.ends_with('\n'));
@@ -32,7 +32,7 @@ impl Scrape {
                 current = name.to_owned();
             } else if let Some(rest) = line.strip_prefix("# TYPE ") {
                 let (name, kind) = rest.split_once(' ').expect(line);
-                assert_eq!(name, current, "the type stands behind the help");
+                assert_eq!(name, current, "the type follows the help");
                 assert!(matches!(kind, "counter" | "gauge" | "histogram"), "{line}");
                 assert!(kinds.insert(name, kind).is_none(), "{line}");
                 assert_eq!(name.ends_with("_total"), kind == "counter", "{line}");
@@ -47,7 +47,7 @@ impl Scrape {
             }
         }
         let all: HashSet<_> = samples.iter().map(|(name, labels, _)| (name, labels)).collect();
-        assert_eq!(all.len(), samples.len(), "a series is told once");
+        assert_eq!(all.len(), samples.len(), "each series appears once");
         let histograms = kinds.iter().filter(|(_, kind)| **kind == "histogram");
         for (name, _) in histograms {
             check_histogram(name, &samples);
@@ -55,7 +55,7 @@ impl Scrape {
         Self { samples }
     }
 
-    /// The value of a series; 0 where it is not told.
+    /// The value of a series; 0 if it is absent.
     pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let labels: Labels =
             labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -63,20 +63,20 @@ impl Scrape {
         found.map_or(0.0, |(_, _, value)| *value)
     }
 
-    /// Over all its labels.
+    /// The sum over all labels.
     pub(crate) fn sum(&self, name: &str) -> f64 {
         self.samples.iter().filter(|(known, ..)| known == name).map(|(_, _, value)| value).sum()
     }
 }
 
 fn check_histogram(name: &str, samples: &[(String, Labels, f64)]) {
-    let of = |suffix: &str| {
+    let series = |suffix: &str| {
         let wanted = format!("{name}{suffix}");
         samples.iter().filter(move |(name, ..)| *name == wanted)
     };
-    for (_, labels, count) in of("_count") {
+    for (_, labels, count) in series("_count") {
         let mut buckets: Vec<(f64, f64)> = vec![];
-        for (_, has, value) in of("_bucket") {
+        for (_, has, value) in series("_bucket") {
             let mut rest = has.clone();
             let bound = rest.remove("le").expect("a bucket has a bound");
             if rest == *labels {
@@ -86,7 +86,7 @@ fn check_histogram(name: &str, samples: &[(String, Labels, f64)]) {
         let grows = |pair: &[(f64, f64)]| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1;
         assert!(buckets.windows(2).all(grows), "{name} {labels:?}: {buckets:?}");
         assert_eq!(buckets.last(), Some(&(f64::INFINITY, *count)), "{name} {labels:?}");
-        assert_eq!(of("_sum").filter(|(_, has, _)| has == labels).count(), 1);
+        assert_eq!(series("_sum").filter(|(_, has, _)| has == labels).count(), 1);
     }
 }
 
@@ -121,7 +121,7 @@ fn sample(line: &str) -> (String, Labels, f64) {
     (name.to_owned(), labels, value.parse().expect(line))
 }
 
-/// A label's value up to its closing quote, and what comes behind it.
+/// The value of a label up to its closing quote, and the rest of the text.
 fn quoted(text: &str) -> (String, &str) {
     let (mut value, mut chars) = (String::new(), text.char_indices());
     loop {

@@ -1,4 +1,4 @@
-//! Callers who ask for as much as they can.
+//! Callers that request as much as they can.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use vidra_sim::{Action, Endpoint, Fault};
 use crate::app::{PEER, TestApp};
 
 #[tokio::test]
-async fn s10_compressed_bodies_of_callers_are_not_unpacked() {
+async fn s10_compressed_request_bodies_are_rejected() {
     let app = TestApp::new();
     for encoding in ["gzip", "br", "zstd", "deflate", "gzip, gzip", "identity", "x"] {
         for path in
@@ -30,7 +30,7 @@ async fn s10_compressed_bodies_of_callers_are_not_unpacked() {
 }
 
 #[tokio::test]
-async fn s15_a_batch_is_as_large_as_it_may_be_and_no_larger() {
+async fn s15_oversized_batches_are_rejected_and_cost_nothing() {
     let app = TestApp::new();
     let path = "/api/playlist/PLsize50/transcript";
     for body in [
@@ -46,7 +46,7 @@ async fn s15_a_batch_is_as_large_as_it_may_be_and_no_larger() {
         app.post(path, &body).await.problem(400);
     }
     app.post(path, format!("{{\"lang\":\"{}\"}}", "a".repeat(1 << 20))).await.problem(413);
-    // A million ids are no request any more; five hundred and one are one too many.
+    // The limit is 500 ids; a million would not fit into a request.
     for (count, status) in [(501, 400), (5_000, 400)] {
         let ids = vec!["quirkNoLike"; count].join(",");
         app.get(&format!("/api/videos?ids={ids}")).await.problem(status);
@@ -56,14 +56,14 @@ async fn s15_a_batch_is_as_large_as_it_may_be_and_no_larger() {
     assert_eq!(
         app.get(&format!("/api/videos?ids={same}")).await.cost(),
         1,
-        "each is asked for once"
+        "a repeated id is fetched once"
     );
 }
 
-/// A thousand batches at once, from as many addresses: so many are taken on, and those who ask for what is
-/// known notice nothing.
+/// A thousand batches at once, from as many addresses: 32 run, the others get 503, and cache hits are still
+/// answered.
 #[tokio::test]
-async fn s15_a_thousand_batches_do_not_crowd_out_what_is_known() {
+async fn s15_a_thousand_batches_do_not_block_cache_hits() {
     let app = TestApp::new();
     app.get("/api/video/quirkNoLike").await;
     app.sim.inject(Fault::on(Endpoint::Player, Action::Hang));
@@ -77,17 +77,17 @@ async fn s15_a_thousand_batches_do_not_crowd_out_what_is_known() {
     let batches = join_all((0..1_000).map(begin)).await;
     let taken = batches.iter().filter(|response| response.status() == 200).count();
     let refused = batches.iter().filter(|response| response.status() == 503);
-    let (refused, told): (Vec<_>, Vec<_>) =
+    let (refused, has_retry_after): (Vec<_>, Vec<_>) =
         refused.map(|it| ((), it.headers().contains_key("retry-after"))).unzip();
     assert_eq!((taken, refused.len()), (32, 968));
-    assert!(told.into_iter().all(|is_told| is_told));
+    assert!(has_retry_after.into_iter().all(|is_present| is_present));
     let calls = app.sim.record().calls;
-    assert!(calls < 1_000, "{calls}: what is listed is shared");
+    assert!(calls < 1_000, "{calls}: batches share the listing");
     for _ in 0..100 {
         let got = app.get("/api/video/quirkNoLike").await;
         assert_eq!((got.status.as_u16(), got.header("x-cache")), (200, Some("hit")));
     }
-    // All leave at once, and again, and again: what they held is free each time.
+    // All callers disconnect at once, several times: their slots become free each time.
     drop(batches);
     for _ in 0..20 {
         let storm = join_all((0..32).map(begin)).await;
@@ -98,11 +98,11 @@ async fn s15_a_thousand_batches_do_not_crowd_out_what_is_known() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), free).await.expect("places are given back");
+    tokio::time::timeout(Duration::from_secs(20), free).await.expect("slots are returned");
 }
 
 #[tokio::test]
-async fn s16_what_is_junk_costs_nothing_and_what_is_unknown_is_asked_once() {
+async fn s16_invalid_ids_cost_nothing_and_unknown_ids_are_fetched_once() {
     let app = TestApp::new();
     for number in 0..2_000 {
         for path in [format!("/api/video/{number}"), format!("/api/transcript/no-{number}")] {
@@ -115,10 +115,10 @@ async fn s16_what_is_junk_costs_nothing_and_what_is_unknown_is_asked_once() {
         let got = app.get(&format!("/api/videos?ids={}", unknown.join(","))).await;
         assert_eq!(got.status, 200, "{}", got.text);
     }
-    assert_eq!(app.sim.record().units.default, 10, "fifty a call, and never again");
+    assert_eq!(app.sim.record().units.default, 10, "fifty ids for each call, and only once");
     let request = Request::get(format!("/api/video/{}", unknown[7])).body(Body::empty()).unwrap();
     let response = app.app.answer(request, PEER).await;
     assert_eq!(response.status(), 404);
     drop(response.into_body().collect().await);
-    assert_eq!(app.sim.record().units.default, 10, "one by one neither");
+    assert_eq!(app.sim.record().units.default, 10, "a single lookup uses the cached result");
 }

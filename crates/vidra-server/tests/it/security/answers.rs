@@ -1,13 +1,12 @@
-//! Answers of the platform that are made to hurt: whoever parses them, and whoever reads what we make
-//! of them.
+//! Hostile responses of the platform, against our parsers and against readers of our responses.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
 use serde_json::{Value, json};
 
-use super::{Always, ROUTES, Watched};
+use super::{Always, Intercepted, ROUTES};
 
-/// JSON that readers stumble over, alone and in the places where something is expected.
+/// JSON that is hard to parse, alone and in the positions that parsers expect values in.
 fn jsons() -> Vec<String> {
     let deep = |open: &str, close: &str, depth| open.repeat(depth) + &close.repeat(depth);
     let digits = "9".repeat(1 << 14);
@@ -36,7 +35,7 @@ fn jsons() -> Vec<String> {
     ];
     let mut all = vec![];
     for value in values {
-        for place in [
+        for template in [
             "{}",
             r#"{"items":{}}"#,
             r#"{"items":[{}]}"#,
@@ -51,14 +50,14 @@ fn jsons() -> Vec<String> {
             r#"{"items":[],"items":{}}"#,
         ] {
             // Not `format!`: the braces are JSON's.
-            all.push(place.replace("{}", &value));
+            all.push(template.replace("{}", &value));
         }
     }
     all
 }
 
 #[tokio::test(start_paused = true)]
-async fn s12_no_json_of_the_platform_breaks_the_service() {
+async fn s12_hostile_json_from_the_platform_never_causes_a_500() {
     let all = jsons();
     assert!(all.len() > 200);
     let paths = [
@@ -72,7 +71,7 @@ async fn s12_no_json_of_the_platform_breaks_the_service() {
     for body in &all {
         let status = if body.starts_with("{\"error\"") { 403 } else { 200 };
         let app = Always::answering(status, HeaderMap::new(), body.clone()).app();
-        // What is a player's or a track is read by nobody else.
+        // Only the transcript route parses responses of the player and of tracks.
         let is_keyless = body.starts_with("{\"playability")
             || body.starts_with("{\"captions")
             || body.starts_with("{\"events");
@@ -84,11 +83,11 @@ async fn s12_no_json_of_the_platform_breaks_the_service() {
     }
 }
 
-/// What ends lines, begins escapes, turns text around or means something to the next reader.
-const SPITE: &str = "a\r\nset-cookie: x=y\r\n\r\n\n\ndata: {}\n\nid: 1\u{1b}[31m\u{7}\u{2028}\u{2029}\u{202e}\u{0}\u{85}--> <script>alert(1)</script>\"';=cmd()";
+/// Line ends, escape sequences, direction overrides, and syntax of other formats.
+const HOSTILE_TEXT: &str = "a\r\nset-cookie: x=y\r\n\r\n\n\ndata: {}\n\nid: 1\u{1b}[31m\u{7}\u{2028}\u{2029}\u{202e}\u{0}\u{85}--> <script>alert(1)</script>\"';=cmd()";
 
-/// Puts it in the place of every text that is no identifier or address.
-fn spite(value: &mut Value) {
+/// Replaces every text that is not an identifier or an address.
+fn insert_hostile_text(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, value) in members {
@@ -112,19 +111,19 @@ fn spite(value: &mut Value) {
                         | "defaultLanguage"
                 );
                 match value {
-                    Value::String(text) if is_text => *text = SPITE.to_owned(),
-                    other => spite(other),
+                    Value::String(text) if is_text => *text = HOSTILE_TEXT.to_owned(),
+                    other => insert_hostile_text(other),
                 }
             }
         }
-        Value::Array(entries) => entries.iter_mut().for_each(spite),
+        Value::Array(entries) => entries.iter_mut().for_each(insert_hostile_text),
         _ => {}
     }
 }
 
 #[tokio::test]
-async fn s13_no_text_of_the_platform_gets_out_of_its_place() {
-    let (app, _) = Watched::app(|_, body| spite(body));
+async fn s13_platform_text_cannot_inject_into_headers_streams_or_subtitles() {
+    let (app, _) = Intercepted::app(|_, body| insert_hostile_text(body));
     let forms = ["srt", "vtt", "txt", "json"];
     let transcripts =
         forms.map(|form| format!("/api/transcript/txManualAsr?format={form}&download=true"));
@@ -175,7 +174,7 @@ async fn s13_no_text_of_the_platform_gets_out_of_its_place() {
 }
 
 #[tokio::test]
-async fn s13_no_word_of_a_caller_gets_into_a_header() {
+async fn s13_caller_input_cannot_inject_headers() {
     let app = super::TestApp::new();
     let evil = "en%0d%0aset-cookie:%20x=y%0d%0a%0d%0a";
     let paths = [
@@ -194,10 +193,10 @@ async fn s13_no_word_of_a_caller_gets_into_a_header() {
         assert!([400, 404].contains(&got.status.as_u16()), "{path}: {}", got.text);
         assert!(!got.headers.contains_key("set-cookie"), "{path}");
         let error = &got.json()["error"];
-        let told = format!("{}{}", error["message"], error["details"]);
-        let told: Value = json!(told);
-        let told = told.as_str().unwrap();
-        assert!(!told.contains(char::is_control), "{path}: {told}");
+        let text = format!("{}{}", error["message"], error["details"]);
+        let text: Value = json!(text);
+        let text = text.as_str().unwrap();
+        assert!(!text.contains(char::is_control), "{path}: {text}");
     }
     for id in ["a\tb", "a b", "\u{1b}[31m", "é", "a\u{2028}b"] {
         let request = Request::get("/healthz").header("x-request-id", id.as_bytes());

@@ -1,4 +1,4 @@
-//! Answers are kept for the question that was asked, and for no other.
+//! A cached answer is served only for the request that it was fetched for.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::Watched;
+use super::Intercepted;
 use crate::app::TestApp;
 
-/// Ways to write questions that are nearly, or really, the same.
+/// Spellings of requests that are equal or nearly equal.
 const TARGETS: [&str; 69] = [
     // Order, number and spelling of parameters.
     "/api/comments/quirkNoLike?order=time&maxResults=5",
@@ -31,7 +31,7 @@ const TARGETS: [&str; 69] = [
     "/api/comments/quirkNoLike?order=time&maxResults=5&",
     "/api/comments/quirkNoLike?order=time&maxResults=5&&x",
     "/api/comments/quirkNoLike?order=time&maxResults=5#fragment",
-    // Words to search for.
+    // Search terms.
     "/api/comments/quirkNoLike?search=a+b",
     "/api/comments/quirkNoLike?search=a%20b",
     "/api/comments/quirkNoLike?search=a%2Bb",
@@ -63,7 +63,7 @@ const TARGETS: [&str; 69] = [
     "/api/videos?ids=quirkNoLike&ids=quirkNoView",
     "/api/videos?ids=quirkNoLike%2CquirkNoView",
     "/api/videos?ids=quirkNoLike,quirkNoLike",
-    // Languages, with what separates parts of a key.
+    // Languages, with separators of key parts.
     "/api/transcript/txManualAsr",
     "/api/transcript/txManualAsr?lang=en",
     "/api/transcript/txManualAsr?lang=EN",
@@ -76,7 +76,7 @@ const TARGETS: [&str; 69] = [
     "/api/transcript/txManualAsr?translate=fr",
     "/api/transcript/txManualAsr?format=vtt",
     "/api/transcript/txManualAsr?format=srt",
-    // The language alone, of a video with captions in many.
+    // Only the language differs, for a video with captions in many languages.
     "/api/transcript/txManyLang_",
     "/api/transcript/txManyLang_?lang=de",
     "/api/transcript/txManyLang_?lang=fr",
@@ -93,13 +93,13 @@ const TARGETS: [&str; 69] = [
     "/api/i18n/regions",
 ];
 
-/// What is answered to a question that is the first.
-async fn alone(target: &str) -> (u16, String) {
-    told(&TestApp::new(), target).await
+/// The response of a service with an empty cache.
+async fn from_empty_cache(target: &str) -> (u16, String) {
+    response(&TestApp::new(), target).await
 }
 
-async fn told(app: &TestApp, target: &str) -> (u16, String) {
-    // A fragment is never sent; whoever sends it all the same is not led astray.
+async fn response(app: &TestApp, target: &str) -> (u16, String) {
+    // Clients do not send a fragment, but the service must handle one.
     match Request::get(target).body(Body::empty()) {
         Ok(request) => {
             let got = app.send(request).await;
@@ -109,19 +109,21 @@ async fn told(app: &TestApp, target: &str) -> (u16, String) {
     }
 }
 
-/// In whatever order questions come, and however often: each gets the answer that it would get alone.
+/// In any order, and however often it is sent, each request gets the answer that it gets from an empty cache.
 #[test]
-fn s7_no_question_gets_the_answer_to_another() {
+fn s7_no_request_gets_the_answer_to_another() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let expected: HashMap<&str, (u16, String)> =
-        TARGETS.iter().map(|target| (*target, runtime.block_on(alone(target)))).collect();
+    let expected: HashMap<&str, (u16, String)> = TARGETS
+        .iter()
+        .map(|target| (*target, runtime.block_on(from_empty_cache(target))))
+        .collect();
     assert!(expected.values().filter(|(status, _)| *status == 200).count() > 40);
     let orders = prop::collection::vec(prop::sample::select(TARGETS.to_vec()), 1..120);
     let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
     let result = TestRunner::new(config).run(&orders, |targets| {
         let app = TestApp::new();
         for target in targets {
-            let got = runtime.block_on(told(&app, target));
+            let got = runtime.block_on(response(&app, target));
             prop_assert_eq!(&got, &expected[target], "{}", target);
         }
         Ok(())
@@ -146,7 +148,7 @@ async fn s7_no_language_gets_the_captions_of_another() {
         ("lang=fr&translate=de", "de"),
         ("lang=de&translate=es", "es"),
     ];
-    let ask = async |app: &TestApp, query: &str| {
+    let lines_of = async |app: &TestApp, query: &str| {
         let answer = app.get(&format!("/api/transcript/txManyLang_?{query}")).await;
         assert_eq!(answer.status, 200, "{query}: {}", answer.text);
         answer.json()
@@ -154,23 +156,23 @@ async fn s7_no_language_gets_the_captions_of_another() {
     let app = TestApp::new();
     let backwards = TestApp::new();
     for (query, language) in table {
-        let lines = ask(&app, query).await;
+        let lines = lines_of(&app, query).await;
         let languages: Vec<&str> =
             lines.as_array().unwrap().iter().map(|line| line["lang"].as_str().unwrap()).collect();
         assert!(!languages.is_empty() && languages.iter().all(|it| *it == language), "{query}");
     }
     for (query, language) in table.into_iter().rev() {
-        let lines = ask(&backwards, query).await;
+        let lines = lines_of(&backwards, query).await;
         assert_eq!(lines[0]["lang"], language, "{query}");
-        assert_eq!(lines, ask(&app, query).await, "{query}");
+        assert_eq!(lines, lines_of(&app, query).await, "{query}");
     }
-    let [german, french] = ["lang=de", "lang=fr"].map(|query| ask(&app, query));
+    let [german, french] = ["lang=de", "lang=fr"].map(|query| lines_of(&app, query));
     assert_ne!(german.await[0]["text"], french.await[0]["text"]);
 }
 
-/// Headers and methods by which something in front, or something behind, is led to another answer.
+/// Headers, bodies and method overrides that are no part of the cache key.
 #[tokio::test]
-async fn s8_what_is_no_part_of_the_question_changes_nothing_for_anybody() {
+async fn s8_unkeyed_input_does_not_change_any_answer() {
     let path = "/api/video/quirkNoLike";
     let plain = TestApp::new().get(path).await;
     let headers = [
@@ -208,7 +210,7 @@ async fn s8_what_is_no_part_of_the_question_changes_nothing_for_anybody() {
         ("via", "1.1 evil"),
     ];
     let app = TestApp::new();
-    // Ready, asked for anew, and with a body that nobody reads.
+    // As a miss and as a hit, with and without a body, which the service ignores.
     for (name, value) in headers {
         for body in ["", "id=quirkNoComm&_method=DELETE", r#"{"id":"quirkNoComm"}"#] {
             for app in [&TestApp::new(), &app] {
@@ -216,8 +218,8 @@ async fn s8_what_is_no_part_of_the_question_changes_nothing_for_anybody() {
                 let sent = app.send(request.body(Body::from(body)).unwrap()).await;
                 for got in [sent, app.get(path).await] {
                     assert_eq!((got.status.as_u16(), &got.text), (200, &plain.text), "{name}");
-                    for kept in ["etag", "content-type", "vary", "location"] {
-                        assert_eq!(got.header(kept), plain.header(kept), "{name}: {kept}");
+                    for field in ["etag", "content-type", "vary", "location"] {
+                        assert_eq!(got.header(field), plain.header(field), "{name}: {field}");
                     }
                     let headers = format!("{:?}", got.headers);
                     assert!(!headers.contains("evil") && !headers.contains("gopher"), "{headers}");
@@ -232,9 +234,9 @@ async fn s8_what_is_no_part_of_the_question_changes_nothing_for_anybody() {
     assert_eq!(app.get(&format!("{path}?_method=POST")).await.text, plain.text);
 }
 
-/// The platform answers for something else, and then as it should.
+/// The platform returns the data of another item, and then the right data.
 #[tokio::test(start_paused = true)]
-async fn s8_what_was_not_asked_for_is_neither_told_nor_kept() {
+async fn s8_data_of_another_item_is_neither_sent_nor_cached() {
     let wrong = |_: &str, body: &mut Value| {
         let kind = body["kind"].as_str().unwrap_or_default().to_owned();
         for item in body["items"].as_array_mut().into_iter().flatten() {
@@ -260,14 +262,14 @@ async fn s8_what_was_not_asked_for_is_neither_told_nor_kept() {
     ] {
         let is_wrong = Arc::new(AtomicBool::new(true));
         let now = Arc::clone(&is_wrong);
-        let (app, _) = Watched::app(move |path, body| {
+        let (app, _) = Intercepted::app(move |path, body| {
             if now.load(Ordering::Relaxed) {
                 wrong(path, body);
             }
         });
         app.get(path).await.problem(502);
         is_wrong.store(false, Ordering::Relaxed);
-        // That it failed is told for a second, to those who come at once.
+        // The failure is cached for a second.
         sleep(Duration::from_secs(2)).await;
         let expected = TestApp::new().get(path).await;
         let got = app.get(path).await;

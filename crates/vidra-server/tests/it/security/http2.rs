@@ -1,4 +1,4 @@
-//! HTTP/2, where it is spoken: streams that are begun and taken back at once.
+//! HTTP/2: streams that are opened and cancelled at once (rapid reset).
 
 use std::future::pending;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use vidra_sim::{Action, Fault};
 use crate::app::TestApp;
 
 #[tokio::test]
-async fn s18_streams_that_are_taken_back_leave_nothing_behind() {
+async fn s18_cancelled_http2_streams_leave_nothing_behind() {
     let app = TestApp::new();
     app.get("/api/video/quirkNoLike").await;
     app.sim.inject(Fault::any(Action::Hang));
@@ -32,23 +32,23 @@ async fn s18_streams_that_are_taken_back_leave_nothing_behind() {
         Request::get(uri).version(Version::HTTP_2).body(Body::empty()).unwrap()
     };
     let mut sender = connect().await;
-    let mut begun = 0;
-    while begun < 2_000 && sender.ready().await.is_ok() {
-        // What takes for ever, because the platform does not answer.
+    let mut opened = 0;
+    while opened < 2_000 && sender.ready().await.is_ok() {
+        // This request never ends, because the platform hangs.
         let answer = sender.send_request(request("/api/comments/quirkNoLike"));
         let _ = timeout(Duration::ZERO, answer).await;
-        begun += 1;
+        opened += 1;
     }
-    // Where they come faster than they are taken up, the connection is ended.
-    println!("{begun} were begun");
+    // If streams are opened faster than they are accepted, the connection is closed.
+    println!("{opened} streams were opened");
     let mut other = connect().await;
     let known = other.send_request(request("/api/video/quirkNoLike")).await.unwrap();
-    assert_eq!(known.status(), 200, "others notice nothing");
+    assert_eq!(known.status(), 200, "other connections are not affected");
     let gone = async {
         while !app.get("/metrics").await.text.contains("\nvidra_requests_in_flight 1\n") {
             tokio::task::yield_now().await;
         }
     };
-    timeout(Duration::from_secs(20), gone).await.expect("nothing is under way but this question");
-    assert!(app.sim.record().calls < 200, "{} were sent on", app.sim.record().calls);
+    timeout(Duration::from_secs(20), gone).await.expect("only this scrape is in flight");
+    assert!(app.sim.record().calls < 200, "{} upstream calls", app.sim.record().calls);
 }

@@ -1,19 +1,19 @@
-//! Where the service can be made to send requests: to the platform and nowhere else.
+//! The service sends requests to the platform and nowhere else (SSRF).
 
 use axum::body::Body;
 use axum::http::Request;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::Watched;
+use super::Intercepted;
 use crate::app::TestApp;
 
-/// The only place there is.
+/// The only allowed target.
 const PLATFORM: [&str; 1] = ["http://sim.invalid"];
 
-/// Addresses that are not the platform's, with something in them that looks as if they were.
-const STRANGERS: [&str; 34] = [
-    // Where the secrets of machines are, and what listens on them.
+/// URLs of other hosts that look like URLs of the platform.
+const FOREIGN_URLS: [&str; 34] = [
+    // Metadata services and local services.
     "http://169.254.169.254/watch?v=quirkNoLike",
     "http://169.254.169.254/latest/meta-data/?v=quirkNoLike&list=PLsize1",
     "http://[fd00:ec2::254]/watch?v=quirkNoLike",
@@ -26,7 +26,7 @@ const STRANGERS: [&str; 34] = [
     "http://0x7f000001/watch?v=quirkNoLike",
     "http://0177.0.0.1/watch?v=quirkNoLike",
     "http://127.1/watch?v=quirkNoLike",
-    // The platform's name in the wrong place.
+    // The name of the platform in the wrong position.
     "https://youtube.com.evil.example/watch?v=quirkNoLike",
     "https://evil.example/youtube.com/watch?v=quirkNoLike",
     "https://youtube.com@evil.example/watch?v=quirkNoLike",
@@ -41,7 +41,7 @@ const STRANGERS: [&str; 34] = [
     "https://youtube.com\r\nhost: evil.example/watch?v=quirkNoLike",
     "//evil.example/watch?v=quirkNoLike",
     "https:///evil.example/watch?v=quirkNoLike",
-    // Names that are written with other letters.
+    // Homographs.
     "https://yоutube.com/watch?v=quirkNoLike",
     "https://youtube。com/watch?v=quirkNoLike",
     "https://xn--yutube-wqf.com/watch?v=quirkNoLike",
@@ -57,8 +57,8 @@ fn encoded(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// Sends `address` in every place where one can stand; gives the statuses.
-async fn everywhere(app: &TestApp, address: &str) -> Vec<u16> {
+/// Sends `address` in every position that takes one, and returns the statuses.
+async fn send_everywhere(app: &TestApp, address: &str) -> Vec<u16> {
     let routes = [
         "/api/video/{}",
         "/api/channel/{}",
@@ -74,7 +74,7 @@ async fn everywhere(app: &TestApp, address: &str) -> Vec<u16> {
     for route in routes {
         for written in [address.to_owned(), encoded(address), encoded(&encoded(address))] {
             let request = Request::get(route.replace("{}", &written)).body(Body::empty());
-            // What is no request at all never reaches the service.
+            // Input that is not a valid request never reaches the service.
             let Ok(request) = request else { continue };
             statuses.push(app.send(request).await.status.as_u16());
         }
@@ -91,19 +91,19 @@ async fn everywhere(app: &TestApp, address: &str) -> Vec<u16> {
 }
 
 #[tokio::test]
-async fn s1_no_address_of_a_caller_is_ever_asked() {
-    let (app, watched) = Watched::app(|_, _| {});
+async fn s1_urls_of_callers_are_never_fetched() {
+    let (app, transport) = Intercepted::app(|_, _| {});
     let long = format!("https://{}.example/watch?v=quirkNoLike", "x".repeat(8 << 10));
-    for address in STRANGERS.into_iter().chain([&*long]) {
-        for status in everywhere(&app, address).await {
+    for address in FOREIGN_URLS.into_iter().chain([&*long]) {
+        for status in send_everywhere(&app, address).await {
             assert!([400, 404].contains(&status), "{address:.99}: {status}");
         }
     }
-    assert_eq!(watched.places(), Vec::<String>::new(), "nothing was sent");
+    assert_eq!(transport.targets(), Vec::<String>::new(), "nothing was sent");
 }
 
 #[tokio::test]
-async fn s1_what_is_found_in_an_address_is_an_id_and_nothing_more() {
+async fn s1_only_the_id_of_a_url_is_used() {
     let addresses = [
         "https://www.youtube.com/watch?v=quirkNoLike&next=http://169.254.169.254/",
         "https://www.youtube.com/watch?url=http://evil.example/&v=quirkNoLike#@evil.example",
@@ -112,23 +112,23 @@ async fn s1_what_is_found_in_an_address_is_an_id_and_nothing_more() {
         "https://www.youtube.com/embed/quirkNoLike?origin=https://evil.example",
     ];
     for address in addresses {
-        let (app, watched) = Watched::app(|_, _| {});
+        let (app, transport) = Intercepted::app(|_, _| {});
         for route in ["video", "comments", "transcript"] {
             let got = app.get(&format!("/api/{route}/{}", encoded(address))).await;
             assert!([200, 404].contains(&got.status.as_u16()), "{address}: {}", got.text);
         }
-        assert_eq!(watched.places(), PLATFORM, "{address}");
-        for seen in app.sim.record().requests {
-            let sent = format!("{} {:?} {}", seen.path, seen.query, seen.body);
+        assert_eq!(transport.targets(), PLATFORM, "{address}");
+        for upstream in app.sim.record().requests {
+            let sent = format!("{} {:?} {}", upstream.path, upstream.query, upstream.body);
             assert!(!sent.contains("evil") && !sent.contains("169.254"), "{address}: {sent}");
-            let video = seen.parameter("id").or_else(|| seen.parameter("videoId"));
-            let video = video.map(str::to_owned).or_else(|| seen.video_id());
+            let video = upstream.parameter("id").or_else(|| upstream.parameter("videoId"));
+            let video = video.map(str::to_owned).or_else(|| upstream.video_id());
             assert_eq!(video.as_deref(), Some("quirkNoLike"), "{address}: {sent}");
         }
     }
 }
 
-/// Gives every track of a player's answer another address.
+/// Sets the URL of every track in a player response.
 fn tracks_at(base_url: &'static str) -> impl Fn(&str, &mut Value) {
     move |_, body| {
         let tracks = body.pointer_mut("/captions/playerCaptionsTracklistRenderer/captionTracks");
@@ -139,7 +139,7 @@ fn tracks_at(base_url: &'static str) -> impl Fn(&str, &mut Value) {
 }
 
 #[tokio::test]
-async fn s2_captions_are_asked_for_at_the_platform_or_not_at_all() {
+async fn s2_captions_are_fetched_only_from_the_platform() {
     let hostile = [
         "http://127.0.0.1:8080/api/timedtext?v=txManualAsr",
         "http://169.254.169.254/api/timedtext?v=txManualAsr",
@@ -173,26 +173,26 @@ async fn s2_captions_are_asked_for_at_the_platform_or_not_at_all() {
         "",
     ];
     for base_url in hostile {
-        let (app, watched) = Watched::app(tracks_at(base_url));
+        let (app, transport) = Intercepted::app(tracks_at(base_url));
         for query in ["", "?lang=en", "?translate=fr"] {
             let got = app.get(&format!("/api/transcript/txManualAsr{query}")).await;
             got.problem(502);
             assert!(!got.text.contains("evil"), "{base_url}: {}", got.text);
         }
-        assert_eq!(watched.places(), PLATFORM, "{base_url}");
+        assert_eq!(transport.targets(), PLATFORM, "{base_url}");
         assert_eq!(app.sim.record().calls_to(vidra_sim::Endpoint::TimedText), 0, "{base_url}");
     }
-    // What is the platform's own is asked for where the platform is configured to be.
-    let ours = [
+    // Captions of the platform are fetched from the configured address.
+    let valid = [
         "https://www.youtube.com/api/timedtext?v=txManualAsr&host=evil.example",
         "https://m.youtube.com/api/timedtext?v=txManualAsr&next=http://evil.example",
         "/api/timedtext?v=txManualAsr",
     ];
-    for base_url in ours {
-        let (app, watched) = Watched::app(tracks_at(base_url));
+    for base_url in valid {
+        let (app, transport) = Intercepted::app(tracks_at(base_url));
         app.get("/api/transcript/txManualAsr").await;
         assert_eq!(app.sim.record().calls_to(vidra_sim::Endpoint::Player), 1, "{base_url}");
         assert!(app.sim.record().calls_to(vidra_sim::Endpoint::TimedText) > 0, "{base_url}");
-        assert_eq!(watched.places(), PLATFORM, "{base_url}");
+        assert_eq!(transport.targets(), PLATFORM, "{base_url}");
     }
 }

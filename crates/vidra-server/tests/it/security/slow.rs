@@ -1,4 +1,4 @@
-//! Callers who take up connections and do nothing with them.
+//! Callers that hold connections and send almost nothing.
 
 use std::future::pending;
 use std::time::Duration;
@@ -11,29 +11,29 @@ use vidra_server::{Limits, Serving};
 
 use crate::app::TestApp;
 
-/// As many as fit into a process that may have 1,024 files open and has both ends of each.
+/// Fits into a process with at most 1,024 open files, which holds both ends of each connection.
 const SLOW: usize = 400;
 
 const HEAD: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: ";
 
-/// Sends a byte of a head now and then, until it is closed; gives what it was told.
+/// Sends a request head byte by byte until the connection is closed, and returns the response.
 async fn dribble(mut stream: TcpStream) -> Vec<u8> {
-    let mut told = vec![];
+    let mut received = vec![];
     for byte in HEAD.bytes().chain(std::iter::repeat(b'x')) {
         if stream.write_all(&[byte]).await.is_err() {
             break;
         }
-        // Waits for an end as long as it takes to become impatient.
-        let read = timeout(Duration::from_millis(20), stream.read_buf(&mut told)).await;
+        // Waits between bytes; ends when the service closes the connection.
+        let read = timeout(Duration::from_millis(20), stream.read_buf(&mut received)).await;
         if matches!(read, Ok(Ok(0) | Err(_))) {
             break;
         }
     }
-    told
+    received
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s17_hundreds_who_dribble_are_left_and_keep_nobody_from_an_answer() {
+async fn s17_slow_clients_are_closed_and_do_not_block_others() {
     let app = TestApp::new();
     let limits = Limits { head_timeout: Duration::from_millis(800), ..Limits::default() };
     let address = app.served(Serving { limits, tls: None }, pending()).await.0;
@@ -42,18 +42,22 @@ async fn s17_hundreds_who_dribble_are_left_and_keep_nobody_from_an_answer() {
     let slow: Vec<_> = slow.collect();
     for _ in 0..50 {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let ask = b"GET /api/video/quirkNoLike HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
-        stream.write_all(ask).await.unwrap();
+        let request =
+            b"GET /api/video/quirkNoLike HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+        stream.write_all(request).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
-    let ended = timeout(Duration::from_secs(20), join_all(slow)).await.expect("all are left");
-    assert!(ended.into_iter().all(|told| told.unwrap().is_empty()), "they asked for nothing");
-    let given_back = async {
+    let ended = timeout(Duration::from_secs(20), join_all(slow)).await.expect("all are closed");
+    assert!(
+        ended.into_iter().all(|received| received.unwrap().is_empty()),
+        "an incomplete request gets no response"
+    );
+    let released = async {
         while !app.get("/metrics").await.text.contains("\nvidra_connections_open 0\n") {
             tokio::task::yield_now().await;
         }
     };
-    timeout(Duration::from_secs(20), given_back).await.expect("what they held is there again");
+    timeout(Duration::from_secs(20), released).await.expect("their connections are released");
 }

@@ -1,5 +1,5 @@
-//! Requests that two readers may read differently: what one takes for a body, another takes for a
-//! second request, and gives the answer to somebody else.
+//! Request smuggling: two parsers read a request differently. One takes for a body what the other takes for a
+//! second request, whose response then goes to another caller.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -13,27 +13,27 @@ use vidra_server::{Limits, Serving};
 
 use crate::app::TestApp;
 
-/// What must never be answered: a route that is not there says its name.
+/// The request that must never be answered. Its route does not exist, and the error would name it.
 const HIDDEN: &str = "GET /smuggled HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// What becomes of a connection.
+/// How a connection ends.
 #[derive(Debug, Clone, Copy)]
 enum End {
-    /// One answer, 400, and the connection is closed.
+    /// One response, 400, and the connection is closed.
     Refused,
-    /// One answer with this status and no other.
+    /// One response with this status and no other.
     Once(u16),
 }
 use End::{Once, Refused};
 
-/// A request with a body, these headers and whatever follows them.
+/// A POST request with these headers, followed by `rest`.
 fn post(headers: &str, rest: &str) -> String {
     format!(
         "POST /api/url/parse HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}\r\n\r\n{rest}"
     )
 }
 
-/// The same that asks for something, with what is no body to some and one to others.
+/// A GET request with these headers, followed by `rest`, which some parsers take for a body.
 fn get(path: &str, headers: &str, rest: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n\r\n{rest}")
 }
@@ -59,17 +59,17 @@ fn corpus() -> Vec<(&'static str, String, End)> {
         ),
         ("a list of CL", post("content-length: 0, 50", HIDDEN), Refused),
         ("a list of one CL", post("content-length: 50, 50", HIDDEN), Refused),
-        // Lengths that are no numbers.
+        // Invalid lengths.
         ("CL with a sign", post("content-length: +5", HIDDEN), Refused),
         ("CL below zero", post("content-length: -1", HIDDEN), Refused),
         ("CL in hexadecimal", post("content-length: 0x5", HIDDEN), Refused),
         ("CL with an exponent", post("content-length: 1e1", HIDDEN), Refused),
         ("CL of nothing", post("content-length: ", HIDDEN), Refused),
         ("CL with a word", post("content-length: 5 5", HIDDEN), Refused),
-        ("CL beyond all numbers", post("content-length: 99999999999999999999", HIDDEN), Refused),
+        ("CL beyond 64 bits", post("content-length: 99999999999999999999", HIDDEN), Refused),
         ("CL that wraps around", post("content-length: 18446744073709551616", HIDDEN), Refused),
         ("CL with a bell", post("content-length: 5\u{7}", HIDDEN), Refused),
-        // Codings that are not chunks in the end.
+        // Transfer codings that are not plain `chunked`.
         ("chunked, identity", post("transfer-encoding: chunked, identity", &ended), Refused),
         ("identity", post("transfer-encoding: identity", &ended), Refused),
         ("nothing", post("transfer-encoding:", &ended), Refused),
@@ -97,7 +97,7 @@ fn corpus() -> Vec<(&'static str, String, End)> {
         ("a size with a sign", post(chunked, &after("+5")), Once(400)),
         ("a size below zero", post(chunked, &after("-5")), Once(400)),
         ("a size with 0x", post(chunked, &after("0x5")), Once(400)),
-        ("a size beyond all", post(chunked, &after("fffffffffffffffff")), Once(400)),
+        ("a size beyond 64 bits", post(chunked, &after("fffffffffffffffff")), Once(400)),
         ("a size that wraps", post(chunked, &after("10000000000000000")), Once(400)),
         ("no size", post(chunked, &after("")), Once(400)),
         ("a size and a bare LF", post(chunked, &format!("0\n\n{HIDDEN}")), Once(400)),
@@ -112,7 +112,7 @@ fn corpus() -> Vec<(&'static str, String, End)> {
         ),
         ("HTTP/1.10", get("/healthz", "a: b", HIDDEN).replacen("1.1", "1.10", 1), Refused),
         ("HTTP/0.9", format!("GET /healthz\r\n\r\n{HIDDEN}"), Refused),
-        // What is asked for by GET has a body too, and it is read past.
+        // The body of a GET is skipped.
         (
             "GET with a body",
             get("/healthz", &format!("content-length: {hidden}"), HIDDEN),
@@ -120,12 +120,12 @@ fn corpus() -> Vec<(&'static str, String, End)> {
         ),
         ("GET in chunks", get("/healthz", chunked, &packed), Once(200)),
         (
-            "GET of what is ready",
+            "GET of a cached answer",
             get("/api/video/quirkNoLike", &format!("content-length: {hidden}"), HIDDEN),
             Once(200),
         ),
         (
-            "GET of nothing",
+            "GET of an unknown route",
             get("/nothing", &format!("content-length: {hidden}"), HIDDEN),
             Once(404),
         ),
@@ -139,7 +139,7 @@ fn corpus() -> Vec<(&'static str, String, End)> {
             Once(405),
         ),
         (
-            "a body that is not wanted",
+            "a body with Expect for an unknown route",
             post(&format!("expect: 100-continue\r\ncontent-length: {hidden}"), HIDDEN).replacen(
                 "/api/url/parse",
                 "/nothing",
@@ -150,14 +150,15 @@ fn corpus() -> Vec<(&'static str, String, End)> {
     ]
 }
 
-/// The statuses and bodies of all answers until the connection ends.
-async fn answers(address: SocketAddr, words: &str) -> Vec<(u16, String)> {
+/// The statuses and bodies of all responses until the connection ends.
+async fn answers(address: SocketAddr, input: &str) -> Vec<(u16, String)> {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(words.as_bytes()).await.unwrap();
+    stream.write_all(input.as_bytes()).await.unwrap();
     let mut bytes = vec![];
-    // A reset is an end too.
+    // A reset counts as a close.
     let read = stream.read_to_end(&mut bytes);
-    let _ = timeout(Duration::from_secs(20), read).await.expect("it is closed");
+    let _ =
+        timeout(Duration::from_secs(20), read).await.expect("the service closes the connection");
     let mut rest = std::str::from_utf8(&bytes).unwrap();
     let mut answers = vec![];
     while let Some((head, after)) = rest.split_once("\r\n\r\n") {
@@ -171,11 +172,11 @@ async fn answers(address: SocketAddr, words: &str) -> Vec<(u16, String)> {
         answers.push((status, body.to_owned()));
         rest = after;
     }
-    assert_eq!(rest, "", "what is no answer: {words:?}");
+    assert_eq!(rest, "", "trailing bytes: {input:?}");
     answers
 }
 
-/// A service that closes what lies idle, so that a connection that stays open ends as well.
+/// A service with a short idle timeout, so that a connection that stays open ends as well.
 async fn served(app: &TestApp, http2: bool) -> SocketAddr {
     let idle_timeout = Duration::from_millis(500);
     let limits = Limits { head_timeout: idle_timeout, idle_timeout, http2, ..Limits::default() };
@@ -183,14 +184,14 @@ async fn served(app: &TestApp, http2: bool) -> SocketAddr {
 }
 
 #[tokio::test]
-async fn s18_what_is_hidden_in_a_request_is_never_answered() {
+async fn s18_smuggled_requests_are_never_answered() {
     let app = TestApp::new();
     app.get("/api/video/quirkNoLike").await;
     for http2 in [false, true] {
         let address = served(&app, http2).await;
         let each = corpus()
             .into_iter()
-            .map(async |(what, words, end)| (what, answers(address, &words).await, end));
+            .map(async |(what, input, end)| (what, answers(address, &input).await, end));
         for (what, got, end) in join_all(each).await {
             let [(status, body)] = &got[..] else { panic!("{what}: {got:?}") };
             assert!(!body.contains("smuggled"), "{what}: {body}");
@@ -199,15 +200,15 @@ async fn s18_what_is_hidden_in_a_request_is_never_answered() {
                 Once(status) => status,
             };
             assert_eq!(*status, expected, "{what}: {body}");
-            // hyper refuses what is not HTTP without a body; every response of the service has one.
+            // hyper rejects invalid HTTP without a body; every response of the service has one.
             assert_eq!(body.is_empty(), matches!(end, Refused), "{what}: {body}");
         }
     }
 }
 
-/// What every reader takes for two requests is two: the corpus would see a second answer.
+/// Two valid requests on one connection get two responses. This shows that the corpus would detect a second one.
 #[tokio::test]
-async fn s18_requests_one_after_the_other_are_each_answered_once() {
+async fn s18_pipelined_requests_are_each_answered_once() {
     let app = TestApp::new();
     let address = served(&app, false).await;
     let body = r#"{"url":"https://youtu.be/dQw4w9WgXcQ"}"#;
@@ -217,13 +218,13 @@ async fn s18_requests_one_after_the_other_are_each_answered_once() {
         ("by length", post(&length, &format!("{body}{HIDDEN}"))),
         ("in chunks", post("transfer-encoding: chunked", &format!("{chunks}{HIDDEN}"))),
         ("in capitals", post("TRANSFER-ENCODING: CHUNKED", &format!("{chunks}{HIDDEN}"))),
-        // A line may end so, to those who accept it; they read the same two requests.
+        // RFC 9112 allows parsers to accept a bare LF as a line end; they read the same two requests.
         ("bare LF", post(&length, &format!("{body}{HIDDEN}")).replace("\r\n", "\n")),
-        // Nobody is upgraded to anything here.
+        // The service never grants an upgrade.
         ("upgrade", get("/healthz", "connection: upgrade\r\nupgrade: websocket", HIDDEN)),
     ];
-    for (what, words) in table {
-        let got = answers(address, &words).await;
+    for (what, input) in table {
+        let got = answers(address, &input).await;
         let [(200, _), (404, next)] = &got[..] else { panic!("{what}: {got:?}") };
         assert!(next.contains("No such route: /smuggled"), "{what}: {next}");
     }

@@ -1,4 +1,4 @@
-//! Every reason the simulator knows, with the status, domain and wording of the platform.
+//! All known reasons, with the status, domain and wording of the platform.
 
 use super::ApiError;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ const QUOTA: &str = "The request cannot be completed because you have exceeded y
 const SEARCHES: &str = "Quota exceeded for quota metric 'Search Queries' and limit 'Search Queries per day' of service 'youtube.googleapis.com' for consumer 'project_number:100200300'.";
 const MINUTE: &str = "Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service 'youtube.googleapis.com' for consumer 'project_number:100200300'.";
 
-/// The error of a reason. For reasons hidden in `details[]`, the word there is the name.
+/// The error of a reason. For reasons within `details[]`, the reason there.
 pub(super) fn find(reason: &str) -> Option<ApiError> {
     limits(reason)
         .or_else(|| keys(reason))
@@ -145,7 +145,7 @@ fn outages(reason: &str) -> Option<ApiError> {
         "backendError" => {
             ApiError::new(503, "global", reason, "The service is currently unavailable.")
         }
-        // Of innertube, for faults on the player.
+        // An error of innertube, for faults on the player.
         "failedPrecondition" => ApiError::new(400, "global", reason, "Precondition check failed."),
         "internalError" => ApiError::new(500, "global", reason, "Internal error encountered."),
         "html" | "string" => {

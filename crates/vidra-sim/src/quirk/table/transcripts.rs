@@ -36,7 +36,7 @@ const fn timed(id: &'static str, trouble: X, what: &'static str) -> Quirk {
 }
 
 /// `tx` tracks, `tc` cues, `bu` URLs, `pl` player, `wp` watch page, `tt` timed text.
-#[rustfmt::skip] // one row a line, as a table is read
+#[rustfmt::skip] // one row per line
 pub(super) const TRANSCRIPTS: &[Quirk] = &[
     // Tracks.
     tracks("txManualAsr", Tracks::ManualAndAsr, "English twice: by a person (`.en`) and generated (`a.en`)"),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const TRACKING: &str = "CAUQ6ewBIhMIu_je89CokgMV0kN6BR36vC0t";
 
 /// `videoDetails` of a video. Numbers are strings.
-pub(super) fn of(video: &Video, refusal: Option<Refusal>) -> Value {
+pub(super) fn video_details(video: &Video, refusal: Option<Refusal>) -> Value {
     let live = matches!(refusal, Some(Refusal::Live | Refusal::LiveCaptions));
     let waiting = refusal == Some(Refusal::Upcoming);
     let seconds = if live || waiting { 0 } else { video.seconds };

@@ -187,7 +187,7 @@ fn age(player: &PlayerContext<'_>) -> Value {
     }
 }
 
-/// No `reason`: the text is among the messages, and on the screen in fewer words.
+/// Without `reason`: the text is in `messages`, and a shorter one is on the error screen.
 fn private(player: &PlayerContext<'_>) -> Value {
     let subreason = json!({"simpleText": "Sign in if you've been granted access to this video"});
     let mut status = message(player, "LOGIN_REQUIRED", "Private video", Some(subreason));
@@ -207,7 +207,7 @@ fn geo(player: &PlayerContext<'_>, runs: bool) -> Value {
     message(player, "UNPLAYABLE", "Video unavailable", Some(subreason))
 }
 
-/// A stream that has a time, written with a narrow no-break space.
+/// A scheduled stream. Its time contains a narrow no-break space.
 fn upcoming(player: &PlayerContext<'_>, id: &str) -> Value {
     json!({
         "status": "LIVE_STREAM_OFFLINE",

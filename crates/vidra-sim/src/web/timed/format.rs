@@ -1,4 +1,4 @@
-//! The formats a track comes in.
+//! The formats of timed text.
 
 mod json3;
 mod srv1;
@@ -9,7 +9,7 @@ mod vtt;
 use crate::quirk::Scene;
 use crate::world::caption::cue::Cue;
 
-/// What `fmt` may say.
+/// The values of `fmt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Srv1,
@@ -22,7 +22,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format of a name; without one, srv1.
+    /// The format of a name; srv1 if there is none.
     pub(super) fn named(name: Option<&str>) -> Option<Self> {
         Some(match name {
             None | Some("srv1") => Self::Srv1,
@@ -46,12 +46,12 @@ impl Format {
     }
 }
 
-/// A track on its way out.
+/// A track to be written in a format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Document<'a> {
     pub(super) cues: &'a [Cue],
     pub(super) language: &'a str,
-    /// Generated: lines roll up through a window.
+    /// Whether the track is generated: its lines roll up in a window.
     pub(super) rolling: bool,
     pub(super) scene: Option<Scene>,
     pub(super) seconds: u64,
@@ -73,7 +73,7 @@ impl Document<'_> {
     }
 }
 
-/// As XML wants it, and the apostrophe as the platform does.
+/// Escapes text for XML, with the platform's form of the apostrophe.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! URLs of timed text: signed, and good for some hours.
+//! URLs of timed text: signed, and valid for some hours.
 
 use crate::query::Query;
 use crate::web::player::PlayerContext;
@@ -7,7 +7,7 @@ use crate::web::secret;
 const SIGNED: &str = "ip,ipbits,expire,v,ei,caps,opi,xoaf";
 const SIGNED_WITH_EXP: &str = "ip,ipbits,expire,v,ei,caps,opi,exp,xoaf";
 
-/// The signed part of a query: all but what a caller may choose.
+/// The signed part of a query: all parameters that a caller may not choose.
 pub(in crate::web) fn signed(player: &PlayerContext<'_>, video: &str, exp: &str) -> String {
     let ei = secret::event(player.seed, video, player.expire);
     let list = if exp.is_empty() { SIGNED } else { SIGNED_WITH_EXP };
@@ -20,7 +20,7 @@ pub(in crate::web) fn signed(player: &PlayerContext<'_>, video: &str, exp: &str)
     format!("{open}&signature={signature}&key=yt8")
 }
 
-/// Whether a query carries a signature, and the right one.
+/// Whether a query has a valid signature.
 pub(super) fn holds(seed: u64, query: &Query) -> bool {
     let list = query.get("sparams").unwrap_or_default();
     let complete = list == SIGNED_WITH_EXP || (list == SIGNED && query.get("exp").is_none());

@@ -1,12 +1,12 @@
-//! What the platform's translation does to a track.
+//! The platform's translation of a track.
 
 use crate::world::caption::Track;
 use crate::world::caption::cue::{Cue, Piece};
 use crate::world::text::speech::runs_together;
 
-/// The cues in another language: marked with it, and in capitals, so that nobody takes them for the
-/// original. Into the language they are in already they come out damaged.
-pub(super) fn of(cues: &[Cue], track: &Track, target: &str) -> Vec<Cue> {
+/// The cues in another language, marked with it and in capitals, so that tests can distinguish them from
+/// the original. A translation into the track's own language is damaged.
+pub(super) fn translate(cues: &[Cue], track: &Track, target: &str) -> Vec<Cue> {
     let damaged = target == track.language;
     let translated = cues.iter().map(|cue| {
         let text = cue.text();
@@ -19,7 +19,7 @@ pub(super) fn of(cues: &[Cue], track: &Track, target: &str) -> Vec<Cue> {
     translated.collect()
 }
 
-/// Every other vowel is lost.
+/// Replaces vowels at even positions with U+FFFD.
 fn damage(text: &str) -> String {
     let vowel = |c: char| "aeiouAEIOUあいうえお的是".contains(c);
     text.chars()
@@ -28,8 +28,8 @@ fn damage(text: &str) -> String {
         .collect()
 }
 
-/// In words where the original had words: the space goes after each of them, and nobody says how
-/// sure he is.
+/// Splits a translated cue into words if the original has words. The space follows each word, and there is
+/// no confidence.
 fn words(cue: &Cue, text: &str, target: &str) -> Cue {
     if cue.pieces.len() < 2 {
         return cue.with_text(text);

@@ -1,22 +1,22 @@
-//! A cue: some text and when it is on the screen.
+//! A cue: a text with its time.
 
-/// Part of a cue, mostly a word.
+/// A part of a cue, usually a word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// With the space that goes before it.
+    /// Including the space before it.
     pub(crate) text: String,
-    /// Milliseconds after the beginning of the cue; unknown where a person made the track.
+    /// Milliseconds after the start of the cue; unknown in manual tracks.
     pub(crate) offset: Option<u64>,
-    /// How sure the recognition was, up to 255.
+    /// The confidence of the recognition, up to 255.
     pub(crate) confidence: Option<u8>,
     /// The number of a pen in the head of the document.
     pub(crate) pen: Option<u8>,
 }
 
-/// Some text and when it is on the screen.
+/// A text with its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cue {
-    /// Milliseconds from the beginning.
+    /// Milliseconds from the start of the video.
     pub(crate) start: u64,
     /// Milliseconds; unknown for some cues.
     pub(crate) length: Option<u64>,
@@ -35,7 +35,7 @@ impl Cue {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
 
-    /// When it leaves the screen, if that is known.
+    /// The end in milliseconds; two seconds after the start if the length is unknown.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.length.unwrap_or(2000)
     }

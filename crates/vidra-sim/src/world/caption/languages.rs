@@ -1,12 +1,12 @@
-//! The languages the platform translates captions into.
+//! The target languages of the platform's translations.
 
-/// As the mobile clients list them.
+/// The languages that mobile clients list.
 pub(crate) const FEW: &[&str] = &[
     "ar", "zh-Hant", "nl", "en", "fr", "de", "hi", "id", "it", "ja", "ko", "pt", "ru", "es", "th",
     "tr", "uk", "vi",
 ];
 
-/// As the web lists them, and three that occur on tracks only.
+/// The languages that web clients list, and three that occur on tracks only.
 #[rustfmt::skip]
 pub(crate) const LANGUAGES: &[(&str, &str)] = &[
     ("ab", "Abkhazian"), ("aa", "Afar"), ("af", "Afrikaans"), ("ak", "Akan"), ("sq", "Albanian"),

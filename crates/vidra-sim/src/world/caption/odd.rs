@@ -1,14 +1,13 @@
-//! The texts of the documented oddities: short, and each with one thing to get wrong.
+//! The texts of the documented oddities: short, and each with one difficulty.
 //!
-//! What is written here is what a person would read. How it is escaped, cut into words or put
-//! between tags is the business of each format; only what no format would do by itself (a missing
-//! length, a pen, a tag somebody typed) is in the cues.
+//! The texts are as a viewer reads them. Each format escapes them, splits them into words and adds tags.
+//! The cues contain only details that no format adds: a missing length, a pen, a tag within the text.
 
 use super::cue::{Cue, Piece};
 use super::{Maker, Track};
 use crate::quirk::Text;
 
-/// The cues of a track of such a video.
+/// The cues of a track with an odd text.
 pub(super) fn cues(text: Text, track: &Track) -> Vec<Cue> {
     let rows: &[(u64, Option<u64>, &str)] = match text {
         Text::Entities => &[
@@ -53,7 +52,7 @@ pub(super) fn cues(text: Text, track: &Track) -> Vec<Cue> {
             (6000, Some(2000), "WEBVTT\nNOTE not a note"),
             (8000, Some(2000), "42"),
         ],
-        // Times whose fraction rounds up to a whole second where it is done carelessly.
+        // Times that careless code rounds up to a whole second.
         Text::Rounding => &[
             (999, Some(1), "a thousandth before the second"),
             (1999, Some(1000), "1.999"),
@@ -82,7 +81,7 @@ pub(super) fn cues(text: Text, track: &Track) -> Vec<Cue> {
     if track.maker == Maker::Machine { plain.map(spoken).collect() } else { plain.collect() }
 }
 
-/// Cut into words, as recognition has them.
+/// Splits a cue into words, as in generated tracks.
 fn spoken(cue: Cue) -> Cue {
     let text = cue.text();
     if text.trim().is_empty() || text.starts_with(['[', '♪']) {
@@ -101,7 +100,7 @@ fn piece(text: &str, pen: u8) -> Piece {
     Piece { text: text.to_owned(), pen: Some(pen), ..Piece::default() }
 }
 
-/// Pens inside a cue, and zero-width spaces around them as editors leave them.
+/// Pens inside a cue, surrounded by zero-width spaces as caption editors write them.
 fn styled() -> Vec<Cue> {
     vec![
         Cue {

@@ -1,4 +1,4 @@
-//! Who says what and when: words on a time line, then lines of them.
+//! The speech of a video: words with times, grouped into lines.
 
 use super::cue::{Cue, Piece};
 use super::{Maker, Track};
@@ -7,22 +7,22 @@ use crate::world::World;
 use crate::world::text::speech::{self, Speech, about};
 use crate::world::video::Video;
 
-/// Twenty minutes of talking. In a longer video the same words are spread over its length: a
-/// stream of nine hours would otherwise be a document of ten megabytes that tests nothing more.
-const TALK: u64 = 1_200_000;
-/// A line does not go on over a longer pause.
+/// Twenty minutes of speech, in milliseconds. A longer video spreads the same words over its length:
+/// otherwise the captions of a nine-hour stream would be ten megabytes without testing more.
+const MAX_SPEECH: u64 = 1_200_000;
+/// A longer pause ends a line.
 const SILENCE: u64 = 4000;
-/// How long a generated cue stays at most while nobody speaks.
-const LINGER: u64 = 8000;
-/// From 2024 on, recognition writes capitals and full stops.
+/// The longest time that a generated cue stays during silence.
+const MAX_SILENT_CUE: u64 = 8000;
+/// Since 2024 the recognition writes capitals and full stops.
 const PUNCTUATED: i64 = 1_704_067_200;
-const EVERY: u64 = 14;
+const REMINDER_INTERVAL: u64 = 14;
 
-/// A word and when it begins.
+/// A word and its start.
 struct Word {
     text: String,
     at: u64,
-    /// The first of a sentence.
+    /// Whether it is the first word of a sentence.
     first: bool,
 }
 
@@ -38,13 +38,13 @@ impl World {
             _ => by_hand(&words, joined),
         };
         if track.maker == Maker::Forced {
-            // Only what is said in another language: now and then a line.
+            // Forced tracks contain only speech in another language: a few lines.
             cues = cues.into_iter().step_by(6).collect();
         }
         if let Some(first) = cues.first_mut().filter(|_| !track.name.is_empty()) {
             *first = first.with_text(&format!("[{}] {}", track.name, first.text()));
         }
-        // Music before anybody speaks, which recognition says and a person mostly does not.
+        // Music before the first word, which only generated tracks mention.
         if let Some(first) =
             cues.first().filter(|cue| track.maker == Maker::Machine && cue.start > 2500)
         {
@@ -53,15 +53,15 @@ impl World {
         cues
     }
 
-    /// Sentence after sentence until the video ends.
+    /// The words of a video: one sentence after the other until it ends.
     fn words(&self, video: &Video, language: &str) -> Vec<Word> {
         let at = [u64::from(video.key.0), u64::from(video.key.1)];
         let mut dice = self.dice("speech", &at);
         let end = (video.seconds * 1000).saturating_sub(1500).max(5000);
         let whole = video.scene == Some(Scene::Tracks(Tracks::OneHour));
-        let stretch = if whole { 1 } else { end.div_ceil(TALK) };
+        let stretch = if whole { 1 } else { end.div_ceil(MAX_SPEECH) };
         let mut now = if dice.chance(30) { 4000 } else { 80 + dice.below(600) };
-        // Two people talk in one video of four: recognition marks the change of voice.
+        // One video in four has two speakers. The recognition marks the change of speaker.
         let voices = dice.chance(25);
         let first = dice.next();
         let mut words = Vec::new();
@@ -74,7 +74,8 @@ impl World {
                 sentence.insert_str(0, ">> ");
             }
             let begun = now;
-            now = lay(&sentence, language, now, end, &mut words) + 300 + dice.below(500);
+            now =
+                append_sentence(&sentence, language, now, end, &mut words) + 300 + dice.below(500);
             now += (now - begun) * (stretch - 1);
         }
         words
@@ -91,12 +92,11 @@ fn sentence(video: &Video, language: &str, first: u64, n: u64) -> String {
     };
     let plain = match n {
         0 => opening.replace("{}", &video.title),
-        n if n % EVERY == 0 => reminder.replace("{}", &video.title),
+        n if n % REMINDER_INTERVAL == 0 => reminder.replace("{}", &video.title),
         n => {
             let themed = if language.starts_with("en") { about(video.channel.theme) } else { &[] };
             let all = (sentences.len() + themed.len()) as u64;
-            // A stride that shares no factor with the number of sentences says each before it
-            // says any again.
+            // A stride that is coprime to the number of sentences uses every sentence before it repeats one.
             let stride =
                 [7, 5, 11, 13, 3].into_iter().find(|s| !all.is_multiple_of(*s)).unwrap_or(1);
             let pick = (first % all + n * stride) % all;
@@ -112,8 +112,14 @@ fn sentence(video: &Video, language: &str, first: u64, n: u64) -> String {
     mark + &plain
 }
 
-/// Puts a sentence on the time line; returns when it ends.
-fn lay(sentence: &str, language: &str, from: u64, end: u64, words: &mut Vec<Word>) -> u64 {
+/// Appends the words of a sentence with their times. Returns the end of the sentence.
+fn append_sentence(
+    sentence: &str,
+    language: &str,
+    from: u64,
+    end: u64,
+    words: &mut Vec<Word>,
+) -> u64 {
     let mut now = from;
     let mut first = true;
     for word in split(sentence, language) {
@@ -128,8 +134,8 @@ fn lay(sentence: &str, language: &str, from: u64, end: u64, words: &mut Vec<Word
     now
 }
 
-/// Words as recognition has them; where none are written apart, two characters at a time, but for
-/// words of other scripts, which keep the space after them.
+/// Splits a sentence into words. In languages without spaces a word is two characters; words of other
+/// scripts stay whole and keep the space after them.
 fn split(sentence: &str, language: &str) -> Vec<String> {
     if !speech::runs_together(language) {
         return sentence.split_whitespace().map(str::to_owned).collect();
@@ -152,7 +158,7 @@ fn split(sentence: &str, language: &str) -> Vec<String> {
     words
 }
 
-/// Lines of up to about forty characters.
+/// Groups words into lines of at most `most` characters.
 fn lines<'a>(words: &'a [Word], most: usize, sentences: bool) -> Vec<&'a [Word]> {
     let mut lines = Vec::new();
     let (mut start, mut width) = (0, 0);
@@ -171,19 +177,19 @@ fn lines<'a>(words: &'a [Word], most: usize, sentences: bool) -> Vec<&'a [Word]>
     lines
 }
 
-/// Generated cues: each stays until the one after the next begins, so almost all overlap.
+/// Generated cues. Each ends when the cue after the next one starts, so almost all overlap.
 fn rolling(words: &[Word], joined: bool, punctuated: bool) -> Vec<Cue> {
     let lines = lines(words, if joined { 20 } else { 40 }, false);
     let starts: Vec<u64> = lines.iter().map(|line| line[0].at).collect();
     let last = words.last().map_or(0, |word| word.at + 1400);
     let cue = |(n, line): (usize, &&[Word])| {
-        let spoken = line.last().map_or(last, |word| word.at + LINGER);
+        let spoken = line.last().map_or(last, |word| word.at + MAX_SILENT_CUE);
         let next = starts.get(n + 2).copied().unwrap_or(last);
         let until = next.min(spoken).max(starts[n] + 500);
         let pieces = line.iter().enumerate().map(|(i, word)| Piece {
-            text: heard(&word.text, i > 0 && !joined, punctuated),
+            text: recognised(&word.text, i > 0 && !joined, punctuated),
             offset: (i > 0).then_some(word.at - starts[n]),
-            // Since 2025 recognition no longer says how sure it is: the member is there, and 0.
+            // Since 2025 the confidence is always 0.
             confidence: Some(if punctuated {
                 0
             } else {
@@ -196,7 +202,7 @@ fn rolling(words: &[Word], joined: bool, punctuated: bool) -> Vec<Cue> {
     lines.iter().enumerate().map(cue).collect()
 }
 
-fn heard(word: &str, spaced: bool, punctuated: bool) -> String {
+fn recognised(word: &str, spaced: bool, punctuated: bool) -> String {
     let space = if spaced { " " } else { "" };
     if punctuated {
         return format!("{space}{word}");
@@ -205,7 +211,7 @@ fn heard(word: &str, spaced: bool, punctuated: bool) -> String {
     format!("{space}{}", bare.to_lowercase())
 }
 
-/// Cues of a person: whole phrases on one or two lines, one after the other.
+/// Manual cues: whole phrases on one or two lines, without overlap.
 fn by_hand(words: &[Word], joined: bool) -> Vec<Cue> {
     let lines = lines(words, if joined { 36 } else { 80 }, true);
     let starts: Vec<u64> = lines.iter().map(|line| line[0].at).collect();
@@ -218,7 +224,7 @@ fn by_hand(words: &[Word], joined: bool) -> Vec<Cue> {
     lines.iter().enumerate().map(cue).collect()
 }
 
-/// On two lines where one would be too long.
+/// Joins words, on two lines if one would be too long.
 fn folded(words: &[&str], joined: bool) -> String {
     let space = if joined { "" } else { " " };
     let whole = words.join(space);
@@ -234,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn generated_cues_overlap_and_those_of_a_person_do_not() {
+    fn generated_cues_overlap_and_manual_cues_do_not() {
         let world = World::new(1);
         let mut video = world.video((0, 1)).expect("the cast has videos");
         video.seconds = 600;
@@ -252,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn words_of_other_scripts_stay_whole() {
+    fn words_of_other_scripts_are_not_split() {
         let words = split("今日はFinding the moonです。", "ja");
         assert_eq!(words, ["今日", "は", "Finding ", "the ", "moon", "です", "。"]);
         assert_eq!(split("just three words", "en").len(), 3);
     }
 
     #[test]
-    fn the_shortest_and_the_longest_have_words() {
+    fn videos_of_any_length_have_words() {
         let world = World::new(1);
         for language in ["en", "de", "ja", "zh-Hant", "tr"] {
             for seconds in [0, 1, 12, 1200, 36_001, 604_800] {

@@ -1,8 +1,8 @@
-//! What people say in videos, sentence by sentence.
+//! The sentences that are spoken in videos.
 
 use super::words::{Theme, Words};
 
-/// Sentences of a language: how a video begins, and what can follow in any order. A gap takes the
+/// The sentences of a language: the opening, a reminder, and sentences in any order. `{}` stands for the
 /// title of the video.
 pub(crate) struct Speech {
     pub(crate) opening: &'static str,
@@ -10,8 +10,8 @@ pub(crate) struct Speech {
     pub(crate) sentences: Words,
 }
 
-/// The sentences of a language code; `None` where nobody in this world speaks it. A region speaks
-/// as its base does.
+/// The sentences of a language code; `None` if the language has none. A regional code uses its base
+/// language.
 pub(crate) fn speech(language: &str) -> Option<Speech> {
     let base = language.split('-').next().unwrap_or(language);
     Some(match (base, language) {
@@ -47,7 +47,7 @@ pub(crate) fn runs_together(language: &str) -> bool {
     ["ja", "zh"].iter().any(|code| language.starts_with(code))
 }
 
-/// What is said in English about a theme only.
+/// The English sentences about a theme.
 pub(crate) const fn about(theme: Theme) -> Words {
     match theme {
         Theme::Music => &[

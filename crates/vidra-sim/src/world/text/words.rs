@@ -1,6 +1,6 @@
-//! The words themselves.
+//! The vocabulary of generated texts.
 
-/// What a channel is about.
+/// The subject of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Theme {
     Music,
@@ -17,7 +17,7 @@ pub(crate) enum Theme {
 
 pub(super) type Words = &'static [&'static str];
 
-/// Titles with a gap, what goes into the gap, the category, and a tag.
+/// Titles with a placeholder, the words for it, the category, and a tag.
 pub(super) struct Lexicon {
     pub(super) titles: Words,
     pub(super) things: Words,

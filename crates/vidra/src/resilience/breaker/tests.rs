@@ -16,28 +16,28 @@ fn breaker(policy: BreakerPolicy) -> (Counting, Instant) {
 }
 
 /// Admits a call and records its outcome.
-fn ask(breaker: &mut Counting, is_failure: Option<bool>, now: Instant) -> Option<Change> {
-    let leave = breaker.circuit.admit(now).unwrap();
-    breaker.end(leave, is_failure, now, EVEN)
+fn call(breaker: &mut Counting, is_failure: Option<bool>, now: Instant) -> Option<Change> {
+    let admission = breaker.circuit.admit(now).unwrap();
+    breaker.end(admission, is_failure, now, EVEN)
 }
 
 #[test]
-fn five_in_a_row_open_it_and_one_answer_begins_the_count_anew() {
+fn five_consecutive_failures_open_the_breaker() {
     let (mut breaker, now) = breaker(POLICY);
     for is_failure in [true, true, true, true, false, true, true, true, true] {
-        assert_eq!(ask(&mut breaker, Some(is_failure), now), None);
+        assert_eq!(call(&mut breaker, Some(is_failure), now), None);
     }
     // An outcome that says nothing does not count.
-    assert_eq!(ask(&mut breaker, None, now), None);
+    assert_eq!(call(&mut breaker, None, now), None);
     let pause = 30 * SECOND;
-    assert_eq!(ask(&mut breaker, Some(true), now), Some(Change::Opened { times: 1, pause }));
+    assert_eq!(call(&mut breaker, Some(true), now), Some(Change::Opened { times: 1, pause }));
     assert_eq!(breaker.circuit.admit(now), Err(((), pause)));
     assert_eq!(breaker.circuit.admit(now + 29 * SECOND), Err(((), SECOND)));
     assert_eq!(breaker.circuit.state(now), BreakerState::Open);
 }
 
 #[test]
-fn half_of_twenty_within_ten_seconds_open_it() {
+fn ten_failures_of_twenty_calls_within_ten_seconds_open_the_breaker() {
     // Failures and successes in turn, the number of seconds, and whether the breaker opens.
     let table = [
         (1, 1, 0, true),
@@ -54,8 +54,8 @@ fn half_of_twenty_within_ten_seconds_open_it() {
         for round in 0..rounds {
             let now = start + SECOND * seconds * round / rounds;
             for is_failure in (0..answers).map(|_| false).chain((0..failures).map(|_| true)) {
-                if let Ok(leave) = breaker.circuit.admit(now) {
-                    opened = opened.or(breaker.end(leave, Some(is_failure), now, EVEN));
+                if let Ok(admission) = breaker.circuit.admit(now) {
+                    opened = opened.or(breaker.end(admission, Some(is_failure), now, EVEN));
                 }
             }
         }
@@ -83,10 +83,10 @@ fn calls_of_ten_seconds_ago_no_longer_count() {
     for (first, last, opens) in table {
         let (mut breaker, start) = breaker(POLICY);
         for number in 0..19 {
-            assert_eq!(ask(&mut breaker, Some(number % 2 == 0), start + first), None);
+            assert_eq!(call(&mut breaker, Some(number % 2 == 0), start + first), None);
         }
-        assert_eq!(ask(&mut breaker, Some(false), start + last), None);
-        let opened = ask(&mut breaker, Some(true), start + last);
+        assert_eq!(call(&mut breaker, Some(false), start + last), None);
+        let opened = call(&mut breaker, Some(true), start + last);
         assert_eq!(opened.is_some(), opens, "{first:?} and {last:?}");
         // The window alone, without the last call, which would replace the oldest slot.
         let mut recent = Recent::new(start);
@@ -98,10 +98,10 @@ fn calls_of_ten_seconds_ago_no_longer_count() {
 }
 
 #[test]
-fn after_the_pause_one_finds_out_and_each_failure_makes_it_longer() {
+fn after_the_pause_one_call_probes_and_each_failure_lengthens_the_pause() {
     let (mut breaker, mut now) = breaker(POLICY);
     for _ in 0..5 {
-        ask(&mut breaker, Some(true), now);
+        call(&mut breaker, Some(true), now);
     }
     for (times, pause) in (2..).zip([60, 90, 120, 150, 180, 210, 240, 270, 300, 300]) {
         now += breaker.circuit.admit(now).unwrap_err().1;
@@ -114,38 +114,40 @@ fn after_the_pause_one_finds_out_and_each_failure_makes_it_longer() {
     }
     now += breaker.circuit.admit(now).unwrap_err().1;
     // A cancelled probe lets the next call probe.
-    assert_eq!(ask(&mut breaker, None, now), None);
+    assert_eq!(call(&mut breaker, None, now), None);
     assert_eq!(breaker.circuit.state(now), BreakerState::HalfOpen);
-    assert_eq!(ask(&mut breaker, Some(false), now), Some(Change::Closed));
+    assert_eq!(call(&mut breaker, Some(false), now), Some(Change::Closed));
     for _ in 0..4 {
-        assert_eq!(ask(&mut breaker, Some(true), now), None, "all is forgotten");
+        assert_eq!(call(&mut breaker, Some(true), now), None, "the count starts from zero");
     }
-    let opened = ask(&mut breaker, Some(true), now);
+    let opened = call(&mut breaker, Some(true), now);
     assert_eq!(opened, Some(Change::Opened { times: 1, pause: 30 * SECOND }));
 }
 
 #[test]
-fn who_left_before_it_opened_changes_nothing() {
+fn a_call_admitted_before_opening_is_ignored() {
     let (mut breaker, now) = breaker(POLICY);
-    let left: Vec<Admission> = (0..20).map(|_| breaker.circuit.admit(now).unwrap()).collect();
-    let (early, late) = left.split_at(10);
-    let fail =
-        |breaker: &mut Counting, leave: &Admission, now| breaker.end(*leave, Some(true), now, EVEN);
-    let changes: Vec<_> = early.iter().map(|leave| fail(&mut breaker, leave, now)).collect();
+    let admissions: Vec<Admission> = (0..20).map(|_| breaker.circuit.admit(now).unwrap()).collect();
+    let (early, late) = admissions.split_at(10);
+    let fail = |breaker: &mut Counting, admission: &Admission, now| {
+        breaker.end(*admission, Some(true), now, EVEN)
+    };
+    let changes: Vec<_> =
+        early.iter().map(|admission| fail(&mut breaker, admission, now)).collect();
     assert_eq!(changes.iter().flatten().count(), 1);
     assert_eq!(breaker.end(early[0], Some(false), now, EVEN), None);
     assert_eq!(breaker.circuit.refusal(now), Some(((), 30 * SECOND)));
     // Also after the breaker has closed again.
     let over = now + 30 * SECOND;
-    assert_eq!(ask(&mut breaker, Some(false), over), Some(Change::Closed));
-    for leave in late {
-        assert_eq!(fail(&mut breaker, leave, over), None);
+    assert_eq!(call(&mut breaker, Some(false), over), Some(Change::Closed));
+    for admission in late {
+        assert_eq!(fail(&mut breaker, admission, over), None);
     }
     assert_eq!(breaker.circuit.state(over), BreakerState::Closed);
 }
 
 #[test]
-fn pauses_differ_by_a_fifth_at_most() {
+fn pauses_are_jittered_by_a_fifth_at_most() {
     let seed = 7;
     let mut random = fastrand::Rng::with_seed(seed);
     let pauses: Vec<f64> =
@@ -155,15 +157,15 @@ fn pauses_differ_by_a_fifth_at_most() {
 }
 
 #[test]
-fn without_a_pause_it_never_opens() {
+fn without_a_pause_the_breaker_never_opens() {
     let (mut breaker, now) = breaker(BreakerPolicy { first_pause: Duration::ZERO, ..POLICY });
     for _ in 0..1_000 {
-        assert_eq!(ask(&mut breaker, Some(true), now), None);
+        assert_eq!(call(&mut breaker, Some(true), now), None);
     }
 }
 
 #[tokio::test]
-async fn a_pass_that_is_dropped_frees_the_probe() {
+async fn a_dropped_pass_releases_the_probe() {
     let policy = BreakerPolicy { first_pause: Duration::from_nanos(1), ..POLICY };
     let breaker = Arc::new(Breaker::new("test", policy, Instant::now()));
     for _ in 0..5 {
@@ -178,7 +180,7 @@ async fn a_pass_that_is_dropped_frees_the_probe() {
 }
 
 #[tokio::test]
-async fn retries_that_fail_count_only_where_they_find_out() {
+async fn failed_retries_count_only_as_probes() {
     let policy = BreakerPolicy { first_pause: SECOND, longest_pause: SECOND, ..POLICY };
     let now = Instant::now();
     let breaker = Arc::new(Breaker::new("test", policy, now));
@@ -193,5 +195,5 @@ async fn retries_that_fail_count_only_where_they_find_out() {
     assert_eq!(breaker.state(later), BreakerState::HalfOpen);
     fail(true, later);
     let again = breaker.lock().circuit.openings();
-    assert_eq!(again, 2, "it found out that nothing has changed");
+    assert_eq!(again, 2, "the probe failed");
 }

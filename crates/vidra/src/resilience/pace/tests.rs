@@ -43,7 +43,7 @@ async fn a_burst_and_then_a_steady_pace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_cannot_wait_takes_no_turn() {
+async fn a_request_that_cannot_wait_takes_no_turn() {
     let pacer = pacer(1, 360);
     use_turn(&pacer, Urgent::Always).await;
     for patience in [0, 9, 10] {
@@ -56,7 +56,7 @@ async fn who_cannot_wait_takes_no_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leaves_costs_nobody_anything() {
+async fn a_request_that_leaves_returns_its_turn() {
     let pacer = pacer(1, 3600);
     let permit = || Box::pin(pacer.acquire(Urgent::Always, Instant::now() + 60 * SECOND, |_| {}));
     // One request has a permit, and nine wait.
@@ -95,11 +95,11 @@ async fn single_requests_come_before_batches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_that_a_single_request_joins_is_urgent_from_then_on() {
+async fn a_batch_is_urgent_once_a_single_request_joins() {
     let pacer = pacer(1, 3600);
     use_turn(&pacer, batch()).await;
-    let seats = WaiterCount::default();
-    let joined = Urgent::While(Waiters::of_lasting([seats.clone()]));
+    let count = WaiterCount::default();
+    let joined = Urgent::While(Waiters::of_lasting([count.clone()]));
     let others = futures_util::future::join_all((0..9).map(|_| use_turn(&pacer, batch())));
     let late = async {
         tokio::task::yield_now().await;
@@ -107,14 +107,14 @@ async fn a_batch_that_a_single_request_joins_is_urgent_from_then_on() {
     };
     let single = async {
         tokio::time::sleep(SECOND * 3 / 2).await;
-        seats.take(Urgency::Interactive)
+        count.take(Urgency::Interactive)
     };
-    let (_, late, _seat) = tokio::join!(others, late, single);
+    let (_, late, _guard) = tokio::join!(others, late, single);
     assert_eq!(late, 2, "the next permit after it was joined");
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_pace_holds_nobody_up() {
+async fn without_a_pace_there_is_no_wait() {
     let now = Instant::now();
     for pacer in [Pacer::new(None, now), Pacer::new(Some(Pace { burst: 1, per_hour: 0 }), now)] {
         for _ in 0..1000 {

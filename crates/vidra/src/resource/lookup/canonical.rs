@@ -31,7 +31,7 @@ fn names_in() -> impl Strategy<Value = (Option<String>, String)> {
     })
 }
 
-fn asks() -> impl Strategy<Value = (Lookup, Identity)> {
+fn lookups() -> impl Strategy<Value = (Lookup, Identity)> {
     let video =
         || one_of(&["dQw4w9WgXcQ", "dQw4w9WgXcq"]).prop_map(|id| (VideoId::parse(id).unwrap(), id));
     let playlist = || one_of(&["PLa", "PLA"]).prop_map(|id| (PlaylistId::parse(id).unwrap(), id));
@@ -130,9 +130,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn one_key_is_one_question(asks in prop::collection::vec(asks(), 2..60)) {
-        for (one, identity) in &asks {
-            for (other, other_identity) in &asks {
+    fn keys_are_equal_exactly_if_the_lookups_are(lookups in prop::collection::vec(lookups(), 2..60)) {
+        for (one, identity) in &lookups {
+            for (other, other_identity) in &lookups {
                 let is_same = identity == other_identity;
                 prop_assert_eq!(one.key() == other.key(), is_same, "{:?} and {:?}", one, other);
                 prop_assert_eq!(one.key().text == other.key().text, is_same);
@@ -143,7 +143,7 @@ proptest! {
 
 /// The exact keys. A store holds them across releases: a change requires a new [`SCHEMA`].
 #[test]
-fn keys_are_written_out() {
+fn keys_have_the_expected_text() {
     let video = VideoId::parse("dQw4w9WgXcQ").unwrap();
     let transcript = |languages: &str, translate: Option<&str>| {
         let languages = match languages {

@@ -96,7 +96,7 @@ mod tests {
     use super::{is_tidy, plain, tidy};
 
     #[test]
-    fn blanks_that_nobody_sees_go() {
+    fn invisible_blanks_are_removed() {
         let table = [
             ("as it is", "as it is"),
             ("  around\t ", "around"),
@@ -120,7 +120,7 @@ mod tests {
 
     /// Both paths have the same result. The fast path only copies.
     #[test]
-    fn plain_text_takes_the_short_way() {
+    fn plain_text_takes_the_fast_path() {
         for plain in ["as it is", "a", "!~", "1 < 2 > 0"] {
             assert!(is_tidy(plain.as_bytes()), "{plain:?}");
         }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn formatting_goes_and_what_people_wrote_stays() {
+    fn formatting_is_removed_and_text_stays() {
         let table = [
             ("this is <i>not</i> it", "this is not it"),
             ("<font color=\"#E5E5E5\">grey</font><BR />next", "grey\nnext"),

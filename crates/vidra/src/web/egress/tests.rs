@@ -21,7 +21,7 @@ fn chosen(egresses: &Egresses, now: Instant) -> usize {
 }
 
 #[tokio::test]
-async fn who_may_ask_soonest_is_chosen_and_equals_in_turn() {
+async fn the_earliest_address_is_chosen_and_equal_ones_take_turns() {
     let now = Instant::now();
     let egresses = egresses(3, now);
     egresses.all[1].pacer.spend(now);
@@ -31,7 +31,7 @@ async fn who_may_ask_soonest_is_chosen_and_equals_in_turn() {
 }
 
 #[tokio::test]
-async fn where_captions_fail_only_players_are_asked() {
+async fn an_address_with_failing_captions_is_used_only_for_players() {
     let now = Instant::now();
     let egresses = egresses(2, now);
     for _ in 0..5 {
@@ -54,7 +54,7 @@ async fn where_captions_fail_only_players_are_asked() {
 }
 
 #[tokio::test]
-async fn finding_out_does_not_begin_by_waiting_for_a_turn() {
+async fn a_probe_does_not_start_before_its_turn() {
     let now = Instant::now();
     let egresses = egresses(1, now);
     let egress = egresses.choose(WebRequestKind::Captions, &[], now).ok().unwrap();
@@ -100,17 +100,17 @@ async fn a_probe_that_succeeds_does_not_end_a_newer_block() {
     late.blocked(Reason::Blocked, None, over);
     probe.trusted();
     assert_eq!(choose(over).err().map(|closed| closed.why), Some(Reason::Blocked));
-    // Nor does an old probe end a new one.
+    // An old probe does not end a new one either.
     let again = over + 2 * pause;
     let newer = choose(again).ok().unwrap();
     drop(probe);
-    assert!(choose(again).is_err(), "one is finding out");
+    assert!(choose(again).is_err(), "a probe is running");
     newer.trusted();
     assert!(choose(again).is_ok());
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_wait_is_for_the_address_that_can_be_tried_first() {
+async fn the_wait_is_for_the_first_available_address() {
     let now = Instant::now();
     let egresses = egresses(2, now);
     let (one, other) = (

@@ -1,4 +1,4 @@
-//! What was fetched for one answer is known for every other.
+//! A record that was fetched for one answer is used for every other.
 
 use futures_util::StreamExt;
 use vidra::{
@@ -10,7 +10,7 @@ use vidra_sim::{Action, Endpoint, Fault};
 use super::*;
 
 #[tokio::test]
-async fn a_video_of_a_playlist_is_known() {
+async fn videos_of_a_playlist_are_cached() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let found = vidra.playlist(&playlist("PLsize51")).await.unwrap();
@@ -27,7 +27,7 @@ async fn a_video_of_a_playlist_is_known() {
 }
 
 #[tokio::test]
-async fn a_playlist_of_known_videos_costs_its_pages() {
+async fn a_playlist_of_cached_videos_costs_its_pages() {
     for (size, pages) in [(500, 10), (51, 2)] {
         let sim = Simulator::new();
         let id = playlist(&format!("PLsize{size}"));
@@ -36,12 +36,12 @@ async fn a_playlist_of_known_videos_costs_its_pages() {
         vidra.videos(&ids).await.unwrap();
         vidra.playlist_info(&id).await.unwrap();
         sim.reset_record();
-        let asked = vidra.metered();
-        assert_eq!(asked.playlist(&id).await.unwrap().video_count, size);
+        let metered = vidra.metered();
+        assert_eq!(metered.playlist(&id).await.unwrap().video_count, size);
         assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), pages);
-        assert_eq!((sim.record().calls, asked.cost().units()), (pages, pages as u32));
+        assert_eq!((sim.record().calls, metered.cost().units()), (pages, pages as u32));
 
-        // Where its own data are not known either, they are one more.
+        // Without cached data of the playlist itself there is one more call.
         let vidra = client(&sim);
         vidra.videos(&ids).await.unwrap();
         sim.reset_record();
@@ -51,7 +51,7 @@ async fn a_playlist_of_known_videos_costs_its_pages() {
 }
 
 #[tokio::test]
-async fn only_the_unknown_videos_of_a_playlist_are_asked_for() {
+async fn only_uncached_videos_of_a_playlist_are_fetched() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let ids = vidra.playlist_ids(&playlist("PLsize200")).await.unwrap().video_ids;
@@ -69,7 +69,7 @@ async fn only_the_unknown_videos_of_a_playlist_are_asked_for() {
 }
 
 #[tokio::test]
-async fn videos_that_are_known_not_to_be_there_are_not_asked_for() {
+async fn videos_cached_as_missing_are_not_fetched() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let all = vidra.playlist(&playlist("PLquirkVanished")).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_channel_has_one_entry_under_all_its_names() {
     assert_eq!(vidra.channel(&channel("@fermata")).await.unwrap(), by_handle);
     assert_eq!(sim.record().calls, 1);
 
-    // A name from before handles is somebody's, but whose handle that is today nobody said.
+    // A legacy user name belongs to a channel, but need not be the handle of that channel.
     let vidra = client(&sim);
     sim.reset_record();
     vidra.channel(&channel("https://www.youtube.com/user/NightTrainDiaries")).await.unwrap();
@@ -108,7 +108,7 @@ async fn a_channel_has_one_entry_under_all_its_names() {
         vidra.channel(&channel("@NightTrainDiaries")).await.unwrap_err().kind(),
         ErrorKind::NotFound
     );
-    // Nor is an address without its @ a handle.
+    // A custom URL without @ is no handle either.
     let old = vidra.channel(&channel("UCquirkUrlWithoutAt00000")).await.unwrap();
     let calls = sim.record().calls;
     let _ = vidra.channel(&channel(&old.username)).await;
@@ -116,7 +116,7 @@ async fn a_channel_has_one_entry_under_all_its_names() {
 }
 
 #[tokio::test]
-async fn a_search_for_a_channel_is_not_done_twice() {
+async fn a_search_for_a_channel_is_not_repeated() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let name = channel("https://www.youtube.com/c/LanternBayTapes");
@@ -129,20 +129,20 @@ async fn a_search_for_a_channel_is_not_done_twice() {
 }
 
 #[tokio::test]
-async fn uploads_use_what_is_known() {
+async fn uploads_use_cached_records() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let fermata = vidra.channel(&channel("@fermata")).await.unwrap();
     vidra.playlist(&playlist(&fermata.uploads_playlist_id)).await.unwrap();
     sim.reset_record();
-    // The channel and the videos are known; the page with the newest of them is asked for.
+    // The channel and the videos are cached; only the page of the newest uploads is fetched.
     assert_eq!(vidra.channel_videos(&channel("@fermata"), 5).await.unwrap().len(), 5);
     assert_eq!(sim.record().calls, 1);
     sim.reset_record();
     for limit in [1, 7, 50] {
         vidra.channel_videos(&channel("@FERMATA"), limit).await.unwrap();
     }
-    assert_eq!(sim.record().calls, 0, "as many as anybody may want");
+    assert_eq!(sim.record().calls, 0, "whatever the limit");
     let newest = vidra.channel_videos(&channel("@fermata"), 50).await.unwrap();
     for upload in newest {
         vidra.video(upload.id).await.unwrap();
@@ -151,7 +151,7 @@ async fn uploads_use_what_is_known() {
 }
 
 #[tokio::test]
-async fn a_transcript_of_a_batch_is_known_and_the_other_way_round() {
+async fn batches_and_single_transcripts_share_the_cache() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let query = BatchQuery { languages: Languages::parse("en").unwrap(), ..BatchQuery::default() };
@@ -179,17 +179,17 @@ async fn a_transcript_of_a_batch_is_known_and_the_other_way_round() {
     }
     let failed = first.iter().filter(|result| result.status == BatchStatus::Failed).count();
     assert_eq!(failed, 6);
-    let lasting = sim.record().calls;
+    let single_calls = sim.record().calls;
     sim.reset_record();
     let mut again = run().await;
     first.sort_by_key(|result| result.position);
     again.sort_by_key(|result| result.position);
     assert_eq!(first, again);
-    assert_eq!((lasting, sim.record().calls), (0, 0), "nor is what there is not");
+    assert_eq!((single_calls, sim.record().calls), (0, 0), "missing transcripts are cached too");
 }
 
 #[tokio::test]
-async fn however_it_is_written_it_is_one_question() {
+async fn different_spellings_share_a_cache_key() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let forms = [
@@ -219,7 +219,7 @@ async fn however_it_is_written_it_is_one_question() {
 }
 
 #[tokio::test]
-async fn what_is_asked_otherwise_is_another_question() {
+async fn different_queries_have_different_cache_keys() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let id = video("quirkHtmlCm");
@@ -241,17 +241,17 @@ async fn what_is_asked_otherwise_is_another_question() {
         search("A"),
     ];
     for query in &queries {
-        let asked = vidra.lookup(&Lookup::Comments(id, query.clone())).await.unwrap();
-        assert_eq!(asked.outcome, CacheOutcome::Miss, "{query:?}");
+        let answer = vidra.lookup(&Lookup::Comments(id, query.clone())).await.unwrap();
+        assert_eq!(answer.outcome, CacheOutcome::Miss, "{query:?}");
     }
     for query in &queries {
-        let asked = vidra.lookup(&Lookup::Comments(id, query.clone())).await.unwrap();
-        assert_eq!(asked.outcome, CacheOutcome::Hit, "{query:?}");
+        let answer = vidra.lookup(&Lookup::Comments(id, query.clone())).await.unwrap();
+        assert_eq!(answer.outcome, CacheOutcome::Hit, "{query:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_the_newest_gets_the_newest_of_everything_in_it() {
+async fn refreshing_fetches_every_part_again() {
     let world = Changing::new();
     let vidra = world.builder().build().unwrap();
     let (list, id) = (playlist("PLsize51"), video("quirkNoLike"));
@@ -273,7 +273,7 @@ async fn who_wants_the_newest_gets_the_newest_of_everything_in_it() {
     assert!(uploads.iter().all(|video| is_new(&video.title)));
     assert!(newest.videos(&[id]).await.unwrap().iter().all(|video| is_new(&video.title)));
 
-    // And so does who asks after that.
+    // Later callers get the new records from the cache.
     world.sim.reset_record();
     assert_eq!(vidra.playlist(&list).await.unwrap(), renewed);
     assert!(is_new(&vidra.video(renewed.videos[0].id).await.unwrap().title));
@@ -281,7 +281,7 @@ async fn who_wants_the_newest_gets_the_newest_of_everything_in_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_of_old_videos_is_better_than_an_error() {
+async fn a_list_of_stale_videos_is_served_when_the_platform_fails() {
     let sim = Simulator::new();
     let ids = videos(&sim, 60).await;
     let vidra = client(&sim);
@@ -289,19 +289,19 @@ async fn a_list_of_old_videos_is_better_than_an_error() {
     sim.inject(Fault::any(Action::status(503)));
     for age in [IN_GRACE, STALE] {
         tokio::time::advance(age).await;
-        let asked = vidra.videos_json(&ids).await.unwrap();
+        let answer = vidra.videos_json(&ids).await.unwrap();
         assert_eq!(
-            (asked.outcome, asked.decode::<Vec<vidra::Video>>().unwrap()),
+            (answer.outcome, answer.decode::<Vec<vidra::Video>>().unwrap()),
             (CacheOutcome::Stale, known.clone())
         );
-        assert!(asked.age >= age);
+        assert!(answer.age >= age);
     }
     tokio::time::advance(GONE).await;
     assert_eq!(vidra.videos(&ids).await.unwrap_err().kind(), ErrorKind::Upstream);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_custom_name_is_searched_for_once() {
+async fn the_search_for_a_custom_name_is_cached_for_a_day() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let named = channel("https://www.youtube.com/c/LanternBayTapes");
@@ -315,7 +315,7 @@ async fn a_custom_name_is_searched_for_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn uploads_are_those_of_the_channel_by_whatever_name() {
+async fn uploads_are_shared_by_all_names_of_a_channel() {
     let (handle, id) = (channel("@fermata"), channel("UCB-2_pXPtFYDifLXZF-S8PA"));
     for (names, units) in [([&handle, &id], [3, 0]), ([&id, &handle], [2, 1])] {
         let sim = Simulator::new();

@@ -1,4 +1,4 @@
-//! Whoever asks for what is being asked for waits for that answer.
+//! Request coalescing: concurrent lookups of one key share a fetch.
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, advance, timeout};
@@ -9,12 +9,12 @@ use vidra_sim::{Action, Endpoint, Fault};
 
 use super::*;
 
-/// Asks a thousand times at once.
-async fn a_thousand(vidra: &Vidra, ask: &Lookup) -> Vec<vidra::Result<Cached>> {
-    join_all((0..1_000).map(|_| vidra.lookup(ask))).await
+/// Does the same lookup a thousand times at once.
+async fn a_thousand(vidra: &Vidra, lookup: &Lookup) -> Vec<vidra::Result<Cached>> {
+    join_all((0..1_000).map(|_| vidra.lookup(lookup))).await
 }
 
-/// One of every kind, with what it costs.
+/// A lookup of every kind.
 fn every_kind() -> [Lookup; 9] {
     [
         Lookup::Video(video("quirkNoLike")),
@@ -30,30 +30,30 @@ fn every_kind() -> [Lookup; 9] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_who_ask_for_one_thing_ask_once() {
-    for ask in every_kind() {
+async fn a_thousand_concurrent_lookups_cause_one_fetch() {
+    for lookup in every_kind() {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
-        let alone = client(&sim).lookup(&ask).await.unwrap();
+        let alone = client(&sim).lookup(&lookup).await.unwrap();
         let calls = sim.record().calls;
         sim.reset_record();
 
         let vidra = client(&sim);
         let started = Instant::now();
         let answers: Vec<Cached> =
-            a_thousand(&vidra, &ask).await.into_iter().map(Result::unwrap).collect();
-        assert_eq!(sim.record().calls, calls, "{ask:?}");
-        assert!(started.elapsed() <= Duration::from_millis(500 * calls), "{ask:?}");
-        assert!(answers.iter().all(|answer| answer.body == alone.body), "{ask:?}");
+            a_thousand(&vidra, &lookup).await.into_iter().map(Result::unwrap).collect();
+        assert_eq!(sim.record().calls, calls, "{lookup:?}");
+        assert!(started.elapsed() <= Duration::from_millis(500 * calls), "{lookup:?}");
+        assert!(answers.iter().all(|answer| answer.body == alone.body), "{lookup:?}");
         let coalesced =
             answers.iter().filter(|answer| answer.outcome == CacheOutcome::Coalesced).count();
-        assert_eq!(coalesced, 999, "{ask:?}");
-        let counts = counts(&vidra, ask.resource()).await;
-        assert_eq!((counts.misses, counts.coalesced), (1, 999), "{ask:?}");
+        assert_eq!(coalesced, 999, "{lookup:?}");
+        let counts = counts(&vidra, lookup.resource()).await;
+        assert_eq!((counts.misses, counts.coalesced), (1, 999), "{lookup:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_answer_is_on_one_bill() {
+async fn a_shared_fetch_is_on_one_bill() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
     let vidra = client(&sim);
     let handles: Vec<Vidra> = (0..20).map(|_| vidra.metered()).collect();
@@ -63,32 +63,32 @@ async fn one_answer_is_on_one_bill() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_who_leaves_does_not_end_it_for_the_others() {
-    for ask in every_kind() {
+async fn a_leaving_caller_does_not_end_the_fetch_for_others() {
+    for lookup in every_kind() {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
-        client(&sim).lookup(&ask).await.unwrap();
+        client(&sim).lookup(&lookup).await.unwrap();
         let calls = sim.record().calls;
         sim.reset_record();
         let vidra = client(&sim);
-        let leaving = timeout(Duration::from_millis(100), vidra.lookup(&ask));
-        let (left, answers) = tokio::join!(leaving, a_thousand(&vidra, &ask));
-        assert!(left.is_err(), "{ask:?}: gone after 100 ms");
-        assert!(answers.iter().all(Result::is_ok), "{ask:?}");
-        assert_eq!(sim.record().calls, calls, "{ask:?}");
+        let leaving = timeout(Duration::from_millis(100), vidra.lookup(&lookup));
+        let (left, answers) = tokio::join!(leaving, a_thousand(&vidra, &lookup));
+        assert!(left.is_err(), "{lookup:?}: gone after 100 ms");
+        assert!(answers.iter().all(Result::is_ok), "{lookup:?}");
+        assert_eq!(sim.record().calls, calls, "{lookup:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_all_leave_the_answer_is_kept() {
+async fn the_answer_is_cached_when_all_callers_leave() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
-    let (vidra, ask) = (client(&sim), Lookup::Video(video("quirkNoLike")));
-    assert!(timeout(Duration::from_millis(100), vidra.lookup(&ask)).await.is_err());
+    let (vidra, lookup) = (client(&sim), Lookup::Video(video("quirkNoLike")));
+    assert!(timeout(Duration::from_millis(100), vidra.lookup(&lookup)).await.is_err());
     sleep(SECOND).await;
-    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit);
+    assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Hit);
     assert_eq!(sim.record().calls, 1);
 }
 
-/// Panics so many times, half a second after it was asked.
+/// A transport that panics `left` times, each time after the exchange.
 #[derive(Clone)]
 struct Panicking {
     sim: Simulator,
@@ -102,47 +102,52 @@ impl Transport for Panicking {
             let left = self
                 .left
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-            assert!(left.is_err(), "a bug, as the test wants it");
+            assert!(left.is_err(), "an intended panic");
             answer
         })
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_of_the_one_who_asks_harms_nobody() {
-    for ask in every_kind() {
+async fn a_panicking_leader_is_replaced() {
+    for lookup in every_kind() {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
-        client(&sim).lookup(&ask).await.unwrap();
+        client(&sim).lookup(&lookup).await.unwrap();
         let calls = sim.record().calls;
         sim.reset_record();
         let transport = Panicking { sim: sim.clone(), left: Arc::new(1.into()) };
         let vidra = builder(&sim).transport(transport).build().unwrap();
-        let answers = a_thousand(&vidra, &ask).await;
+        let answers = a_thousand(&vidra, &lookup).await;
         let good = answers.iter().filter(|answer| answer.is_ok()).count();
-        assert_eq!(good, 1_000, "{ask:?}: {:?}", answers.iter().find_map(|it| it.as_ref().err()));
-        assert!(sim.record().calls <= calls + 1, "{ask:?}");
-        assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Hit, "{ask:?}");
+        assert_eq!(
+            good,
+            1_000,
+            "{lookup:?}: {:?}",
+            answers.iter().find_map(|it| it.as_ref().err())
+        );
+        assert!(sim.record().calls <= calls + 1, "{lookup:?}");
+        assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Hit, "{lookup:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_panics_again_and_again_is_asked_twice_and_the_key_stays_usable() {
-    for ask in every_kind() {
+async fn repeated_panics_fail_after_two_fetches_and_the_key_stays_usable() {
+    for lookup in every_kind() {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
         let transport = Panicking { sim: sim.clone(), left: Arc::new(u64::MAX.into()) };
         let vidra = builder(&sim).transport(transport.clone()).build().unwrap();
-        for answer in a_thousand(&vidra, &ask).await {
-            assert_eq!(answer.unwrap_err().kind(), ErrorKind::Internal, "{ask:?}");
+        for answer in a_thousand(&vidra, &lookup).await {
+            assert_eq!(answer.unwrap_err().kind(), ErrorKind::Internal, "{lookup:?}");
         }
-        assert_eq!(sim.record().calls, 2, "{ask:?}");
+        assert_eq!(sim.record().calls, 2, "{lookup:?}");
         transport.left.store(0, Ordering::Relaxed);
-        assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss, "{ask:?}");
+        assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Miss, "{lookup:?}");
     }
 }
 
-/// The same for those who ask for many at once.
+/// The case of `a_panicking_leader_is_replaced` for lists of videos.
 #[tokio::test(start_paused = true)]
-async fn a_panic_over_many_is_asked_once_more_too() {
+async fn a_list_is_fetched_once_more_after_a_panic() {
     for panics in [1, u64::MAX] {
         let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
         let transport = Panicking { sim: sim.clone(), left: Arc::new(panics.into()) };
@@ -159,32 +164,32 @@ async fn a_panic_over_many_is_asked_once_more_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_shared_and_told_for_a_second() {
+async fn a_failure_is_shared_and_cached_for_a_second() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
     sim.inject(Fault::any(Action::status(503)));
     let retry = RetryPolicy { retries: 2, delay: Duration::from_millis(300) };
-    // Six failures in a row are meant to be seen.
+    // Without a pause, because six failures in a row would open the breaker.
     let builder = builder(&sim).retry(retry).breaker_pause(Duration::ZERO);
-    let (vidra, ask) = (builder.build().unwrap(), Lookup::Video(video("quirkNoLike")));
+    let (vidra, lookup) = (builder.build().unwrap(), Lookup::Video(video("quirkNoLike")));
     let errors: Vec<_> =
-        a_thousand(&vidra, &ask).await.into_iter().map(Result::unwrap_err).collect();
-    let told = |error: &vidra::Error| format!("{error:?}");
-    assert!(errors.iter().all(|error| told(error) == told(&errors[0])));
+        a_thousand(&vidra, &lookup).await.into_iter().map(Result::unwrap_err).collect();
+    let text = |error: &vidra::Error| format!("{error:?}");
+    assert!(errors.iter().all(|error| text(error) == text(&errors[0])));
     assert_eq!(sim.record().calls, 3, "one flight of three attempts");
 
     advance(Duration::from_millis(998)).await;
-    let again = vidra.lookup(&ask).await.unwrap_err();
-    assert_eq!((told(&again), sim.record().calls), (told(&errors[0]), 3), "within the second");
+    let again = vidra.lookup(&lookup).await.unwrap_err();
+    assert_eq!((text(&again), sim.record().calls), (text(&errors[0]), 3), "within the second");
     advance(Duration::from_millis(3)).await;
-    vidra.lookup(&ask).await.unwrap_err();
+    vidra.lookup(&lookup).await.unwrap_err();
     assert_eq!(sim.record().calls, 6, "after it");
     sim.clear_faults();
     advance(SECOND).await;
-    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss);
+    assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_of_one_is_not_told_to_another() {
+async fn a_failure_of_one_key_does_not_affect_another() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::status(503)).once());
     let vidra = client(&sim);
@@ -193,16 +198,16 @@ async fn a_failure_of_one_is_not_told_to_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_takes_longer_than_ten_seconds_is_replaced_once() {
+async fn a_leader_slower_than_ten_seconds_is_replaced_once() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::Hang).once());
-    let (vidra, ask) = (
+    let (vidra, lookup) = (
         builder(&sim).attempt_timeout(MINUTE).build().unwrap(),
         Lookup::Video(video("quirkNoLike")),
     );
     let started = Instant::now();
     let waits = (0..1_000).map(|_| async {
-        let answer = vidra.lookup(&ask).await;
+        let answer = vidra.lookup(&lookup).await;
         (answer, started.elapsed())
     });
     let answers = join_all(waits).await;
@@ -217,19 +222,19 @@ async fn who_takes_longer_than_ten_seconds_is_replaced_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_all_hang_there_is_one_replacement_in_ten_seconds() {
+async fn hanging_fetches_are_replaced_once_in_ten_seconds() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::Hang));
-    let (vidra, ask) = (
+    let (vidra, lookup) = (
         builder(&sim).attempt_timeout(5 * MINUTE).deadline(MINUTE).build().unwrap(),
         Lookup::Video(video("quirkNoLike")),
     );
     let callers: Vec<_> = (0..600)
         .map(|n| {
-            let (vidra, ask) = (vidra.clone(), ask.clone());
+            let (vidra, lookup) = (vidra.clone(), lookup.clone());
             tokio::spawn(async move {
                 sleep(Duration::from_millis(100 * n)).await;
-                vidra.lookup(&ask).await
+                vidra.lookup(&lookup).await
             })
         })
         .collect();
@@ -240,35 +245,35 @@ async fn while_all_hang_there_is_one_replacement_in_ten_seconds() {
         assert_eq!(caller.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
     }
     sleep(2 * MINUTE).await;
-    assert_eq!(sim.record().in_flight, 0, "all were given up");
+    assert_eq!(sim.record().in_flight, 0, "all calls have timed out");
     sim.clear_faults();
-    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss);
+    assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
-async fn different_things_at_once_do_not_meet() {
+async fn concurrent_lookups_of_different_videos_get_their_own_answers() {
     let sim = Simulator::builder().latency(Duration::from_millis(50)).build();
     let ids = videos(&sim, 200).await;
     let vidra = client(&sim);
-    let asks = ids.iter().flat_map(|id| [*id; 5]).map(|id| {
+    let lookups = ids.iter().flat_map(|id| [*id; 5]).map(|id| {
         let vidra = &vidra;
         async move { (id, vidra.video(id).await.unwrap()) }
     });
-    for (id, found) in join_all(asks).await {
+    for (id, found) in join_all(lookups).await {
         assert_eq!(id, found.id);
     }
     let counts = counts(&vidra, Resource::Video).await;
     assert_eq!((counts.misses, counts.coalesced), (200, 800));
-    let asked: usize = sim
+    let requested: usize = sim
         .record()
         .requests_to(Endpoint::Videos)
         .map(|call| call.parameter("id").unwrap().split(',').count())
         .sum();
-    assert_eq!(asked, 200, "each once");
+    assert_eq!(requested, 200, "each once");
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_the_newest_joins_who_asks_already() {
+async fn concurrent_refreshes_share_one_fetch() {
     let world = Changing::new();
     let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
     edition(&vidra, id).await.unwrap();
@@ -282,7 +287,7 @@ async fn who_wants_the_newest_joins_who_asks_already() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_another_longer_than_for_himself() {
+async fn a_follower_waits_no_longer_than_its_own_deadline() {
     let sim = Simulator::new();
     let vidra = builder(&sim)
         .pacing(Pacing::At(Pace { burst: 1, per_hour: 60 }))
@@ -294,23 +299,23 @@ async fn nobody_waits_for_another_longer_than_for_himself() {
     let batch = vidra.playlist_transcripts(&playlist("PLsize50"), &query);
     let reading = tokio::spawn(futures_util::StreamExt::collect::<Vec<_>>(batch));
     sleep(SECOND).await;
-    // The batch has an hour, and one turn in a minute.
+    // The batch has a deadline of an hour, and one turn per minute.
     let started = Instant::now();
-    let told = vidra.transcript(ids[9], &TranscriptQuery::default()).await;
+    let result = vidra.transcript(ids[9], &TranscriptQuery::default()).await;
     assert_eq!(started.elapsed(), 10 * SECOND);
-    assert_eq!(told.unwrap_err().kind(), ErrorKind::Timeout);
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Timeout);
     reading.abort();
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_batch_began_goes_on_for_others_when_it_is_dropped() {
+async fn a_fetch_of_a_dropped_batch_goes_on_for_its_followers() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
     let vidra = client(&sim);
     let ids = vidra.playlist_ids(&playlist("PLsize50")).await.unwrap().video_ids;
     sim.reset_record();
     let batch = vidra.playlist_transcripts(&playlist("PLsize50"), &BatchQuery::default());
     let mut batch = Box::pin(batch);
-    // Begins with the first three; the caller leaves while they are asked for.
+    // The batch starts the first three entries; its caller leaves while they are fetched.
     let _ = timeout(Duration::from_millis(100), futures_util::StreamExt::next(&mut batch)).await;
     let query = TranscriptQuery::default();
     let waiting = vidra.transcript(ids[0], &query);
@@ -320,20 +325,20 @@ async fn what_a_batch_began_goes_on_for_others_when_it_is_dropped() {
     };
     let (lines, ()) = tokio::join!(waiting, leaving);
     assert!(!lines.unwrap().is_empty());
-    assert_eq!(sim.record().calls_to(Endpoint::Player), 3, "by the batch, and none again");
+    assert_eq!(sim.record().calls_to(Endpoint::Player), 3, "by the batch, and none twice");
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_cache_those_who_ask_together_still_ask_once() {
+async fn without_a_cache_concurrent_lookups_still_share_a_fetch() {
     let sim = Simulator::builder().latency(Duration::from_millis(500)).build();
     let vidra = builder(&sim).cache_bytes(0).build().unwrap();
-    let ask = Lookup::Video(video("quirkNoLike"));
-    let bodies: Vec<Video> = a_thousand(&vidra, &ask)
+    let lookup = Lookup::Video(video("quirkNoLike"));
+    let bodies: Vec<Video> = a_thousand(&vidra, &lookup)
         .await
         .into_iter()
         .map(|it| it.unwrap().decode().unwrap())
         .collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
     assert_eq!(sim.record().calls, 1);
-    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss);
+    assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Miss);
 }

@@ -1,4 +1,4 @@
-//! Single lookups that are under way together become one call.
+//! Concurrent lookups of single ids are gathered into one call.
 
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
@@ -10,14 +10,14 @@ use super::*;
 
 const TRIP: Duration = Duration::from_millis(30);
 
-/// How many ids each call asked for.
+/// The number of ids in each call.
 fn sizes(record: &Record, endpoint: Endpoint) -> Vec<usize> {
-    let ids = |call: &vidra_sim::Seen| call.parameter("id").unwrap().split(',').count();
+    let ids = |call: &vidra_sim::RecordedRequest| call.parameter("id").unwrap().split(',').count();
     record.requests_to(endpoint).map(ids).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_videos_at_once_are_hardly_more_than_twenty_calls() {
+async fn a_thousand_concurrent_videos_need_at_most_25_calls() {
     let sim = Simulator::new();
     let ids = videos(&sim, 1_000).await;
     sim.set_latency(TRIP);
@@ -25,13 +25,13 @@ async fn a_thousand_videos_at_once_are_hardly_more_than_twenty_calls() {
         let vidra = client(&sim);
         sim.reset_record();
         let started = Instant::now();
-        let asks = ids.iter().map(|id| async {
+        let lookups = ids.iter().map(|id| async {
             match by_title {
                 true => vidra.video_title(*id).await.unwrap().id,
                 false => vidra.video(*id).await.unwrap().id,
             }
         });
-        assert_eq!(join_all(asks).await, ids, "everybody gets his own");
+        assert_eq!(join_all(lookups).await, ids, "each lookup gets its own video");
         let record = sim.record();
         assert!(record.units.default <= 25, "{} units", record.units.default);
         assert_eq!(u64::from(vidra.cost().units()), record.units.default);
@@ -41,23 +41,23 @@ async fn a_thousand_videos_at_once_are_hardly_more_than_twenty_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_times_the_same_video_is_one_unit() {
+async fn a_thousand_lookups_of_one_video_cost_one_unit() {
     let sim = Simulator::builder().latency(TRIP).build();
     let vidra = client(&sim);
-    let ask = Lookup::Video(video("quirkNoLike"));
-    let answers = join_all((0..1_000).map(|_| vidra.lookup(&ask))).await;
+    let lookup = Lookup::Video(video("quirkNoLike"));
+    let answers = join_all((0..1_000).map(|_| vidra.lookup(&lookup))).await;
     let bodies: Vec<Bytes> = answers.into_iter().map(|answer| answer.unwrap().body).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
     assert_eq!(sim.record().units.default, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_thousand_requests_of_a_busy_day_cost_little_more_than_the_floor() {
+async fn ten_thousand_requests_cost_little_more_than_the_minimum() {
     let sim = Simulator::new();
     let ids = videos(&sim, 2_000).await;
     sim.set_latency(TRIP);
     let vidra = client(&sim);
-    // Some are asked for far more often than others: the n-th 1/n as often as the first.
+    // Some are requested far more often than others: the n-th 1/n as often as the first (Zipf's law).
     let mut dice = fastrand::Rng::with_seed(7);
     let weights: Vec<f64> = (1..=ids.len())
         .scan(0.0, |sum, n| {
@@ -72,8 +72,8 @@ async fn ten_thousand_requests_of_a_busy_day_cost_little_more_than_the_floor() {
     let drawn: Vec<VideoId> = (0..10_000).map(|_| draw()).collect();
     let distinct: std::collections::HashSet<_> = drawn.iter().collect();
     // Two hundred callers, each with one request after the other.
-    let ask = async |id| assert_eq!(vidra.video(id).await.unwrap().id, id);
-    stream::iter(drawn.clone()).for_each_concurrent(200, ask).await;
+    let lookup = async |id| assert_eq!(vidra.video(id).await.unwrap().id, id);
+    stream::iter(drawn.clone()).for_each_concurrent(200, lookup).await;
     let floor = distinct.len().div_ceil(50) as f64;
     let units = sim.record().units.default as f64;
     assert!(
@@ -84,12 +84,12 @@ async fn ten_thousand_requests_of_a_busy_day_cost_little_more_than_the_floor() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lookup_waits_for_a_call_that_is_under_way_and_one_second_at_most() {
+async fn a_lookup_waits_for_a_call_in_flight_for_at_most_one_second() {
     let ids = ["quirkNoLike", "quirkNoComm", "quirkNoView"].map(video);
-    // How long a call takes, when the others come, when they have their answer.
+    // The latency of a call, the start of the later lookups, and their end, in milliseconds.
     let table =
         [(30, 1, 30 + 30), (30, 20, 30 + 30), (10, 1, 10 + 10), (3_000, 50, 50 + 1_000 + 3_000)];
-    for (trip, comes, done) in table {
+    for (trip, start, done) in table {
         let sim = Simulator::builder().latency(Duration::from_millis(trip)).build();
         let vidra = client(&sim);
         let started = Instant::now();
@@ -98,12 +98,12 @@ async fn a_lookup_waits_for_a_call_that_is_under_way_and_one_second_at_most() {
             assert_eq!(started.elapsed(), Duration::from_millis(trip), "sent at once");
         };
         let later = async |id| {
-            sleep(Duration::from_millis(comes)).await;
+            sleep(Duration::from_millis(start)).await;
             vidra.video(id).await.unwrap();
             started.elapsed().as_millis()
         };
         let ((), first, second) = tokio::join!(alone, later(ids[1]), later(ids[2]));
-        assert_eq!((first, second), (done, done), "{trip} ms, {comes} ms");
+        assert_eq!((first, second), (done, done), "{trip} ms, {start} ms");
         assert_eq!(sizes(&sim.record(), Endpoint::Videos), [1, 2]);
     }
 }
@@ -131,7 +131,7 @@ async fn channels_are_gathered_like_videos() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_there_fails_alone() {
+async fn missing_ids_do_not_fail_other_lookups_of_the_same_call() {
     let sim = Simulator::new();
     let mut ids = videos(&sim, 60).await;
     ids[7] = video("quirkAbsent");
@@ -157,7 +157,7 @@ async fn what_is_not_there_fails_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_fails_fails_for_all_who_waited_for_it() {
+async fn a_failed_call_fails_all_of_its_lookups() {
     let sim = Simulator::new();
     let ids = videos(&sim, 31).await;
     sim.set_latency(TRIP);
@@ -171,7 +171,7 @@ async fn a_call_that_fails_fails_for_all_who_waited_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn anothers_data_is_nobodys_answer() {
+async fn data_of_another_video_is_an_error() {
     let sim = Simulator::new();
     let ids = videos(&sim, 20).await;
     sim.set_latency(TRIP);
@@ -181,7 +181,7 @@ async fn anothers_data_is_nobodys_answer() {
     for found in join_all(ids.iter().map(|id| vidra.video(*id))).await {
         assert_eq!(found.unwrap_err().kind(), ErrorKind::Upstream);
     }
-    // Nor are they unknown because of it, asked for in a list or in a playlist.
+    // The wrong data does not mark the videos as missing, neither in a list nor in a playlist.
     let list = playlist("PLsize50");
     assert_eq!(vidra.videos(&ids).await.unwrap_err().kind(), ErrorKind::Upstream);
     assert_eq!(vidra.playlist(&list).await.unwrap_err().kind(), ErrorKind::Upstream);
@@ -192,7 +192,7 @@ async fn anothers_data_is_nobodys_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_are_asked_for_in_full_calls_and_once_for_all() {
+async fn concurrent_lists_share_full_calls() {
     let sim = Simulator::new();
     let ids = videos(&sim, 1_000).await;
     sim.set_latency(TRIP);
@@ -202,7 +202,7 @@ async fn lists_are_asked_for_in_full_calls_and_once_for_all() {
         let lists = join_all((0..20).map(|_| vidra.videos(&ids[..count]))).await;
         assert!(lists.iter().all(|list| list.as_ref().unwrap().len() == count));
         assert_eq!(sim.record().units.default, count.div_ceil(50) as u64, "{count} videos");
-        // A single one of them joins, too.
+        // A lookup of one of these videos joins, too.
         let single = client(&sim);
         sim.reset_record();
         let (list, one) = tokio::join!(single.videos(&ids[..count]), single.video(ids[0]));
@@ -212,7 +212,7 @@ async fn lists_are_asked_for_in_full_calls_and_once_for_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_in_grace_is_given_at_once_and_renewed_once() {
+async fn a_list_in_grace_is_served_at_once_and_renewed_once() {
     let world = Changing::new();
     let (vidra, ids) = (world.builder().build().unwrap(), videos(&world.sim, 60).await);
     vidra.videos(&ids).await.unwrap();
@@ -226,7 +226,7 @@ async fn a_list_in_grace_is_given_at_once_and_renewed_once() {
     sleep(2 * SECOND).await;
     assert_eq!(world.sim.record().units.default, 2, "two calls for sixty");
     assert_eq!(vidra.videos_json(&ids).await.unwrap().outcome, CacheOutcome::Hit);
-    // One that is gone does not take the others with it, also when nothing can be asked any more.
+    // Past its grace, and while the platform hangs, the stale list is served after 250 ms.
     tokio::time::advance(STALE).await;
     world.sim.inject(Fault::any(Action::Hang));
     let started = Instant::now();
@@ -238,7 +238,7 @@ async fn a_list_in_grace_is_given_at_once_and_renewed_once() {
 }
 
 #[test]
-fn a_runtime_that_ends_in_the_middle_ends() {
+fn a_runtime_with_calls_in_flight_can_be_dropped() {
     let (ended, is_ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let sim = Simulator::builder().latency(10 * SECOND).build();
@@ -254,5 +254,5 @@ fn a_runtime_that_ends_in_the_middle_ends() {
         drop(runtime);
         let _ = ended.send(());
     });
-    is_ended.recv_timeout(5 * SECOND).expect("it does not hang");
+    is_ended.recv_timeout(5 * SECOND).expect("the runtime ends");
 }

@@ -1,4 +1,4 @@
-//! Random days of one video, against a model of what should happen.
+//! Random sequences of lookups and faults for one video, compared with a model.
 
 use proptest::prelude::*;
 use tokio::time::{Instant, sleep_until};
@@ -16,14 +16,15 @@ enum Step {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Platform {
-    Well,
+    Healthy,
     Failing,
     /// Answers after 400 ms.
     Slow,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let platform = prop_oneof![Just(Platform::Well), Just(Platform::Failing), Just(Platform::Slow)];
+    let platform =
+        prop_oneof![Just(Platform::Healthy), Just(Platform::Failing), Just(Platform::Slow)];
     let times = [10, 120, 260, 500, 999, 1_001, 5_000, 30_000, 60_000, 200_000];
     let step = prop_oneof![
         3 => prop::sample::select(times.to_vec()).prop_map(|ms| Step::Pass(Duration::from_millis(ms))),
@@ -33,22 +34,22 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// What should be known.
+/// The expected state of the cache.
 #[derive(Default)]
 struct Model {
-    /// When it came, its number, and its life.
+    /// The time of the fetch, the number of the answer, and its life.
     entry: Option<(Instant, u64, Life)>,
-    /// Until when a failure is told.
+    /// Until when a failure is cached.
     failed_until: Option<Instant>,
-    /// When the call under way ends, and whether it goes well.
+    /// When the call in flight ends, and whether it succeeds.
     call: Option<(Instant, bool)>,
     calls: u64,
     answers: u64,
 }
 
 #[derive(Debug, PartialEq)]
-enum Told {
-    /// The number, and how it came about.
+enum Observed {
+    /// The number of the answer, and the outcome of the lookup.
     Video(u64, CacheOutcome),
     Failure,
 }
@@ -58,20 +59,20 @@ const SLOW: Duration = Duration::from_millis(400);
 const PATIENCE: Duration = Duration::from_millis(250);
 
 impl Model {
-    /// What has come by now is known; the life of it is its own and told with it.
-    async fn learn(&mut self, vidra: &Vidra, id: VideoId) {
-        if self.call.is_some_and(|(at, is_well)| is_well && at <= Instant::now()) {
+    /// Applies a call that has ended by now. The life of a record has a jitter, so it is read from the answer.
+    async fn apply_ended_call(&mut self, vidra: &Vidra, id: VideoId) {
+        if self.call.is_some_and(|(at, succeeds)| succeeds && at <= Instant::now()) {
             let (cached, _) = edition(vidra, id).await.unwrap();
             assert_eq!(cached.outcome, CacheOutcome::Hit);
-            self.land(cached.life);
+            self.end_call(cached.life);
         } else if self.call.is_some_and(|(at, _)| at <= Instant::now()) {
-            self.land(LIFE);
+            self.end_call(LIFE);
         }
     }
 
-    fn land(&mut self, life: Life) {
-        let (at, is_well) = self.call.take().unwrap();
-        if is_well {
+    fn end_call(&mut self, life: Life) {
+        let (at, succeeds) = self.call.take().unwrap();
+        if succeeds {
             self.answers += 1;
             self.entry = Some((at, self.answers, life));
         } else {
@@ -79,8 +80,8 @@ impl Model {
         }
     }
 
-    /// Begins a call unless there is one or it has just failed.
-    fn begin(&mut self, now: Instant, platform: Platform) -> bool {
+    /// Starts a call unless one is in flight or has just failed.
+    fn start_call(&mut self, now: Instant, platform: Platform) -> bool {
         if self.call.is_some() || self.failed_until.is_some_and(|until| now < until) {
             return false;
         }
@@ -90,7 +91,7 @@ impl Model {
         true
     }
 
-    /// How far gone the entry is: 0 is fresh, 1 in grace, 2 stale.
+    /// The state of the entry: 0 is fresh, 1 in grace, 2 stale.
     fn state(&self, now: Instant) -> Option<(usize, u64)> {
         let (at, number, Life { ttl, grace, stale_if_error }) = self.entry?;
         let ends = [ttl, ttl + grace, ttl + grace + stale_if_error];
@@ -103,23 +104,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_day_goes_as_it_should(steps in steps()) {
+    fn random_sequences_match_the_model(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .start_paused(true)
             .build()
             .unwrap();
-        runtime.block_on(day(steps));
+        runtime.block_on(play(steps));
     }
 }
 
-async fn day(steps: Vec<Step>) {
+async fn play(steps: Vec<Step>) {
     let world = Changing::new();
     let lifetimes = Lifetimes::default().with_life(Resource::Video, LIFE);
-    // That a platform which fails again and again is left alone is tested elsewhere.
+    // The circuit breaker has its own tests.
     let builder = world.builder().lifetimes(lifetimes).breaker_pause(Duration::ZERO);
     let (vidra, id) = (builder.build().unwrap(), video("quirkNoLike"));
-    let mut platform = Platform::Well;
+    let mut platform = Platform::Healthy;
     let mut model = Model::default();
     for step in steps {
         match step {
@@ -128,7 +129,7 @@ async fn day(steps: Vec<Step>) {
                 if let Some((at, _)) = model.call.filter(|(at, _)| *at < until) {
                     sleep_until(at).await;
                     settle().await;
-                    model.learn(&vidra, id).await;
+                    model.apply_ended_call(&vidra, id).await;
                 }
                 sleep_until(until).await;
             }
@@ -136,69 +137,69 @@ async fn day(steps: Vec<Step>) {
                 platform = new;
                 world.sim.clear_faults();
                 match new {
-                    Platform::Well => {}
+                    Platform::Healthy => {}
                     Platform::Failing => world.sim.inject(Fault::any(Action::status(503))),
                     Platform::Slow => world.sim.inject(Fault::any(Action::delay(SLOW))),
                 }
             }
-            Step::Lookup => ask(&vidra, id, platform, &mut model).await,
+            Step::Lookup => check_lookup(&vidra, id, platform, &mut model).await,
         }
         settle().await;
-        model.learn(&vidra, id).await;
+        model.apply_ended_call(&vidra, id).await;
         assert_eq!(world.sim.record().calls, model.calls, "calls");
     }
 }
 
-async fn ask(vidra: &Vidra, id: VideoId, platform: Platform, model: &mut Model) {
+async fn check_lookup(vidra: &Vidra, id: VideoId, platform: Platform, model: &mut Model) {
     let now = Instant::now();
-    let told = edition(vidra, id).await;
+    let observed = edition(vidra, id).await;
     let took = now.elapsed();
-    let life = told.as_ref().map_or(LIFE, |(cached, _)| cached.life);
+    let life = observed.as_ref().map_or(LIFE, |(cached, _)| cached.life);
     let zero = Duration::ZERO;
     let (expected, wait) = match model.state(now) {
-        Some((0, number)) => (Told::Video(number, CacheOutcome::Hit), zero),
+        Some((0, number)) => (Observed::Video(number, CacheOutcome::Hit), zero),
         Some((1, number)) => {
-            model.begin(now, platform);
-            (Told::Video(number, CacheOutcome::Stale), zero)
+            model.start_call(now, platform);
+            (Observed::Video(number, CacheOutcome::Stale), zero)
         }
         Some((_, number)) => {
-            let (calls, old) = (model.calls, Told::Video(number, CacheOutcome::Stale));
-            model.begin(now, platform);
+            let (calls, old) = (model.calls, Observed::Video(number, CacheOutcome::Stale));
+            model.start_call(now, platform);
             let how =
                 if model.calls > calls { CacheOutcome::Miss } else { CacheOutcome::Coalesced };
             match model.call {
                 None => (old, zero),
                 Some((at, _)) if at >= now + PATIENCE => (old, PATIENCE),
-                Some((at, is_well)) => {
-                    model.land(life);
-                    (if is_well { Told::Video(model.answers, how) } else { old }, at - now)
+                Some((at, succeeds)) => {
+                    model.end_call(life);
+                    (if succeeds { Observed::Video(model.answers, how) } else { old }, at - now)
                 }
             }
         }
         None => {
-            let how = match model.begin(now, platform) {
+            let how = match model.start_call(now, platform) {
                 true => CacheOutcome::Miss,
                 false => CacheOutcome::Coalesced,
             };
             match model.call {
-                None => (Told::Failure, zero),
-                Some((at, is_well)) => {
-                    model.land(life);
-                    let told = Told::Video(model.answers, how);
-                    (if is_well { told } else { Told::Failure }, at - now)
+                None => (Observed::Failure, zero),
+                Some((at, succeeds)) => {
+                    model.end_call(life);
+                    let observed = Observed::Video(model.answers, how);
+                    (if succeeds { observed } else { Observed::Failure }, at - now)
                 }
             }
         }
     };
-    let told = match told {
+    let observed = match observed {
         Ok((cached, number)) => {
             assert!(cached.life.ttl + cached.life.grace + cached.life.stale_if_error > cached.age);
-            Told::Video(number, cached.outcome)
+            Observed::Video(number, cached.outcome)
         }
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Upstream);
-            Told::Failure
+            Observed::Failure
         }
     };
-    assert_eq!((told, took), (expected, wait));
+    assert_eq!((observed, took), (expected, wait));
 }

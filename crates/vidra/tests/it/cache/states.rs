@@ -1,4 +1,4 @@
-//! What an entry is good for at its age, in good times and in bad.
+//! Answers by the age of the record and the state of the platform.
 
 use tokio::time::{Instant, advance};
 use vidra::store::{Memory, Record, Store};
@@ -8,62 +8,62 @@ use vidra_sim::{Action, Endpoint, Fault, Junk};
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn an_entry_is_given_out_renewed_and_asked_for_by_its_age() {
+async fn a_record_is_served_renewed_and_fetched_by_its_age() {
     let world = Changing::new();
     let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
-    let ask = async || edition(&vidra, id).await.unwrap();
+    let lookup = async || edition(&vidra, id).await.unwrap();
     let calls = || world.sim.record().calls;
 
-    let (first, number) = ask().await;
+    let (first, number) = lookup().await;
     assert_eq!((first.outcome, number, calls()), (CacheOutcome::Miss, 1, 1));
-    // Ages are told in milliseconds.
+    // Ages are whole milliseconds.
     let ttl = Duration::from_millis(first.life.ttl.as_millis() as u64);
     advance(ttl - SECOND).await;
-    let (fresh, number) = ask().await;
+    let (fresh, number) = lookup().await;
     assert_eq!((fresh.outcome, number, calls()), (CacheOutcome::Hit, 1, 1));
     assert_eq!((fresh.age, fresh.fresh_for().as_millis()), (ttl - SECOND, 1_000));
 
     advance(2 * SECOND).await;
     let (before, started) = (calls(), Instant::now());
     for _ in 0..3 {
-        let (grace, number) = ask().await;
+        let (grace, number) = lookup().await;
         assert_eq!((grace.outcome, number), (CacheOutcome::Stale, 1), "the old one, at once");
     }
     assert_eq!(started.elapsed(), Duration::ZERO);
     settle().await;
     assert_eq!(calls(), before + 1, "renewed once");
-    assert_eq!(vidra.cost().units(), 1, "on nobody's bill");
-    let (renewed, number) = ask().await;
+    assert_eq!(vidra.cost().units(), 1, "on no caller's bill");
+    let (renewed, number) = lookup().await;
     assert_eq!(
         (renewed.outcome, number, renewed.age),
         (CacheOutcome::Hit, 2, Duration::from_millis(1))
     );
 
     advance(STALE).await;
-    let (late, number) = ask().await;
-    assert_eq!((late.outcome, number), (CacheOutcome::Miss, 3), "one try, which went well");
+    let (late, number) = lookup().await;
+    assert_eq!((late.outcome, number), (CacheOutcome::Miss, 3), "one attempt, which succeeds");
     advance(GONE).await;
-    let (gone, number) = ask().await;
+    let (gone, number) = lookup().await;
     assert_eq!((gone.outcome, number, calls()), (CacheOutcome::Miss, 4, 4));
 }
 
-/// How the platform is, and how old the entry.
+/// Every state of the platform with every age of the record.
 #[tokio::test(start_paused = true)]
-async fn in_good_times_and_in_bad() {
+async fn answers_by_fault_and_age_of_the_record() {
     #[derive(Debug, Clone, Copy, PartialEq)]
-    enum Told {
+    enum Observed {
         Old,
         New,
         Error(ErrorKind),
     }
-    use Told::{Error, New, Old};
+    use Observed::{Error, New, Old};
     let fresh = Duration::from_secs(60);
-    let no_one = [Action::status(503), Action::Reset, Action::Hang];
-    let [erroring, down, hanging] = no_one.map(Some);
+    let faults = [Action::status(503), Action::Reset, Action::Hang];
+    let [erroring, down, hanging] = faults.map(Some);
     let patience = Duration::from_millis(250);
     let deadline = 10 * SECOND;
     let none = Duration::ZERO;
-    // Platform, age of the entry, what is told and after how long, and what is told a while later.
+    // Fault, age of the record, the first answer and its latency, and an answer a while later.
     let table = [
         (None, Some(fresh), Old, none, Old),
         (None, Some(IN_GRACE), Old, none, New),
@@ -85,8 +85,8 @@ async fn in_good_times_and_in_bad() {
         (hanging.clone(), None, Error(ErrorKind::Timeout), deadline, Error(ErrorKind::Timeout)),
         (hanging, Some(GONE), Error(ErrorKind::Timeout), deadline, Error(ErrorKind::Timeout)),
     ];
-    for (trouble, age, told, after, later) in table {
-        let case = format!("{trouble:?}, entry {age:?}");
+    for (fault, age, first, after, later) in table {
+        let case = format!("{fault:?}, entry {age:?}");
         let world = Changing::new();
         let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
         if let Some(age) = age {
@@ -94,12 +94,12 @@ async fn in_good_times_and_in_bad() {
             advance(age).await;
         }
         let known = world.answers.load(Ordering::Relaxed);
-        if let Some(trouble) = trouble.clone() {
-            world.sim.inject(Fault::any(trouble));
+        if let Some(fault) = fault.clone() {
+            world.sim.inject(Fault::any(fault));
         }
         world.sim.reset_record();
         let started = Instant::now();
-        let ask = async || match edition(&vidra, id).await {
+        let lookup = async || match edition(&vidra, id).await {
             Ok((cached, number)) if number == known => {
                 let expected =
                     if age == Some(fresh) { CacheOutcome::Hit } else { CacheOutcome::Stale };
@@ -110,18 +110,18 @@ async fn in_good_times_and_in_bad() {
             Ok(_) => New,
             Err(error) => Error(error.kind()),
         };
-        assert_eq!((ask().await, started.elapsed()), (told, after), "{case}");
+        assert_eq!((lookup().await, started.elapsed()), (first, after), "{case}");
         settle().await;
         assert_eq!(world.sim.record().calls, u64::from(age != Some(fresh)), "{case}");
-        // Until what hangs has been given up.
+        // Until a hanging call has timed out.
         sleep(11 * SECOND).await;
-        assert_eq!(ask().await, later, "{case}, later");
+        assert_eq!(lookup().await, later, "{case}, later");
         assert!(world.sim.record().calls <= 2, "{case}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_answer_is_kept_although_nobody_waited_for_it() {
+async fn a_late_answer_is_cached_without_waiters() {
     let world = Changing::new();
     let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
     edition(&vidra, id).await.unwrap();
@@ -137,11 +137,11 @@ async fn a_late_answer_is_kept_although_nobody_waited_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trouble_never_takes_the_place_of_something_good() {
-    let troubles = [
+async fn a_fault_never_replaces_a_good_record() {
+    let faults = [
         Action::status(500),
         Action::status(503),
-        // Pages for people: a wall in front of the platform, which says nothing about the video.
+        // HTML pages of a wall in front of the platform, which say nothing about the video.
         Action::status(403),
         Action::status(404),
         Action::status(429),
@@ -161,13 +161,13 @@ async fn trouble_never_takes_the_place_of_something_good() {
         Action::Junk { kind: Junk::NotUtf8 },
         Action::WrongId { id: "quirkDurDay".to_owned() },
     ];
-    for trouble in troubles {
-        let case = format!("{trouble:?}");
+    for fault in faults {
+        let case = format!("{fault:?}");
         let world = Changing::new();
         let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
         edition(&vidra, id).await.unwrap();
-        let is_spent = trouble == Action::error("quotaExceeded");
-        world.sim.inject(Fault::any(trouble));
+        let is_spent = fault == Action::error("quotaExceeded");
+        world.sim.inject(Fault::any(fault));
         for age in [IN_GRACE, STALE] {
             advance(age).await;
             for _ in 0..2 {
@@ -186,49 +186,49 @@ async fn trouble_never_takes_the_place_of_something_good() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_block_never_takes_the_place_of_a_transcript() {
+async fn a_block_never_replaces_a_transcript() {
     let sim = Simulator::new();
     let vidra = builder(&sim).block_pause(MINUTE).build().unwrap();
-    let ask = Lookup::Transcript(video("txManualAsr"), TranscriptQuery::default());
-    let known = vidra.lookup(&ask).await.unwrap();
+    let lookup = Lookup::Transcript(video("txManualAsr"), TranscriptQuery::default());
+    let known = vidra.lookup(&lookup).await.unwrap();
     sim.block_after(0);
     advance(7 * DAY + 20 * HOUR).await;
     for _ in 0..3 {
-        let stale = vidra.lookup(&ask).await.unwrap();
+        let stale = vidra.lookup(&lookup).await.unwrap();
         assert_eq!((stale.outcome, &stale.body), (CacheOutcome::Stale, &known.body));
         advance(20 * HOUR).await;
     }
     assert!(sim.record().blocked >= 1);
     sim.unblock();
-    assert_eq!(vidra.lookup(&ask).await.unwrap().outcome, CacheOutcome::Miss);
+    assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_there_is_nothing_is_known_for_minutes() {
+async fn missing_resources_are_cached_for_minutes() {
     let sim = Simulator::new();
     let (vidra, id) = (client(&sim), video("quirkAbsent"));
-    let told = vidra.video(id).await.unwrap_err();
+    let first = vidra.video(id).await.unwrap_err();
     let kinds = [(269, 1), (62, 2), (269, 2), (62, 3)];
     for (seconds, calls) in kinds {
         advance(Duration::from_secs(seconds)).await;
         let again = vidra.video(id).await.unwrap_err();
-        assert_eq!((again.kind(), again.message()), (ErrorKind::NotFound, told.message()));
+        assert_eq!((again.kind(), again.message()), (ErrorKind::NotFound, first.message()));
         assert_eq!(sim.record().calls, calls);
     }
     let disabled = Lookup::Transcript(video("txNoCaption"), TranscriptQuery::default());
     let comments = Lookup::Comments(video("quirkNoComm"), vidra::CommentQuery::default());
-    for ask in [disabled, comments] {
-        let told = vidra.lookup(&ask).await.unwrap_err();
+    for lookup in [disabled, comments] {
+        let first = vidra.lookup(&lookup).await.unwrap_err();
         sim.reset_record();
-        let again = vidra.lookup(&ask).await.unwrap_err();
-        assert_eq!((again.kind(), again.message()), (told.kind(), told.message()));
-        assert_eq!((again.details(), again.reason()), (told.details(), told.reason()));
-        assert_eq!(sim.record().calls, 0, "{ask:?}");
+        let again = vidra.lookup(&lookup).await.unwrap_err();
+        assert_eq!((again.kind(), again.message()), (first.kind(), first.message()));
+        assert_eq!((again.details(), again.reason()), (first.details(), first.reason()));
+        assert_eq!(sim.record().calls, 0, "{lookup:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_deleted_is_gone_and_may_come_back() {
+async fn a_deleted_video_is_not_found_and_may_come_back() {
     let world = Changing::new();
     let (vidra, id) = (world.builder().build().unwrap(), video("quirkNoLike"));
     edition(&vidra, id).await.unwrap();
@@ -241,7 +241,7 @@ async fn what_is_deleted_is_gone_and_may_come_back() {
     world.is_empty.store(false, Ordering::Relaxed);
     advance(4 * MINUTE).await;
     gone(edition(&vidra, id).await.unwrap_err());
-    // What is not there is no better than an error once it is old.
+    // An expired "not found" is not served in place of an error.
     advance(2 * MINUTE).await;
     world.sim.inject(Fault::any(Action::status(503)).once());
     assert_eq!(edition(&vidra, id).await.unwrap_err().kind(), ErrorKind::Upstream);
@@ -257,7 +257,7 @@ async fn nothing_from_the_data_api_is_older_than_thirty_days() {
         .into_iter()
         .fold(Lifetimes::default(), |all, resource| all.with_life(resource, forever));
     let vidra = builder(&sim).lifetimes(lifetimes).breaker_pause(Duration::ZERO).build().unwrap();
-    let asks = [
+    let lookups = [
         Lookup::Video(video("quirkNoLike")),
         Lookup::Channel(channel("@fermata")),
         Lookup::Uploads(channel("@fermata")),
@@ -267,37 +267,41 @@ async fn nothing_from_the_data_api_is_older_than_thirty_days() {
         Lookup::Comments(video("quirkHtmlCm"), vidra::CommentQuery::default()),
         Lookup::Regions(None),
     ];
-    for ask in &asks {
-        vidra.lookup(ask).await.unwrap();
+    for lookup in &lookups {
+        vidra.lookup(lookup).await.unwrap();
     }
-    // Fresh for ten days, so that what is made of it after that and kept for twenty is not too old.
+    // Fresh for ten days, so that composites of it that are stored for twenty are not too old.
     sim.reset_record();
     advance(10 * DAY - SECOND).await;
-    for ask in &asks {
-        assert_eq!(vidra.lookup(ask).await.unwrap().outcome, CacheOutcome::Hit, "{ask:?}");
+    for lookup in &lookups {
+        assert_eq!(vidra.lookup(lookup).await.unwrap().outcome, CacheOutcome::Hit, "{lookup:?}");
     }
     assert_eq!(sim.record().calls, 0);
     sim.inject(Fault::any(Action::status(503)));
     advance(10 * DAY).await;
-    for ask in &asks {
-        assert_eq!(vidra.lookup(ask).await.unwrap().outcome, CacheOutcome::Stale, "{ask:?}");
+    for lookup in &lookups {
+        assert_eq!(vidra.lookup(lookup).await.unwrap().outcome, CacheOutcome::Stale, "{lookup:?}");
     }
     advance(SECOND).await;
-    for ask in &asks {
-        assert_eq!(vidra.lookup(ask).await.unwrap_err().kind(), ErrorKind::Upstream, "{ask:?}");
+    for lookup in &lookups {
+        assert_eq!(
+            vidra.lookup(lookup).await.unwrap_err().kind(),
+            ErrorKind::Upstream,
+            "{lookup:?}"
+        );
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_kept_in_the_future_is_new_and_still_grows_old() {
+async fn a_record_from_a_clock_ahead_is_new_and_still_ages() {
     let sim = Simulator::new();
     let store = Arc::new(Memory::new(1 << 20));
-    let kept_by = |store: &Arc<Memory>| builder(&sim).store(store.clone()).build().unwrap();
+    let client_with = |store: &Arc<Memory>| builder(&sim).store(store.clone()).build().unwrap();
     let (id, key) = (video("quirkNoLike"), "video/quirkNoLike");
-    let vidra = kept_by(&store);
+    let vidra = client_with(&store);
     vidra.video(id).await.unwrap();
     vidra.settled().await;
-    let record = store.get(key).await.unwrap().expect("it was kept");
+    let record = store.get(key).await.unwrap().expect("it was stored");
     let hour = 3_600_000;
     let ahead = Record {
         stored_at: record.stored_at + hour,
@@ -307,15 +311,15 @@ async fn what_was_kept_in_the_future_is_new_and_still_grows_old() {
     store.put(key, &ahead).await.unwrap();
     sim.reset_record();
     // The same store, read by a machine whose clock is an hour behind.
-    let vidra = kept_by(&store);
-    let ask = async || vidra.lookup(&Lookup::Video(id)).await.unwrap();
-    let new = ask().await;
+    let vidra = client_with(&store);
+    let lookup = async || vidra.lookup(&Lookup::Video(id)).await.unwrap();
+    let new = lookup().await;
     assert_eq!((new.outcome, new.age), (CacheOutcome::Hit, Duration::ZERO));
     advance(HOUR + IN_GRACE).await;
-    assert_eq!(ask().await.outcome, CacheOutcome::Stale);
+    assert_eq!(lookup().await.outcome, CacheOutcome::Stale);
     settle().await;
     assert_eq!(sim.record().calls, 1);
-    assert_eq!(ask().await.outcome, CacheOutcome::Hit, "renewed by the clock of this machine");
+    assert_eq!(lookup().await.outcome, CacheOutcome::Hit, "renewed by the clock of this machine");
 }
 
 #[tokio::test(start_paused = true)]

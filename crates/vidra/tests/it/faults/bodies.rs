@@ -1,4 +1,4 @@
-//! F16, F17, F26: bodies that break off, drip or are something else, and addresses where nobody is.
+//! F16, F17, F26: bodies that are truncated, drip or are something else, and addresses without a listener.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -30,7 +30,7 @@ fn video() -> VideoId {
     VideoId::parse("quirkNoLike").unwrap()
 }
 
-/// Over the network, asking once; what is known is stale at once and of use for long.
+/// A client over the network without retries, whose records are stale at once and usable for an hour.
 fn builder(url: &str) -> Builder {
     let life = Life {
         ttl: Duration::ZERO,
@@ -69,7 +69,7 @@ fn answer(headers: &str, length: usize, body: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn f16_what_breaks_off_or_is_something_else_is_an_error_and_never_kept() {
+async fn f16_truncated_or_other_bodies_are_errors_and_never_cached() {
     let seed = 16;
     let mut random = fastrand::Rng::with_seed(seed);
     let text = r#"{"items":[{"id":"quirkNoLike","snippet":{"title":"Good"}}]}"#;
@@ -79,13 +79,13 @@ async fn f16_what_breaks_off_or_is_something_else_is_an_error_and_never_kept() {
     let gzip = gzip.finish().unwrap();
     let mut bad = vec![];
     for _ in 0..30 {
-        // In the body, and anywhere: in the head too.
+        // Truncated in the body, or anywhere, including the head.
         bad.push(answer("", text.len(), &text.as_bytes()[..random.usize(..text.len())]));
         bad.push(good[..random.usize(..good.len())].to_vec());
         let part = &gzip[..random.usize(..gzip.len())];
         bad.push(answer("content-encoding: gzip\r\n", part.len(), part));
     }
-    // Longer than promised is cut to what was promised.
+    // A body that is longer than announced is cut to that length.
     bad.push(answer("", text.len() - 5, text.as_bytes()));
     let pages = [
         "<html><title>Sorry...</title><form action=\"CaptchaRedirect\"><div class=\"g-recaptcha\">",
@@ -95,7 +95,7 @@ async fn f16_what_breaks_off_or_is_something_else_is_an_error_and_never_kept() {
         pages.map(|page| answer("content-type: text/html\r\n", page.len(), page.as_bytes())),
     );
 
-    // With nothing known it is an error of its kind; with something known that is told.
+    // Without a cached record the lookup fails; with one, it gets the stale record.
     let url = serve(bad.clone()).await;
     let vidra = builder(&url).cache_bytes(0).build().unwrap();
     for number in 0..bad.len() {
@@ -108,15 +108,15 @@ async fn f16_what_breaks_off_or_is_something_else_is_an_error_and_never_kept() {
     for (number, bad) in bad.into_iter().enumerate().step_by(7) {
         let url = serve(vec![good.clone(), bad, newer.clone()]).await;
         let vidra = builder(&url).build().unwrap();
-        let ask = async || vidra.lookup(&Lookup::Video(video())).await.unwrap();
-        let known = ask().await;
+        let lookup = async || vidra.lookup(&Lookup::Video(video())).await.unwrap();
+        let known = lookup().await;
         assert_eq!(known.outcome, CacheOutcome::Miss, "seed {seed}, {number}");
-        let told = ask().await;
-        assert_eq!(told.outcome, CacheOutcome::Stale, "seed {seed}, {number}");
-        assert_eq!(told.body, known.body, "seed {seed}, {number}");
+        let stale = lookup().await;
+        assert_eq!(stale.outcome, CacheOutcome::Stale, "seed {seed}, {number}");
+        assert_eq!(stale.body, known.body, "seed {seed}, {number}");
         // A failure lasts a second, and then the next answer is read and cached.
         skip(Duration::from_millis(1_001)).await;
-        let next = ask().await;
+        let next = lookup().await;
         assert_eq!(next.outcome, CacheOutcome::Miss, "seed {seed}, {number}");
         let title = |body: &Bytes| {
             let video: serde_json::Value = serde_json::from_slice(body).unwrap();
@@ -127,8 +127,8 @@ async fn f16_what_breaks_off_or_is_something_else_is_an_error_and_never_kept() {
     }
 }
 
-/// Moves the clock without waiting. It stands still only meanwhile: a clock that is paused for the whole test
-/// would run ahead of sockets.
+/// Moves the clock without waiting, and pauses it only for that: a clock that is paused for the whole test would
+/// run ahead of sockets.
 async fn skip(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
@@ -160,7 +160,7 @@ impl tower_service::Service<Request<Bytes>> for Dripping {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f17_a_body_that_drips_is_given_up() {
+async fn f17_a_dripping_body_ends_at_the_timeout() {
     let sim = Simulator::new();
     let retry = RetryPolicy { retries: 2, delay: Duration::ZERO };
     let vidra = sim::builder(&sim).transport(InProcess(Dripping)).retry(retry).build().unwrap();
@@ -175,9 +175,9 @@ async fn f17_a_body_that_drips_is_given_up() {
 }
 
 #[tokio::test]
-async fn f26_an_address_where_nobody_is_and_then_somebody() {
+async fn f26_an_address_recovers_when_something_listens_again() {
     let sim = Simulator::new();
-    // Below the ports that a system gives out by itself: nobody takes it while nobody listens.
+    // Below the ephemeral ports, so that no other program gets it while nothing listens.
     let mut tries = 0..20;
     let (address, first) = loop {
         tries.next().expect("one of 20 ports is free");
@@ -188,18 +188,18 @@ async fn f26_an_address_where_nobody_is_and_then_somebody() {
     };
     let url = first.data_api_url();
     let vidra = builder(&url).build().unwrap();
-    let ask = async || vidra.lookup(&Lookup::Video(video())).await.unwrap();
-    ask().await;
+    let lookup = async || vidra.lookup(&Lookup::Video(video())).await.unwrap();
+    lookup().await;
     drop(first);
     let units = vidra.cost().units();
-    assert_eq!(ask().await.outcome, CacheOutcome::Stale);
+    assert_eq!(lookup().await.outcome, CacheOutcome::Stale);
     let unknown = vidra.regions(None).await.unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::Unreachable);
     assert!(!unknown.message().contains("127.0.0.1"), "{unknown}");
-    assert!(vidra.cost().units() <= units + 1, "what was not sent is not charged");
+    assert!(vidra.cost().units() <= units + 1, "a request that was not sent is not charged");
     let _again = sim.listen(address).await.unwrap();
     // A failure lasts a second.
     skip(Duration::from_millis(1_001)).await;
-    assert_eq!(ask().await.outcome, CacheOutcome::Miss);
+    assert_eq!(lookup().await.outcome, CacheOutcome::Miss);
     vidra.regions(None).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! F12, F13: a spent day, and a ledger that is never below the platform's bill.
+//! F12, F13: an exhausted quota, and a ledger that is never below the platform's bill.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn video(id: &str) -> VideoId {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f12_a_spent_day_closes_its_bucket_and_leaves_what_is_known() {
+async fn f12_an_exhausted_quota_closes_its_bucket_and_cached_records_are_served() {
     let sim = Simulator::new();
     let vidra = sim::builder(&sim).cache_bytes(1 << 20).build().unwrap();
     let known = Lookup::Video(video("quirkNoLike"));
@@ -32,17 +32,17 @@ async fn f12_a_spent_day_closes_its_bucket_and_leaves_what_is_known() {
     assert_eq!(vidra.lookup(&known).await.unwrap().outcome, CacheOutcome::Hit);
     advance(Duration::from_secs(2 * 3600)).await;
     assert_eq!(vidra.lookup(&known).await.unwrap().outcome, CacheOutcome::Stale, "past its grace");
-    assert_eq!(started.elapsed(), Duration::from_secs(2 * 3600), "nobody had to wait");
-    assert_eq!(sim.record().calls, 0, "not one more call");
+    assert_eq!(started.elapsed(), Duration::from_secs(2 * 3600), "no lookup waited");
+    assert_eq!(sim.record().calls, 0, "no further call");
     let quota = vidra.quota().await.unwrap();
     let left: Vec<u32> = quota.buckets.iter().map(|bucket| bucket.remaining).collect();
-    assert_eq!(left, [0, 100], "the other bucket is as it was");
+    assert_eq!(left, [0, 100], "the other bucket is unchanged");
     // Transcripts cost nothing.
     vidra.tracks(video("txManualAsr")).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn f13_whatever_happens_the_ledger_is_not_below_the_bill() {
+async fn f13_the_ledger_is_never_below_the_bill() {
     for seed in 0..3 {
         let mut random = fastrand::Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
@@ -54,7 +54,7 @@ async fn f13_whatever_happens_the_ledger_is_not_below_the_bill() {
         let mut vidra = open();
         let mut has_hung = false;
         for step in 0..30 {
-            let trouble = match random.u8(..9) {
+            let action = match random.u8(..9) {
                 0 => Action::status(500),
                 1 => Action::status(304),
                 2 => Action::error("videoNotFound"),
@@ -65,14 +65,14 @@ async fn f13_whatever_happens_the_ledger_is_not_below_the_bill() {
                 7 => Action::Hang,
                 _ => Action::delay(Duration::from_millis(1)),
             };
-            has_hung |= trouble == Action::Hang;
+            has_hung |= action == Action::Hang;
             sim.clear_faults();
-            sim.inject(Fault::any(trouble).times(random.u64(..4)));
+            sim.inject(Fault::any(action).times(random.u64(..4)));
             match random.u8(..4) {
                 0 => drop(vidra.video(video("quirkNoLike")).await),
                 1 => drop(vidra.playlist(&PlaylistId::parse("PLsize51").unwrap()).await),
                 2 => drop(vidra.videos(&[video("quirkNoLike"), video("quirkDurDay")]).await),
-                // Ends in the middle, as a process that is killed does.
+                // Dropped while in flight, as in a process that is killed.
                 _ => {
                     let id = PlaylistId::parse("PLsize500").unwrap();
                     let some_time = Duration::from_millis(random.u64(..5));

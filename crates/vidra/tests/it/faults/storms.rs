@@ -1,4 +1,4 @@
-//! F9, F10, F11: many failures, and how patiently they are met.
+//! F9, F10, F11: many failures, and the retries after them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use vidra_sim::{Action, Fault, Simulator};
 
 use crate::sim;
 
-/// A platform that fails every other time, by chance.
+/// A platform that fails half of all calls at random.
 #[derive(Clone)]
 struct Flaky {
     sim: Simulator,
@@ -33,14 +33,14 @@ impl Transport for Flaky {
     }
 }
 
-/// Asks 200 times a second for a minute: how many went well, and how many attempts it took.
-async fn minute(is_left_alone: bool, seed: u64) -> (u64, u64, u64) {
+/// Sends 200 requests a second for a minute: the numbers of successes, attempts and retries.
+async fn minute(has_breaker: bool, seed: u64) -> (u64, u64, u64) {
     let sim = Simulator::builder().limits(100_000, 100).build();
     let limits = QuotaLimits { default: 100_000, ..QuotaLimits::default() };
     let random = Arc::new(Mutex::new(fastrand::Rng::with_seed(seed)));
     let flaky = Flaky { sim: sim.clone(), random };
     let builder = sim::builder(&sim).quota(limits).transport(flaky);
-    let vidra = match is_left_alone {
+    let vidra = match has_breaker {
         true => builder.build().unwrap(),
         false => builder.breaker_pause(Duration::ZERO).build().unwrap(),
     };
@@ -48,33 +48,35 @@ async fn minute(is_left_alone: bool, seed: u64) -> (u64, u64, u64) {
         let vidra = vidra.clone();
         tokio::spawn(async move {
             sleep(Duration::from_millis(5 * number)).await;
-            // None of them is there, and none is asked for twice.
+            // None of them exists, and none is requested twice.
             let id = PlaylistId::parse(&format!("PLstorm{number}")).unwrap();
             vidra.playlist_info(&id).await.unwrap_err().kind() == ErrorKind::NotFound
         })
     });
-    let mut well = 0;
+    let mut succeeded = 0;
     for task in tasks.collect::<Vec<_>>() {
-        well += u64::from(task.await.unwrap());
+        succeeded += u64::from(task.await.unwrap());
     }
-    (well, sim.record().calls, vidra.upstream_report().retries)
+    (succeeded, sim.record().calls, vidra.upstream_report().retries)
 }
 
 #[tokio::test(start_paused = true)]
 async fn f9_half_of_all_calls_fail_for_a_minute() {
     let seed = 9;
-    let (well, attempts, retries) = minute(false, seed).await;
-    println!("seed {seed}: {well} of 12,000 well, {attempts} attempts, {retries} retries");
+    let (succeeded, attempts, retries) = minute(false, seed).await;
+    println!(
+        "seed {seed}: {succeeded} of 12,000 succeeded, {attempts} attempts, {retries} retries"
+    );
     let flights = attempts - retries;
     assert!(attempts <= flights * 12 / 10 + 3, "seed {seed}: {attempts} for {flights}");
-    // Half at once, and half of the retries that the budget allows: a flight that may retry goes well
-    // three times in four.
-    assert!(well >= 6_000 + retries * 2 / 5, "seed {seed}: {well}");
+    // Half succeed at once, and half of the retries that the budget allows: a flight that may retry
+    // succeeds three times in four.
+    assert!(succeeded >= 6_000 + retries * 2 / 5, "seed {seed}: {succeeded}");
 
-    let (well, attempts, _) = minute(true, seed).await;
-    println!("seed {seed}, left alone: {well} of 12,000 well, {attempts} attempts");
-    assert!(attempts <= 12_000 / 10, "seed {seed}: {attempts} attempts at a platform in trouble");
-    assert!(well > 0);
+    let (succeeded, attempts, _) = minute(true, seed).await;
+    println!("seed {seed}, with a breaker: {succeeded} of 12,000 succeeded, {attempts} attempts");
+    assert!(attempts <= 12_000 / 10, "seed {seed}: {attempts} attempts at a failing platform");
+    assert!(succeeded > 0);
 }
 
 /// The waits of three retries: full jitter below 300 ms, doubled each time. Written out here, so that it does not
@@ -84,7 +86,7 @@ fn model(dice: &mut fastrand::Rng) -> [Duration; 3] {
 }
 
 #[test]
-fn f10_the_schedule_of_retries_is_the_models_exactly() {
+fn f10_the_schedule_of_retries_equals_the_model() {
     let policy = RetryPolicy { retries: 3, delay: Duration::from_millis(300) };
     let left = Duration::from_secs(60);
     for seed in 0..10_000 {
@@ -93,13 +95,13 @@ fn f10_the_schedule_of_retries_is_the_models_exactly() {
         assert_eq!(waits, model(&mut fastrand::Rng::with_seed(seed)), "seed {seed}");
         assert_eq!(policy.wait(4, None, left, dice.f64()), None, "seed {seed}");
     }
-    let usual = RetryPolicy::default();
-    assert_eq!((usual.retries, usual.delay), (2, Duration::from_millis(300)));
+    let default = RetryPolicy::default();
+    assert_eq!((default.retries, default.delay), (2, Duration::from_millis(300)));
 }
 
-/// The client keeps to the schedule: of 500 seeds, and of all 10,000 where the long form is wanted.
+/// The client follows the model for 500 seeds, and for 10,000 in the long form.
 #[tokio::test(start_paused = true)]
-async fn f10_the_client_keeps_the_schedule_to_the_millisecond() {
+async fn f10_the_client_follows_the_schedule_to_the_millisecond() {
     let seeds = if std::env::var_os("VIDRA_LONG").is_some() { 10_000 } else { 500 };
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::status(503)));
@@ -119,11 +121,11 @@ async fn f10_the_client_keeps_the_schedule_to_the_millisecond() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f11_retry_after_in_all_its_forms() {
+async fn f11_retry_after_in_all_forms() {
     let date = Timestamp::now() + SignedDuration::from_secs(3600);
     let far = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     let past = "Sun, 06 Nov 1994 08:49:37 GMT";
-    // The header, for how long it is waited at least and at most, in milliseconds, and the attempts.
+    // The header, the shortest and the longest wait in milliseconds, and the attempts.
     let table = [
         ("7", 7_000, 7_001, 2),
         ("30", 30_000, 30_001, 2),
@@ -136,17 +138,17 @@ async fn f11_retry_after_in_all_its_forms() {
         ("", 0, 301, 2),
     ];
     for (value, least, most, attempts) in table {
-        for trouble in [Action::status(503), Action::error("rateLimitExceeded")] {
+        for action in [Action::status(503), Action::error("rateLimitExceeded")] {
             let sim = Simulator::new();
-            sim.inject(Fault::any(trouble.retry_after(value)).once());
+            sim.inject(Fault::any(action.retry_after(value)).once());
             let vidra = sim::client(&sim);
             let started = Instant::now();
-            let told = vidra.video(VideoId::parse("quirkNoLike").unwrap()).await;
+            let result = vidra.video(VideoId::parse("quirkNoLike").unwrap()).await;
             let took = started.elapsed().as_millis();
             assert!((least..=most).contains(&took), "{value:?}: {took} ms");
             assert_eq!(sim.record().calls, attempts, "{value:?}");
-            assert_eq!(told.is_ok(), attempts == 2, "{value:?}");
-            if let Err(error) = told {
+            assert_eq!(result.is_ok(), attempts == 2, "{value:?}");
+            if let Err(error) = result {
                 let kinds = [ErrorKind::Upstream, ErrorKind::RateLimited];
                 assert!(kinds.contains(&error.kind()), "{value:?}: {error:?}");
             }

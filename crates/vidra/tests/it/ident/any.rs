@@ -1,11 +1,11 @@
-//! What holds for identifiers and links whatever the input is.
+//! Properties of identifiers and links for any input.
 
 use proptest::prelude::*;
 use vidra::{ChannelRef, CommentId, Link, PlaylistId, VideoId};
 
 use super::{CHANNEL, COMMENT, LIST, VIDEO};
 
-/// The text by which a channel is named unmistakably.
+/// The unambiguous spelling of a channel.
 fn canonical(channel: &ChannelRef) -> String {
     let encoded = |name: &str| -> String {
         percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).collect()
@@ -21,7 +21,7 @@ fn is_id(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
-/// What must hold for any input at all: no panic, and what is found is well-formed and stable.
+/// Holds for any input: no panic, and every parsed id is well-formed and parses to itself.
 fn check(input: &str) -> Result<(), TestCaseError> {
     let link = Link::parse(input).unwrap_or_default();
     for video in VideoId::parse(input).ok().into_iter().chain(link.video) {
@@ -48,8 +48,8 @@ fn check(input: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Text that is nearly a URL: pieces of real ones, put together anyhow.
-fn nearly_a_url() -> impl Strategy<Value = String> {
+/// Text that is almost a URL: random sequences of pieces of real ones.
+fn url_like_text() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "https://",
         "http:/",
@@ -97,17 +97,17 @@ fn nearly_a_url() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_text_is_survived(input in any::<String>()) {
+    fn any_text_is_parsed_without_a_panic(input in any::<String>()) {
         check(&input)?;
     }
 
     #[test]
-    fn anything_like_a_url_is_survived(input in nearly_a_url()) {
+    fn url_like_text_is_parsed_without_a_panic(input in url_like_text()) {
         check(&input)?;
     }
 
     #[test]
-    fn every_video_id_is_read_back_from_every_form(id in "[A-Za-z0-9_-]{11}", extra in "(&[a-z]{1,5}=[a-z0-9]{0,5}){0,3}") {
+    fn every_video_id_is_parsed_from_every_form(id in "[A-Za-z0-9_-]{11}", extra in "(&[a-z]{1,5}=[a-z0-9]{0,5}){0,3}") {
         // Two pages of the player have names of this shape.
         prop_assume!(id != "videoseries" && id != "live_stream");
         for form in ["", "youtu.be/", "https://www.youtube.com/shorts/", "//m.youtube.com/embed/", "youtube.com/watch?v="] {
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn no_other_host_gets_through(host in "[a-z0-9.-]{1,20}", id in "[A-Za-z0-9_-]{11}") {
+    fn other_hosts_are_rejected(host in "[a-z0-9.-]{1,20}", id in "[A-Za-z0-9_-]{11}") {
         let known = ["youtube.com", "www.youtube.com", "m.youtube.com", "music.youtube.com", "youtu.be"];
         prop_assume!(!known.contains(&host.as_str()));
         for form in [format!("https://{host}/watch?v={id}&list=PL1"), format!("https://youtube.com{host}/{id}?list=PL1"), format!("https://{host}@youtube.com/watch?v={id}")] {

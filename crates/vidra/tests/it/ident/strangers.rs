@@ -1,12 +1,12 @@
-//! URLs that are not the platform's, however much they look like it, and its own that name nothing.
+//! URLs of other hosts that look like the platform's, and URLs of the platform that name no resource.
 
 use vidra::{ChannelRef, CommentId, ErrorKind, Link, PlaylistId, VideoId};
 
 use super::fill;
 
-/// Nothing in this table names anything, whatever is looked for in it.
+/// No parser accepts any input of this table.
 #[test]
-fn strangers_are_refused_by_all() {
+fn foreign_urls_are_rejected_by_every_parser() {
     let forms = [
         // Look-alike hosts.
         "https://youtube.com.evil.example/watch?v={V}&list={L}&lc={M}",
@@ -46,7 +46,7 @@ fn strangers_are_refused_by_all() {
         "https://[2a00:1450::1]/watch?v={V}&list={L}",
         "http://[::ffff:127.0.0.1]:80/@somebody",
         "http://localhost/@somebody",
-        // Other schemes, and slashes that are too many or lean the wrong way.
+        // Other schemes, extra slashes and backslashes.
         "ftp://youtube.com/watch?v={V}&list={L}",
         "javascript://youtube.com/watch?v={V}&list={L}",
         "data:text/html,youtube.com/watch?v={V}",
@@ -73,7 +73,7 @@ fn strangers_are_refused_by_all() {
         "https://evil.example%23.youtube.com/watch?v={V}&list={L}",
         "https%3A%2F%2Fyoutube.com.evil.example%2Fwatch%3Fv%3D{V}",
         "https%253A%252F%252Fyoutu.be%252F{V}",
-        // On the right host, naming nothing.
+        // On the right host, without a resource.
         "youtube.com",
         "https://www.youtube.com/",
         "https://www.youtube.com/#/watch?v={V}&list={L}",
@@ -106,11 +106,11 @@ fn strangers_are_refused_by_all() {
             CommentId::parse(&input).err(),
         ];
         for (index, error) in found.into_iter().enumerate() {
-            let error = error.unwrap_or_else(|| panic!("{input:?} was taken, by parser {index}"));
+            let error = error.unwrap_or_else(|| panic!("parser {index} accepted {input:?}"));
             assert_eq!(error.kind(), ErrorKind::InvalidInput);
             assert_eq!(error.details().len(), 1, "{input:?}");
             assert!(error.details()[0].contains("expected"), "{input:?}: {:?}", error.details());
-            // What is shown of the input cannot break a log line.
+            // The quoted input cannot break a log line.
             assert!(!error.message().contains(char::is_control), "{:?}", error.message());
         }
         assert!(Link::parse(&input).is_err(), "{input:?}: {:?}", Link::parse(&input));
@@ -118,7 +118,7 @@ fn strangers_are_refused_by_all() {
 }
 
 #[test]
-fn refusals_say_why() {
+fn rejections_name_their_cause() {
     let table = [
         ("https://youtube.com@evil.example/x", "a URL with user information is not accepted"),
         ("https://youtube.com.evil.example/x", "the host is not YouTube's"),
@@ -132,7 +132,7 @@ fn refusals_say_why() {
         ("two words", "it is neither a YouTube URL nor an identifier"),
         ("", "it is empty"),
     ];
-    for (input, why) in table {
-        assert_eq!(Link::parse(input).unwrap_err().message(), why, "{input:?}");
+    for (input, message) in table {
+        assert_eq!(Link::parse(input).unwrap_err().message(), message, "{input:?}");
     }
 }

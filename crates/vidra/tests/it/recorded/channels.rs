@@ -64,7 +64,7 @@ async fn names_countries_and_uploads() {
 }
 
 #[tokio::test]
-async fn counts_and_what_is_withheld() {
+async fn counts_and_withheld_counts() {
     let none: &[Withheld] = &[];
     let all: &[Withheld] = &[Withheld::Subscribers, Withheld::TotalViews, Withheld::VideoCount];
     let psy = "UCrDkAvwZum-UTjHmzDI2iIw";
@@ -108,8 +108,8 @@ async fn an_unknown_channel_is_not_found_whether_items_are_empty_or_absent() {
         ("unknown-id-items-absent-2022.json", "@nobody", "@nobody"),
         ("unknown-username-items-absent.json", "youtube.com/user/paris-rb", "paris-rb"),
     ];
-    for (file, asked, shown) in table {
-        let Some(channel) = read(file, asked).await else { return };
+    for (file, requested, shown) in table {
+        let Some(channel) = read(file, requested).await else { return };
         let error = channel.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{file}");
         assert_eq!(error.message(), format!("Channel not found: {shown}"));

@@ -63,7 +63,7 @@ fn assert_same(raw: &Value, comment: &Comment, file: &str) {
 }
 
 #[tokio::test]
-async fn every_recorded_thread_is_read_whole() {
+async fn every_recorded_thread_is_read_completely() {
     for (file, many) in THREADS.iter().zip(MANY) {
         let Some(threads) = threads(file, many).await else { return };
         assert_eq!(threads.len(), many, "{file}");
@@ -76,9 +76,9 @@ async fn every_recorded_thread_is_read_whole() {
             assert_eq!(Some(thread.can_reply), raw["snippet"]["canReply"].as_bool(), "{file}");
             assert_eq!(Some(thread.is_public), raw["snippet"]["isPublic"].as_bool(), "{file}");
             assert_same(&raw["snippet"]["topLevelComment"], &thread.top_level_comment, file);
-            let sent_along = raw.pointer("/replies/comments").and_then(Value::as_array);
-            assert_eq!(thread.replies.len(), sent_along.map_or(0, Vec::len), "{file}");
-            for (raw, reply) in sent_along.into_iter().flatten().zip(&thread.replies) {
+            let raw_replies = raw.pointer("/replies/comments").and_then(Value::as_array);
+            assert_eq!(thread.replies.len(), raw_replies.map_or(0, Vec::len), "{file}");
+            for (raw, reply) in raw_replies.into_iter().flatten().zip(&thread.replies) {
                 assert_same(raw, reply, file);
             }
         }
@@ -86,7 +86,7 @@ async fn every_recorded_thread_is_read_whole() {
 }
 
 #[tokio::test]
-async fn a_hundred_comments_hold_no_markup_and_every_script() {
+async fn comments_have_no_markup_and_keep_every_script() {
     let Some(threads) = threads("video-100.json", 100).await else { return };
     let text_of = |id: &str| {
         let thread = threads.iter().find(|thread| thread.id == id).unwrap();
@@ -103,7 +103,7 @@ async fn a_hundred_comments_hold_no_markup_and_every_script() {
             !["<br", "</a>", "&#39;", "&quot;", "&amp;"].iter().any(|tag| text.contains(tag)),
             "{text}"
         );
-        // Replies were not asked for in this recording, though three threads have some.
+        // Replies were not requested in this recording, though three threads have some.
         assert!(thread.replies.is_empty());
         assert_eq!(thread.top_level_comment.parent_id, None);
     }
@@ -114,9 +114,9 @@ async fn a_hundred_comments_hold_no_markup_and_every_script() {
     assert_eq!(threads.iter().map(first).map(|comment| comment.like_count).sum::<u64>(), 20);
 }
 
-/// The platform's HTML must give the text that the author wrote, but for `*bold*`, which it cannot.
+/// The platform's HTML gives the text that the author wrote, except for `*bold*`.
 #[tokio::test]
-async fn html_alone_gives_the_same_text() {
+async fn html_gives_the_original_text() {
     let Some(folder) = fixtures() else { return };
     let mut differing = 0;
     for file in ["video-100.json", "paged-1.json", "with-replies.json"] {
@@ -139,7 +139,7 @@ async fn html_alone_gives_the_same_text() {
 }
 
 #[tokio::test]
-async fn replies_come_along_with_their_parent_named() {
+async fn embedded_replies_name_their_parent() {
     let Some(threads) = threads("with-replies.json", 5).await else { return };
     let thread = &threads[0];
     assert_eq!(thread.video_id, "D-lhorsDlUQ");
@@ -149,7 +149,7 @@ async fn replies_come_along_with_their_parent_named() {
 }
 
 #[tokio::test]
-async fn comments_about_a_channel_name_no_video() {
+async fn comments_on_a_channel_have_no_video() {
     for (file, many) in
         [("channel-24.json", 24), ("search-terms.json", 1), ("single-channel-thread.json", 1)]
     {
@@ -168,7 +168,7 @@ async fn comments_about_a_channel_name_no_video() {
 }
 
 #[tokio::test]
-async fn pages_are_followed_only_as_far_as_asked() {
+async fn pages_are_fetched_only_up_to_the_limit() {
     let Some(folder) = fixtures() else { return };
     let page = |file: &str| bytes_of(&folder, &format!("comment-threads/{file}"));
     let video = VideoId::parse("F1UP7wRCPH8").unwrap();
@@ -178,7 +178,7 @@ async fn pages_are_followed_only_as_far_as_asked() {
             .page("commentThreads", page("paged-2.json"));
         let query = CommentQuery { limit, ..CommentQuery::default() };
         let threads = recorded.client().comments(video, &query).await.unwrap();
-        assert_eq!((threads.len(), recorded.asked().len()), (found, calls), "limit {limit}");
+        assert_eq!((threads.len(), recorded.requested().len()), (found, calls), "limit {limit}");
     }
 }
 
@@ -200,7 +200,7 @@ async fn replies_by_parent_over_two_pages() {
 }
 
 #[tokio::test]
-async fn comments_come_back_under_another_id_than_asked_for() {
+async fn comments_may_have_another_id_than_requested() {
     let Some(reply) = replies(&["reply.json"]).await else { return };
     assert_eq!(reply[0].id, "Ugi3N3wihqfAYHgCoAEC.8BjfZ2XUf-G8BjkOcU2uxO");
     assert_eq!(reply[0].parent_id.as_deref(), Some("Ugi3N3wihqfAYHgCoAEC"));

@@ -1,4 +1,4 @@
-//! Refusals: what each recorded one means, and that the platform's own words stay in the log.
+//! Recorded error answers: their classification, and that callers do not see the platform's text.
 
 use std::time::Duration;
 
@@ -23,11 +23,11 @@ pub(super) const FILES: &[&str] = &[
     "error-is-a-string.json",
 ];
 
-/// Asks for comments of a video and for a playlist, both refused in the same way.
+/// Requests the comments of a video and a playlist; both get the same error answer.
 async fn refused(status: u16, body: impl Into<bytes::Bytes>) -> [Error; 2] {
     let body = body.into();
     let status = StatusCode::from_u16(status).unwrap();
-    // A client each: an empty bucket would refuse the second call before it is sent.
+    // One client each: an exhausted bucket would reject the second call before it is sent.
     let client = |endpoint| Recorded::default().answer(endpoint, status, body.clone()).client();
     let video = VideoId::parse("dQw4w9WgXcQ").unwrap();
     let playlist = PlaylistId::parse("PLany").unwrap();
@@ -38,7 +38,7 @@ async fn refused(status: u16, body: impl Into<bytes::Bytes>) -> [Error; 2] {
 }
 
 #[tokio::test]
-async fn every_recorded_refusal_is_understood() {
+async fn every_recorded_error_is_classified() {
     use ErrorKind::{Forbidden, InvalidInput, NotFound, QuotaExhausted, Upstream, UpstreamKey};
     let Some(folder) = fixtures() else { return };
     let expected: [(u16, ErrorKind, [&str; 2]); 13] = [
@@ -78,16 +78,16 @@ async fn every_recorded_refusal_is_understood() {
     ];
     for (file, (status, kind, messages)) in FILES.iter().zip(expected) {
         let name = format!("errors/{file}");
-        let said = json_of(&folder, &name);
-        let said = [text(&said, "/error/message"), text(&said, "/error")];
+        let original = json_of(&folder, &name);
+        let original = [text(&original, "/error/message"), text(&original, "/error")];
         for (error, message) in refused(status, bytes_of(&folder, &name)).await.iter().zip(messages)
         {
             assert_eq!(error.kind(), kind, "{file}: {error:?}");
             assert_eq!(error.message(), message, "{file}");
             let shown = format!("{} {}", error.message(), error.details().join(" "));
             assert!(!shown.contains(['<', '{']), "{file}: {shown}");
-            for said in said.iter().filter(|said| said.len() > 10) {
-                assert!(!shown.contains(*said), "{file}: {shown}");
+            for original in original.iter().filter(|original| original.len() > 10) {
+                assert!(!shown.contains(*original), "{file}: {shown}");
             }
             let waits = error.retry_after().is_some();
             assert_eq!(waits, kind == QuotaExhausted, "{file}: {:?}", error.retry_after());
@@ -96,7 +96,7 @@ async fn every_recorded_refusal_is_understood() {
 }
 
 #[tokio::test]
-async fn an_empty_bucket_opens_at_the_next_reset() {
+async fn an_exhausted_bucket_opens_at_the_next_reset() {
     let Some(folder) = fixtures() else { return };
     let [error, _] = refused(403, bytes_of(&folder, "errors/403-quota-exceeded.json")).await;
     let wait = error.retry_after().unwrap();
@@ -105,10 +105,10 @@ async fn an_empty_bucket_opens_at_the_next_reset() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_any_shape_is_understood_by_what_can_be_read_of_it() {
+async fn malformed_errors_are_classified_by_their_readable_parts() {
     use ErrorKind::{Forbidden, NotFound, QuotaExhausted, RateLimited, Upstream, UpstreamKey};
     let table = [
-        // One odd member must not hide the telling one.
+        // One malformed member must not hide the reason.
         (
             403,
             r#"{"error":{"message":null,"errors":[{"reason":"quotaExceeded"}],"details":null}}"#,
@@ -141,7 +141,7 @@ async fn a_refusal_of_any_shape_is_understood_by_what_can_be_read_of_it() {
         (403, r#"{"error":[]}"#, Forbidden),
         (401, "{}", UpstreamKey),
         (429, "[]", RateLimited),
-        // A page is not the API's, and says nothing about what was asked for.
+        // An HTML page is not from the API and says nothing about the requested resource.
         (404, "<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>", Upstream),
         (403, "<title>Error 403 (Forbidden)!!1</title>", Upstream),
         (500, "", Upstream),

@@ -1,5 +1,5 @@
-//! Answers that were never recorded and could come tomorrow: one odd member must never cost the
-//! whole answer, and what is no list at all must not pass for an empty one.
+//! Malformed answers that were never recorded: one odd member must not discard the whole answer, and
+//! an answer without a list must not count as an empty list.
 
 use serde_json::{Value, json};
 use vidra::{
@@ -29,8 +29,8 @@ async fn threads(items: Value) -> Vec<CommentThread> {
     client.comments(VideoId::parse(ID).unwrap(), &CommentQuery::default()).await.unwrap()
 }
 
-/// Every JSON value that a member is not supposed to be.
-fn strangers() -> [Value; 9] {
+/// JSON values that a member should not have.
+fn odd_values() -> [Value; 9] {
     [
         Value::Null,
         json!(true),
@@ -45,7 +45,7 @@ fn strangers() -> [Value; 9] {
 }
 
 #[tokio::test]
-async fn no_member_of_a_video_can_spoil_it() {
+async fn an_odd_member_does_not_discard_a_video() {
     let whole = json!({
         "id": ID,
         "snippet": {
@@ -74,13 +74,13 @@ async fn no_member_of_a_video_can_spoil_it() {
         "/statistics/commentCount",
     ];
     for pointer in pointers {
-        for stranger in strangers() {
+        for odd_value in odd_values() {
             let mut item = whole.clone();
-            *item.pointer_mut(pointer).unwrap() = stranger.clone();
+            *item.pointer_mut(pointer).unwrap() = odd_value.clone();
             let video = video(item).await;
-            // What stands beside the odd member is read as ever.
+            // The other members are read as usual.
             if pointer.starts_with("/snippet") {
-                assert_eq!((video.views, video.duration), (1, 214), "{pointer} {stranger}");
+                assert_eq!((video.views, video.duration), (1, 214), "{pointer} {odd_value}");
             } else {
                 assert_eq!((video.title.as_str(), video.channel.as_str()), ("t", "c"), "{pointer}");
             }
@@ -122,7 +122,7 @@ async fn counts_in_every_form() {
 }
 
 #[tokio::test]
-async fn texts_that_are_numbers_and_pictures_without_a_url() {
+async fn texts_that_are_numbers_and_thumbnails_without_a_url() {
     let video = video(json!({"id": ID, "snippet": {
         "title": 1984, "description": false, "publishedAt": 1256453853,
         "thumbnails": {
@@ -141,7 +141,7 @@ async fn texts_that_are_numbers_and_pictures_without_a_url() {
 }
 
 #[tokio::test]
-async fn items_that_are_no_objects_are_passed_over() {
+async fn items_that_are_no_objects_are_skipped() {
     let items =
         json!([null, 1, "x", [], {"id": 7}, {"id": {"videoId": ID}}, {"snippet": {}}, {"id": ID}]);
     let client = Recorded::default().page("videos", json!({ "items": items }).to_string()).client();
@@ -150,7 +150,7 @@ async fn items_that_are_no_objects_are_passed_over() {
 }
 
 #[tokio::test]
-async fn no_items_mean_not_found_and_no_list_means_trouble_upstream() {
+async fn no_items_mean_not_found_and_no_list_is_an_upstream_error() {
     let table = [
         (r#"{"items":[]}"#, ErrorKind::NotFound),
         (r#"{"items":null}"#, ErrorKind::NotFound),
@@ -177,7 +177,7 @@ async fn no_items_mean_not_found_and_no_list_means_trouble_upstream() {
 }
 
 #[tokio::test]
-async fn another_video_than_asked_for_is_not_passed_on() {
+async fn another_video_than_requested_is_an_error() {
     let client = Recorded::default().page("videos", r#"{"items":[{"id":"another-one"}]}"#).client();
     let error = client.video(VideoId::parse(ID).unwrap()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream);
@@ -259,7 +259,7 @@ async fn tokens_that_are_empty_repeated_or_odd_end_the_walk() {
         let recorded = Recorded::default().page("playlistItems", page);
         let found =
             recorded.client().playlist_ids(&PlaylistId::parse("PLx").unwrap()).await.unwrap();
-        assert_eq!((found.count, recorded.asked().len()), (1, 1), "{token}");
+        assert_eq!((found.count, recorded.requested().len()), (1, 1), "{token}");
     }
     // The second page names itself as the next.
     let page = |id: &str| json!({"items": ids(&[id]), "nextPageToken": "A=&b"}).to_string();
@@ -267,7 +267,7 @@ async fn tokens_that_are_empty_repeated_or_odd_end_the_walk() {
         .page("playlistItems", page("dQw4w9WgXcQ"))
         .page("playlistItems", page("9bZkp7q19f0"));
     let found = recorded.client().playlist_ids(&PlaylistId::parse("PLx").unwrap()).await.unwrap();
-    assert_eq!((found.count, recorded.asked().len()), (2, 2));
+    assert_eq!((found.count, recorded.requested().len()), (2, 2));
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ async fn info(file: &str, id: &str) -> Option<vidra::Result<PlaylistInfo>> {
 }
 
 #[tokio::test]
-async fn every_recorded_playlist_is_read_whole() {
+async fn every_recorded_playlist_is_read_completely() {
     let Some(folder) = fixtures() else { return };
     for (file, many) in LISTS.iter().zip(MANY) {
         let items = items_of(&folder, &format!("playlists/{file}"));
@@ -61,7 +61,7 @@ async fn every_recorded_playlist_is_read_whole() {
 }
 
 #[tokio::test]
-async fn an_album_has_square_pictures_and_no_small_one() {
+async fn an_album_has_square_thumbnails_and_no_small_one() {
     let album = "OLAK5uy_mt1gUnCahoe2g5rYOCCxLU_pMxBxcSbPw";
     let Some(info) = info("album-thumbs-no-default.json", album).await else { return };
     let info = info.unwrap();
@@ -83,7 +83,7 @@ async fn a_playlist_without_a_snippet_has_an_empty_title_and_an_unknown_one_is_n
     assert_eq!(error.message(), format!("Playlist not found: {id}"));
 }
 
-/// Walks through recorded pages; where the last one promises more, an empty page ends the walk.
+/// Walks through recorded pages; if the last one announces another, an empty page ends the walk.
 async fn walk(files: &[&str]) -> Option<(Recorded, PlaylistIds)> {
     let folder = fixtures()?;
     let page = |recorded: Recorded, file: &&str| {
@@ -125,18 +125,18 @@ async fn every_recorded_walk_gives_all_entries_in_order() {
         let expected: Vec<String> = raw
             .map(|item| {
                 let parts = ["/contentDetails/videoId", "/snippet/resourceId/videoId"];
-                let told = parts.map(|part| text(&item, part).to_owned());
-                told.into_iter().find(|id| !id.is_empty()).unwrap()
+                let ids = parts.map(|part| text(&item, part).to_owned());
+                ids.into_iter().find(|id| !id.is_empty()).unwrap()
             })
             .collect();
         let seen: Vec<&str> = ids.video_ids.iter().map(|id| id.as_str()).collect();
         assert_eq!(seen, expected, "{files:?}");
-        assert_eq!((ids.count, recorded.asked().len()), (entries, calls), "{files:?}");
+        assert_eq!((ids.count, recorded.requested().len()), (entries, calls), "{files:?}");
     }
 }
 
 #[tokio::test]
-async fn short_pages_are_followed_to_the_end_and_details_asked_for_once_each() {
+async fn short_pages_are_followed_and_details_are_fetched_once_each() {
     let Some((recorded, _)) = walk(&[
         "short-pages-1.json",
         "short-pages-2.json",
@@ -148,19 +148,21 @@ async fn short_pages_are_followed_to_the_end_and_details_asked_for_once_each() {
         return;
     };
     let head = json!({"items": [{"id": "PLany", "snippet": {"title": "Lofi ☕"}}]}).to_string();
-    let recorded =
-        Recorded { asked: <_>::default(), ..recorded.page("playlists", head).details_without(&[]) };
+    let recorded = Recorded {
+        requested: <_>::default(),
+        ..recorded.page("playlists", head).details_without(&[])
+    };
     let playlist = recorded.client().playlist(&PlaylistId::parse("PLany").unwrap()).await.unwrap();
     assert_eq!(playlist.title, "Lofi ☕");
-    // 156 were announced. Two of the 141 stand twice: listed twice, asked for once.
+    // 156 were announced. Two of the 141 are duplicates: listed twice, fetched once.
     assert_eq!((playlist.video_count, playlist.videos.len()), (141, 141));
     assert_eq!(playlist.unavailable_count, 0);
     assert_eq!((playlist.total_duration, playlist.total_duration_fmt.as_str()), (8_460, "2h 21m"));
     assert_eq!(playlist.videos[0].id.as_str(), "vmwW7oRvQ1k");
     assert_eq!(playlist.videos[49].id.as_str(), "gEgOFesYpw0");
     assert_eq!(playlist.videos[140].id.as_str(), "K2Voanva1QA");
-    let asked = recorded.asked();
-    let calls = |endpoint| asked.iter().filter(|name| *name == endpoint).count();
+    let requested = recorded.requested();
+    let calls = |endpoint| requested.iter().filter(|name| *name == endpoint).count();
     assert_eq!((calls("playlistItems"), calls("videos"), calls("playlists")), (4, 3, 1));
 }
 

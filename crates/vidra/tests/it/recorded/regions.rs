@@ -16,7 +16,7 @@ async fn categories(file: &str) -> Option<Vec<VideoCategory>> {
 }
 
 #[tokio::test]
-async fn every_recorded_category_is_read_whole() {
+async fn every_recorded_category_is_read_completely() {
     // How many there are, and how many of them uploaders can choose.
     let totals = [(2, 2), (32, 15), (11, 0), (2, 2)];
     for (file, (many, assignable)) in CATEGORIES.iter().zip(totals) {
@@ -33,7 +33,7 @@ async fn every_recorded_category_is_read_whole() {
 }
 
 #[tokio::test]
-async fn titles_come_in_the_language_asked_for() {
+async fn titles_are_in_the_requested_language() {
     let Some(chinese) = categories("by-id-chinese.json").await else { return };
     let titles: Vec<(&str, &str)> =
         chinese.iter().map(|category| (category.id.as_str(), category.title.as_str())).collect();

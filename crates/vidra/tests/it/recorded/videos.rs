@@ -50,7 +50,7 @@ const TOTALS: [(usize, u64, u64); 19] = [
     (1, 0, 0),
 ];
 
-/// All videos of a file, asked for by the ids it holds and one that it does not.
+/// All videos of a file, requested by the ids that it contains and one that it does not.
 async fn read(file: &str) -> Option<(Vec<Value>, Vec<Video>)> {
     let folder = fixtures()?;
     let name = format!("videos/{file}");
@@ -71,7 +71,7 @@ async fn only(file: &str) -> Option<Video> {
 }
 
 #[tokio::test]
-async fn every_recorded_video_is_read_whole() {
+async fn every_recorded_video_is_read_completely() {
     for (file, (many, seconds, views)) in FILES.iter().zip(TOTALS) {
         let Some((raw, videos)) = read(file).await else { return };
         assert_eq!(videos.len(), many, "{file}");
@@ -110,7 +110,7 @@ fn assert_same(raw: &Value, video: &Video, file: &str) {
 }
 
 #[tokio::test]
-async fn a_full_video_as_people_read_it() {
+async fn a_full_video_with_formatted_values() {
     let Some(video) = only("snippet-contentdetails-statistics-2023.json").await else { return };
     assert_eq!(video.id.as_str(), "Ks-_Mh1QhMc");
     assert_eq!(video.title, "Your body language may shape who you are | Amy Cuddy");
@@ -126,7 +126,7 @@ async fn a_full_video_as_people_read_it() {
 }
 
 #[tokio::test]
-async fn an_upcoming_broadcast_lasts_no_time_and_hides_nothing() {
+async fn an_upcoming_broadcast_has_no_duration_and_no_hidden_counts() {
     let Some(video) = only("upcoming-live-P0D.json").await else { return };
     assert!(video.title.starts_with("🎙 Pressetalk mit Leon Goretzka"), "{}", video.title);
     assert!(video.title.ends_with("Vertragsverlängerung"), "{}", video.title);
@@ -162,7 +162,7 @@ async fn an_item_with_nothing_but_its_id_is_still_a_video() {
 }
 
 #[tokio::test]
-async fn clocks_of_recorded_durations() {
+async fn recorded_durations_are_formatted() {
     let table = [
         ("duration-whole-minutes.json", "34:00"),
         ("duration-with-hours.json", "1:01:17"),
@@ -177,7 +177,7 @@ async fn clocks_of_recorded_durations() {
 }
 
 #[tokio::test]
-async fn withheld_counts_are_named_in_every_combination() {
+async fn withheld_counts_are_listed_in_every_combination() {
     use Withheld::{Comments, Likes, Views};
     let Some((_, videos)) = read("stats-missing-combos.json").await else { return };
     let table: [(&[Withheld], usize); 5] = [
@@ -196,7 +196,7 @@ async fn withheld_counts_are_named_in_every_combination() {
 }
 
 #[tokio::test]
-async fn an_unknown_video_is_not_found_by_name() {
+async fn an_unknown_video_is_not_found() {
     let Some(folder) = fixtures() else { return };
     let body = bytes_of(&folder, "videos/not-found-empty-items.json");
     let client = Recorded::default().page("videos", body).client();

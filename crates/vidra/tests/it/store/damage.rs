@@ -1,4 +1,4 @@
-//! Files that are not what was written: a miss, never a panic, never a wrong body.
+//! Damaged files: a miss, never a panic, never a wrong body.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ async fn one_file() -> (TempDir, Arc<Fs>, PathBuf) {
 }
 
 #[tokio::test]
-async fn bits_that_flip() {
+async fn flipped_bits_are_detected() {
     let (_folder, store, file) = one_file().await;
     let whole = fs::read(&file).unwrap();
     for bit in 0..whole.len() * 8 {
@@ -32,13 +32,13 @@ async fn bits_that_flip() {
 }
 
 #[tokio::test]
-async fn files_that_are_cut_emptied_or_longer() {
+async fn truncated_zeroed_and_longer_files_are_detected() {
     let (_folder, store, file) = one_file().await;
     let whole = fs::read(&file).unwrap();
     for length in 0..whole.len() {
         fs::write(&file, &whole[..length]).unwrap();
         assert_eq!(store.get("key").await, Err(StoreError::Corrupt), "{length} bytes");
-        // As a power cut leaves it: the length is right, the content never came.
+        // As after a power cut: the length is right, the content is missing.
         fs::write(&file, [&whole[..length], &vec![0; whole.len() - length]].concat()).unwrap();
         assert_eq!(store.get("key").await, Err(StoreError::Corrupt), "zeros from {length}");
     }
@@ -75,22 +75,22 @@ async fn a_power_cut_leaves_one_of_both_records_or_none() {
     }
 }
 
-/// What a power cut leaves of a file that had no name yet is no record, however long it is.
+/// A temporary file that a power cut leaves behind is no record, whatever its length.
 #[tokio::test]
-async fn a_file_that_was_not_finished_is_no_record() {
+async fn a_temporary_file_is_no_record() {
     let (folder, store, file) = one_file().await;
-    let kept = store.get("key").await.unwrap().expect("a record");
+    let stored = store.get("key").await.unwrap().expect("a record");
     let newer = record("newer").encode("key");
     let unfinished = file.with_file_name("new-0123456789abcdef");
     for length in 0..=newer.len() {
         fs::write(&unfinished, &newer[..length]).unwrap();
         let reopened = Fs::open(folder.path(), 64 << 20).unwrap();
-        assert_eq!(reopened.get("key").await, Ok(Some(kept.clone())), "{length} bytes");
+        assert_eq!(reopened.get("key").await, Ok(Some(stored.clone())), "{length} bytes");
     }
 }
 
 #[tokio::test]
-async fn other_versions_and_records_of_other_keys() {
+async fn other_versions_and_records_of_other_keys_are_misses() {
     let (_folder, store, file) = one_file().await;
     let whole = fs::read(&file).unwrap();
     for version in [0, 1, 3, 255] {
@@ -103,11 +103,7 @@ async fn other_versions_and_records_of_other_keys() {
         assert_eq!(store.get("key").await, Ok(None), "version {version}");
     }
     fs::write(&file, record("another video").encode("other")).unwrap();
-    assert_eq!(
-        store.get("key").await,
-        Ok(None),
-        "another key's record is not passed off as this one"
-    );
+    assert_eq!(store.get("key").await, Ok(None), "a record of another key is a miss");
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,7 +120,7 @@ async fn a_damaged_file_is_removed_and_costs_one_fetch() {
 }
 
 #[tokio::test]
-async fn ten_thousand_random_files() {
+async fn ten_thousand_random_files_are_misses() {
     let (folder, store, _file) = one_file().await;
     let mut random = fastrand::Rng::with_seed(11);
     let valid = record("mutated").encode("key 0").to_vec();
@@ -135,7 +131,7 @@ async fn ten_thousand_random_files() {
     for file in files(folder.path()) {
         let mut content = vec![];
         match random.u8(..3) {
-            // Chance alone, chance behind an honest beginning, and a record that was mangled.
+            // Random bytes, random bytes after a valid header, and a mutated record.
             0 => content.resize_with(random.usize(..200), || random.u8(..)),
             1 => {
                 content.extend(b"vdra\x01\0\0\0");

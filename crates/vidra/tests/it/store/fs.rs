@@ -34,7 +34,7 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).expect("it is there").permissions().mode() & 0o777
 }
 
-fn made_of(length: usize) -> Record {
+fn record_of_size(length: usize) -> Record {
     Record { body: vec![b'x'; length].into(), ..record("") }
 }
 
@@ -45,7 +45,7 @@ async fn files_conform() {
 }
 
 #[tokio::test]
-async fn files_outlive_the_process_and_are_for_its_user_alone() {
+async fn files_outlive_the_process_and_only_its_user_can_read_them() {
     let parent = folder();
     let folder = parent.path().join("deep/down/cache");
     Fs::open(&folder, MIB).unwrap().put("key", &record("here")).await.unwrap();
@@ -77,14 +77,14 @@ async fn two_processes_share_a_folder() {
     }
 }
 
-/// Both write past the limit at once; counting again brings each back to what is really there.
+/// Both write past the limit; a new count corrects each to the real size.
 #[tokio::test]
-async fn two_processes_keep_one_limit() {
+async fn two_processes_share_one_limit() {
     let folder = folder();
     let stores =
         [Fs::open(folder.path(), 4 * MIB).unwrap(), Fs::open(folder.path(), 4 * MIB).unwrap()];
     for index in 0..600 {
-        stores[index % 2].put(&format!("{index}"), &made_of(20_000)).await.unwrap();
+        stores[index % 2].put(&format!("{index}"), &record_of_size(20_000)).await.unwrap();
     }
     for store in &stores {
         store.tend().await.unwrap();
@@ -93,22 +93,22 @@ async fn two_processes_keep_one_limit() {
     assert!(bytes <= 4 * MIB && bytes > 2 * MIB, "{bytes}");
 }
 
-/// What a file takes up on a disk of 4 KB blocks.
+/// The size of a file on a disk with blocks of 4 KB.
 fn size(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |about| about.len().div_ceil(4096) * 4096)
 }
 
 #[tokio::test]
-async fn the_limit_holds_while_it_is_written_to() {
+async fn the_limit_holds_during_writes() {
     let folder = folder();
     let limit = 8 * MIB;
     let store = Fs::open(folder.path(), limit).unwrap();
     let mut random = fastrand::Rng::with_seed(3);
     for index in 0..1500 {
-        store.put(&format!("{index}"), &made_of(random.usize(..60_000))).await.unwrap();
+        store.put(&format!("{index}"), &record_of_size(random.usize(..60_000))).await.unwrap();
         if index % 50 == 0 {
             let bytes: u64 = files(folder.path()).iter().map(|file| size(file)).sum();
-            // One more may be on its way when the limit is reached, and one that is being written.
+            // When the limit is reached, one more write may be queued and one in progress.
             assert!(bytes <= limit * 105 / 100 + 2 * 64 * 1024, "{bytes} after {index}");
         }
     }
@@ -117,14 +117,14 @@ async fn the_limit_holds_while_it_is_written_to() {
     assert!(bytes <= limit && bytes > limit / 2, "{bytes}");
     assert_eq!(store.usage().await.unwrap().bytes, bytes);
 
-    // What is too large is not kept, nor what it replaces.
-    store.put("large", &made_of(10)).await.unwrap();
-    store.put("large", &made_of(900_000)).await.unwrap();
+    // A record that is too large is not stored, and the one that it replaces is removed.
+    store.put("large", &record_of_size(10)).await.unwrap();
+    store.put("large", &record_of_size(900_000)).await.unwrap();
     assert_eq!(store.get("large").await, Ok(None));
 }
 
 #[tokio::test]
-async fn a_limit_may_be_no_limit() {
+async fn the_limit_may_be_the_largest_number() {
     let folder = folder();
     let store = Fs::open(folder.path(), u64::MAX).unwrap();
     store.put("key", &record("here")).await.unwrap();
@@ -133,14 +133,14 @@ async fn a_limit_may_be_no_limit() {
 }
 
 #[tokio::test]
-async fn what_was_not_used_for_longest_goes_first() {
+async fn the_least_recently_used_files_are_evicted_first() {
     let folder = folder();
     let roomy = Fs::open(folder.path(), 1000 * MIB).unwrap();
     let mut known = vec![];
     for index in 0..100_u64 {
-        roomy.put(&format!("{index}"), &made_of(10_000)).await.unwrap();
+        roomy.put(&format!("{index}"), &record_of_size(10_000)).await.unwrap();
         let new = files(folder.path()).into_iter().find(|file| !known.contains(file)).unwrap();
-        // The first ten claim to be of tomorrow, by a clock that was wrong.
+        // The first ten have a time in the future, from a wrong clock.
         let (now, day) = (SystemTime::now(), Duration::from_secs(86_400));
         let age = Duration::from_secs(100_000 - index * 100);
         let used = if index < 10 { now + day } else { now - age };
@@ -161,9 +161,9 @@ async fn what_was_not_used_for_longest_goes_first() {
     assert_eq!(left, [vec![15], (56..100).collect()].concat());
 }
 
-/// An hour later, because clocks differ.
+/// They are removed an hour after they expire, because clocks differ.
 #[tokio::test]
-async fn what_is_past_its_time_goes_and_is_not_marked_as_used() {
+async fn expired_files_are_removed_and_not_marked_as_used() {
     let folder = folder();
     let store = Fs::open(folder.path(), MIB).unwrap();
     let now = SystemTime::now();
@@ -187,7 +187,7 @@ async fn what_is_past_its_time_goes_and_is_not_marked_as_used() {
     let used = |file: &PathBuf| fs::metadata(file).unwrap().modified().unwrap();
     let before = known.iter().map(used).collect::<Vec<_>>();
     for (at, key) in ["over", "hardly over", "of use"].into_iter().enumerate() {
-        assert!(store.get(key).await.unwrap().is_some(), "who asks judges by a clock of their own");
+        assert!(store.get(key).await.unwrap().is_some(), "the caller judges by its own clock");
         assert_eq!(used(&known[at]) == before[at], key != "of use", "{key}");
     }
     store.tend().await.unwrap();
@@ -196,19 +196,19 @@ async fn what_is_past_its_time_goes_and_is_not_marked_as_used() {
     assert_eq!(store.usage().await.unwrap().entries, 3);
 }
 
-/// A caller who left does not stop the thread that writes. It takes longer than what comes after, and
-/// must not undo it.
+/// Dropping a put does not stop the thread that writes. It ends after later calls and must not undo
+/// them.
 #[test]
-fn a_put_that_was_given_up_does_not_undo_what_came_after_it() {
+fn a_dropped_put_does_not_undo_later_calls() {
     let folder = folder();
     let store = Fs::open(folder.path(), 100 * MIB).unwrap();
     for (round, after) in ["put", "remove", "clear"].into_iter().cycle().take(30).enumerate() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        let found = runtime.block_on(async {
-            let slow = made_of(9_000_000);
-            let mut given_up = store.put("key", &slow);
-            assert!((&mut given_up).now_or_never().is_none());
-            drop(given_up);
+        let expected = runtime.block_on(async {
+            let slow = record_of_size(9_000_000);
+            let mut dropped = store.put("key", &slow);
+            assert!((&mut dropped).now_or_never().is_none());
+            drop(dropped);
             match after {
                 "put" => store.put("key", &record("later")).await.unwrap(),
                 "remove" => store.remove("key").await.unwrap(),
@@ -216,16 +216,16 @@ fn a_put_that_was_given_up_does_not_undo_what_came_after_it() {
             }
             (after == "put").then(|| record("later"))
         });
-        // That waits for the thread.
+        // Dropping the runtime waits for the thread.
         drop(runtime);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let kept = runtime.block_on(store.get("key")).unwrap();
-        assert!(kept == found, "round {round}: what came after, {after}, is undone");
+        let stored = runtime.block_on(store.get("key")).unwrap();
+        assert!(stored == expected, "round {round}: the later {after} is undone");
     }
 }
 
 #[tokio::test]
-async fn a_folder_is_looked_at_without_being_made() {
+async fn open_existing_does_not_create_the_folder() {
     let parent = folder();
     let folder = parent.path().join("cache");
     assert!(Fs::open_existing(&folder).is_err());
@@ -235,15 +235,15 @@ async fn a_folder_is_looked_at_without_being_made() {
     fs::remove_file(&folder).unwrap();
 
     Fs::open(&folder, MIB).unwrap().put("key", &record("here")).await.unwrap();
-    let looked_at = Fs::open_existing(&folder).unwrap();
-    assert_eq!(looked_at.usage().await.unwrap().entries, 1);
-    assert_eq!(looked_at.get("key").await, Ok(Some(record("here"))));
-    looked_at.clear().await.unwrap();
-    assert_eq!(looked_at.usage().await.unwrap().entries, 0);
+    let existing = Fs::open_existing(&folder).unwrap();
+    assert_eq!(existing.usage().await.unwrap().entries, 1);
+    assert_eq!(existing.get("key").await, Ok(Some(record("here"))));
+    existing.clear().await.unwrap();
+    assert_eq!(existing.usage().await.unwrap().entries, 0);
 }
 
 #[tokio::test]
-async fn what_a_killed_process_left_unfinished_goes_after_a_while() {
+async fn old_temporary_files_are_removed() {
     let folder = folder();
     let store = Fs::open(folder.path(), MIB).unwrap();
     store.put("key", &record("here")).await.unwrap();
@@ -261,17 +261,17 @@ async fn what_a_killed_process_left_unfinished_goes_after_a_while() {
 }
 
 #[tokio::test]
-async fn what_others_put_into_the_folder_is_left_alone() {
+async fn foreign_files_in_the_folder_are_not_touched() {
     let folder = folder();
     let store = Fs::open(folder.path(), MIB).unwrap();
     store.put("key", &record("here")).await.unwrap();
     let [file] = &files(folder.path())[..] else { panic!("one file") };
-    let place = file.parent().unwrap();
+    let subfolder = file.parent().unwrap();
     let foreign = [
         folder.path().join("notes.txt"),
-        place.join("notes.txt"),
-        place.join("new-notes"),
-        place.join("ABCDEF"),
+        subfolder.join("notes.txt"),
+        subfolder.join("new-notes"),
+        subfolder.join("ABCDEF"),
         folder.path().join("other").join("file"),
     ];
     for path in &foreign {
@@ -279,7 +279,7 @@ async fn what_others_put_into_the_folder_is_left_alone() {
         fs::write(path, vec![0; 200_000]).unwrap();
     }
     for index in 0..300 {
-        store.put(&format!("{index}"), &made_of(9_000)).await.unwrap();
+        store.put(&format!("{index}"), &record_of_size(9_000)).await.unwrap();
     }
     store.tend().await.unwrap();
     store.clear().await.unwrap();
@@ -290,20 +290,20 @@ async fn what_others_put_into_the_folder_is_left_alone() {
 }
 
 #[tokio::test]
-async fn planted_links_and_pipes_lead_nowhere() {
+async fn planted_links_and_pipes_are_not_followed() {
     let outside = folder();
-    let treasure = outside.path().join("treasure");
-    fs::write(&treasure, record("planted").encode("key")).unwrap();
-    let content = fs::read(&treasure).unwrap();
+    let target = outside.path().join("target");
+    fs::write(&target, record("planted").encode("key")).unwrap();
+    let content = fs::read(&target).unwrap();
     let folder = folder();
     let store = Fs::open(folder.path(), MIB).unwrap();
     store.put("key", &record("here")).await.unwrap();
     let [file] = &files(folder.path())[..] else { panic!("one file") };
 
-    // In the place of a file: what is behind it is not read, not written, not removed.
+    // A link instead of a file: its target is not read, written or removed.
     let plant = || {
         fs::remove_file(file).unwrap();
-        symlink(&treasure, file).unwrap();
+        symlink(&target, file).unwrap();
     };
     plant();
     assert_eq!(store.get("key").await, Ok(None));
@@ -311,24 +311,24 @@ async fn planted_links_and_pipes_lead_nowhere() {
     assert_eq!(store.get("key").await, Ok(Some(record("again"))));
     plant();
     store.remove("key").await.unwrap();
-    symlink(&treasure, file).unwrap();
+    symlink(&target, file).unwrap();
     store.clear().await.unwrap();
     store.tend().await.unwrap();
-    assert_eq!(fs::read(&treasure).unwrap(), content);
+    assert_eq!(fs::read(&target).unwrap(), content);
 
-    // A pipe would be waited for.
+    // Opening a pipe would block.
     fs::remove_file(file).unwrap();
     assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
     assert_eq!(store.get("key").await, Ok(None));
     store.put("key", &record("here")).await.unwrap();
     assert_eq!(store.get("key").await, Ok(Some(record("here"))));
 
-    // In the place of a folder.
-    let place = file.parent().unwrap();
+    // A link instead of a folder.
+    let subfolder = file.parent().unwrap();
     let same = outside.path().join(file.file_name().unwrap());
-    fs::rename(&treasure, &same).unwrap();
-    fs::remove_dir_all(place).unwrap();
-    symlink(outside.path(), place).unwrap();
+    fs::rename(&target, &same).unwrap();
+    fs::remove_dir_all(subfolder).unwrap();
+    symlink(outside.path(), subfolder).unwrap();
     assert_eq!(store.put("key", &record("here")).await, Ok(()));
     assert_eq!(store.get("key").await, Ok(None));
     assert_eq!(store.remove("key").await, Ok(()));
@@ -338,25 +338,25 @@ async fn planted_links_and_pipes_lead_nowhere() {
     assert_eq!(fs::read(same).unwrap(), content);
 }
 
-/// The keys of one folder go without; the store goes on for all the others.
+/// The keys of that folder are misses; the store works for all others.
 #[tokio::test(start_paused = true)]
-async fn a_file_or_a_link_in_the_place_of_a_folder_concerns_its_keys_alone() {
+async fn a_file_or_link_instead_of_a_folder_affects_only_its_keys() {
     let outside = folder();
     type Plant<'a> = &'a dyn Fn(&Path);
     let plants: [Plant<'_>; 3] = [
-        &|place| fs::write(place, "not a folder").unwrap(),
-        &|place| symlink(outside.path(), place).unwrap(),
-        &|place| symlink(place, place).unwrap(),
+        &|subfolder| fs::write(subfolder, "not a folder").unwrap(),
+        &|subfolder| symlink(outside.path(), subfolder).unwrap(),
+        &|subfolder| symlink(subfolder, subfolder).unwrap(),
     ];
     for plant in plants {
         let folder = folder();
         let store = Arc::new(Fs::open(folder.path(), 64 * MIB).unwrap());
         store.put("key", &record("here")).await.unwrap();
         let [file] = &files(folder.path())[..] else { panic!("one file") };
-        let place = file.parent().unwrap();
-        fs::remove_dir_all(place).unwrap();
-        plant(place);
-        let planted = fs::symlink_metadata(place).unwrap().file_type();
+        let subfolder = file.parent().unwrap();
+        fs::remove_dir_all(subfolder).unwrap();
+        plant(subfolder);
+        let planted = fs::symlink_metadata(subfolder).unwrap().file_type();
 
         let guarded = Guarded::new(Arc::clone(&store) as Arc<dyn Store>);
         for _ in 0..3 {
@@ -370,13 +370,17 @@ async fn a_file_or_a_link_in_the_place_of_a_folder_concerns_its_keys_alone() {
         store.tend().await.unwrap();
         assert_eq!(store.usage().await.unwrap().entries, 1);
         store.clear().await.unwrap();
-        assert_eq!(fs::symlink_metadata(place).unwrap().file_type(), planted, "it is not ours");
+        assert_eq!(
+            fs::symlink_metadata(subfolder).unwrap().file_type(),
+            planted,
+            "it is not touched"
+        );
         assert!(files(outside.path()).is_empty());
     }
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_is_an_error_at_once() {
+async fn a_folder_that_cannot_be_created_is_an_error_at_once() {
     let folder = folder();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
@@ -386,7 +390,7 @@ async fn a_folder_that_cannot_be_made_is_an_error_at_once() {
 }
 
 #[tokio::test]
-async fn a_folder_that_goes_is_a_miss_and_is_made_again() {
+async fn a_deleted_folder_is_a_miss_and_is_created_again() {
     let parent = folder();
     let folder = parent.path().join("cache");
     let store = Fs::open(&folder, MIB).unwrap();
@@ -397,17 +401,13 @@ async fn a_folder_that_goes_is_a_miss_and_is_made_again() {
     assert_eq!(store.get("key").await, Ok(Some(record("2"))));
 }
 
-/// Memory goes on whatever the folder does, and takes it up again when it works.
-async fn goes_on_without_its_folder(
-    folder: &Path,
-    break_it: impl FnOnce(),
-    mend_it: impl FnOnce(),
-) {
+/// Memory works while the folder fails, and the folder is used again when it works.
+async fn works_without_its_folder(folder: &Path, break_it: impl FnOnce(), mend_it: impl FnOnce()) {
     let store: Arc<dyn Store> = Arc::new(Fs::open(folder, 512 * MIB).unwrap());
     let tiers = Tiers::new(Memory::new(MIB), Some(Arc::clone(&store)));
     break_it();
     for index in 0..50 {
-        tiers.put(&format!("{index}"), made_of(10_000));
+        tiers.put(&format!("{index}"), record_of_size(10_000));
         assert!(tiers.get(&format!("{index}"), NOW).await.is_some());
         assert_eq!(tiers.get("absent", NOW).await, None);
     }
@@ -421,7 +421,7 @@ async fn goes_on_without_its_folder(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_folder_that_becomes_a_file() {
+async fn memory_works_while_the_folder_is_a_file() {
     let parent = folder();
     let (path, aside) = (parent.path().join("cache"), parent.path().join("aside"));
     let break_it = || {
@@ -432,10 +432,10 @@ async fn a_folder_that_becomes_a_file() {
         fs::remove_file(&path).unwrap();
         fs::rename(&aside, &path).unwrap();
     };
-    goes_on_without_its_folder(&path, break_it, mend_it).await;
+    works_without_its_folder(&path, break_it, mend_it).await;
 }
 
-/// A disk of its own of 256 KB; `None` where this user may not mount one.
+/// A separate disk of 256 KB; `None` if this user may not mount one.
 struct Disk(TempDir);
 
 impl Disk {
@@ -444,9 +444,9 @@ impl Disk {
         let is_mounted = disk.run("mount", &["-t", "tmpfs", "-o", "size=256k", "tmpfs"]);
         if !is_mounted {
             let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
-            assert!(!is_required, "F22 needs a disk of its own: run it as root, who may mount one");
-            // Not with a macro, whose output is shown only where a test fails.
-            let _ = std::io::stderr().write_all(b"SKIPPED: F22 needs root, who may mount a disk\n");
+            assert!(!is_required, "F22 mounts a disk: run it as root");
+            // Not with a macro, whose output is shown only if the test fails.
+            let _ = std::io::stderr().write_all(b"SKIPPED: F22 mounts a disk, which needs root\n");
         }
         is_mounted.then_some(disk)
     }
@@ -464,21 +464,21 @@ impl Drop for Disk {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_disk() {
+async fn memory_works_while_the_disk_is_full() {
     let Some(disk) = Disk::mount() else { return };
     let path = disk.0.path().join("cache");
     let ballast = disk.0.path().join("ballast");
     let break_it = || {
         let _ = fs::write(&ballast, vec![0; 300_000]);
     };
-    goes_on_without_its_folder(&path, break_it, || fs::remove_file(&ballast).unwrap()).await;
+    works_without_its_folder(&path, break_it, || fs::remove_file(&ballast).unwrap()).await;
     let unfinished =
         |file: &PathBuf| file.file_name().unwrap().to_str().unwrap().starts_with("new-");
-    assert!(!files(&path).iter().any(unfinished), "what could not be finished is removed");
+    assert!(!files(&path).iter().any(unfinished), "temporary files are removed");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_disk_that_is_read_only() {
+async fn memory_works_while_the_disk_is_read_only() {
     let Some(disk) = Disk::mount() else { return };
     let path = disk.0.path().join("cache");
     let store = Fs::open(&path, MIB).unwrap();
@@ -488,5 +488,5 @@ async fn a_disk_that_is_read_only() {
     break_it();
     assert_eq!(store.get("before").await, Ok(Some(record("here"))), "it can still be read");
     mend_it();
-    goes_on_without_its_folder(&path, break_it, mend_it).await;
+    works_without_its_folder(&path, break_it, mend_it).await;
 }

@@ -7,21 +7,21 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use vidra::store::{Failures, Guarded, StoreError};
 
-use super::{Faulty, Trouble, record};
+use super::{Faulty, StoreFault, record};
 
 const MS: Duration = Duration::from_millis(1);
 
 /// The first pause of one second, with its jitter.
 const LONGEST_FIRST_PAUSE: Duration = Duration::from_millis(1_200);
 
-fn guarded(trouble: Trouble) -> (Arc<Faulty>, Guarded) {
-    let store = Arc::new(Faulty::new(trouble));
+fn guarded(fault: StoreFault) -> (Arc<Faulty>, Guarded) {
+    let store = Arc::new(Faulty::new(fault));
     (Arc::clone(&store), Guarded::new(store))
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_hangs_is_a_miss_after_50_ms_and_is_left_alone_for_longer_and_longer() {
-    let (store, guarded) = guarded(Trouble::Hangs);
+async fn a_hanging_store_is_a_miss_after_50_ms_and_its_pauses_grow() {
+    let (store, guarded) = guarded(StoreFault::Hangs);
     for round in 0..32 {
         let begun = Instant::now();
         assert_eq!(guarded.get("key").await, None);
@@ -36,53 +36,53 @@ async fn a_store_that_hangs_is_a_miss_after_50_ms_and_is_left_alone_for_longer_a
         assert_eq!(guarded.get("key").await, None);
         assert_eq!(guarded.get_many(&["key".to_owned()]).await, [None]);
         assert_eq!(begun.elapsed(), Duration::ZERO);
-        assert_eq!(store.calls(), round + 1, "not asked while it is left alone");
+        assert_eq!(store.calls(), round + 1, "not called during the pause");
         advance(pause * 2 / 5 + MS).await;
     }
     assert_eq!(guarded.failures(), Failures { reads: 32, skipped: 64, ..Failures::default() });
 
-    store.suffer(Trouble::None);
+    store.set_fault(StoreFault::None);
     store.memory.insert("key", record("here"));
     assert_eq!(guarded.get("key").await, Some(record("here")));
     assert!(!guarded.is_failing());
-    store.suffer(Trouble::Fails);
+    store.set_fault(StoreFault::Fails);
     assert_eq!(guarded.get("key").await, None);
     advance(LONGEST_FIRST_PAUSE).await;
-    store.suffer(Trouble::None);
-    assert!(guarded.get("key").await.is_some(), "after it worked, pauses are short again");
+    store.set_fault(StoreFault::None);
+    assert!(guarded.get("key").await.is_some(), "after a success pauses are short again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_call_tries_again_and_the_others_do_not_wait_for_it() {
-    let (store, guarded) = guarded(Trouble::Fails);
-    // All were let in before the first failed: one failure, one pause.
+async fn one_call_probes_and_the_others_do_not_wait_for_it() {
+    let (store, guarded) = guarded(StoreFault::Fails);
+    // All were admitted before the first failed: one failure, one pause.
     let all = futures_util::future::join_all((0..100).map(|_| guarded.get("key"))).await;
     assert!(all.iter().all(Option::is_none));
-    let asked = store.calls();
+    let calls = store.calls();
     advance(LONGEST_FIRST_PAUSE).await;
-    store.suffer(Trouble::Hangs);
+    store.set_fault(StoreFault::Hangs);
     let begun = Instant::now();
     futures_util::future::join_all((0..100).map(|_| guarded.get("key"))).await;
     assert_eq!(begun.elapsed(), 50 * MS);
-    assert_eq!(store.calls(), asked + 1);
+    assert_eq!(store.calls(), calls + 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_try_that_is_given_up_does_not_shut_the_store_for_ever() {
-    let (store, guarded) = guarded(Trouble::Fails);
+async fn a_dropped_probe_does_not_close_the_store_forever() {
+    let (store, guarded) = guarded(StoreFault::Fails);
     guarded.get("key").await;
     advance(LONGEST_FIRST_PAUSE).await;
-    store.suffer(Trouble::Hangs);
-    let given_up = tokio::time::timeout(MS, guarded.get("key")).await;
-    assert!(given_up.is_err());
-    store.suffer(Trouble::None);
+    store.set_fault(StoreFault::Hangs);
+    let dropped = tokio::time::timeout(MS, guarded.get("key")).await;
+    assert!(dropped.is_err());
+    store.set_fault(StoreFault::None);
     store.memory.insert("key", record("here"));
     assert!(guarded.get("key").await.is_some(), "the next call probes");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_waits_for_may_take_longer() {
-    let (store, guarded) = guarded(Trouble::Slow);
+async fn background_writes_may_take_longer_than_reads() {
+    let (store, guarded) = guarded(StoreFault::Slow);
     for key in ["one", "other"] {
         guarded.put(key, &record("here")).await;
         assert_eq!(store.memory.peek(key), Some(record("here")), "{key}");
@@ -94,7 +94,7 @@ async fn what_nobody_waits_for_may_take_longer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_full_disk_can_still_be_read() {
-    let (store, guarded) = guarded(Trouble::FailsToWrite);
+    let (store, guarded) = guarded(StoreFault::FailsToWrite);
     store.memory.insert("key", record("here"));
     guarded.put("other", &record("")).await;
     guarded.put("other", &record("")).await;
@@ -104,19 +104,19 @@ async fn a_full_disk_can_still_be_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_panics_is_one_that_fails() {
-    let (store, guarded) = guarded(Trouble::Panics);
+async fn a_panic_in_a_store_is_a_failure() {
+    let (store, guarded) = guarded(StoreFault::Panics);
     assert_eq!(guarded.get("key").await, None);
     guarded.put("key", &record("")).await;
     assert!(guarded.clear().await.is_err());
     assert_eq!(guarded.usage().await, None);
     assert_eq!((guarded.failures().reads, guarded.failures().writes), (1, 1));
-    assert_eq!(store.calls(), 3, "not asked for its usage while it is left alone");
+    assert_eq!(store.calls(), 3, "its usage is not requested during the pause");
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_counted_once_in_five_seconds_however_many_ask() {
-    let (store, guarded) = guarded(Trouble::None);
+async fn usage_is_counted_once_in_five_seconds() {
+    let (store, guarded) = guarded(StoreFault::None);
     store.memory.insert("key", record("here"));
     let entries = async || guarded.usage().await.map(|usage| usage.entries);
     let all = futures_util::future::join_all((0..50).map(|_| entries())).await;
@@ -127,14 +127,14 @@ async fn it_is_counted_once_in_five_seconds_however_many_ask() {
     advance(MS).await;
     assert_eq!((entries().await, store.calls()), (Some(2), 2));
     guarded.clear().await.unwrap();
-    assert_eq!(entries().await, Some(0), "who has cleared wants to see it");
+    assert_eq!(entries().await, Some(0), "clearing resets the count");
 }
 
-/// Who leaves or has no more patience does not end the count, so that the next does not begin another.
+/// A caller that leaves or times out does not end the count, so the next caller does not start another.
 #[tokio::test(start_paused = true)]
-async fn a_slow_count_is_waited_for_a_second_and_not_begun_twice() {
-    let (store, guarded) = guarded(Trouble::Hangs);
-    assert!(tokio::time::timeout(MS, guarded.usage()).await.is_err(), "it leaves");
+async fn callers_wait_a_second_for_a_slow_count_that_starts_once() {
+    let (store, guarded) = guarded(StoreFault::Hangs);
+    assert!(tokio::time::timeout(MS, guarded.usage()).await.is_err(), "the caller leaves");
     for _ in 0..10 {
         let begun = Instant::now();
         assert_eq!(guarded.usage().await, None);
@@ -144,26 +144,26 @@ async fn a_slow_count_is_waited_for_a_second_and_not_begun_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_damaged_record_is_removed_and_the_store_goes_on() {
-    let (store, guarded) = guarded(Trouble::Corrupt);
+async fn a_damaged_record_is_removed_and_the_store_stays_in_use() {
+    let (store, guarded) = guarded(StoreFault::Corrupt);
     store.memory.insert("key", record("here"));
     assert_eq!(guarded.get("key").await, None);
     assert!(store.memory.peek("key").is_none());
     assert!(!guarded.is_failing());
     assert_eq!(guarded.failures(), Failures { corrupt: 1, ..Failures::default() });
 
-    store.suffer(Trouble::CorruptAndHangsToWrite);
+    store.set_fault(StoreFault::CorruptAndHangsToWrite);
     let begun = Instant::now();
     assert_eq!(guarded.get("key").await, None);
-    assert_eq!(begun.elapsed(), 50 * MS, "removing it takes no more time than there is");
+    assert_eq!(begun.elapsed(), 50 * MS, "the removal has no time of its own");
 }
 
 #[tokio::test(start_paused = true)]
-async fn trouble_is_told_once_a_minute_and_without_keys() {
-    let told = Told::default();
-    let lines = Arc::clone(&told.0);
-    let _here = tracing::subscriber::set_default(told);
-    let (_, guarded) = guarded(Trouble::Fails);
+async fn failures_are_logged_once_a_minute_and_without_keys() {
+    let log = LogLines::default();
+    let lines = Arc::clone(&log.0);
+    let _here = tracing::subscriber::set_default(log);
+    let (_, guarded) = guarded(StoreFault::Fails);
     let warnings = |of: &str| {
         let lines = lines.lock().unwrap();
         let is_of = |line: &&String| line.contains("WARN") && line.contains(of);
@@ -185,11 +185,11 @@ async fn trouble_is_told_once_a_minute_and_without_keys() {
     assert!(!lines.concat().contains("of-a-user"), "{lines:?}");
 }
 
-/// What was logged, a line an event.
+/// The logged events, one line each.
 #[derive(Default)]
-struct Told(Arc<Mutex<Vec<String>>>);
+struct LogLines(Arc<Mutex<Vec<String>>>);
 
-impl tracing::Subscriber for Told {
+impl tracing::Subscriber for LogLines {
     fn enabled(&self, about: &tracing::Metadata<'_>) -> bool {
         about.target().starts_with("vidra")
     }

@@ -1,15 +1,15 @@
-//! F15: a process that is killed while it writes leaves every record whole or not there.
+//! F15: a process that is killed while it writes leaves every record whole or absent.
 
 use std::io::{BufRead as _, BufReader};
 
 use vidra::store::{Fs, Record, Store};
 
 use super::fs::{files, folder};
-use super::{another_process, record, told};
+use super::{another_process, passed_value, record};
 
 const KEYS: u32 = 20;
 
-/// A body that tells by itself whether it is whole.
+/// A body that is derived from its first four bytes, so that a reader can check it.
 fn body(seed: u32) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed.into());
     let length = random.usize(..200_000);
@@ -19,15 +19,15 @@ fn body(seed: u32) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn killed_at_any_moment() {
-    if let Some(folder) = told() {
-        return write_for_ever(&folder).await;
+async fn a_killed_writer_leaves_every_record_whole_or_absent() {
+    if let Some(folder) = passed_value() {
+        return write_forever(&folder).await;
     }
     let folder = folder();
     let mut random = fastrand::Rng::with_seed(15);
     let mut found = 0;
     for round in 0..20 {
-        let test = "store::kill::killed_at_any_moment";
+        let test = "store::kill::a_killed_writer_leaves_every_record_whole_or_absent";
         let mut writer = another_process(test, folder.path().to_str().unwrap()).spawn().unwrap();
         let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
         let writes = random.usize(1..150);
@@ -39,13 +39,13 @@ async fn killed_at_any_moment() {
 
         let store = Fs::open(folder.path(), 256 << 20).unwrap();
         for key in 0..KEYS {
-            let kept = store.get(&format!("{key}")).await;
-            let Some(record) = kept.expect("a record is never damaged") else { continue };
+            let stored = store.get(&format!("{key}")).await;
+            let Some(record) = stored.expect("a record is never damaged") else { continue };
             let seed = u32::from_le_bytes(record.body[..4].try_into().unwrap());
             assert!(record.body == body(seed), "round {round}, key {key}, seed {seed}");
             found += 1;
         }
-        // Beside the records there is what the killed ones were writing, and no more than that.
+        // The only other files are those that the killed processes were writing.
         let unfinished = files(folder.path()).len() - store.usage().await.unwrap().entries as usize;
         assert!(unfinished <= 16 * (round + 1), "{unfinished} left after {round}");
     }
@@ -53,7 +53,7 @@ async fn killed_at_any_moment() {
 }
 
 /// The process that is killed.
-async fn write_for_ever(folder: &str) {
+async fn write_forever(folder: &str) {
     let store = Fs::open(folder, 256 << 20).unwrap();
     loop {
         // Several at once, also of one key.

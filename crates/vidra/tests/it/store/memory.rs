@@ -1,6 +1,6 @@
 use vidra::store::{Memory, Record, conformance};
 
-use super::{another_process, record, told};
+use super::{another_process, passed_value, record};
 
 const MIB: u64 = 1024 * 1024;
 
@@ -25,8 +25,8 @@ fn the_limit_holds_under_a_hundred_thousand_puts() {
             }
         }
         let held = memory.held();
-        assert!(held.bytes >= limit * 9 / 10, "room is used: {held:?} of {limit}");
-        // What is said to be held is held, key by key.
+        assert!(held.bytes >= limit * 9 / 10, "the memory is used: {held:?} of {limit}");
+        // The reported size fits the records, key by key.
         let mut bytes = 0;
         for key in (0..50_000).map(|number| format!("video/{number}")) {
             bytes += memory.peek(&key).map_or(0, |record| key.len() + record.body.len()) as u64;
@@ -66,7 +66,7 @@ fn cheap_records_are_evicted_first_and_keep_a_quarter() {
 }
 
 #[test]
-fn what_is_too_large_is_not_kept_nor_what_it_replaces() {
+fn a_record_that_is_too_large_is_not_stored_and_the_older_one_is_removed() {
     let memory = Memory::new(MIB);
     memory.insert("key", record("small"));
     memory.insert("other", record("stays"));
@@ -76,7 +76,7 @@ fn what_is_too_large_is_not_kept_nor_what_it_replaces() {
     assert_eq!(memory.peek("other"), Some(record("stays")));
     Memory::new(0).insert("key", large);
 
-    // Half of the limit, less what it takes to keep it, always finds room.
+    // A record of half the limit, minus its overhead, always fits.
     for limit in [MIB / 8, MIB, 64 * MIB] {
         let memory = Memory::new(limit);
         for index in 0..100 {
@@ -89,7 +89,7 @@ fn what_is_too_large_is_not_kept_nor_what_it_replaces() {
 }
 
 #[test]
-fn what_is_asked_for_stays() {
+fn frequently_read_records_stay() {
     let memory = Memory::new(MIB);
     memory.insert("asked for", record("often"));
     for index in 0..20_000 {
@@ -99,26 +99,29 @@ fn what_is_asked_for_stays() {
     assert!(memory.held().entries < 5000);
 }
 
-/// Beyond keys and bodies an entry takes 600 bytes at most, by what the system counts.
+/// Besides its key and body an entry takes at most 600 bytes of resident memory.
 #[cfg(target_os = "linux")]
 #[test]
-fn an_entry_takes_little_beside_its_key_and_body() {
-    if told().is_some() {
+fn the_overhead_of_an_entry_is_small() {
+    if passed_value().is_some() {
         return fill_memory();
     }
-    let test = "store::memory::an_entry_takes_little_beside_its_key_and_body";
+    let test = "store::memory::the_overhead_of_an_entry_is_small";
     let output = another_process(test, "-").output().expect("a process");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let figures: Vec<(f64, f64)> = said
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let figures: Vec<(f64, f64)> = stdout
         .lines()
         .filter_map(|line| line.split_once("entry takes ")?.1.split_once(" of "))
         .map(|(taken, counted)| (taken.parse().expect("bytes"), counted.parse().expect("bytes")))
         .collect();
-    assert_eq!(figures.len(), 4, "{said}");
+    assert_eq!(figures.len(), 4, "{stdout}");
     for (taken, counted) in figures {
-        assert!(taken <= 600.0, "{said}");
-        // Which is then true of the limit, too.
-        assert!(taken + 217.0 <= (counted + 217.0) * 1.05, "more is taken than is counted: {said}");
+        assert!(taken <= 600.0, "{stdout}");
+        // Then the limit is accurate, too.
+        assert!(
+            taken + 217.0 <= (counted + 217.0) * 1.05,
+            "more is taken than is counted: {stdout}"
+        );
     }
 }
 
@@ -134,7 +137,7 @@ fn fill_memory() {
             let body = vec![b'x'; 200];
             own += key.len() + body.len();
             memory.insert(&key, Record { body: body.into(), ..record("") });
-            // A body that was given once costs a counter more.
+            // A body that was read once needs a reference count.
             assert!(memory.peek(&key).is_some());
         }
         let held = memory.held();
@@ -142,15 +145,15 @@ fn fill_memory() {
         let each = |bytes: usize| (bytes - own) as f64 / count as f64;
         let counted = each(usize::try_from(held.bytes).unwrap());
         println!("entry takes {} of {counted}", each(resident() - before));
-        // Not given back, so that the next one does not find its place made.
+        // Leaked, so that the next memory cannot reuse these pages.
         std::mem::forget(memory);
     }
 }
 
-/// What this process has of the machine's memory.
+/// The resident memory of this process in bytes.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {
-    let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux says");
+    let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux has /proc");
     let pages: usize = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("pages");
     pages * 4096
 }

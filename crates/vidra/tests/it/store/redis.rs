@@ -12,7 +12,7 @@ use vidra::store::{Guarded, Memory, Record, Redis, Store, StoreError, Tiers, con
 use super::fs::folder;
 use super::{NOW, record};
 
-/// A server on a free port and on a socket; it ends with this.
+/// A server on a free port and on a socket, killed on drop.
 pub(crate) struct Server {
     folder: TempDir,
     port: u16,
@@ -21,7 +21,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `None` where there is no `redis-server`, which is an error where peers are required.
+    /// `None` if there is no `redis-server`. Panics then if `VIDRA_REQUIRE_PEERS` is set.
     pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
         if Command::new("redis-server").arg("--version").output().is_err() {
             let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
@@ -52,7 +52,7 @@ impl Server {
         let mut lines = BufReader::new(process.stdout.take().expect("its log")).lines();
         let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains("eady to accept")));
         assert!(is_ready, "redis-server ended");
-        // Read on, so that it can write on.
+        // Drains its output, so that it does not block on a full pipe.
         std::thread::spawn(move || lines.count());
         self.process = Some(process);
     }
@@ -64,7 +64,7 @@ impl Server {
         }
     }
 
-    /// Stops and continues it, as a machine that is overloaded does.
+    /// Stops or continues the server, to simulate an overloaded machine.
     fn signal(&self, signal: &str) {
         let id = self.process.as_ref().expect("it runs").id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
@@ -78,14 +78,14 @@ impl Server {
         format!("unix://{}", self.folder.path().join("redis.sock").display())
     }
 
-    async fn ask<T: redis::FromRedisValue>(&self, command: &[&str]) -> T {
+    async fn query<T: redis::FromRedisValue>(&self, command: &[&str]) -> T {
         let client = redis::Client::open(self.url()).unwrap();
         let mut connection = client.get_multiplexed_async_connection().await.unwrap();
-        let mut asked = redis::cmd(command[0]);
+        let mut request = redis::cmd(command[0]);
         for argument in &command[1..] {
-            asked.arg(*argument);
+            request.arg(*argument);
         }
-        asked.query_async(&mut connection).await.unwrap()
+        request.query_async(&mut connection).await.unwrap()
     }
 }
 
@@ -95,16 +95,16 @@ impl Drop for Server {
     }
 }
 
-/// Lets no time pass under a paused clock, however long the server takes, until this is dropped: the
-/// clock waits for threads that work.
+/// Keeps a paused clock from advancing until the sender is dropped: tokio does not advance it while
+/// a blocking task runs.
 fn still_clock() -> std::sync::mpsc::Sender<()> {
     let (sender, dropped) = std::sync::mpsc::channel();
     tokio::task::spawn_blocking(move || dropped.recv());
     sender
 }
 
-/// Asks until there is an answer: connections are made anew in the background.
-async fn patiently(store: &Redis, key: &str) -> Option<Record> {
+/// Retries until there is an answer, because connections are restored in the background.
+async fn get_with_retries(store: &Redis, key: &str) -> Option<Record> {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
         match store.get(key).await {
@@ -130,12 +130,12 @@ async fn records_expire_and_share_the_server_with_others() {
     let Some(server) = Server::start(&[]) else { return };
     let store = Redis::new(&server.url()).unwrap();
     store.put("video/a", &record("here")).await.unwrap();
-    let left: i64 = server.ask(&["PTTL", "vidra:1:video/a"]).await;
+    let left: i64 = server.query(&["PTTL", "vidra:1:video/a"]).await;
     assert!((1..=60_000).contains(&left), "{left}");
-    // A clock that is off does not shorten a life, which is from fetching to throwing away.
+    // A skewed clock does not shorten a lifetime, which is `keep_until - stored_at`.
     let skewed = Record { stored_at: 1000, keep_until: 31_000, ..record("here") };
     store.put("video/b", &skewed).await.unwrap();
-    let left: i64 = server.ask(&["PTTL", "vidra:1:video/b"]).await;
+    let left: i64 = server.query(&["PTTL", "vidra:1:video/b"]).await;
     assert!((1..=30_000).contains(&left), "{left}");
     let dead = Record { stored_at: 1000, keep_until: 1000, ..record("here") };
     store.put("video/b", &dead).await.unwrap();
@@ -144,23 +144,23 @@ async fn records_expire_and_share_the_server_with_others() {
     for index in 0..2500 {
         store.put(&format!("{index}"), &record("here")).await.unwrap();
     }
-    let _: () = server.ask(&["SET", "vidra:2:video/a", "another layout"]).await;
-    let _: () = server.ask(&["SET", "somebody's", "else"]).await;
+    let _: () = server.query(&["SET", "vidra:2:video/a", "another layout"]).await;
+    let _: () = server.query(&["SET", "somebody's", "else"]).await;
     assert_eq!(store.usage().await.unwrap().entries, 2501);
     store.clear().await.unwrap();
     assert_eq!(store.usage().await.unwrap().entries, 0);
-    let left: u64 = server.ask(&["DBSIZE"]).await;
+    let left: u64 = server.query(&["DBSIZE"]).await;
     assert_eq!(left, 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_damaged_or_of_another_kind_is_a_miss() {
+async fn damaged_values_and_other_types_are_misses() {
     let _still = still_clock();
     let Some(server) = Server::start(&[]) else { return };
     let store = Arc::new(Redis::new(&server.url()).unwrap());
     let guarded = Guarded::new(Arc::clone(&store) as Arc<dyn Store>);
-    let _: () = server.ask(&["SET", "vidra:1:a", "not a record"]).await;
-    let _: () = server.ask(&["LPUSH", "vidra:1:b", "not even text"]).await;
+    let _: () = server.query(&["SET", "vidra:1:a", "not a record"]).await;
+    let _: () = server.query(&["LPUSH", "vidra:1:b", "not even text"]).await;
     let keys = ["a", "b"].map(str::to_owned);
     assert_eq!(store.get_many(&keys).await, Ok(vec![None, None]));
     for key in &keys {
@@ -172,7 +172,7 @@ async fn what_is_damaged_or_of_another_kind_is_a_miss() {
 }
 
 #[tokio::test]
-async fn a_server_that_comes_late_goes_and_comes_back() {
+async fn the_store_reconnects_when_the_server_starts_or_restarts() {
     let Some(mut server) = Server::start(&[]) else { return };
     server.kill();
     let store = Redis::new(&server.url()).unwrap();
@@ -180,7 +180,7 @@ async fn a_server_that_comes_late_goes_and_comes_back() {
     assert_eq!(error.to_string(), "Redis: connection refused");
     for _ in 0..3 {
         server.run();
-        assert_eq!(patiently(&store, "key").await, None);
+        assert_eq!(get_with_retries(&store, "key").await, None);
         store.put("key", &record("here")).await.unwrap();
         assert_eq!(store.get("key").await, Ok(Some(record("here"))));
         server.kill();
@@ -189,11 +189,11 @@ async fn a_server_that_comes_late_goes_and_comes_back() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_answering_delays_nobody_for_long() {
+async fn a_hanging_server_delays_callers_only_briefly() {
     let Some(server) = Server::start(&[]) else { return };
     let store = Arc::new(Redis::new(&server.url()).unwrap());
     let tiers = Tiers::new(Memory::new(1 << 20), Some(Arc::clone(&store) as Arc<dyn Store>));
-    assert_eq!(patiently(&store, "far").await, None);
+    assert_eq!(get_with_retries(&store, "far").await, None);
     store.put("far", &record("far")).await.unwrap();
     server.signal("-STOP");
     let begun = Instant::now();
@@ -208,11 +208,11 @@ async fn a_server_that_stops_answering_delays_nobody_for_long() {
     }
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     server.signal("-CONT");
-    assert_eq!(patiently(&store, "far").await, Some(record("far")));
+    assert_eq!(get_with_retries(&store, "far").await, Some(record("far")));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_full_can_still_be_read() {
+async fn a_full_server_can_still_be_read() {
     let _still = still_clock();
     let full = ["--maxmemory", "3mb", "--maxmemory-policy", "noeviction"];
     let Some(server) = Server::start(&full) else { return };
@@ -238,13 +238,13 @@ async fn errors_and_descriptions_hold_no_password_and_no_key() {
     store.put("key", &record("here")).await.unwrap();
     let store = Redis::new(&url("wrong-secret")).unwrap();
     let error = store.put("video/of-a-user", &record("here")).await.unwrap_err();
-    let said = format!("{error} {error:?} {store:?}");
-    assert!(!said.contains("secret") && !said.contains("of-a-user"), "{said}");
+    let text = format!("{error} {error:?} {store:?}");
+    assert!(!text.contains("secret") && !text.contains("of-a-user"), "{text}");
     for good in
         ["rediss://:secret@localhost:6380/1", "redis://user:secret@[::1]", "valkey://localhost"]
     {
-        let said = format!("{:?}", Redis::new(good).unwrap());
-        assert!(!said.contains("secret"), "{said}");
+        let text = format!("{:?}", Redis::new(good).unwrap());
+        assert!(!text.contains("secret"), "{text}");
     }
     for bad in ["", "localhost", "http://secret@localhost", "redis://", "rediss://:secret@"] {
         if let Err(error) = Redis::new(bad) {

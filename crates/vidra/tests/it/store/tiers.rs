@@ -6,10 +6,10 @@ use futures_util::FutureExt as _;
 use tokio::time::{Instant, advance};
 use vidra::store::{Memory, Record, Store as _, Tiers, Usage};
 
-use super::{Faulty, NOW, Trouble, record};
+use super::{Faulty, NOW, StoreFault, record};
 
-fn tiers(trouble: Trouble) -> (Arc<Faulty>, Tiers) {
-    let far = Arc::new(Faulty::new(trouble));
+fn tiers(fault: StoreFault) -> (Arc<Faulty>, Tiers) {
+    let far = Arc::new(Faulty::new(fault));
     let memory = Memory::new(1024 * 1024);
     (Arc::clone(&far), Tiers::new(memory, Some(far)))
 }
@@ -19,8 +19,8 @@ fn keys<const N: usize>(keys: [&str; N]) -> [String; N] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_far_store_gives_is_in_memory_from_then_on() {
-    let (far, tiers) = tiers(Trouble::None);
+async fn records_of_the_far_store_are_cached_in_memory() {
+    let (far, tiers) = tiers(StoreFault::None);
     far.memory.insert("a", record("1"));
     far.memory.insert("b", record("2"));
     assert_eq!(tiers.peek("a", NOW), None);
@@ -34,8 +34,8 @@ async fn what_the_far_store_gives_is_in_memory_from_then_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_put_is_here_at_once_and_far_away_soon() {
-    let (far, tiers) = tiers(Trouble::None);
+async fn a_put_is_in_memory_at_once_and_in_the_far_store_soon() {
+    let (far, tiers) = tiers(StoreFault::None);
     tiers.put("key", record("1"));
     assert_eq!(tiers.peek("key", NOW), Some(record("1")));
     assert_eq!(far.calls(), 0);
@@ -46,15 +46,15 @@ async fn what_is_put_is_here_at_once_and_far_away_soon() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_too_old_is_a_miss_in_both() {
-    let (far, tiers) = tiers(Trouble::None);
+async fn an_expired_record_is_a_miss_in_both_tiers() {
+    let (far, tiers) = tiers(StoreFault::None);
     tiers.put("near", record("1"));
     far.memory.insert("far", record("2"));
-    for (now, is_kept) in [(NOW, true), (NOW + 59_999, true), (NOW + 60_000, false), (0, true)] {
-        assert_eq!(tiers.peek("near", now).is_some(), is_kept, "{now}");
-        assert_eq!(tiers.get("far", now).await.is_some(), is_kept, "{now}");
+    for (now, is_valid) in [(NOW, true), (NOW + 59_999, true), (NOW + 60_000, false), (0, true)] {
+        assert_eq!(tiers.peek("near", now).is_some(), is_valid, "{now}");
+        assert_eq!(tiers.get("far", now).await.is_some(), is_valid, "{now}");
         let found = tiers.get_many(&keys(["near", "far"]), now).await;
-        assert!(found.iter().all(|record| record.is_some() == is_kept), "{now}");
+        assert!(found.iter().all(|record| record.is_some() == is_valid), "{now}");
     }
     // Another process may have put a newer one.
     let newer = Record { stored_at: NOW + 60_000, keep_until: NOW + 90_000, ..record("3") };
@@ -63,8 +63,8 @@ async fn what_is_too_old_is_a_miss_in_both() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_of_several_puts_stays_and_what_is_removed_stays_away() {
-    let (far, tiers) = tiers(Trouble::None);
+async fn the_last_put_wins_and_removed_records_stay_removed() {
+    let (far, tiers) = tiers(StoreFault::None);
     for round in 0..50 {
         tiers.put("key", record(&format!("{round}")));
         tiers.put("removed", record("1"));
@@ -88,20 +88,20 @@ async fn the_last_of_several_puts_stays_and_what_is_removed_stays_away() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_read_does_not_bring_back_what_was_removed() {
-    let (far, tiers) = tiers(Trouble::Hangs);
+async fn a_slow_read_does_not_restore_a_removed_record() {
+    let (far, tiers) = tiers(StoreFault::Hangs);
     far.memory.insert("key", record("old"));
     let mut slow = Box::pin(tiers.get("key", NOW));
     assert!((&mut slow).now_or_never().is_none());
-    far.suffer(Trouble::None);
+    far.set_fault(StoreFault::None);
     tiers.remove("key").await.unwrap();
     slow.await;
     assert_eq!(tiers.peek("key", NOW), None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_hangs_delays_a_read_once_and_a_put_never() {
-    let (far, tiers) = tiers(Trouble::Hangs);
+async fn a_hanging_store_delays_one_read_and_no_put() {
+    let (far, tiers) = tiers(StoreFault::Hangs);
     let begun = Instant::now();
     assert_eq!(tiers.get("key", NOW).await, None);
     assert_eq!(begun.elapsed(), Duration::from_millis(50));
@@ -112,14 +112,14 @@ async fn a_store_that_hangs_delays_a_read_once_and_a_put_never() {
         tiers.put(&format!("{index}"), record("1"));
     }
     assert_eq!(begun.elapsed(), Duration::from_millis(50));
-    assert_eq!(tiers.dropped(), 20_000 - 8192, "so many wait and not more");
+    assert_eq!(tiers.dropped(), 20_000 - 8192, "the queue holds 8192 writes");
     tiers.settled().await;
-    assert_eq!(begun.elapsed(), Duration::from_millis(550), "then those are let go");
+    assert_eq!(begun.elapsed(), Duration::from_millis(550), "then the queued writes are dropped");
     assert!(tiers.peek("19999", NOW).is_some());
-    assert!(tiers.remove("19999").await.is_err(), "who removes is told that it may be there still");
+    assert!(tiers.remove("19999").await.is_err(), "it may still be in the far store");
     assert!(tiers.is_far_failing());
 
-    far.suffer(Trouble::None);
+    far.set_fault(StoreFault::None);
     advance(Duration::from_secs(2)).await;
     tiers.put("key", record("1"));
     tiers.settled().await;
@@ -129,25 +129,25 @@ async fn a_store_that_hangs_delays_a_read_once_and_a_put_never() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn large_bodies_that_wait_are_bounded_too() {
-    let (far, tiers) = tiers(Trouble::Hangs);
+async fn queued_writes_are_bounded_by_size_too() {
+    let (far, tiers) = tiers(StoreFault::Hangs);
     let large = Record { body: vec![0; 10 << 20].into(), ..record("") };
     for index in 0..10 {
         tiers.put(&format!("{index}"), large.clone());
     }
-    assert_eq!(tiers.dropped(), 4, "six of ten megabytes wait");
+    assert_eq!(tiers.dropped(), 4, "six writes of 10 MB are queued");
     tiers.settled().await;
-    far.suffer(Trouble::None);
+    far.set_fault(StoreFault::None);
     advance(Duration::from_secs(2)).await;
     let huge = Record { body: vec![0; 70 << 20].into(), ..record("") };
     tiers.put("huge", huge);
-    assert_eq!(tiers.dropped(), 4, "alone it may be larger");
+    assert_eq!(tiers.dropped(), 4, "a single write may be larger");
     tiers.settled().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_newest_of_a_key_that_waits_takes_the_place_of_the_older() {
-    let (far, tiers) = tiers(Trouble::None);
+async fn a_newer_put_replaces_the_queued_one_of_its_key() {
+    let (far, tiers) = tiers(StoreFault::None);
     let megabytes = |count: usize| Record { body: vec![0; count << 20].into(), ..record("") };
     for index in 0..6 {
         tiers.put(&format!("{index}"), megabytes(10));
@@ -156,7 +156,7 @@ async fn the_newest_of_a_key_that_waits_takes_the_place_of_the_older() {
     tiers.put("3", newest.clone());
     tiers.put("new", megabytes(10));
     assert_eq!(tiers.dropped(), 1, "there is no room for one more");
-    // Larger than there is room for: then none is kept rather than the older one.
+    // Too large for the queue: then neither this nor the older record is written.
     tiers.put("4", megabytes(20));
     assert_eq!(tiers.dropped(), 2);
     tiers.settled().await;
@@ -164,11 +164,11 @@ async fn the_newest_of_a_key_that_waits_takes_the_place_of_the_older() {
     assert!(far.memory.peek("4").is_none() && far.memory.peek("5").is_some());
 }
 
-/// Two threads on the same keys, one that brings old records near and one that puts new ones.
+/// Two threads with the same keys: one loads old records into memory, the other puts new ones.
 #[test]
-fn a_read_does_not_replace_what_was_put_meanwhile() {
+fn a_read_does_not_replace_a_concurrent_put() {
     const KEYS: usize = 20_000;
-    let far = Arc::new(Faulty::new(Trouble::None));
+    let far = Arc::new(Faulty::new(StoreFault::None));
     let tiers = Arc::new(Tiers::new(Memory::new(64 << 20), Some(Arc::clone(&far) as _)));
     let keys: Vec<String> = (0..KEYS).map(|index| format!("{index}")).collect();
     for key in &keys {
@@ -200,7 +200,7 @@ fn a_read_does_not_replace_what_was_put_meanwhile() {
 }
 
 #[tokio::test]
-async fn memory_alone_will_do() {
+async fn tiers_work_with_memory_alone() {
     let tiers = Tiers::new(Memory::new(1024 * 1024), None);
     tiers.put("key", record("1"));
     assert_eq!(tiers.get("key", NOW).await, Some(record("1")));
@@ -213,8 +213,8 @@ async fn memory_alone_will_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_suites_own_faulty_store_conforms() {
-    let store = Faulty::new(Trouble::None);
+async fn the_faulty_store_of_these_tests_conforms() {
+    let store = Faulty::new(StoreFault::None);
     vidra::store::conformance::check(&store).await;
     assert!(store.usage().await.is_ok());
 }

@@ -1,7 +1,7 @@
-//! Bodies made to hurt: a typed error or a right answer, soon.
+//! Hostile bodies: a typed error or a correct answer, in linear time.
 //!
-//! Time is not measured here, where machines differ. What is not linear in its input takes minutes
-//! on these, and does not go unnoticed.
+//! Time is not measured, because machines differ. A parser that is not linear takes minutes for these
+//! bodies, which is noticed.
 
 use proptest::prelude::*;
 use vidra::transcript::{Unreadable, parse};
@@ -9,7 +9,7 @@ use vidra::transcript::{Unreadable, parse};
 use super::{json3, malformed, read, srv1, srv3, text_of};
 
 #[test]
-fn any_doctype_is_refused() {
+fn any_doctype_is_rejected() {
     let bomb = r#"<!DOCTYPE t [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>"#;
     let external = r#"<!DOCTYPE transcript SYSTEM "file:///etc/passwd">"#;
     for doctype in [bomb, external, "<!DOCTYPE transcript>"] {
@@ -32,7 +32,7 @@ fn nesting_is_bounded() {
         );
         assert_eq!(malformed(srv3(&"<w>".repeat(depth))), "it is nested too deeply");
     }
-    // Where the reader descends it is stopped, and what it skips does not take its stack.
+    // The parser limits the depth of values that it reads, and skips others without recursion.
     let lists = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let read = |body: String| parse(body.as_bytes());
     assert!(read(format!(r#"{{"events":{}}}"#, lists(1_000_000))).is_err());
@@ -50,7 +50,7 @@ fn attributes_are_bounded() {
         malformed(srv3(&format!("<p{}>x</p>", attributes(1_000_000)))),
         "too many attributes"
     );
-    // Nobody reads those of other elements.
+    // Attributes of other elements are not read.
     assert_eq!(read(srv3(&format!("<w{}/>", attributes(1_000_000)))), []);
     assert!(malformed(srv3("<p t=5>x</p>")).contains("attribute"));
 }
@@ -68,7 +68,7 @@ fn sizes_are_bounded() {
 }
 
 #[test]
-fn megabytes_of_one_thing() {
+fn megabytes_of_a_repeated_token() {
     let repeated =
         ["<", "&", "&amp;", "&lt;", "&lt;b ", "&#38;", "&amp;lt;i", "\n", "\u{200b}", "a&b;"];
     for thing in repeated {
@@ -85,7 +85,7 @@ fn megabytes_of_one_thing() {
 }
 
 #[test]
-fn what_is_cut_off_is_not_half_a_track() {
+fn truncated_bodies_are_errors() {
     let bodies = [
         srv1(r#"<text start="0" dur="1">one &amp;amp; two</text><text start="1">é</text>"#),
         srv3(r#"<p t="0" d="1"><s>one</s><s t="3"> two</s></p><!-- x --><p t="1"/>"#),
@@ -136,7 +136,7 @@ proptest! {
         }
     }
 
-    /// What a person wrote, escaped as each format escapes it, is read as one text in all.
+    /// A text that is escaped by the rules of each format is read as the same text.
     #[test]
     fn one_text_in_three_formats(text in "[ a-zé<>&;#39'\"\n\u{a0}\u{200b}-]{0,40}", start in 0_u64..9_000_000) {
         let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");

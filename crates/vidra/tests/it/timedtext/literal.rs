@@ -1,6 +1,6 @@
-//! Shapes of the formats that were described to us and never recorded.
+//! Documented variants of the formats that were never recorded.
 
-use super::{json3, read, said, srv1, srv3, text_of};
+use super::{json3, read, rows, srv1, srv3, text_of};
 use vidra::transcript::{Unreadable, parse};
 
 #[test]
@@ -26,13 +26,13 @@ fn the_same_words_in_every_format() {
         let bom = format!("\u{feff}\r\n {body}\n\n");
         for body in [body, bom] {
             let cues = read(&body);
-            assert_eq!(said(&cues), [(500, 1_250, "it's \"good\""), (3_000, 0, "bye")], "{body}");
+            assert_eq!(rows(&cues), [(500, 1_250, "it's \"good\""), (3_000, 0, "bye")], "{body}");
         }
     }
 }
 
 #[test]
-fn escapes_are_undone_as_often_as_they_were_made() {
+fn escapes_are_decoded_twice_in_srv1_and_once_in_srv3() {
     let table = [
         // As written in XML, as read in srv1, as read in srv3.
         ("a &amp;amp; b", "a & b", "a &amp; b"),
@@ -53,9 +53,9 @@ fn escapes_are_undone_as_often_as_they_were_made() {
         ("&#0;&#xD800;&#x110000;&#99999999999;x", "����x", "����x"),
         ("so<!-- not -->me", "some", "some"),
     ];
-    for (written, once_more, as_it_is) in table {
-        assert_eq!(text_of(srv1(&format!(r#"<text start="0">{written}</text>"#))), once_more);
-        assert_eq!(text_of(srv3(&format!(r#"<p t="0">{written}</p>"#))), as_it_is);
+    for (written, in_srv1, in_srv3) in table {
+        assert_eq!(text_of(srv1(&format!(r#"<text start="0">{written}</text>"#))), in_srv1);
+        assert_eq!(text_of(srv3(&format!(r#"<p t="0">{written}</p>"#))), in_srv3);
     }
 }
 
@@ -78,13 +78,13 @@ fn words_in_a_cue() {
 }
 
 #[test]
-fn words_that_are_appended_are_words() {
+fn appended_words_are_cues() {
     let cues =
         read(srv3(r#"<p t="0" d="9" w="1">BREAKING</p><p t="500" d="9" w="1" a="1"> NEWS</p>"#));
-    assert_eq!(said(&cues), [(0, 9, "BREAKING"), (500, 9, "NEWS")]);
+    assert_eq!(rows(&cues), [(0, 9, "BREAKING"), (500, 9, "NEWS")]);
     let cues =
         read(json3(r#"{"tStartMs":5,"dDurationMs":1,"aAppend":1,"segs":[{"utf8":" NEWS\n"}]}"#));
-    assert_eq!(said(&cues), [(5, 1, "NEWS")]);
+    assert_eq!(rows(&cues), [(5, 1, "NEWS")]);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn times_that_are_missing_odd_or_out_of_order() {
     let expected = [
         (0, 1_001, "zero"),
         (1_001, 0, "a"),
-        // Without a start of their own: where the one before them is; until the next.
+        // Without a start: the start of the cue before, until the next cue.
         (1_001, 999, "a2"),
         (1_001, 999, "a3"),
         (2_000, 7_000, "b"),
@@ -105,7 +105,7 @@ fn times_that_are_missing_odd_or_out_of_order() {
         (9_000, 1_000, "d"),
         (10_000, 0, "e"),
     ];
-    assert_eq!(said(&cues), expected);
+    assert_eq!(rows(&cues), expected);
 
     let cues = read(json3(
         r#"{"segs":[{"utf8":"none"}]},{"tStartMs":"7","dDurationMs":null,"segs":[{"utf8":"text"}]},
@@ -121,7 +121,7 @@ fn times_that_are_missing_odd_or_out_of_order() {
         (7, far - 7, "text"),
         (far, far, "huge"),
     ];
-    assert_eq!(said(&cues), expected);
+    assert_eq!(rows(&cues), expected);
 }
 
 #[test]
@@ -134,12 +134,12 @@ fn json3_members_that_are_absent_or_null() {
         r#"{"tStartMs":1,"segs":null},{"tStartMs":2,"segs":[]},{"tStartMs":3,"segs":[null,{},{"utf8":null}]},
         {"tStartMs":4,"segs":[{"utf8":"so"},{"acAsrConf":0},{"utf8":" it is\nhere"}],"new":{"deep":[1]}}"#,
     ));
-    assert_eq!(said(&cues), [(4, 0, "so it is\nhere")]);
+    assert_eq!(rows(&cues), [(4, 0, "so it is\nhere")]);
 }
 
 #[test]
-fn letters_that_are_broken_cost_no_track() {
-    // Half of a pair, as the platform cuts emoji between segments.
+fn invalid_characters_do_not_discard_the_track() {
+    // Half of a surrogate pair, because the platform splits emoji between segments.
     let text = text_of(json3(r#"{"segs":[{"utf8":"a \ud83d"},{"utf8":" b \ud83d\ude00"}]}"#));
     assert!(text.starts_with("a \u{fffd}") && text.ends_with(" b 😀"), "{text}");
     let bytes = json3(r#"{"segs":[{"utf8":"caf_ au lait"}]}"#).replace('_', "\u{1}");
@@ -151,7 +151,7 @@ fn letters_that_are_broken_cost_no_track() {
 }
 
 #[test]
-fn what_is_something_else() {
+fn bodies_of_other_formats_are_no_timed_text() {
     let table = [
         "<!DOCTYPE html><html><body>Sorry</body></html>",
         "<!doctype HTML>",
@@ -187,9 +187,9 @@ fn what_is_something_else() {
     }
 }
 
-/// Where the platform changes its format, the log says which part is another.
+/// If the platform changes its format, the log names the part that differs.
 #[test]
-fn json3_of_another_shape_is_named() {
+fn json3_errors_name_the_unexpected_part() {
     let table = [
         (r#"{"events":5}"#, "invalid type: integer `5`, expected a list of events"),
         (r#"{"events":[{"segs":5}]}"#, "invalid type: integer `5`, expected a list of segments"),

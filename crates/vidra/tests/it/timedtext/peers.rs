@@ -1,7 +1,7 @@
-//! What we write, read by parsers that we did not: `webvtt-py` and `srt`, from PyPI.
+//! Our subtitle files, read by other parsers: `webvtt-py` and `srt` from PyPI.
 //!
-//! `scripts/subtitle-roundtrip` gets them and compares. It runs where `VIDRA_REQUIRE_PEERS` is set,
-//! as `scripts/test` does; elsewhere this test says that it was skipped.
+//! `scripts/subtitle-roundtrip` installs them and compares. It runs if `VIDRA_REQUIRE_PEERS` is set,
+//! as in `scripts/test`; otherwise this test reports that it was skipped.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,11 +13,11 @@ use proptest::test_runner::TestRunner;
 use serde_json::json;
 use vidra::{TranscriptLine, to_srt, to_vtt};
 
-use super::{line, lines, read, said};
+use super::{line, lines, read, rows};
 use crate::recorded::{bytes_of, fixtures_of};
 
 #[test]
-fn others_read_what_we_write() {
+fn other_parsers_read_our_files() {
     if std::env::var_os("VIDRA_REQUIRE_PEERS").is_none() {
         println!("skipped: set VIDRA_REQUIRE_PEERS to run scripts/subtitle-roundtrip");
         return;
@@ -30,12 +30,12 @@ fn others_read_what_we_write() {
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/subtitle-roundtrip");
     let output = Command::new(script).arg(folder.path()).output().expect("the script starts");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains(&format!("{count} transcripts")), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(stdout.contains(&format!("{count} transcripts")), "{stdout}");
 }
 
-/// Recorded tracks, what was made to break files, and what chance brings.
+/// Recorded tracks, texts that could break files, and random texts.
 fn corpus() -> Vec<Vec<TranscriptLine>> {
     let mut corpus = vec![
         lines(&[]),
@@ -55,7 +55,7 @@ fn corpus() -> Vec<Vec<TranscriptLine>> {
         for file in std::fs::read_dir(&folder).expect("the folder can be listed") {
             let name = file.expect("a recording").file_name().into_string().expect("a name");
             if !name.ends_with(".vtt") && !name.starts_with("empty") {
-                corpus.push(lines(&said(&read(bytes_of(&folder, &name)))));
+                corpus.push(lines(&rows(&read(bytes_of(&folder, &name)))));
             }
         }
     }
@@ -63,14 +63,14 @@ fn corpus() -> Vec<Vec<TranscriptLine>> {
     let any = prop::collection::vec((0_u64..90_000, 0_u64..9_000, text), 0..12);
     let mut runner = TestRunner::deterministic();
     for _ in 0..300 {
-        let said = any.new_tree(&mut runner).expect("a value").current();
-        let lines = said.iter().map(|(start, duration, text)| line((*start, *duration, text)));
+        let rows = any.new_tree(&mut runner).expect("a value").current();
+        let lines = rows.iter().map(|(start, duration, text)| line((*start, *duration, text)));
         corpus.push(lines.collect());
     }
     corpus
 }
 
-/// Both files, and what has to be read in them.
+/// Writes both files and their expected content.
 fn write(folder: &Path, index: usize, lines: &[TranscriptLine]) {
     let file = |extension: &str, content: String| {
         std::fs::write(folder.join(format!("{index:04}.{extension}")), content).expect("written");
@@ -80,7 +80,7 @@ fn write(folder: &Path, index: usize, lines: &[TranscriptLine]) {
     file("json", json!(expected(lines)).to_string());
 }
 
-/// Start, end and text of each cue, worked out another way than the library does.
+/// Start, end and text of each cue, computed independently of the library.
 fn expected(lines: &[TranscriptLine]) -> Vec<(u64, u64, String)> {
     let mut by_start: BTreeMap<u64, (u64, Vec<String>)> = BTreeMap::new();
     for line in lines {

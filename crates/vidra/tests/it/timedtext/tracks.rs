@@ -1,4 +1,4 @@
-//! Every recorded track, with texts and times spelled out or read a second way.
+//! Every recorded track, with texts and times spelled out or read in a second way.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::path::Path;
 use serde_json::Value;
 use vidra::transcript::{Unreadable, parse};
 
-use super::{Said, json3, lines, read, said, srv1};
+use super::{CueRow, json3, lines, read, rows, srv1};
 use crate::recorded::{bytes_of, fixtures_of};
 
-/// A recording, how much is said in it, and some of what is said by its place.
+/// A recording, its number of cues and words, and some of its cues by index.
 struct Track {
     file: &'static str,
     cues: usize,
     words: usize,
-    said: &'static [(usize, Said<'static>)],
+    rows: &'static [(usize, CueRow<'static>)],
 }
 
 const TRACKS: [Track; 11] = [
@@ -22,7 +22,7 @@ const TRACKS: [Track; 11] = [
         file: "F75k4Oc6g9Q-asr-srv1.xml",
         cues: 721,
         words: 5428,
-        said: &[
+        rows: &[
             (0, (4_330, 10_150, "[Music]")),
             (1, (15_280, 6_040, "so nice to be here with you thank you")),
             (3, (21_320, 6_480, "yaroslav I'm from Ukraine you might know")),
@@ -37,7 +37,7 @@ const TRACKS: [Track; 11] = [
         file: "asr-json3-2026-excerpt.json",
         cues: 11,
         words: 66,
-        said: &[
+        rows: &[
             (0, (80, 3_839, "The diffusion of AI capability is going")),
             (3, (4_640, 4_320, ">> It's just absurd to think you're going")),
             (7, (12_800, 2_560, "data layer.")),
@@ -48,7 +48,7 @@ const TRACKS: [Track; 11] = [
         file: "does-fast-charging-asr-srv3.xml",
         cues: 19,
         words: 120,
-        said: &[
+        rows: &[
             (0, (240, 6_559, "Does fast charging hurt the battery?")),
             (6, (14_080, 4_720, "the battery to 0%. Then recharge to 100%")),
             (11, (43_600, 6_479, "Time flies. The plants didn't survive,")),
@@ -59,7 +59,7 @@ const TRACKS: [Track; 11] = [
         file: "lyra-transcript.xml",
         cues: 5,
         words: 26,
-        said: &[
+        rows: &[
             (0, (0, 3_360, "Hello and welcome to this video.")),
             (1, (3_360, 2_640, "Today we are going to talk about")),
             (2, (6_000, 4_000, "something really important & interesting.")),
@@ -71,7 +71,7 @@ const TRACKS: [Track; 11] = [
         file: "manual-json3.json",
         cues: 151,
         words: 1560,
-        said: &[
+        rows: &[
             (0, (210, 3_830, "Hi, I'm Vanessa from SpeakEnglishWithVanessa.com.")),
             (1, (4_040, 5_090, "Today, I have some good news and some bad\nnews.")),
             (16, (70_620, 4_340, "Almost everyone makes the same two mistakes.")),
@@ -82,7 +82,7 @@ const TRACKS: [Track; 11] = [
         file: "srv1-double-escaped-italian.xml",
         cues: 4,
         words: 31,
-        said: &[
+        rows: &[
             (0, (0, 1_680, "[INTRODUZIONE]")),
             (1, (3_093, 3_300, "Oggi voglio parlare di\nsottotitoli, di nuovo.")),
             (3, (10_812, 2_479, "Forse me la canto e me la suono da sola un po',")),
@@ -92,7 +92,7 @@ const TRACKS: [Track; 11] = [
         file: "srv1-html-and-empty-cue.xml",
         cues: 3,
         words: 20,
-        said: &[
+        rows: &[
             (0, (0, 1_540, "Hey, this is just a test")),
             (1, (1_540, 4_160, "this is not the original transcript")),
             (2, (5_700, 3_239, "just something shorter, I made up for testing")),
@@ -102,7 +102,7 @@ const TRACKS: [Track; 11] = [
         file: "srv3-pens-missing-d.xml",
         cues: 5,
         words: 5,
-        said: &[
+        rows: &[
             (0, (1_560, 10_350, "[Music]")),
             (1, (4_440, 7_470, "[Applause]")),
             (2, (17_100, 6_540, "[Music]")),
@@ -114,13 +114,13 @@ const TRACKS: [Track; 11] = [
         file: "translated-zh-hant-srv3-excerpt.xml",
         cues: 2,
         words: 2,
-        said: &[(0, (1_810, 9_349, "[音樂]")), (1, (11_840, 3_679, "大家好！歡迎回到"))],
+        rows: &[(0, (1_810, 9_349, "[音樂]")), (1, (11_840, 3_679, "大家好！歡迎回到"))],
     },
     Track {
         file: "ytt-documented-sample.xml",
         cues: 53,
         words: 143,
-        said: &[
+        rows: &[
             (0, (0, 4_000, "Bold")),
             (3, (0, 4_000, "Bold Italic Underline")),
             (7, (4_000, 4_000, "Red Green Blue")),
@@ -136,7 +136,7 @@ const TRACKS: [Track; 11] = [
         file: "ytt-ruby.xml",
         cues: 5,
         words: 13,
-        said: &[
+        rows: &[
             (0, (1, 4_988, "No [ru/ル][by/ビ]")),
             (1, (1, 4_988, "Ru(ル)by(ビ) <Suffix>")),
             (3, (1, 4_988, "<Prefix> Ru(ル)by(ビ) <Suffix>")),
@@ -145,10 +145,10 @@ const TRACKS: [Track; 11] = [
     },
 ];
 
-/// What is written with backslashes is checked in a test of its own.
+/// A track with backslashes, which has its own test.
 const STYLED: &str = "ytt-bold-italic.xml";
 const EMPTY: &str = "empty-body.xml";
-/// Never asked for, and witnesses of what the others mean.
+/// Never requested; they confirm the meaning of the others.
 const VTT: [&str; 3] =
     ["does-fast-charging-asr.vtt", "nbsp-manual.vtt", "style-header-colours.vtt"];
 
@@ -161,7 +161,7 @@ fn text(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn no_recording_is_left_unread() {
+fn every_recording_is_tested() {
     let Some(folder) = folder() else { return };
     let files = std::fs::read_dir(&folder).expect("the folder can be listed");
     let found: BTreeSet<String> = files
@@ -172,12 +172,12 @@ fn no_recording_is_left_unread() {
 }
 
 #[test]
-fn every_track_says_what_a_person_reads_in_it() {
+fn every_recorded_track_is_parsed() {
     let Some(folder) = folder() else { return };
     for track in TRACKS {
         let cues = read(bytes_of(&folder, track.file));
-        let all = said(&cues);
-        for (index, expected) in track.said {
+        let all = rows(&cues);
+        for (index, expected) in track.rows {
             assert_eq!(all.get(*index), Some(expected), "{}", track.file);
         }
         let words: usize = cues.iter().map(|cue| cue.text.split_whitespace().count()).sum();
@@ -187,7 +187,7 @@ fn every_track_says_what_a_person_reads_in_it() {
 }
 
 #[test]
-fn styles_leave_the_words() {
+fn styles_are_removed_and_words_stay() {
     let Some(folder) = folder() else { return };
     let [cue] = read(bytes_of(&folder, STYLED)).try_into().expect("the second has no words");
     assert_eq!((cue.start, cue.duration), (1, 4_988));
@@ -198,7 +198,7 @@ fn styles_leave_the_words() {
 }
 
 #[test]
-fn what_is_no_track_is_not_read_as_one() {
+fn other_bodies_are_not_parsed_as_tracks() {
     let Some(folder) = folder() else { return };
     assert_eq!(parse(&bytes_of(&folder, EMPTY)), Err(Unreadable::Empty));
     for file in VTT {
@@ -218,9 +218,9 @@ fn what_is_no_track_is_not_read_as_one() {
     }
 }
 
-/// All cues of the srv1 track, cut out of its text.
+/// Compares all cues of the srv1 track with its text, split by hand.
 #[test]
-fn a_whole_srv1_track_cut_by_hand() {
+fn a_whole_srv1_track_equals_its_text() {
     let Some(folder) = folder() else { return };
     let body = text(&folder, TRACKS[0].file);
     let seconds = |text: &str| (text.parse::<f64>().expect("seconds") * 1_000.0).round() as u64;
@@ -238,9 +238,9 @@ fn a_whole_srv1_track_cut_by_hand() {
     assert_eq!(cues.collect::<Vec<_>>(), expected);
 }
 
-/// All cues of the json3 tracks, read as plain JSON.
+/// Compares all cues of the json3 tracks with their plain JSON.
 #[test]
-fn whole_json3_tracks_read_as_a_tree() {
+fn whole_json3_tracks_equal_their_json() {
     let Some(folder) = folder() else { return };
     for file in [TRACKS[1].file, TRACKS[4].file] {
         let body = bytes_of(&folder, file);
@@ -284,8 +284,8 @@ fn vtt_cues(text: &str) -> Vec<(u64, u64, Vec<String>)> {
     cues
 }
 
-/// The platform's own VTT of the same track rolls: each cue shows the line before and then the new
-/// one, and those of ten milliseconds only move it up.
+/// The platform's own VTT of the same track scrolls: each cue shows the previous line and the new
+/// one, and cues of ten milliseconds only move the line up.
 #[test]
 fn srv3_and_vtt_of_one_track_agree() {
     let Some(folder) = folder() else { return };
@@ -297,8 +297,8 @@ fn srv3_and_vtt_of_one_track_agree() {
     let ours: Vec<(u64, String)> = cues.iter().map(|cue| (cue.start, cue.text.clone())).collect();
     assert_eq!(ours, expected);
 
-    // And what we write shows each of them once, at the same time.
-    let written = vtt_cues(&vidra::to_vtt(&lines(&said(&cues))));
+    // Our VTT shows each line once, at the same time.
+    let written = vtt_cues(&vidra::to_vtt(&lines(&rows(&cues))));
     let written: Vec<(u64, String)> =
         written.into_iter().map(|(start, _, lines)| (start, lines.join("\n"))).collect();
     assert_eq!(written, expected);
@@ -306,7 +306,7 @@ fn srv3_and_vtt_of_one_track_agree() {
 
 /// A track made by hand, with no-break spaces wherever its author wrapped a line.
 #[test]
-fn no_break_spaces_at_line_ends_go() {
+fn no_break_spaces_at_line_ends_are_removed() {
     let Some(folder) = folder() else { return };
     let cues = vtt_cues(&text(&folder, "nbsp-manual.vtt"));
     assert!(cues.len() > 300, "{}", cues.len());

@@ -1,13 +1,13 @@
-//! SRT, VTT and text, letter by letter.
+//! SRT, VTT and plain text, character by character.
 
 use proptest::prelude::*;
 use vidra::{TranscriptLine, to_srt, to_text, to_vtt};
 
-use super::{Said, line, lines};
+use super::{CueRow, line, lines};
 
 #[test]
-fn files_as_they_are_written() {
-    let said = [
+fn files_have_the_expected_content() {
+    let rows = [
         (0, 1_540, "Hey, this is just a test"),
         (1_540, 4_160, "Oggi voglio parlare di\nsottotitoli."),
         (3_599_999, 1, ">> Q&A: 1 < 2"),
@@ -15,18 +15,18 @@ fn files_as_they_are_written() {
     let srt = "1\n00:00:00,000 --> 00:00:01,540\nHey, this is just a test\n\n\
                2\n00:00:01,540 --> 00:00:05,700\nOggi voglio parlare di\nsottotitoli.\n\n\
                3\n00:59:59,999 --> 01:00:00,000\n>> Q&A: 1 < 2\n";
-    assert_eq!(to_srt(&lines(&said)), srt);
+    assert_eq!(to_srt(&lines(&rows)), srt);
     let vtt = "WEBVTT\nLanguage: en\n\n\
                00:00:00.000 --> 00:00:01.540\nHey, this is just a test\n\n\
                00:00:01.540 --> 00:00:05.700\nOggi voglio parlare di\nsottotitoli.\n\n\
                00:59:59.999 --> 01:00:00.000\n&gt;&gt; Q&amp;A: 1 &lt; 2\n";
-    assert_eq!(to_vtt(&lines(&said)), vtt);
+    assert_eq!(to_vtt(&lines(&rows)), vtt);
     let text = "Hey, this is just a test\nOggi voglio parlare di sottotitoli.\n>> Q&A: 1 < 2\n";
-    assert_eq!(to_text(&lines(&said)), text);
+    assert_eq!(to_text(&lines(&rows)), text);
 }
 
 #[test]
-fn nothing_said() {
+fn transcripts_without_words() {
     for none in [lines(&[]), lines(&[(0, 1, ""), (5, 1, " \n\u{200b}")])] {
         assert_eq!((to_srt(&none), to_text(&none)), (String::new(), String::new()));
         let language = if none.is_empty() { "" } else { "Language: en\n" };
@@ -40,46 +40,58 @@ fn times(file: &str) -> Vec<&str> {
 }
 
 #[test]
-fn when_cues_are_on_screen() {
-    let table: [(&str, &[Said<'_>], &[&str]); 9] = [
+fn start_and_end_of_cues() {
+    let table: [(&str, &[CueRow<'_>], &[&str]); 9] = [
         (
             "automatic captions end where the next begins",
             &[(240, 6_559, "a"), (3_760, 4_799, "b"), (6_799, 3_521, "c")],
             &["0.240 3.760", "3.760 6.799", "6.799 10.320"],
         ),
         (
-            "a pause stays one",
+            "a gap between cues stays",
             &[(0, 1_000, "a"), (5_000, 1_000, "b")],
             &["0.000 1.000", "5.000 6.000"],
         ),
         ("without a length: two seconds", &[(1_000, 0, "a")], &["1.000 3.000"]),
-        ("or until the next", &[(1_000, 0, "a"), (1_700, 9, "b")], &["1.000 1.700", "1.700 1.709"]),
-        ("even if that is soon", &[(5, 0, "a"), (6, 0, "b")], &["0.005 0.006", "0.006 2.006"]),
-        ("a short cue is a short cue", &[(0, 10, "a")], &["0.000 0.010"]),
         (
-            "those that begin together are one",
+            "without a length: until the next",
+            &[(1_000, 0, "a"), (1_700, 9, "b")],
+            &["1.000 1.700", "1.700 1.709"],
+        ),
+        (
+            "without a length: until the next, even if that is soon",
+            &[(5, 0, "a"), (6, 0, "b")],
+            &["0.005 0.006", "0.006 2.006"],
+        ),
+        ("a short cue keeps its length", &[(0, 10, "a")], &["0.000 0.010"]),
+        (
+            "cues with the same start are merged",
             &[(0, 4_000, "a"), (0, 0, "b"), (0, 9_000, "c"), (5_000, 1, "d")],
             &["0.000 5.000", "5.000 5.001"],
         ),
-        ("in the order of time", &[(9_000, 1, "b"), (0, 1, "a")], &["0.000 0.001", "9.000 9.001"]),
+        (
+            "cues are sorted by time",
+            &[(9_000, 1, "b"), (0, 1, "a")],
+            &["0.000 0.001", "9.000 9.001"],
+        ),
         (
             "milliseconds carry",
             &[(999, 58_001, "a"), (59_999, 1, "b")],
             &["0.999 59.000", "59.999 60.000"],
         ),
     ];
-    for (why, said, expected) in table {
+    for (case, rows, expected) in table {
         let seconds = |clock: &str| -> f64 {
             clock.split(':').fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().unwrap())
         };
-        let vtt = to_vtt(&lines(said));
+        let vtt = to_vtt(&lines(rows));
         let read = |time: &&str| {
             let (start, end) = time.split_once(" --> ").unwrap();
             format!("{:.3} {:.3}", seconds(start), seconds(end))
         };
-        assert_eq!(times(&vtt).iter().map(read).collect::<Vec<_>>(), expected, "{why}");
-        let srt = to_srt(&lines(said)).replace(',', ".");
-        assert_eq!(times(&srt), times(&vtt), "{why}");
+        assert_eq!(times(&vtt).iter().map(read).collect::<Vec<_>>(), expected, "{case}");
+        let srt = to_srt(&lines(rows)).replace(',', ".");
+        assert_eq!(times(&srt), times(&vtt), "{case}");
     }
     assert!(to_srt(&lines(&[(0, 1, "a"), (0, 1, "b")])).ends_with("\na\nb\n"));
 }
@@ -89,7 +101,7 @@ fn hours_beyond_two_digits() {
     let long = lines(&[(359_999_999, 1, "a"), (3_600_000_000, 1_500, "b")]);
     let expected = ["99:59:59.999 --> 100:00:00.000", "1000:00:00.000 --> 1000:00:01.500"];
     assert_eq!(times(&to_vtt(&long)), expected);
-    // No arithmetic fails, whatever a caller puts in.
+    // Extreme values do not overflow.
     let most = lines(&[(u64::MAX, u64::MAX, "a"), (u64::MAX - 1, 0, "b")]);
     assert_eq!(times(&to_srt(&most)).len(), 2);
 }
@@ -140,11 +152,11 @@ fn only_a_language_code_gets_into_the_header() {
 proptest! {
     /// Cues that follow each other, each with a length, and blank lines only between them.
     #[test]
-    fn files_keep_their_rules(
-        said in prop::collection::vec((0_u64..20_000, 0_u64..9_000, "[ a<>&\n\r\u{2028}\u{a0}0-9:,>-]{0,30}"), 0..20),
+    fn files_follow_the_rules_of_their_format(
+        rows in prop::collection::vec((0_u64..20_000, 0_u64..9_000, "[ a<>&\n\r\u{2028}\u{a0}0-9:,>-]{0,30}"), 0..20),
     ) {
         let lines: Vec<TranscriptLine> =
-            said.iter().map(|(start, duration, text)| line((*start, *duration, text))).collect();
+            rows.iter().map(|(start, duration, text)| line((*start, *duration, text))).collect();
         let (srt, vtt) = (to_srt(&lines), to_vtt(&lines));
         let srt_blocks = srt.split("\n\n").filter(|block| !block.is_empty()).count();
         prop_assert_eq!(times(&srt).len(), srt_blocks);
@@ -154,11 +166,11 @@ proptest! {
         let mut before = "";
         for time in times(&vtt) {
             let (start, end) = time.split_once(" --> ").unwrap();
-            // Of one width here, so that text compares as time does.
+            // All times have the same width here, so that they compare as text.
             prop_assert!(before <= start && start < end, "{vtt}");
             before = end;
         }
         let words = |text: &str| text.split_whitespace().count();
-        prop_assert_eq!(words(&to_text(&lines)), said.iter().map(|(_, _, text)| words(text)).sum::<usize>());
+        prop_assert_eq!(words(&to_text(&lines)), rows.iter().map(|(_, _, text)| words(text)).sum::<usize>());
     }
 }

@@ -1,5 +1,5 @@
-//! json3: the events of a window. Written piece by piece and indented, as it comes: an hour of
-//! words is a megabyte, and building a tree of it first takes longer than all the rest.
+//! json3: the events of a window. Written directly and with indentation: an hour of words is a megabyte,
+//! and building a JSON tree first would dominate the time.
 
 use super::Document;
 use crate::quirk::{Scene, Text};
@@ -60,7 +60,7 @@ pub(super) fn write(document: &Document<'_>) -> String {
         _ => PLAIN_HEAD,
     });
     if document.rolling {
-        // The window itself, which lasts as long as the video.
+        // The window, which lasts as long as the video.
         let length = Some(document.seconds * 1000);
         open(&mut out, 0, length);
         out.push_str(
@@ -116,7 +116,7 @@ fn segment(out: &mut String, piece: &Piece) {
     out.push_str("\n        }");
 }
 
-/// The line feed that makes the window roll.
+/// The line feed that scrolls the window.
 fn spacer(out: &mut String, cue: &Cue, next: &Cue) {
     let at = next.start.saturating_sub(10);
     open(out, at, Some(cue.end().saturating_sub(at)));

@@ -1,16 +1,16 @@
-//! srv1 and srv2: one element a cue.
+//! srv1 and srv2: one element per cue.
 
 use super::{Document, XML_HEAD, escape};
 use crate::quirk::{Scene, Text};
 
-/// Seconds, with as many decimals as are needed.
+/// Seconds without trailing zeros.
 fn seconds(ms: u64) -> String {
     let text = format!("{}.{:03}", ms / 1000, ms % 1000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Entities are escaped twice, since the text once was HTML. Tags somebody typed are not: they are
-/// part of that HTML.
+/// srv1. Entities are escaped twice, because the text is HTML inside XML. Tags in the text are escaped
+/// once, because they are part of the HTML.
 pub(super) fn write(document: &Document<'_>) -> String {
     let html = document.scene == Some(Scene::Text(Text::Tags));
     let mut out = format!("{XML_HEAD}<transcript>");
@@ -23,7 +23,7 @@ pub(super) fn write(document: &Document<'_>) -> String {
     out + "</transcript>"
 }
 
-/// Milliseconds and windows, no words.
+/// srv2: milliseconds and windows, without separate words.
 pub(super) fn write_srv2(document: &Document<'_>) -> String {
     let mut out = format!("{XML_HEAD}<timedtext>");
     let window = if document.rolling { " w=\"1\"" } else { "" };
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_have_the_decimals_they_need() {
+    fn seconds_are_written_without_trailing_zeros() {
         let cases = [(0, "0"), (5700, "5.7"), (17_119, "17.119"), (1000, "1"), (10, "0.01")];
         for (ms, text) in cases {
             assert_eq!(seconds(ms), text);

@@ -4,11 +4,11 @@ use super::{Document, XML_HEAD, escape};
 use crate::quirk::{Scene, Text};
 use crate::world::caption::cue::{Cue, Piece};
 
-/// How generated captions roll up: two lines at the bottom.
+/// The head of generated captions: a window of two lines at the bottom.
 const ROLLING_HEAD: &str = "\n<head>\n<ws id=\"0\"/>\n<ws id=\"1\" mh=\"2\" ju=\"0\" sd=\"3\"/>\n<wp id=\"0\"/>\n<wp id=\"1\" ap=\"6\" ah=\"20\" av=\"100\" rc=\"2\" cc=\"40\"/>\n</head>\n<body>\n<w t=\"0\" id=\"1\" wp=\"1\" ws=\"1\"/>\n";
-/// Before 2020 words nobody was sure of were grey.
+/// The head before 2020, when uncertain words were grey.
 const GREY_HEAD: &str = "<head><pen id=\"1\" fc=\"#E5E5E5\"/><pen id=\"2\" fc=\"#CCCCCC\"/><ws id=\"0\"/><ws id=\"1\" mh=\"2\" ju=\"0\" sd=\"3\"/><wp id=\"0\"/><wp id=\"1\" ap=\"6\" ah=\"20\" av=\"100\" rc=\"2\" cc=\"40\"/></head><body><w t=\"0\" id=\"1\" wp=\"1\" ws=\"1\"/>";
-/// What an editor writes: every attribute there is, and remarks.
+/// The head that a caption editor writes: all attributes, and comments.
 const STYLED_HEAD: &str = "<head>\n  <!-- Text styles: <pen> before <ws> before <wp> -->\n  <pen id=\"1\" b=\"1\"/><!-- bold -->\n  <pen id=\"2\" sz=\"100\" fc=\"#FEFEFE\" fo=\"254\" bc=\"#000000\" bo=\"195\"/>\n  <pen id=\"3\" b=\"1\" u=\"1\" et=\"4\" ec=\"#000000\" fs=\"3\"/>\n  <pen id=\"4\" i=\"1\" of=\"0\" te=\"1\"/>\n  <pen id=\"5\" rb=\"1\"/>\n  <pen id=\"6\" rb=\"2\"/>\n  <pen id=\"7\" rb=\"4\" hg=\"1\"/>\n  <ws id=\"1\" ju=\"2\" pd=\"0\" sd=\"0\" wfo=\"0\"/>\n  <wp id=\"1\" ap=\"7\" ah=\"50\" av=\"100\"/>\n</head>\n<body>\n";
 
 pub(super) fn write(document: &Document<'_>) -> String {
@@ -53,7 +53,7 @@ fn rolling(document: &Document<'_>) -> String {
     out + "</body></timedtext>"
 }
 
-/// The line feed that makes the window roll; now and then without a length.
+/// The line feed that scrolls the window. Every ninth has no length.
 fn spacer(out: &mut String, cue: &Cue, next: &Cue, n: usize, grey: bool) {
     let at = next.start.saturating_sub(10);
     let rest = cue.end().saturating_sub(at);
@@ -62,7 +62,7 @@ fn spacer(out: &mut String, cue: &Cue, next: &Cue, n: usize, grey: bool) {
     out.push_str(&format!("<p t=\"{at}\"{length} w=\"1\" a=\"1\">{feed}</p>{end}"));
 }
 
-/// Words, each with its own beginning; a cue that is no speech has none.
+/// The words of a cue, each with its own start. A cue without speech has no words.
 fn spans(pieces: &[Piece]) -> String {
     if let [Piece { text, offset: None, confidence: None, .. }] = pieces {
         return escape(text);

@@ -1,4 +1,4 @@
-//! WebVTT as the platform writes it, rolling window and all, and SRT.
+//! WebVTT in the platform's form, including the rolling window, and SRT.
 
 use super::{Document, clock};
 use crate::world::caption::cue::{Cue, Piece};
@@ -20,15 +20,19 @@ pub(super) fn write(document: &Document<'_>) -> String {
         }
         return out;
     }
-    let mut before = String::new();
+    let mut previous = String::new();
     for (n, cue) in document.cues.iter().enumerate() {
         let end = document.cues.get(n + 1).map_or(cue.end(), |next| next.start.saturating_sub(10));
-        let place = "align:start position:0%";
-        // The line before is shown once more, and the first has an empty one above it.
-        out.push_str(&format!("{} {place}\n{before}\n{}\n\n", times(cue.start, end), words(cue)));
-        before = escape(&cue.text());
+        let settings = "align:start position:0%";
+        // Each cue repeats the line before it. The first cue has an empty line instead.
+        out.push_str(&format!(
+            "{} {settings}\n{previous}\n{}\n\n",
+            times(cue.start, end),
+            words(cue)
+        ));
+        previous = escape(&cue.text());
         if n + 1 < document.cues.len() {
-            out.push_str(&format!("{} {place}\n{before}\n\n\n", times(end, end + 10)));
+            out.push_str(&format!("{} {settings}\n{previous}\n\n\n", times(end, end + 10)));
         }
     }
     out

@@ -1,13 +1,15 @@
-//! What a careful client never does, blocks, and the proxy.
+//! Violations of keyless calls, faults per video and client, blocks, and origins.
 
-use crate::visit::{ANDROID, IOS, WEB, get, player, player_request, send, text, tracks, watch};
+use crate::keyless_client::{
+    ANDROID, IOS, WEB, get, player, player_request, send, text, tracks, watch,
+};
 use http::Request;
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
 /// The violations of one call.
-async fn noted(change: impl FnOnce(&mut Request<bytes::Bytes>)) -> Vec<String> {
+async fn violations_of(change: impl FnOnce(&mut Request<bytes::Bytes>)) -> Vec<String> {
     let platform = Simulator::new();
     let mut request = player_request("txManualAsr", ANDROID);
     change(&mut request);
@@ -15,26 +17,44 @@ async fn noted(change: impl FnOnce(&mut Request<bytes::Bytes>)) -> Vec<String> {
     platform.record().violations
 }
 
-fn one(found: &[String], part: &str) {
+fn assert_one_violation(found: &[String], part: &str) {
     assert!(found.len() == 1 && found[0].contains(part), "{found:?}");
 }
 
 #[tokio::test]
-async fn headers_must_agree_with_the_body() {
+async fn inconsistent_player_requests_are_violations() {
     let header = |name: &'static str, value: &'static str| {
         move |request: &mut Request<bytes::Bytes>| {
             request.headers_mut().insert(name, value.parse().expect("a value"));
         }
     };
-    assert_eq!(noted(|_| {}).await, Vec::<String>::new());
-    one(&noted(header("x-youtube-client-name", "5")).await, "X-YouTube-Client-Name");
-    one(&noted(header("x-youtube-client-version", "1.0")).await, "X-YouTube-Client-Version");
-    one(&noted(header("user-agent", "curl/8")).await, "User-Agent");
-    one(&noted(header("user-agent", "com.google.android.youtube/1.0")).await, "User-Agent");
-    one(&noted(header("accept-language", "de-DE")).await, "Accept-Language");
-    one(&noted(header("content-type", "text/plain")).await, "Content-Type");
-    one(&noted(header("x-goog-api-key", "demo-key")).await, "X-Goog-Api-Key");
-    let found = noted(|request| {
+    assert_eq!(violations_of(|_| {}).await, Vec::<String>::new());
+    assert_one_violation(
+        &violations_of(header("x-youtube-client-name", "5")).await,
+        "X-YouTube-Client-Name",
+    );
+    assert_one_violation(
+        &violations_of(header("x-youtube-client-version", "1.0")).await,
+        "X-YouTube-Client-Version",
+    );
+    assert_one_violation(&violations_of(header("user-agent", "curl/8")).await, "User-Agent");
+    assert_one_violation(
+        &violations_of(header("user-agent", "com.google.android.youtube/1.0")).await,
+        "User-Agent",
+    );
+    assert_one_violation(
+        &violations_of(header("accept-language", "de-DE")).await,
+        "Accept-Language",
+    );
+    assert_one_violation(
+        &violations_of(header("content-type", "text/plain")).await,
+        "Content-Type",
+    );
+    assert_one_violation(
+        &violations_of(header("x-goog-api-key", "demo-key")).await,
+        "X-Goog-Api-Key",
+    );
+    let found = violations_of(|request| {
         *request.uri_mut() = "/youtubei/v1/player?key=demo-key".parse().expect("a URL");
     });
     assert!(found.await.iter().any(|v| v.contains("key of the Data API")));
@@ -44,12 +64,12 @@ async fn headers_must_agree_with_the_body() {
             *request.body_mut() = text.into();
         }
     };
-    one(&noted(body("\"hl\":\"en\"", "\"hl\":\"fr\"")).await, "hl is");
-    one(&noted(body("ANDROID", "NOBODY")).await, "no such clientName");
+    assert_one_violation(&violations_of(body("\"hl\":\"en\"", "\"hl\":\"fr\"")).await, "hl is");
+    assert_one_violation(&violations_of(body("ANDROID", "NOBODY")).await, "no such clientName");
 }
 
 #[tokio::test]
-async fn pages_and_texts_have_manners_too() {
+async fn watch_page_and_timed_text_violations_are_recorded() {
     let platform = Simulator::new();
     watch(&platform, "txManualAsr").await;
     for client in [ANDROID, IOS, WEB] {
@@ -58,20 +78,20 @@ async fn pages_and_texts_have_manners_too() {
     text(&platform, "txManualAsr", 0, "&fmt=json3").await;
     assert_eq!(platform.record().violations, Vec::<String>::new());
     get(&platform, "/watch?v=txManualAsr", "").await;
-    one(&platform.record().violations, "SOCS=CAI");
+    assert_one_violation(&platform.record().violations, "SOCS=CAI");
     platform.reset_record();
     text(&platform, "txManualAsr", 0, "&fmt=json3&fmt=srv1").await;
-    one(&platform.record().violations, "fmt 2 times");
+    assert_one_violation(&platform.record().violations, "fmt 2 times");
     platform.reset_record();
     text(&platform, "txManualAsr", 0, "&tlang=en").await;
-    one(&platform.record().violations, "the language it is in");
+    assert_one_violation(&platform.record().violations, "the language it is in");
     platform.reset_record();
     text(&platform, "txManualAsr", 0, "&pot=x").await;
-    one(&platform.record().violations, "potc=1");
+    assert_one_violation(&platform.record().violations, "potc=1");
 }
 
 #[tokio::test]
-async fn faults_strike_by_video_and_by_client() {
+async fn faults_match_by_video_and_client() {
     let platform = Simulator::new();
     platform.inject(
         Fault::on(Endpoint::Player, Action::status(503)).when("clientName", "ANDROID").once(),
@@ -80,10 +100,10 @@ async fn faults_strike_by_video_and_by_client() {
     platform.inject(
         Fault::on(Endpoint::TimedText, Action::status(500)).when("videoId", "txManualAsr").once(),
     );
-    let ask = |id, client| send(&platform, player_request(id, client));
-    assert_eq!(ask("txManualAsr", ANDROID).await.map(|reply| reply.status), Some(503));
-    assert_eq!(ask("txManualAsr", WEB).await.map(|reply| reply.status), Some(200));
-    assert!(ask("txAsrOnly__", WEB).await.is_none());
+    let fetch = |id, client| send(&platform, player_request(id, client));
+    assert_eq!(fetch("txManualAsr", ANDROID).await.map(|reply| reply.status), Some(503));
+    assert_eq!(fetch("txManualAsr", WEB).await.map(|reply| reply.status), Some(200));
+    assert!(fetch("txAsrOnly__", WEB).await.is_none());
     assert_eq!(text(&platform, "txManualAsr", 0, "").await.status, 500);
     assert_eq!(text(&platform, "txManualAsr", 0, "").await.status, 200);
     platform.inject(Fault::on(Endpoint::Player, Action::WrongId { id: "txRtlArabic".to_owned() }));
@@ -92,17 +112,17 @@ async fn faults_strike_by_video_and_by_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn transcripts_under_way_are_counted_across_endpoints() {
+async fn keyless_calls_in_flight_are_counted_across_endpoints() {
     let latency = std::time::Duration::from_secs(1);
     let platform = Simulator::builder().latency(latency).keep_requests(1).build();
-    let (one, two) = (platform.clone(), platform.clone());
-    tokio::join!(watch(&one, "txManualAsr"), player(&two, "txManualAsr", ANDROID));
+    let (first, second) = (platform.clone(), platform.clone());
+    tokio::join!(watch(&first, "txManualAsr"), player(&second, "txManualAsr", ANDROID));
     let record = platform.record();
     assert_eq!((record.peak_keyless, record.calls, record.requests.len()), (2, 2, 1));
 }
 
 #[tokio::test]
-async fn a_block_goes_up_after_some_calls_and_stays() {
+async fn block_starts_after_its_limit_and_stays() {
     let platform = Simulator::new();
     platform.block_after(2);
     let status = |body: &Value| body["playabilityStatus"]["status"].clone();
@@ -128,7 +148,7 @@ async fn a_block_goes_up_after_some_calls_and_stays() {
 }
 
 #[tokio::test]
-async fn on_a_socket_urls_point_back_to_it() {
+async fn caption_urls_use_the_listening_origin() {
     let platform = Simulator::new();
     let listening =
         platform.listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a port");

@@ -1,4 +1,4 @@
-//! What the cache costs: time where it cannot help, memory, and units of the platform.
+//! The cost of the cache: the added time of misses, memory, and upstream units.
 
 use std::collections::HashSet;
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ pub(crate) fn measure(upstream: &Upstream, runs: usize, report: &mut Report) -> 
     units(upstream, &ids, runs, report)
 }
 
-/// Without a line in the log for each request, and as much quota as one likes.
+/// No log line per request, and unlimited quota.
 const QUIET: Setup = Setup { core: None, is_quiet: true, flags: &["--quota-limit", "4000000000"] };
 
 /// Twenty thousand different videos.
@@ -27,7 +27,7 @@ fn ids(upstream: &Upstream) -> io::Result<Vec<String>> {
     let body: serde_json::Value = serde_json::from_slice(&body)?;
     let ids = body["videoIds"].as_array().into_iter().flatten();
     let ids: Vec<String> = ids.filter_map(|id| Some(id.as_str()?.to_owned())).collect();
-    expect(ids.len() == 20_000, "the ids are not all there")?;
+    expect(ids.len() == 20_000, "not all ids are present")?;
     Ok(ids)
 }
 
@@ -35,18 +35,20 @@ fn path(id: &str) -> String {
     format!("/api/video/{id}")
 }
 
-/// How much longer a video takes than its call of the platform, where the platform takes no time.
+/// The time that the service adds to an upstream call, with an upstream latency of zero.
 fn misses(upstream: &Upstream, ids: &[String], runs: usize, report: &mut Report) -> io::Result<()> {
     let mut added = vec![];
     for _ in 0..runs {
         let service = upstream.service(&QUIET)?;
         let call = upstream.video_call(&service)?;
-        let (mut there, mut here) = (Caller::of(upstream.address)?, Caller::of(service.address)?);
+        let (mut upstream_caller, mut service_caller) =
+            (Caller::connect(upstream.address)?, Caller::connect(service.address)?);
         let (mut calls, mut misses) = (vec![], vec![]);
-        // The first hundred are for warming up.
+        // The first hundred requests are for warm-up.
         for (turn, id) in ids.iter().take(1_100).enumerate() {
-            let call = there.time(&format!("{call}{id}"), "x-goog-api-key: demo-key\r\n")?;
-            let miss = here.time(&path(id), "")?;
+            let call =
+                upstream_caller.time(&format!("{call}{id}"), "x-goog-api-key: demo-key\r\n")?;
+            let miss = service_caller.time(&path(id), "")?;
             if turn >= 100 {
                 calls.push(call);
                 misses.push(miss);
@@ -58,27 +60,27 @@ fn misses(upstream: &Upstream, ids: &[String], runs: usize, report: &mut Report)
     Ok(())
 }
 
-/// A connection that stays open, one request at a time.
+/// A keep-alive connection with one request at a time.
 struct Caller {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Caller {
-    fn of(address: SocketAddr) -> io::Result<Self> {
+    fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, buffer: vec![0; 64 << 10] })
     }
 
-    /// Asks and gives the time it took, in microseconds.
+    /// Sends a request and returns its duration in microseconds.
     fn time(&mut self, path: &str, headers: &str) -> io::Result<f64> {
         let started = Instant::now();
         self.get(path, headers)?;
         Ok(started.elapsed().as_secs_f64() * 1e6)
     }
 
-    /// Asks and gives the body.
+    /// Sends a request and returns the body.
     fn get(&mut self, path: &str, headers: &str) -> io::Result<&[u8]> {
         let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
         self.stream.write_all(request.as_bytes())?;
@@ -90,33 +92,33 @@ impl Caller {
             let head = load::head(&self.buffer[..filled]);
             if let Some(Head { status, ends, body }) = head.filter(|it| filled >= it.ends + it.body)
             {
-                expect(status == 200, &format!("{path} was answered with {status}"))?;
+                expect(status == 200, &format!("{path} returned {status}"))?;
                 return Ok(&self.buffer[ends..ends + body]);
             }
         }
     }
 }
 
-/// What is resident, beyond keys and bodies, for each video that is kept as it was fetched and ready
-/// to be sent; and whether the limit holds.
+/// The resident memory of a cached video beyond keys and bodies, as a fetched record and as a rendered
+/// response; and whether the size limit holds.
 fn memory(upstream: &Upstream, ids: &[String], runs: usize, report: &mut Report) -> io::Result<()> {
     let (first, rest) = ids.split_at(2_000);
     let (mut beyond, mut over) = (vec![], vec![]);
     for _ in 0..runs {
-        let service = with_cache_of(upstream, "256MB")?;
-        // What a service needs at work, whatever it keeps.
+        let service = with_cache_size(upstream, "256MB")?;
+        // The memory of a warm service, whatever its cache size.
         fetch(&service, first)?;
         let before = service.memory_mb()?;
         fetch(&service, rest)?;
-        let bytes = kept_bytes(&service, rest)?;
+        let bytes = cached_bytes(&service, rest)?;
         let growth = (service.memory_mb()? - before) * MB;
-        // As it was fetched, and ready to be sent.
+        // A fetched record and a rendered response each.
         let entries = 2 * rest.len();
         beyond.push((growth - bytes as f64) / entries as f64);
 
-        // Far less than they all take, and next to nothing.
+        // Far less than all videos need, and almost no cache.
         let [some, none] = ["20MB", "100KB"].map(|limit| {
-            let service = with_cache_of(upstream, limit)?;
+            let service = with_cache_size(upstream, limit)?;
             fetch(&service, ids)?;
             service.memory_mb()
         });
@@ -132,14 +134,14 @@ fn memory(upstream: &Upstream, ids: &[String], runs: usize, report: &mut Report)
 
 const MB: f64 = 1024.0 * 1024.0;
 
-fn with_cache_of(upstream: &Upstream, size: &str) -> io::Result<Service> {
+fn with_cache_size(upstream: &Upstream, size: &str) -> io::Result<Service> {
     let flags = [QUIET.flags, &["--cache-size", size]].concat();
     upstream.service(&Setup { flags: &flags, ..QUIET })
 }
 
-/// Keys and bodies of these videos, plain and compressed.
-fn kept_bytes(service: &Service, ids: &[String]) -> io::Result<usize> {
-    let mut caller = Caller::of(service.address)?;
+/// The bytes of the keys and bodies of these videos, plain and compressed.
+fn cached_bytes(service: &Service, ids: &[String]) -> io::Result<usize> {
+    let mut caller = Caller::connect(service.address)?;
     let mut bytes = 0;
     for id in ids {
         bytes += "video/".len() + id.len() + path(id).len();
@@ -150,10 +152,10 @@ fn kept_bytes(service: &Service, ids: &[String]) -> io::Result<usize> {
     Ok(bytes)
 }
 
-/// How everything begins that is compressed so.
+/// The magic number of gzip.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Asks for each of them once, a few at a time.
+/// Requests each video once, a few at a time.
 fn fetch(service: &Service, ids: &[String]) -> io::Result<()> {
     let paths: Vec<String> = ids.iter().map(|id| path(id)).collect();
     let (address, requests) = (service.address, paths.len());
@@ -161,24 +163,24 @@ fn fetch(service: &Service, ids: &[String]) -> io::Result<()> {
     load::run(&args, &paths, 200)
 }
 
-/// Many callers who ask for videos of which few are popular: what the platform bills for it.
+/// The upstream units for many callers whose requests follow a Zipf distribution.
 fn units(upstream: &Upstream, ids: &[String], runs: usize, report: &mut Report) -> io::Result<()> {
     let videos = &ids[..2_000];
     let mut over = vec![];
     upstream.sim.set_latency(Duration::from_millis(30));
     for run in 0..runs {
-        let wanted = zipf(videos, 10_000, run as u64);
-        let distinct: HashSet<&String> = wanted.iter().collect();
+        let requested = zipf(videos, 10_000, run as u64);
+        let distinct: HashSet<&String> = requested.iter().collect();
         let least = distinct.len().div_ceil(50);
         let service = upstream.service(&QUIET)?;
         upstream.sim.reset_record();
         let args = load::Args {
             address: service.address,
             connections: 1_000,
-            requests: wanted.len(),
+            requests: requested.len(),
             header: String::new(),
         };
-        load::run(&args, &wanted, 200)?;
+        load::run(&args, &requested, 200)?;
         over.push(upstream.sim.record().units.default as f64 / least as f64);
     }
     upstream.sim.set_latency(Duration::ZERO);
@@ -187,7 +189,7 @@ fn units(upstream: &Upstream, ids: &[String], runs: usize, report: &mut Report) 
     Ok(())
 }
 
-/// Paths in the order they are asked for: the n-th video 1/n as often as the first.
+/// Paths in the order of the requests. The n-th video is requested 1/n as often as the first.
 fn zipf(videos: &[String], requests: usize, seed: u64) -> Vec<String> {
     let mut total = 0.0;
     let sums: Vec<f64> = (1..=videos.len())

@@ -1,4 +1,4 @@
-//! Asking the keyless part of the simulator, in this process, as a careful client does.
+//! Requests to the keyless interface of the simulator, in this process, without violations.
 
 use bytes::Bytes;
 use http::{HeaderMap, Request};
@@ -25,7 +25,7 @@ pub(crate) const EMBEDDED: Client =
 pub(crate) const TV: Client = ("TVHTML5", "7", "7.20260707.07.00", "Mozilla/5.0 (SMART-TV)");
 pub(crate) const ALL: [Client; 7] = [ANDROID, IOS, VISIONOS, WEB, MWEB, EMBEDDED, TV];
 
-/// A status, the head and the body.
+/// A status, the headers and the body.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -43,7 +43,7 @@ impl Reply {
     }
 }
 
-/// Any request; `None` where the connection drops before or within the body.
+/// Sends a request; `None` if the connection drops before or within the body.
 pub(crate) async fn send(simulator: &Simulator, request: Request<Bytes>) -> Option<Reply> {
     let (head, body) = simulator.call(request).await.ok()?.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.ok()?;
@@ -91,21 +91,21 @@ pub(crate) fn base_url(track: &Value) -> String {
     track["baseUrl"].as_str().unwrap_or_default().replace("&fmt=srv3", "")
 }
 
-/// A page or a text.
+/// Fetches a page or a text.
 pub(crate) async fn get(simulator: &Simulator, url: &str, cookie: &str) -> Option<Reply> {
     let path = url.strip_prefix("https://www.youtube.com").unwrap_or(url);
     let request = Request::get(path).header("accept-language", "en").header("cookie", cookie);
     send(simulator, request.body(Bytes::new()).expect("a valid request")).await
 }
 
-/// The text of a track, by its number, in a format.
+/// Fetches the text of track `n`; `more` is appended to its URL.
 pub(crate) async fn text(simulator: &Simulator, id: &str, n: usize, more: &str) -> Reply {
     let body = player(simulator, id, ANDROID).await;
     let url = base_url(tracks(&body).get(n).unwrap_or_else(|| panic!("{id} has no track {n}")));
     get(simulator, &format!("{url}{more}"), "").await.expect("an answer")
 }
 
-/// The watch page.
+/// Fetches the watch page.
 pub(crate) async fn watch(simulator: &Simulator, id: &str) -> Reply {
     get(simulator, &format!("/watch?v={id}"), "SOCS=CAI").await.expect("an answer")
 }

@@ -1,4 +1,4 @@
-//! Asking the simulator, in this process.
+//! Requests to the simulated Data API, in this process.
 
 use bytes::Bytes;
 use http::Request;
@@ -32,22 +32,22 @@ impl Answer {
     }
 }
 
-/// A request with the key in its place.
+/// A request with the key in its header.
 pub(crate) fn request(path_and_query: &str) -> Request<Bytes> {
     let request =
         Request::get(format!("/youtube/v3/{path_and_query}")).header("x-goog-api-key", "demo-key");
     request.body(Bytes::new()).expect("a valid request")
 }
 
-/// The bytes of an answer.
+/// Sends a request and returns the status and the bytes of the body.
 pub(crate) async fn bytes(simulator: &Simulator, path_and_query: &str) -> (u16, Bytes) {
     let response = simulator.call(request(path_and_query)).await.expect("no fault");
     let status = response.status().as_u16();
     (status, axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a whole body"))
 }
 
-/// The JSON of an answer.
-pub(crate) async fn ask(simulator: &Simulator, path_and_query: &str) -> Answer {
+/// Sends a request and returns the status and the JSON of the body.
+pub(crate) async fn fetch(simulator: &Simulator, path_and_query: &str) -> Answer {
     let (status, bytes) = bytes(simulator, path_and_query).await;
     let body = serde_json::from_slice(&bytes).unwrap_or_else(|e| panic!("{path_and_query}: {e}"));
     Answer { status, body }
@@ -55,11 +55,11 @@ pub(crate) async fn ask(simulator: &Simulator, path_and_query: &str) -> Answer {
 
 /// All pages of a list, by following `nextPageToken`.
 pub(crate) async fn pages(simulator: &Simulator, path_and_query: &str) -> Vec<Answer> {
-    let mut pages = vec![ask(simulator, path_and_query).await];
+    let mut pages = vec![fetch(simulator, path_and_query).await];
     while let Some(token) = pages.last().and_then(|page| page.body["nextPageToken"].as_str()) {
         let next = format!("{path_and_query}&pageToken={token}");
-        pages.push(ask(simulator, &next).await);
-        assert!(pages.len() < 1000, "{path_and_query} does not end");
+        pages.push(fetch(simulator, &next).await);
+        assert!(pages.len() < 1000, "{path_and_query} has too many pages");
     }
     pages
 }
