@@ -106,7 +106,8 @@ mod tests {
         for method in [Method::OPTIONS, Method::GET, Method::POST] {
             for chosen in 0..4 {
                 let mut headers = HeaderMap::new();
-                for (_, name) in required.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1)
+                for (_, name) in
+                    required.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1)
                 {
                     headers.insert(name, HeaderValue::from_static("GET"));
                 }

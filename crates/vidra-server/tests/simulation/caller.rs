@@ -1,4 +1,4 @@
-//! One caller: sends its request through the router or the library, reads the answer, or leaves before.
+//! One caller: sends its request through the router or the library, and reads the answer or disconnects before.
 
 use std::future::Future;
 use std::pin::pin;
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use vidra::{BatchEvent, Cached, Error, ErrorKind, VideoId, Vidra};
 
 use crate::operation::Operation;
-use crate::plan::{Caller, Leaves, Through};
+use crate::plan::{Caller, Departure, Interface};
 use crate::world::{PEER, Service, World, key};
 
 /// The answer that a caller got.
@@ -21,7 +21,7 @@ use crate::world::{PEER, Service, World, key};
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: String,
-    /// The sentence of an error, and the machine's word for it.
+    /// The message of an error, and its machine-readable reason.
     pub(crate) message: String,
     pub(crate) reason: Option<String>,
     pub(crate) retry_after: Option<Duration>,
@@ -30,7 +30,7 @@ pub(crate) struct Answer {
     pub(crate) age: Option<Duration>,
     pub(crate) cost: Option<u32>,
     pub(crate) etag: Option<String>,
-    /// The results of a batch, and whether it came to its summary.
+    /// The results of a batch, and whether its summary arrived.
     pub(crate) results: Vec<serde_json::Value>,
     pub(crate) has_summary: bool,
     /// How many results the summary counts as a success, and how many as failed.
@@ -40,21 +40,21 @@ pub(crate) struct Answer {
 pub(crate) async fn call(world: &World, number: usize, caller: &Caller) {
     let service = world.service();
     world.events.count(caller.operation.name());
-    let id = world.judge.begin(number, caller);
+    let id = world.checker.begin(number, caller);
     let performing = perform(world, &service, caller);
-    let answer = match caller.leaves {
-        Leaves::Never => Some(performing.await),
-        Leaves::After(time) => timeout(time, performing).await.ok(),
-        Leaves::AfterPolls(polls) => unless_polled(performing, polls).await,
+    let answer = match caller.departure {
+        Departure::Never => Some(performing.await),
+        Departure::After(time) => timeout(time, performing).await.ok(),
+        Departure::AfterPolls(polls) => with_poll_limit(performing, polls).await,
     };
     match answer {
-        Some(answer) => world.judge.answered(id, &answer),
-        None => world.judge.left(id),
+        Some(answer) => world.checker.answered(id, &answer),
+        None => world.checker.left(id),
     }
 }
 
-/// Polls `future` so often and no more: where it is not ready by then, it is dropped.
-async fn unless_polled<F: Future>(future: F, most: u32) -> Option<F::Output> {
+/// Polls `future` at most this often, and drops it if it is not ready by then.
+async fn with_poll_limit<F: Future>(future: F, most: u32) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut polls = 0;
     poll_fn(move |context| {
@@ -68,25 +68,25 @@ async fn unless_polled<F: Future>(future: F, most: u32) -> Option<F::Output> {
 }
 
 async fn perform(world: &World, service: &Service, caller: &Caller) -> Answer {
-    let is_for_the_router = matches!(
+    let needs_router = matches!(
         caller.operation,
         Operation::Quota | Operation::Cache | Operation::Ready | Operation::Metrics
     );
-    match caller.through {
-        Through::Library if !is_for_the_router => through_library(service, caller).await,
+    match caller.interface {
+        Interface::Library if !needs_router => call_library(service, caller).await,
         _ => {
-            let tag = caller.is_conditional.then(|| world.judge.tag(caller)).flatten();
-            let mut answer = through_router(service, caller, tag.as_ref()).await;
+            let tag = caller.is_conditional.then(|| world.checker.tag(caller)).flatten();
+            let mut answer = call_router(service, caller, tag.as_ref()).await;
             if answer.status == 304 {
-                world.judge.not_modified(caller, &mut answer);
+                world.checker.not_modified(caller, &mut answer);
             }
             answer
         }
     }
 }
 
-async fn through_router(service: &Service, caller: &Caller, tag: Option<&String>) -> Answer {
-    let tool = caller.operation.tool_request().filter(|_| caller.through == Through::Tool);
+async fn call_router(service: &Service, caller: &Caller, tag: Option<&String>) -> Answer {
+    let tool = caller.operation.tool_request().filter(|_| caller.interface == Interface::Tool);
     let mut request = tool.unwrap_or_else(|| caller.operation.request());
     let headers = request.headers_mut();
     headers.insert("x-api-key", HeaderValue::try_from(key(caller.key)).unwrap());
@@ -107,12 +107,12 @@ async fn through_router(service: &Service, caller: &Caller, tag: Option<&String>
     while let Some(frame) = body.frame().await {
         let data = frame.unwrap().into_data().unwrap_or_default();
         bytes.extend_from_slice(&data);
-        if !caller.reads_every.is_zero() && head.status.is_success() {
-            sleep(caller.reads_every).await;
+        if !caller.read_delay.is_zero() && head.status.is_success() {
+            sleep(caller.read_delay).await;
         }
     }
     let body = String::from_utf8(bytes).expect("every body is text");
-    let mut answer = Answer { status: head.status.as_u16(), ..Answer::read(&head.headers) };
+    let mut answer = Answer { status: head.status.as_u16(), ..Answer::from_headers(&head.headers) };
     if answer.status >= 400 {
         let json: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
         answer.error(&json["error"]);
@@ -123,24 +123,24 @@ async fn through_router(service: &Service, caller: &Caller, tag: Option<&String>
     answer
 }
 
-/// The answer of `/api/quota` to the holder of a key.
+/// The response of `/api/quota` for a key.
 pub(crate) async fn quota(service: &Service, key: usize) -> Answer {
     let caller = Caller {
         at: Duration::ZERO,
         key,
-        through: Through::Router,
+        interface: Interface::Router,
         operation: Operation::Quota,
         timeout: None,
         no_cache: false,
         is_conditional: false,
-        leaves: Leaves::Never,
-        reads_every: Duration::ZERO,
+        departure: Departure::Never,
+        read_delay: Duration::ZERO,
     };
-    through_router(service, &caller, None).await
+    call_router(service, &caller, None).await
 }
 
 impl Answer {
-    fn read(headers: &HeaderMap) -> Self {
+    fn from_headers(headers: &HeaderMap) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let seconds = |name| text(name).and_then(|it| it.parse().ok()).map(Duration::from_secs);
         Self {
@@ -179,13 +179,13 @@ impl Answer {
                 self.status =
                     u16::try_from(line["error"]["code"].as_u64().unwrap_or(0)).unwrap_or(0);
                 self.error(&line["error"]);
-                // Its head was sent long ago, and events have no such field.
+                // The head was sent long before, and events have no `Retry-After`.
                 self.retry_after = Some(Duration::ZERO);
             }
         }
     }
 
-    fn of_cached(cached: &Cached) -> Self {
+    fn from_cached(cached: &Cached) -> Self {
         Self {
             status: 200,
             body: String::from_utf8(cached.body.to_vec()).expect("every body is text"),
@@ -195,7 +195,7 @@ impl Answer {
         }
     }
 
-    fn of_error(error: &Error) -> Self {
+    fn from_error(error: &Error) -> Self {
         Self {
             status: match error.kind() {
                 ErrorKind::InvalidInput => 400,
@@ -209,7 +209,7 @@ impl Answer {
             },
             message: error.message().to_owned(),
             reason: Some(error.reason().code().to_owned()),
-            // As HTTP says it: in whole seconds.
+            // In whole seconds, as in HTTP.
             retry_after: error
                 .retry_after()
                 .map(|it| Duration::from_secs(it.as_secs() + u64::from(it.subsec_nanos() > 0))),
@@ -223,7 +223,7 @@ fn counts(summary: &serde_json::Value) -> Option<(u64, u64)> {
     Some((summary["succeeded"].as_u64()?, summary["failed"].as_u64()?))
 }
 
-async fn through_library(service: &Service, caller: &Caller) -> Answer {
+async fn call_library(service: &Service, caller: &Caller) -> Answer {
     let allowance = service.allowances[caller.key].clone();
     let mut vidra = service.vidra.on_allowance(allowance).metered();
     if let Some(limit) = caller.timeout {
@@ -233,25 +233,25 @@ async fn through_library(service: &Service, caller: &Caller) -> Answer {
         vidra = vidra.refreshing();
     }
     let mut answer = if caller.operation.is_batch() {
-        batch_through_library(&vidra, caller).await
+        call_library_batch(&vidra, caller).await
     } else {
         let got = match &caller.operation {
             Operation::Videos(ids) => {
                 let ids: Vec<_> = ids.iter().map(|id| VideoId::parse(id).unwrap()).collect();
                 vidra.videos_json(&ids).await
             }
-            operation => vidra.lookup(&operation.lookup().expect("the others have methods")).await,
+            operation => vidra.lookup(&operation.lookup().expect("it is a lookup")).await,
         };
         match got {
-            Ok(cached) => Answer::of_cached(&cached),
-            Err(error) => Answer::of_error(&error),
+            Ok(cached) => Answer::from_cached(&cached),
+            Err(error) => Answer::from_error(&error),
         }
     };
     answer.cost = Some(vidra.cost().units());
     answer
 }
 
-async fn batch_through_library(vidra: &Vidra, caller: &Caller) -> Answer {
+async fn call_library_batch(vidra: &Vidra, caller: &Caller) -> Answer {
     let (id, query) = caller.operation.batch_query().expect("it is a batch");
     let mut events = pin!(vidra.playlist_transcripts(&id, &query));
     let mut answer = Answer { status: 200, ..Answer::default() };
@@ -268,11 +268,11 @@ async fn batch_through_library(vidra: &Vidra, caller: &Caller) -> Answer {
             Err(error) => {
                 let results = std::mem::take(&mut answer.results);
                 // An error is the last item.
-                return Answer { results, ..Answer::of_error(&error) };
+                return Answer { results, ..Answer::from_error(&error) };
             }
         }
-        if !caller.reads_every.is_zero() {
-            sleep(caller.reads_every).await;
+        if !caller.read_delay.is_zero() {
+            sleep(caller.read_delay).await;
         }
     }
     answer

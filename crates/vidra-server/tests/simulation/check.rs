@@ -1,5 +1,5 @@
-//! The invariants. Every operation is judged when it ends, by the platform's log and by models that are
-//! simpler than the code: what a resource was used for, not how the code keeps account of it.
+//! The invariants. Every operation is checked when it ends, against the platform's log and against models that are
+//! simpler than the code: they see the use of a resource, not how the code counts it.
 
 mod exchanges;
 mod refusals;
@@ -15,13 +15,13 @@ use crate::caller::Answer;
 use crate::events::Events;
 use crate::facts::facts;
 use crate::operation::{BOT_WALL, Operation, UNKNOWN_PLAYLIST, UNKNOWN_VIDEO};
-use crate::plan::{Caller, Settings, Through};
-use crate::platform::{Ended, Exchange, Platform, editions};
+use crate::plan::{Caller, Interface, Settings};
+use crate::platform::{Exchange, ExchangeEnd, Platform, editions};
 use crate::world::life;
 
-/// How long after its deadline an operation may end: reads of a slow store, which is given 50 ms, and a
-/// window of gathering.
-const BOUND: Duration = Duration::from_secs(1);
+/// How long after its deadline an operation may end: it includes reads of a slow store, which time out after 50 ms,
+/// and the window in which lookups are gathered into one call.
+const TOLERANCE: Duration = Duration::from_secs(1);
 
 /// One operation, from its beginning on.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub(crate) struct Op {
     end: Option<Instant>,
     has_left: bool,
     has_failed: bool,
-    /// Whether its answer was stale, so that it is renewed when its caller has gone.
+    /// Whether its answer was stale, so that a background refresh may continue after it.
     is_stale: bool,
 }
 
@@ -45,22 +45,22 @@ impl Op {
     }
 
     fn payer(&self) -> Payer {
-        let is_of_the_library = self.caller.through == Through::Library;
-        Payer { key: self.caller.key, is_of_the_library }
+        let uses_library = self.caller.interface == Interface::Library;
+        Payer { key: self.caller.key, uses_library }
     }
 
-    /// Whether its answer is that of a tool for models.
-    fn is_by_tool(&self) -> bool {
-        self.caller.through == Through::Tool && self.operation().tool_request().is_some()
+    /// Whether it is a call of a tool for models.
+    fn is_tool_call(&self) -> bool {
+        self.caller.interface == Interface::Tool && self.operation().tool_request().is_some()
     }
 
-    /// Whether something that it began may still go on at `at`. A fetch outlives a caller that left or got
-    /// something else; it ends with the service's deadline.
-    fn may_be_at_work(&self, at: Instant, deadline: Duration) -> bool {
+    /// Whether a fetch that it began may still be running at `at`. A fetch outlives a caller that left or got another
+    /// answer; it ends with the service's deadline.
+    fn may_be_running(&self, at: Instant, deadline: Duration) -> bool {
         let outlives = self.has_left || self.has_failed || self.is_stale;
-        // The renewal of a batch's list has the time of the batch.
+        // The refresh of a batch's list has the deadline of the batch.
         let time = deadline.max(self.deadline.saturating_duration_since(self.start));
-        let longer = if outlives { time + BOUND } else { Duration::ZERO };
+        let longer = if outlives { time + TOLERANCE } else { Duration::ZERO };
         self.start <= at && self.end.is_none_or(|end| end + longer >= at)
     }
 
@@ -79,11 +79,11 @@ impl Op {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Payer {
     pub(crate) key: usize,
-    pub(crate) is_of_the_library: bool,
+    pub(crate) uses_library: bool,
 }
 
-/// The units of both buckets that the ledger counted, of the day at that time.
-pub(crate) struct Counted {
+/// The units of both buckets that the ledger counted for the day of `at`.
+pub(crate) struct LedgerCount {
     pub(crate) at: Instant,
     pub(crate) default: u32,
     pub(crate) search: u32,
@@ -91,15 +91,15 @@ pub(crate) struct Counted {
 
 /// The units that were charged to an account in the whole world.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct Spending {
     pub(crate) payer: Payer,
     pub(crate) spent: u32,
-    /// The most that one service has charged to it: in the library each has its own budgets.
+    /// The most that one service has charged to it: in the library each service has its own budgets.
     pub(crate) most: u32,
 }
 
-/// Judges one world.
-pub(crate) struct Judge {
+/// Checks the invariants of one world.
+pub(crate) struct Checker {
     settings: Settings,
     events: Events,
     platform: Platform,
@@ -113,14 +113,14 @@ struct State {
     /// The body of each tag, by target and tag.
     tags: BTreeMap<(String, String), String>,
     clock_was_set: bool,
-    /// Whether the wall clock was set to another time than that which has passed.
+    /// Whether the wall clock jumped, in contrast to a suspension.
     has_jumped: bool,
     restarts: Vec<Instant>,
     /// When the machine was suspended, and for how long.
     suspensions: Vec<(Instant, Duration)>,
 }
 
-impl Judge {
+impl Checker {
     pub(crate) fn new(settings: &Settings, events: &Events, platform: &Platform) -> Self {
         let (settings, events, platform) = (settings.clone(), events.clone(), platform.clone());
         Self { settings, events, platform, began: Instant::now(), state: Mutex::default() }
@@ -142,7 +142,7 @@ impl Judge {
         self.state().restarts.push(Instant::now());
     }
 
-    /// An operation begins: its number here.
+    /// Records the beginning of an operation and returns its index.
     pub(crate) fn begin(&self, number: usize, caller: &Caller) -> usize {
         let start = Instant::now();
         let it = &self.settings;
@@ -158,14 +158,15 @@ impl Judge {
             has_failed: false,
             is_stale: false,
         };
-        let through = caller.through;
-        self.events.tell(format_args!("caller {number} by {through:?}: {:?}", caller.operation));
+        let interface = caller.interface;
+        self.events
+            .record(format_args!("caller {number} by {interface:?}: {:?}", caller.operation));
         let mut state = self.state();
         state.ops.push(op);
         state.ops.len() - 1
     }
 
-    /// Somebody waits for ever.
+    /// Reports the operations that never ended.
     pub(crate) fn never_ended(&self) {
         let ops = self.state().ops.clone();
         for op in ops.iter().filter(|op| op.end.is_none()) {
@@ -183,7 +184,7 @@ impl Judge {
         tags.find_map(|(of, tag)| (*of == target).then(|| tag.clone()))
     }
 
-    /// Completes "not modified" with the body that the caller has.
+    /// Completes a 304 with the body that the caller has.
     pub(crate) fn not_modified(&self, caller: &Caller, answer: &mut Answer) {
         let tag = answer.etag.clone().unwrap_or_default();
         let body = target(caller).and_then(|of| self.state().tags.get(&(of, tag)).cloned());
@@ -194,13 +195,13 @@ impl Judge {
     }
 
     pub(crate) fn left(&self, id: usize) {
-        self.events.count("callers who left");
+        self.events.count("departures");
         let mut state = self.state();
         let op = &mut state.ops[id];
         (op.end, op.has_left) = (Some(Instant::now()), true);
         let number = op.number;
         drop(state);
-        self.events.tell(format_args!("caller {number} leaves"));
+        self.events.record(format_args!("caller {number} leaves"));
     }
 
     pub(crate) fn answered(&self, id: usize, answer: &Answer) {
@@ -214,7 +215,7 @@ impl Judge {
             op.is_stale = may_be_stale(op.operation(), answer) && !op.has_failed;
             op.clone()
         };
-        self.events.tell(format_args!(
+        self.events.record(format_args!(
             "caller {} gets {} {} {} cost {:?} age {:?} retry {:?}",
             op.number,
             answer.status,
@@ -239,8 +240,8 @@ impl Judge {
     fn check_time(&self, op: &Op, answer: &Answer, now: Instant) {
         // A slow reader delays only itself.
         let items = u32::try_from(answer.results.len()).unwrap_or(u32::MAX).saturating_add(4);
-        let reading = op.caller.reads_every * items.saturating_mul(3);
-        let late = now.saturating_duration_since(op.deadline + BOUND + reading);
+        let reading = op.caller.read_delay * items.saturating_mul(3);
+        let late = now.saturating_duration_since(op.deadline + TOLERANCE + reading);
         self.events.check("an operation ends by its deadline", late.is_zero(), || {
             format!("caller {}, {:?}: {late:?} too late", op.number, op.operation())
         });
@@ -257,7 +258,7 @@ impl Judge {
             });
             return;
         }
-        let facts = match op.is_by_tool() {
+        let facts = match op.is_tool_call() {
             true => facts().check_tool(op.operation(), &answer.body),
             false => facts().check(op.operation(), &answer.body),
         };
@@ -268,23 +269,23 @@ impl Judge {
         self.check_headers(op, answer);
     }
 
-    /// The texts are of an edition of the world that there was when `Age` says that they were fetched.
+    /// The texts are of an edition that was current when they were fetched, according to `Age`.
     fn check_editions(&self, op: &Op, answer: &Answer, now: Instant) {
         let Some(resource) = resource(op.operation()) else { return };
         let it = |what: String| format!("caller {}, {:?}: {what}", op.number, op.operation());
-        let over = self.settings.lifetimes_over;
+        let over = self.settings.lifetime_divisor;
         let life = life(resource, over);
-        // An answer that is made anew each time does not tell the age of what it is made of.
+        // A response that is rendered for each request does not report the age of its record.
         let whole = life.ttl * 11 / 10 + life.grace + life.stale_if_error;
         let age = if answer.cache.is_some() { answer.age.unwrap_or_default() } else { whole };
-        // An entry lives up to a tenth longer.
+        // Jitter extends the TTL by up to a tenth.
         let ttl = life.ttl * 11 / 10;
         let limit = match answer.cache.as_deref() {
-            // That there is nothing is known for five minutes.
+            // A negative entry has a TTL of five minutes.
             Some("hit") if answer.body == "[]" => Duration::from_secs(330),
             Some("hit") => ttl,
             Some("stale") | None => whole,
-            // Its parts are records of their own: some may have been stale, and others missing.
+            // Its parts are separate records: some may have been stale, and others missing.
             _ if has_parts(op.operation()) => whole,
             // It was fetched while this caller waited.
             _ => now - op.start,
@@ -293,9 +294,9 @@ impl Judge {
             || has_parts(op.operation())
             // If the platform fails, the service sends the cached answer.
             || op.caller.no_cache
-            || age + BOUND >= life.ttl * 9 / 10;
+            || age + TOLERANCE >= life.ttl * 9 / 10;
         self.events.check("only an old answer is stale", is_old, || it(format!("{age:?}")));
-        self.events.check("no answer is older than it may be", age <= limit + BOUND, || {
+        self.events.check("no answer is older than it may be", age <= limit + TOLERANCE, || {
             it(format!("{age:?} where {limit:?} is allowed"))
         });
         // `Age` is that of the list. All parts of a hit are fresh.
@@ -309,25 +310,25 @@ impl Judge {
             true => part_life(Resource::Video).max(part_life(Resource::Playlist)),
             false => Duration::ZERO,
         };
-        // A service that has just started knows the age of what is stored by the wall clock alone, and
-        // takes what is up to an hour ahead of it for new.
+        // A service that has just started knows the age of stored records only by the wall clock, and treats a
+        // record that is up to an hour ahead of it as new.
         let (is_set, is_suspended) = {
             let state = self.state();
             (state.clock_was_set && !state.restarts.is_empty(), !state.suspensions.is_empty())
         };
         let ahead = if is_set { Duration::from_secs(3600) } else { Duration::ZERO };
-        // The texts of a transcript may be from the beginning of its fetch, which a batch may have begun.
+        // The texts of a transcript may be from the beginning of its fetch, which a batch may have started.
         let fetching = match resource {
             Resource::Transcript | Resource::Tracks => {
                 self.settings.deadline.max(self.settings.batch_deadline)
             }
             _ => self.settings.deadline,
         };
-        let earliest = age + BOUND + fetching + inner + ahead;
+        let earliest = age + TOLERANCE + fetching + inner + ahead;
         let from = now.checked_sub(earliest).unwrap_or(self.began).max(self.began);
         let is_of_one_time = answer.cache.is_some() && !has_parts(op.operation());
         let to = match is_of_one_time && !is_set && !is_suspended {
-            true => now.checked_sub(age).unwrap_or(self.began) + BOUND,
+            true => now.checked_sub(age).unwrap_or(self.began) + TOLERANCE,
             false => now,
         };
         for edition in editions(&answer.body) {
@@ -338,7 +339,7 @@ impl Judge {
         }
     }
 
-    /// `Age` counts from the last fetch at the latest, and counts the time that the machine was suspended.
+    /// `Age` counts from the last fetch or earlier, and includes the time that the machine was suspended.
     fn check_age(&self, op: &Op, answer: &Answer, now: Instant) {
         let is_of_one_fetch = !has_parts(op.operation());
         let is_cached = matches!(answer.cache.as_deref(), Some("hit" | "stale"));
@@ -351,24 +352,24 @@ impl Judge {
         if state.has_jumped {
             return;
         }
-        // Without a fetch it is from before a restart.
+        // Without a fetch, the record is as old as the world.
         let since = fetched.unwrap_or(self.began);
         let suspended = state.suspensions.iter().filter(|(at, _)| *at > since && *at <= op.start);
         let suspended: Duration = suspended.map(|(_, time)| *time).sum();
         drop(state);
         let least = now.saturating_duration_since(since) + suspended;
         // `Age` has whole seconds, and a list is stored when its last call has ended.
-        let late = 2 * BOUND + self.settings.deadline;
+        let late = 2 * TOLERANCE + self.settings.deadline;
         self.events.check("Age counts from the last fetch", age + late >= least, || {
             format!("caller {}, {:?}: {age:?} of {least:?}", op.number, op.operation())
         });
     }
 
-    /// `X-Cache`, `X-Quota-Cost` and `ETag` are true.
+    /// `X-Cache`, `X-Quota-Cost` and `ETag` are correct.
     fn check_headers(&self, op: &Op, answer: &Answer) {
         let it = |what: &str| format!("caller {}, {:?}: {what}", op.number, op.operation());
-        // That something failed a moment ago is remembered.
-        let since = op.start.checked_sub(refusals::MEMO).unwrap_or(op.start);
+        // A failure is cached for a moment.
+        let since = op.start.checked_sub(refusals::FAILURE_TTL).unwrap_or(op.start);
         let sent = |is_for_it: &dyn Fn(&crate::platform::Exchange) -> bool| {
             self.platform.log(|log| {
                 let during = log.iter().filter(|exchange| {
@@ -378,20 +379,19 @@ impl Judge {
             })
         };
         if matches!(answer.cache.as_deref(), Some("miss" | "coalesced")) {
-            let asked = sent(&|exchange| {
+            let calls = sent(&|exchange| {
                 let mut subjects = exchange.subjects.iter();
                 subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
             });
-            self.events.check("X-Cache is true", asked > 0, || {
-                it("a miss, and the platform was not asked")
-            });
+            self.events
+                .check("X-Cache is true", calls > 0, || it("a miss without an upstream call"));
         }
         if let Some(cost) = answer.cost {
             let billed = sent(&|exchange| {
-                exchange.kind.bucket().is_some() && exchange.ended() != Some(Ended::NotSent)
+                exchange.kind.bucket().is_some() && exchange.ended() != Some(ExchangeEnd::NotSent)
             });
             let is_free = answer.cache.as_deref() != Some("hit") || cost == 0;
-            // The renewal behind a stale answer may be charged and not sent yet.
+            // The background refresh of a stale answer may be charged before it is sent.
             let is_stale = may_be_stale(op.operation(), answer);
             let is_real = is_stale || u64::from(cost) <= billed as u64;
             self.events.check("X-Quota-Cost is true", is_free && is_real, || {
@@ -407,7 +407,7 @@ impl Judge {
         }
     }
 
-    /// One result of a batch.
+    /// Checks one result of a batch.
     fn check_result(&self, op: &Op, result: &serde_json::Value) {
         let checked = facts().check_result(result);
         self.events.check("an answer is what the platform says", checked.is_ok(), || {
@@ -427,8 +427,8 @@ impl Judge {
                 let id = result["videoId"].as_str().unwrap_or_default();
                 // Captions may be empty because of a fault.
                 let is_empty =
-                    reason.as_deref() == Some("po_token_required") && self.has_trouble(op);
-                let may = facts().is_silent(id) || is_empty;
+                    reason.as_deref() == Some("po_token_required") && self.may_have_met_fault(op);
+                let may = facts().is_uncaptioned(id) || is_empty;
                 self.events.check("what is there is found", may, || {
                     format!("caller {}, {id}: {error}", op.number)
                 });
@@ -441,7 +441,7 @@ impl Judge {
         let answer =
             Answer { status, reason, retry_after, message: error.to_owned(), ..Answer::default() };
         self.events.check("never a 500", status != 500, || error.to_owned());
-        // It may have failed at any time since the batch began; its reader takes its time.
+        // It may have failed at any time since the batch began, and its reader may be slow.
         self.check_refusal(op, &answer, op.start);
     }
 
@@ -467,12 +467,12 @@ impl Judge {
 
 /// The target of a caller's request; `None` if the body is part of the request.
 fn target(caller: &Caller) -> Option<String> {
-    let is_tool = caller.through == Through::Tool && caller.operation.tool_request().is_some();
+    let is_tool = caller.interface == Interface::Tool && caller.operation.tool_request().is_some();
     let request = caller.operation.request();
     (!is_tool && request.method() == "GET").then(|| request.uri().to_string())
 }
 
-/// Whether an answer, or a part of it, may have been stale. An answer that does not tell how it came about may be.
+/// Whether an answer, or a part of it, may have been stale. An answer without `X-Cache` may be.
 fn may_be_stale(operation: &Operation, answer: &Answer) -> bool {
     match answer.cache.as_deref() {
         Some("stale") | None => true,
@@ -487,7 +487,7 @@ fn has_parts(operation: &Operation) -> bool {
     is_composite(operation) || matches!(operation, Operation::Videos(_))
 }
 
-/// Whether it is a list with videos that are records of their own.
+/// Whether it is a list with videos that are separate records.
 fn is_composite(operation: &Operation) -> bool {
     matches!(operation, Operation::Playlist(_) | Operation::Query(_) | Operation::Uploads(_))
 }
@@ -509,7 +509,7 @@ fn resource(operation: &Operation) -> Option<Resource> {
     })
 }
 
-/// Whether the platform may rightly say that there is nothing, or not for us.
+/// Whether the platform may answer that the item does not exist or is not accessible.
 fn may_be_missing(operation: &Operation, answer: &Answer) -> bool {
     let playlist = |id: &str| id == UNKNOWN_PLAYLIST || id == "PLquirkPrivate";
     match operation {

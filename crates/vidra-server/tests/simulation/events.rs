@@ -38,10 +38,10 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The summary of a log when its world has ended.
-pub(crate) struct Told {
+/// The summary of a log, when its world has ended.
+pub(crate) struct Report {
     pub(crate) last: Vec<String>,
-    /// Number and hash of all events: equal logs have equal ones.
+    /// Number and hash of all events: equal logs have equal fingerprints.
     pub(crate) fingerprint: (u64, u64),
     pub(crate) counts: BTreeMap<&'static str, u64>,
     pub(crate) violations: Vec<Violation>,
@@ -60,7 +60,7 @@ impl Events {
         })))
     }
 
-    pub(crate) fn tell(&self, what: impl fmt::Display) {
+    pub(crate) fn record(&self, what: impl fmt::Display) {
         let mut inner = self.lock();
         let at = inner.began.elapsed().as_secs_f64();
         let line = format!("{at:10.3} {what}");
@@ -79,7 +79,7 @@ impl Events {
         *self.lock().counts.entry(what).or_default() += 1;
     }
 
-    /// Notes that an invariant does not hold, where `holds` is false.
+    /// Records a violation of the invariant if `holds` is false.
     pub(crate) fn check(
         &self,
         invariant: &'static str,
@@ -88,14 +88,14 @@ impl Events {
     ) {
         if !holds {
             let what = what();
-            self.tell(format_args!("VIOLATED {invariant}: {what}"));
+            self.record(format_args!("VIOLATED {invariant}: {what}"));
             self.lock().violations.push(Violation { invariant, what });
         }
     }
 
-    pub(crate) fn end(&self) -> Told {
+    pub(crate) fn end(&self) -> Report {
         let inner = self.lock();
-        Told {
+        Report {
             last: inner.last.iter().cloned().collect(),
             fingerprint: (inner.count, inner.hash.clone().finish()),
             counts: inner.counts.clone(),

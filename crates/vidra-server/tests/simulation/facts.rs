@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use vidra_sim::Simulator;
 
-use crate::operation::{Operation, SPOKEN, UNKNOWN_VIDEO};
+use crate::operation::{CAPTIONED, Operation, UNKNOWN_VIDEO};
 
 /// Facts that hold in every edition of the world.
 pub(crate) struct Facts {
@@ -22,9 +22,9 @@ pub(crate) struct Facts {
     /// Videos of the playlists that have details.
     shown: BTreeSet<String>,
     /// Entries of the batches' playlists that have no captions.
-    silent: BTreeSet<String>,
-    /// Everything that is said in each track of a video, and the languages of the tracks.
-    spoken: BTreeMap<String, BTreeSet<String>>,
+    uncaptioned: BTreeSet<String>,
+    /// The text of each track of a video, and the languages of the tracks.
+    track_texts: BTreeMap<String, BTreeSet<String>>,
     languages: BTreeMap<String, Vec<String>>,
     /// The ids of answers that are lists, in their order, by the path and query of the request.
     lists: BTreeMap<&'static str, Vec<String>>,
@@ -68,17 +68,17 @@ impl Facts {
             let views = video["statistics"]["viewCount"].as_str().unwrap().parse().unwrap();
             videos.insert(id.clone(), (title, views));
         }
-        let (mut spoken, mut languages, mut silent) =
+        let (mut track_texts, mut languages, mut uncaptioned) =
             (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        let hot_spoken = SPOKEN.map(str::to_owned);
+        let captioned = CAPTIONED.map(str::to_owned);
         let batches = [&playlists["PLquirkMixed"], &playlists["PLsize49"]].into_iter().flatten();
-        for id in hot_spoken.iter().chain(&pool[..8]).chain(batches) {
+        for id in captioned.iter().chain(&pool[..8]).chain(batches) {
             let (codes, texts) = tracks(&sim, id).await;
             if texts.iter().all(|text| text.trim().is_empty()) {
-                silent.insert(id.clone());
+                uncaptioned.insert(id.clone());
             }
             languages.insert(id.clone(), codes);
-            spoken.insert(id.clone(), texts);
+            track_texts.insert(id.clone(), texts);
         }
         let mut shown = BTreeSet::new();
         for ids in playlists.values() {
@@ -102,20 +102,30 @@ impl Facts {
             let list = get(&sim, &format!("videos?part=id&id={}", uploads.join(","))).await;
             channels.insert(name, (id, ids_of(&list).into_iter().collect()));
         }
-        Self { pool, videos, playlists, shown, silent, spoken, languages, lists, channels }
+        Self {
+            pool,
+            videos,
+            playlists,
+            shown,
+            uncaptioned,
+            track_texts,
+            languages,
+            lists,
+            channels,
+        }
     }
 
-    /// The entries of a playlist; none if it is not there.
+    /// The entries of a playlist; none if it does not exist.
     pub(crate) fn entries(&self, playlist: &str) -> &[String] {
         self.playlists.get(playlist).map_or(&[], |ids| ids)
     }
 
     /// Whether an entry of a batch's playlist has no captions.
-    pub(crate) fn is_silent(&self, id: &str) -> bool {
-        id.is_empty() || self.silent.contains(id)
+    pub(crate) fn is_uncaptioned(&self, id: &str) -> bool {
+        id.is_empty() || self.uncaptioned.contains(id)
     }
 
-    /// Whether `body` tells what the platform has to say, save for the edition. `Err` says what is wrong.
+    /// Checks that `body` agrees with the platform, apart from the edition. `Err` says what is wrong.
     pub(crate) fn check(&self, operation: &Operation, body: &str) -> Result<(), String> {
         let plain = without_editions(body);
         let json = || serde_json::from_str::<Value>(&plain).map_err(|error| error.to_string());
@@ -132,7 +142,7 @@ impl Facts {
             Operation::Playlist(id) | Operation::Query(id) => {
                 let json = json()?;
                 same("id", json["id"].as_str(), Some(*id))?;
-                // Those without details are left out; the others stay in order.
+                // Entries without details are omitted; the others stay in order.
                 let listed = self.playlists[id].iter().filter(|id| self.shown.contains(*id));
                 same_list(&json["videos"], listed)
             }
@@ -166,8 +176,10 @@ impl Facts {
                 Some(languages) => self.check_tracks(&json()?, languages),
                 None => Ok(()),
             },
-            Operation::Transcript { video, format, .. } => self.check_spoken(&plain, video, format),
-            // The platform's own word for a translation is the language alone.
+            Operation::Transcript { video, format, .. } => {
+                self.check_transcript(&plain, video, format)
+            }
+            // Of a translation only the language is known.
             Operation::Translation { .. } => {
                 let json = json()?;
                 let lines = json.as_array().ok_or("not a list")?;
@@ -186,7 +198,7 @@ impl Facts {
         same("languages", &*found, &*languages)
     }
 
-    /// A whole batch: one result for each entry that was requested, and true counts.
+    /// Checks a whole batch: one result for each requested entry, and correct counts.
     pub(crate) fn check_batch(
         &self,
         operation: &Operation,
@@ -211,7 +223,7 @@ impl Facts {
         same("counts", counts, Some((succeeded, results.len() as u64 - succeeded)))
     }
 
-    /// The same for the answer of a tool.
+    /// Checks the answer of a tool.
     pub(crate) fn check_tool(&self, operation: &Operation, body: &str) -> Result<(), String> {
         let plain = without_editions(body);
         let json: Value = serde_json::from_str(&plain).map_err(|error| error.to_string())?;
@@ -229,11 +241,11 @@ impl Facts {
         }
     }
 
-    /// One result of a batch.
+    /// Checks one result of a batch.
     pub(crate) fn check_result(&self, result: &Value) -> Result<(), String> {
         let Some(lines) = result["lines"].as_array() else { return Ok(()) };
         let id = result["videoId"].as_str().unwrap_or_default();
-        let Some(tracks) = self.spoken.get(id) else { return Ok(()) };
+        let Some(tracks) = self.track_texts.get(id) else { return Ok(()) };
         let texts = lines.iter().filter_map(|line| line["text"].as_str()).map(without_editions);
         let all: Vec<String> = texts.collect();
         is_one_of(&all.join(" "), tracks)
@@ -245,15 +257,15 @@ impl Facts {
         same("views", video["views"].as_u64(), self.views(id))
     }
 
-    fn check_spoken(&self, plain: &str, id: &str, format: &str) -> Result<(), String> {
-        let Some(tracks) = self.spoken.get(id) else { return Ok(()) };
-        // The library knows no formats.
+    fn check_transcript(&self, plain: &str, id: &str, format: &str) -> Result<(), String> {
+        let Some(tracks) = self.track_texts.get(id) else { return Ok(()) };
+        // The library always returns JSON.
         if let Ok(Value::Array(lines)) = serde_json::from_str::<Value>(plain) {
             let texts: Vec<&str> = lines.iter().filter_map(|line| line["text"].as_str()).collect();
             return is_one_of(&texts.join(" "), tracks);
         }
         let is_number = |line: &str| line.bytes().all(|byte| byte.is_ascii_digit());
-        let is_ours = |line: &&str| match format {
+        let is_markup = |line: &&str| match format {
             "srt" => is_number(line) || line.contains("-->"),
             "vtt" => {
                 ["WEBVTT", "Language: ", "Kind: "].iter().any(|it| line.starts_with(it))
@@ -261,7 +273,7 @@ impl Facts {
             }
             _ => false,
         };
-        let texts: Vec<&str> = plain.lines().filter(|line| !is_ours(line)).collect();
+        let texts: Vec<&str> = plain.lines().filter(|line| !is_markup(line)).collect();
         let text = texts.join(" ").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
         is_one_of(&text, tracks)
     }
@@ -276,19 +288,19 @@ impl Facts {
 }
 
 fn is_one_of(text: &str, tracks: &BTreeSet<String>) -> Result<(), String> {
-    let text = words(text);
-    match tracks.iter().any(|track| words(track) == text) {
+    let text = without_spaces(text);
+    match tracks.iter().any(|track| without_spaces(track) == text) {
         true => Ok(()),
         false => Err(format!("no track says {:?}", text.chars().take(60).collect::<String>())),
     }
 }
 
-/// White space is ours to write.
-fn words(text: &str) -> String {
+/// The text without white space, which differs between formats.
+fn without_spaces(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// The ids of a list that we sent, in its order.
+/// The ids of a list of the service, in its order.
 fn list_of(json: &Value) -> Result<Vec<String>, String> {
     let items = json.as_array().ok_or("not a list")?.iter();
     Ok(items.map(|item| item["id"].as_str().unwrap_or_default().to_owned()).collect())
@@ -299,7 +311,7 @@ fn same_list<'a>(json: &Value, expected: impl Iterator<Item = &'a String>) -> Re
     same("ids", &list_of(json)?, &expected)
 }
 
-/// The ids of one page of the platform's.
+/// The ids of one page of the platform.
 fn ids_of(list: &Value) -> Vec<String> {
     let items = list["items"].as_array().into_iter().flatten();
     items.filter_map(|item| item["id"].as_str().map(str::to_owned)).collect()
@@ -312,11 +324,11 @@ fn same<T: PartialEq + Copy + std::fmt::Debug>(
 ) -> Result<(), String> {
     match got == expected {
         true => Ok(()),
-        false => Err(format!("{what}: {got:?} where {expected:?} is right")),
+        false => Err(format!("{what}: got {got:?}, expected {expected:?}")),
     }
 }
 
-/// The text without the marks that the platform puts before each text.
+/// The text without its edition marks.
 pub(crate) fn without_editions(body: &str) -> String {
     let mut out = String::with_capacity(body.len());
     let mut rest = body;
@@ -365,7 +377,7 @@ async fn pages(sim: &Simulator, target: &str, member: fn(&Value) -> &Value) -> V
     }
 }
 
-/// The languages of a video's tracks, and what each of them says.
+/// The languages of a video's tracks, and the text of each of them.
 async fn tracks(sim: &Simulator, id: &str) -> (Vec<String>, BTreeSet<String>) {
     let client = serde_json::json!({"clientName": "VISIONOS", "clientVersion": "1.02", "hl": "en"});
     let body = serde_json::json!({"videoId": id, "context": {"client": client}});

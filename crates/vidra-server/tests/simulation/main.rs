@@ -1,8 +1,9 @@
 //! Deterministic simulation of the request path: the real service and library under a simulated clock,
 //! network, store and wall clock. One seed decides everything; invariants are checked in each world.
 //!
-//! `VIDRA_SEED=N` plays that world alone and prints all that happens. `VIDRA_SEEDS=FROM..TO` plays those
-//! instead of the usual ones, and `VIDRA_FIRST=1` ends with the first that fails. `scripts/chaos` is the long form. `docs/testing.md` lists the invariants.
+//! `VIDRA_SEED=N` runs only that world and prints every event. `VIDRA_SEEDS=FROM..TO` runs those worlds instead of
+//! the default ones, and `VIDRA_FIRST=1` stops at the first failure. `scripts/chaos` is the long form.
+//! `docs/testing.md` lists the invariants.
 
 mod caller;
 mod check;
@@ -23,21 +24,21 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use events::Told;
+use events::Report;
 use plan::Plan;
 
-/// Seeds that are played in every run.
+/// Seeds that every run includes.
 const FIXED: Range<u64> = 0..500;
-/// How many more are derived from the source of the service, so that every change meets new worlds.
+/// The number of further seeds, derived from the source of the service, so that every change meets new worlds.
 const DERIVED: u64 = 100;
-/// One in so many seeds is played twice.
+/// One seed in this many is run twice.
 const TWICE_EVERY: u64 = 12;
-/// After so many worlds that fail, a run ends.
-const MOST_FAILURES: usize = 5;
+/// A run ends after this many failing worlds.
+const MAX_FAILURES: usize = 5;
 
 #[test]
 fn worlds_satisfy_the_invariants() {
-    // Read outside of any world.
+    // Read before any world starts.
     facts::facts();
     world::catch_panics();
     if let Some(seed) = number_of("VIDRA_SEED") {
@@ -48,7 +49,7 @@ fn worlds_satisfy_the_invariants() {
     let totals = Mutex::new(BTreeMap::<&'static str, u64>::new());
     let began = Instant::now();
     let is_first_enough = std::env::var_os("VIDRA_FIRST").is_some();
-    let most_failures = if is_first_enough { 1 } else { MOST_FAILURES };
+    let max_failures = if is_first_enough { 1 } else { MAX_FAILURES };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -56,17 +57,17 @@ fn worlds_satisfy_the_invariants() {
                 while let Some(seed) =
                     seeds.get(usize::try_from(next.fetch_add(1, Ordering::Relaxed)).unwrap())
                 {
-                    let told = play(*seed);
+                    let report = play(*seed);
                     played.fetch_add(1, Ordering::Relaxed);
                     let mut totals = totals.lock().unwrap();
-                    for (what, count) in &told.counts {
+                    for (what, count) in &report.counts {
                         *totals.entry(what).or_default() += count;
                     }
-                    if !told.violations.is_empty() {
+                    if !report.violations.is_empty() {
                         let mut failures = failures.lock().unwrap();
-                        failures.push((*seed, told.violations[0].to_string()));
-                        // Enough to work on.
-                        if failures.len() >= most_failures {
+                        failures.push((*seed, report.violations[0].to_string()));
+                        // Enough failures to investigate.
+                        if failures.len() >= max_failures {
                             next.store(u64::MAX / 2, Ordering::Relaxed);
                         }
                     }
@@ -75,12 +76,12 @@ fn worlds_satisfy_the_invariants() {
         }
     });
     let played = played.into_inner();
-    tell_totals(&totals.into_inner().unwrap(), played, began);
+    print_totals(&totals.into_inner().unwrap(), played, began);
     let mut failures = failures.into_inner().unwrap();
     failures.sort_unstable();
     if let Some((seed, _)) = failures.first() {
         if !is_first_enough {
-            shrink::tell_smallest(&Plan::of(*seed));
+            shrink::print_smallest(&Plan::from_seed(*seed));
         }
         for (seed, violation) in &failures {
             eprintln!("VIDRA_SEED={seed} breaks {violation}");
@@ -89,32 +90,32 @@ fn worlds_satisfy_the_invariants() {
     }
 }
 
-/// Plays a world, some of them twice: both logs have to be equal.
-fn play(seed: u64) -> Told {
-    let plan = Plan::of(seed);
-    let mut told = world::run(&plan, false);
+/// Runs a world, some of them twice: both logs must be equal.
+fn play(seed: u64) -> Report {
+    let plan = Plan::from_seed(seed);
+    let mut report = world::run(&plan, false);
     if seed.is_multiple_of(TWICE_EVERY) {
         let again = world::run(&plan, false);
-        if again.fingerprint != told.fingerprint {
-            told.violations.push(events::Violation {
+        if again.fingerprint != report.fingerprint {
+            report.violations.push(events::Violation {
                 invariant: "a seed replays exactly",
-                what: format!("seed {seed}: {:?} and {:?}", told.fingerprint, again.fingerprint),
+                what: format!("seed {seed}: {:?} and {:?}", report.fingerprint, again.fingerprint),
             });
         }
     }
-    told
+    report
 }
 
 fn replay(seed: u64) {
-    let plan = Plan::of(seed);
+    let plan = Plan::from_seed(seed);
     eprintln!("{plan:#?}");
-    let told = world::run(&plan, true);
+    let report = world::run(&plan, true);
     let again = world::run(&plan, false);
-    assert_eq!(told.fingerprint, again.fingerprint, "a seed replays exactly");
-    for violation in &told.violations {
+    assert_eq!(report.fingerprint, again.fingerprint, "a seed replays exactly");
+    for violation in &report.violations {
         eprintln!("{violation}");
     }
-    assert!(told.violations.is_empty(), "seed {seed} fails");
+    assert!(report.violations.is_empty(), "seed {seed} fails");
 }
 
 /// The seeds of this run.
@@ -139,7 +140,7 @@ fn source_hash() -> u64 {
     for path in sources() {
         std::fs::read(path).unwrap().hash(&mut hasher);
     }
-    // Away from those that are fixed.
+    // Distinct from the fixed seeds.
     hasher.finish() | 1 << 40
 }
 
@@ -163,7 +164,7 @@ fn sources() -> Vec<std::path::PathBuf> {
 }
 
 /// Printed past the test harness, which hides the output of tests that pass.
-fn tell_totals(totals: &BTreeMap<&'static str, u64>, worlds: u64, began: Instant) {
+fn print_totals(totals: &BTreeMap<&'static str, u64>, worlds: u64, began: Instant) {
     let seconds = began.elapsed().as_secs_f64();
     let counts: Vec<String> =
         totals.iter().map(|(what, count)| format!("{what} {count}")).collect();

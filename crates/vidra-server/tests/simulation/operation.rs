@@ -12,7 +12,7 @@ use crate::facts::facts;
 use crate::plan::pick;
 use crate::platform::Kind;
 
-/// An operation and what it is about.
+/// An operation and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Operation {
     Video(String),
@@ -39,10 +39,10 @@ pub(crate) enum Operation {
     Metrics,
 }
 
-/// Known to the platform, and hot.
+/// Existing videos that many callers request.
 const VIDEOS: [&str; 3] = ["fda4eREcaTQ", "quirkNoLike", "quirkHtmlCm"];
 pub(crate) const UNKNOWN_VIDEO: &str = "notAVideo__";
-pub(crate) const SPOKEN: [&str; 3] = ["txManualAsr", "txAsrOnly__", "plNeedsPage"];
+pub(crate) const CAPTIONED: [&str; 3] = ["txManualAsr", "txAsrOnly__", "plNeedsPage"];
 pub(crate) const BOT_WALL: &str = "plBotWall__";
 const PLAYLISTS: [&str; 5] =
     ["PLquirkMixed", "PLsize1", "PLsize49", "PLsize51", "PLquirkShortPages"];
@@ -53,7 +53,7 @@ const COMMENTED: [&str; 2] = ["quirkHtmlCm", "quirkNoComm"];
 const REPLIED: &str = "UgquirkManyReplies04AaABAg";
 
 impl Operation {
-    /// How often each kind is drawn, by its number in [`Operation::of`].
+    /// The kinds to draw from, by their numbers in [`Operation::random`]; a repeated number is drawn more often.
     pub(crate) fn kinds(data_api: bool, transcripts: bool, batches: bool) -> Vec<u8> {
         let mut kinds = vec![20];
         if data_api {
@@ -68,14 +68,14 @@ impl Operation {
         kinds
     }
 
-    pub(crate) fn of(rng: &mut Rng, kinds: &[u8]) -> Self {
+    pub(crate) fn random(rng: &mut Rng, kinds: &[u8]) -> Self {
         let video = |rng: &mut Rng| match rng.u8(..10) {
             0..=5 => pick(rng, &VIDEOS).to_owned(),
             6 => UNKNOWN_VIDEO.to_owned(),
             _ => pick(rng, &facts().pool),
         };
-        let spoken = |rng: &mut Rng| match rng.u8(..20) {
-            0..=12 => pick(rng, &SPOKEN).to_owned(),
+        let captioned = |rng: &mut Rng| match rng.u8(..20) {
+            0..=12 => pick(rng, &CAPTIONED).to_owned(),
             13 => "txNoCaption".to_owned(),
             14 => "ttExpired1_".to_owned(),
             15 if rng.u8(..3) == 0 => BOT_WALL.to_owned(),
@@ -90,7 +90,7 @@ impl Operation {
             0 => Self::Video(video(rng)),
             1 => Self::Title(video(rng)),
             2 => {
-                // One list that many callers have in common, or any other.
+                // One list that many callers request, or a random one.
                 let common = VIDEOS[..2].iter().map(|id| (*id).to_owned()).collect();
                 let count = pick(rng, &[1, 2, 3, 12]);
                 let other = (0..count).map(|_| video(rng)).collect();
@@ -107,13 +107,13 @@ impl Operation {
             11 => Self::Regions,
             12 => Self::Languages,
             13 => Self::Categories,
-            14 => Self::Tracks(spoken(rng)),
+            14 => Self::Tracks(captioned(rng)),
             15 => Self::Transcript {
-                video: spoken(rng),
+                video: captioned(rng),
                 lang: pick(rng, &[None, None, Some("en"), Some("de,en")]),
                 format: pick(rng, &["json", "json", "srt", "vtt", "txt"]),
             },
-            16 => Self::Translation { video: SPOKEN[0].to_owned() },
+            16 => Self::Translation { video: CAPTIONED[0].to_owned() },
             17 => Self::Batch {
                 playlist: pick(rng, &["PLquirkMixed", "PLsize49", "PLsize49", UNKNOWN_PLAYLIST]),
                 to: pick(rng, &[1, 3, 8, 20]),
@@ -178,7 +178,7 @@ impl Operation {
         })
     }
 
-    /// Whether it is one transcript or one list of tracks that somebody waits for.
+    /// Whether it is one transcript or one list of tracks, in contrast to a batch.
     pub(crate) fn is_single_transcript(&self) -> bool {
         matches!(self, Self::Tracks(_) | Self::Transcript { .. } | Self::Translation { .. })
     }
@@ -256,7 +256,7 @@ impl Operation {
         }
     }
 
-    /// The request of the tool for models that does it; `None` if there is no such tool.
+    /// The request of the corresponding tool for models; `None` if there is no such tool.
     pub(crate) fn tool_request(&self) -> Option<Request<axum::body::Body>> {
         let (tool, arguments) = match self {
             Self::Video(id) => ("get_video", json!({"video": id})),
@@ -272,7 +272,7 @@ impl Operation {
         Some(post(format!("/api/tools/{tool}"), "application/json", &arguments))
     }
 
-    /// The library's request for it; `None` if the library has a method of its own.
+    /// The library's request for it; `None` if the library has another method for it.
     pub(crate) fn lookup(&self) -> Option<Lookup> {
         let video = |id: &str| VideoId::parse(id).unwrap();
         let playlist = |id: &str| PlaylistId::parse(id).unwrap();

@@ -1,5 +1,5 @@
-//! Everything that a seed decides, as plain data: the limits of the service, who calls when for what, and
-//! what goes wrong. A plan can be cut down and run again, which is how a failure is shrunk.
+//! Everything that a seed decides, as plain data: the settings of the service, the callers and their requests, and
+//! the incidents. A plan can be reduced and run again, which is how a failure is shrunk.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) settings: Settings,
     pub(crate) callers: Vec<Caller>,
-    pub(crate) happenings: Vec<Happening>,
+    pub(crate) incidents: Vec<Incident>,
 }
 
-/// How the service is set up.
+/// The configuration of the service and of the platform.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) deadline: Duration,
@@ -36,7 +36,7 @@ pub(crate) struct Settings {
     pub(crate) cache_bytes: u64,
     pub(crate) ready_bytes: u64,
     /// Lifetimes are divided by this.
-    pub(crate) lifetimes_over: u32,
+    pub(crate) lifetime_divisor: u32,
     pub(crate) breaker_pause: Duration,
     pub(crate) block_pause: Duration,
     pub(crate) latency: Duration,
@@ -44,97 +44,97 @@ pub(crate) struct Settings {
     pub(crate) quota: u32,
     pub(crate) searches: u32,
     pub(crate) has_store: bool,
-    /// The ledger's file takes up to this long, before and after each piece of work; `None` has no file.
+    /// The maximum delay of the ledger's file before and after each access, in milliseconds; `None` for no file.
     pub(crate) ledger_delay: Option<u64>,
-    /// How much each key may spend of a day; one caller for each.
+    /// The daily budget of each key.
     pub(crate) budgets: Vec<Option<u32>>,
     /// Seconds to midnight in Los Angeles when the world begins.
     pub(crate) to_midnight: u64,
 }
 
-/// One caller: when it comes, what it wants, and how it leaves.
+/// One caller: when it starts, what it requests, and when it disconnects.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) at: Duration,
     pub(crate) key: usize,
-    pub(crate) through: Through,
+    pub(crate) interface: Interface,
     pub(crate) operation: Operation,
     pub(crate) timeout: Option<Duration>,
     pub(crate) no_cache: bool,
-    /// Whether it shows the tag of an earlier answer.
+    /// Whether it sends the `ETag` of an earlier answer.
     pub(crate) is_conditional: bool,
-    pub(crate) leaves: Leaves,
-    /// How long a reader of a stream takes for each item.
-    pub(crate) reads_every: Duration,
+    pub(crate) departure: Departure,
+    /// How long the caller takes to read each item of a stream.
+    pub(crate) read_delay: Duration,
 }
 
-/// By which interface a caller comes.
+/// The interface that a caller uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Through {
+pub(crate) enum Interface {
     Router,
     /// A tool for models, if there is one for the operation.
     Tool,
     Library,
 }
 
-/// When a caller goes away.
+/// When a caller disconnects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leaves {
+pub(crate) enum Departure {
     Never,
     After(Duration),
-    /// When its request has been polled so often: every await is a place to leave at.
+    /// After this many polls of its request: a caller can disconnect at every await.
     AfterPolls(u32),
 }
 
-/// Something that happens to the world.
+/// Something that happens to the service or to its environment.
 #[derive(Debug, Clone)]
-pub(crate) struct Happening {
+pub(crate) struct Incident {
     pub(crate) at: Duration,
-    pub(crate) what: What,
+    pub(crate) kind: IncidentKind,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum What {
-    /// Kinds of trouble that belong together.
+pub(crate) enum IncidentKind {
+    /// Faults that belong together.
     Faults(Vec<FaultWindow>),
     /// Every text of the platform changes.
     NewEdition,
     Latency(Duration),
     Store(Mode),
-    /// An address may make so many more player calls before it is blocked.
+    /// The platform blocks an address after this many further player calls.
     Block {
         egress: usize,
         after: u64,
     },
     Unblock,
-    /// The wall clock is set by so many seconds.
+    /// The wall clock jumps by this many seconds.
     ClockJump(i64),
-    /// The machine sleeps for so many seconds.
+    /// The machine is suspended for this many seconds.
     Suspend(u64),
     /// The service drains, and another one takes over on the same store and ledger.
     Restart,
 }
 
-/// For a while, something goes wrong with some exchanges.
+/// A fault that affects some exchanges for a limited time.
 #[derive(Debug, Clone)]
 pub(crate) struct FaultWindow {
-    pub(crate) lasts: Duration,
-    /// `None` for all kinds.
+    pub(crate) duration: Duration,
+    /// The kind of requests that it affects; `None` for all kinds.
     pub(crate) kind: Option<Kind>,
     pub(crate) percent: u8,
     pub(crate) most: u32,
-    pub(crate) trouble: Trouble,
+    pub(crate) fault: FaultKind,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Trouble {
-    /// There is no connection.
+pub(crate) enum FaultKind {
+    /// The connection fails.
     NotSent,
-    /// The platform does something else than answer.
+    /// The platform misbehaves in this way.
     Action(Action),
 }
 
-impl Trouble {
+impl FaultKind {
     /// Its name in the counts of a run.
     pub(crate) fn name(&self) -> &'static str {
         match self {
@@ -163,7 +163,8 @@ impl Trouble {
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Whole classes that a seed switches off: worlds with fewer kinds of events find more.
+/// Swarm testing: a seed switches whole classes of operations and faults off, because worlds with fewer kinds of
+/// events find more mistakes.
 struct Swarm {
     faults: bool,
     blocks: bool,
@@ -171,10 +172,10 @@ struct Swarm {
     clock: bool,
     midnight: bool,
     restarts: bool,
-    leaving: bool,
-    hurry: bool,
+    departures: bool,
+    short_timeouts: bool,
     batches: bool,
-    /// Everybody transcribes the same few videos, and many leave.
+    /// All callers transcribe the same few videos, and many disconnect.
     crowding: bool,
     pace: bool,
     data_api: bool,
@@ -184,7 +185,7 @@ struct Swarm {
 }
 
 impl Swarm {
-    fn of(rng: &mut Rng) -> Self {
+    fn random(rng: &mut Rng) -> Self {
         let mut on = |percent: u8| rng.u8(..100) < percent;
         let mut swarm = Self {
             faults: on(65),
@@ -193,8 +194,8 @@ impl Swarm {
             clock: on(20),
             midnight: on(20),
             restarts: on(20),
-            leaving: on(70),
-            hurry: on(50),
+            departures: on(70),
+            short_timeouts: on(50),
             batches: on(50),
             crowding: on(12),
             pace: on(50),
@@ -205,7 +206,7 @@ impl Swarm {
         };
         if swarm.crowding {
             (swarm.data_api, swarm.transcripts, swarm.batches) = (false, true, true);
-            swarm.leaving = true;
+            swarm.departures = true;
         }
         if !swarm.data_api && !swarm.transcripts && !swarm.batches {
             swarm.data_api = true;
@@ -215,12 +216,12 @@ impl Swarm {
 }
 
 impl Plan {
-    pub(crate) fn of(seed: u64) -> Self {
+    pub(crate) fn from_seed(seed: u64) -> Self {
         let rng = &mut Rng::with_seed(seed);
-        let swarm = Swarm::of(rng);
+        let swarm = Swarm::random(rng);
         let mut settings = settings(rng, &swarm);
         if swarm.crowding {
-            // Fetches last long enough to be left, and nothing else is in the way.
+            // Fetches last long enough for callers to disconnect, and no other limit interferes.
             settings.latency = MS * pick(rng, &[200, 1_000]);
             (settings.pace, settings.most_batches, settings.batches_per_caller) = (None, 32, 8);
         }
@@ -228,8 +229,8 @@ impl Plan {
         let most = pick(rng, &[6, 6, 15, 15, 15, 40, 40, 40, 120, 300]);
         let span = SECOND * pick(rng, &[1, 5, 30, 300, 3_600]);
         let callers = callers(rng, &swarm, &settings, most, span);
-        let happenings = happenings(rng, &swarm, &settings, span);
-        Self { seed, settings, callers, happenings }
+        let incidents = incidents(rng, &swarm, &settings, span);
+        Self { seed, settings, callers, incidents }
     }
 }
 
@@ -257,7 +258,7 @@ fn settings(rng: &mut Rng, swarm: &Swarm) -> Settings {
         batches_per_caller: pick(rng, &[1, 2, 8]),
         cache_bytes: pick(rng, &[0, 60_000, 12 << 20, 12 << 20]),
         ready_bytes: pick(rng, &[0, 60_000, 52 << 20]),
-        lifetimes_over: pick(rng, &[1, 10, 100, 1_000]),
+        lifetime_divisor: pick(rng, &[1, 10, 100, 1_000]),
         breaker_pause: MS * pick(rng, &[0, 1_000, 5_000, 30_000]),
         block_pause: SECOND * pick(rng, &[1, 30, 900]),
         latency: MS * pick(rng, &[0, 1, 20, 200, 1_000]),
@@ -279,49 +280,49 @@ fn callers(
 ) -> Vec<Caller> {
     let kinds = Operation::kinds(swarm.data_api, swarm.transcripts, swarm.batches);
     let count = rng.usize(2..=most);
-    // Callers come in a few crowds: what happens at once is what goes wrong.
-    let crowds: Vec<Duration> = (0..rng.usize(1..6)).map(|_| part(rng, span)).collect();
+    // Callers arrive in a few bursts, because concurrency finds most mistakes.
+    let bursts: Vec<Duration> = (0..rng.usize(1..6)).map(|_| random_offset(rng, span)).collect();
     let refreshes = rng.u8(..20);
     let mut callers: Vec<Caller> = (0..count)
         .map(|_| {
             let at = match rng.u8(..10) {
-                0..=6 => pick(rng, &crowds) + MS * below(rng, &[1, 20, 500]),
-                _ => part(rng, span),
+                0..=6 => pick(rng, &bursts) + MS * below(rng, &[1, 20, 500]),
+                _ => random_offset(rng, span),
             };
             let operation = match swarm.crowding {
                 true => Operation::crowded(rng),
-                false => Operation::of(rng, &kinds),
+                false => Operation::random(rng, &kinds),
             };
             let is_batch = matches!(operation, Operation::Batch { .. });
-            let leaves = match rng.u8(..10) {
-                _ if !swarm.leaving => Leaves::Never,
-                0..=6 if swarm.crowding => Leaves::After(MS * below(rng, &[500, 3_000])),
-                0..=1 => Leaves::After(MS * below(rng, &[5, 300, 5_000, 60_000])),
-                2..=3 => Leaves::AfterPolls(below(rng, &[4, 12, 40])),
-                _ => Leaves::Never,
+            let departure = match rng.u8(..10) {
+                _ if !swarm.departures => Departure::Never,
+                0..=6 if swarm.crowding => Departure::After(MS * below(rng, &[500, 3_000])),
+                0..=1 => Departure::After(MS * below(rng, &[5, 300, 5_000, 60_000])),
+                2..=3 => Departure::AfterPolls(below(rng, &[4, 12, 40])),
+                _ => Departure::Never,
             };
-            let timeout = (swarm.hurry && rng.u8(..10) < 3)
+            let timeout = (swarm.short_timeouts && rng.u8(..10) < 3)
                 .then(|| MS * pick(rng, &[1, 50, 300, 1_000, 5_000]));
             Caller {
                 at,
                 key: rng.usize(..settings.budgets.len()),
-                through: pick(
+                interface: pick(
                     rng,
                     &[
-                        Through::Router,
-                        Through::Router,
-                        Through::Tool,
-                        Through::Library,
-                        Through::Library,
-                        Through::Library,
+                        Interface::Router,
+                        Interface::Router,
+                        Interface::Tool,
+                        Interface::Library,
+                        Interface::Library,
+                        Interface::Library,
                     ],
                 ),
                 operation,
                 timeout,
                 no_cache: rng.u8(..100) < refreshes,
                 is_conditional: rng.u8(..5) == 0,
-                leaves,
-                reads_every: if is_batch && rng.u8(..4) == 0 {
+                departure,
+                read_delay: if is_batch && rng.u8(..4) == 0 {
                     MS * pick(rng, &[50, 1_000, 10_000])
                 } else {
                     Duration::ZERO
@@ -333,67 +334,70 @@ fn callers(
     callers
 }
 
-fn happenings(rng: &mut Rng, swarm: &Swarm, settings: &Settings, span: Duration) -> Vec<Happening> {
+fn incidents(rng: &mut Rng, swarm: &Swarm, settings: &Settings, span: Duration) -> Vec<Incident> {
     let mut all = vec![];
-    let mut add = |rng: &mut Rng, count: usize, make: &dyn Fn(&mut Rng) -> What| {
+    let mut add = |rng: &mut Rng, count: usize, make: &dyn Fn(&mut Rng) -> IncidentKind| {
         for _ in 0..count {
-            let at = part(rng, span);
-            let what = make(rng);
-            all.push(Happening { at, what });
+            let at = random_offset(rng, span);
+            let kind = make(rng);
+            all.push(Incident { at, kind });
         }
     };
     if swarm.faults {
         let count = rng.usize(1..6);
-        add(rng, count, &|rng| What::Faults(faults(rng, span)));
+        add(rng, count, &|rng| IncidentKind::Faults(faults(rng, span)));
     }
     if swarm.editions {
         let count = rng.usize(1..8);
-        add(rng, count, &|_| What::NewEdition);
+        add(rng, count, &|_| IncidentKind::NewEdition);
     }
     if swarm.blocks {
         let count = rng.usize(1..4);
-        add(rng, count, &|rng| What::Block {
+        add(rng, count, &|rng| IncidentKind::Block {
             egress: rng.usize(..settings.egresses),
             after: rng.u64(..4),
         });
-        add(rng, 1, &|_| What::Unblock);
+        add(rng, 1, &|_| IncidentKind::Unblock);
     }
     if swarm.store && settings.has_store {
         let count = rng.usize(1..5);
         add(rng, count, &|rng| {
             let slow = Mode::Slow(pick(rng, &[20, 60, 400, 2_000]));
-            What::Store(pick(rng, &[Mode::Good, slow, Mode::Failing, Mode::Full, Mode::Wrong]))
+            IncidentKind::Store(pick(
+                rng,
+                &[Mode::Good, slow, Mode::Failing, Mode::Full, Mode::Wrong],
+            ))
         });
     }
     if swarm.clock {
         let count = rng.usize(1..3);
         add(rng, count, &|rng| match rng.bool() {
-            true => What::ClockJump(pick(rng, &[-86_400, -3_700, -60, 60, 3_700, 86_400])),
-            false => What::Suspend(pick(rng, &[5, 600, 7_200])),
+            true => IncidentKind::ClockJump(pick(rng, &[-86_400, -3_700, -60, 60, 3_700, 86_400])),
+            false => IncidentKind::Suspend(pick(rng, &[5, 600, 7_200])),
         });
     }
     if rng.u8(..4) == 0 {
-        add(rng, 1, &|rng| What::Latency(MS * pick(rng, &[1, 300, 3_000])));
+        add(rng, 1, &|rng| IncidentKind::Latency(MS * pick(rng, &[1, 300, 3_000])));
     }
     if swarm.restarts {
-        add(rng, 1, &|_| What::Restart);
+        add(rng, 1, &|_| IncidentKind::Restart);
     }
-    all.sort_by_key(|happening| happening.at);
+    all.sort_by_key(|incident| incident.at);
     all
 }
 
-/// One kind of trouble; or a player that wants a watch page, and a watch page that fails.
+/// One fault; or a player that requires a watch page, and a watch page that fails.
 fn faults(rng: &mut Rng, span: Duration) -> Vec<FaultWindow> {
     let first = fault(rng, span);
     let mut all = vec![first];
-    if all[0].kind == Some(Kind::Player) && all[0].trouble.name() == "player 400" {
+    if all[0].kind == Some(Kind::Player) && all[0].fault.name() == "player 400" {
         let failing = [Action::status(503), Action::Hang, Action::Reset];
         all[0].most = pick(rng, &[5, 20, 1_000]);
         all.push(FaultWindow {
             kind: Some(Kind::Watch),
             percent: pick(rng, &[50, 100]),
             most: pick(rng, &[1, 2, 1_000]),
-            trouble: Trouble::Action(pick(rng, &failing)),
+            fault: FaultKind::Action(pick(rng, &failing)),
             ..all[0].clone()
         });
     }
@@ -406,42 +410,44 @@ fn fault(rng: &mut Rng, span: Duration) -> FaultWindow {
     let all = [&keyed[..], &keyless[..]].concat();
     let status = |status: u16, retry_after: Option<&str>| {
         let action = Action::status(status);
-        Trouble::Action(match retry_after {
+        FaultKind::Action(match retry_after {
             Some(wait) => action.retry_after(wait),
             None => action,
         })
     };
     let wait = pick(rng, &["1", "7", "60", "0", "99999999"]);
     let limited = Action::error("rateLimitExceeded").retry_after(wait);
-    let hang = Trouble::Action(Action::Hang);
-    let (kinds, trouble): (&[Option<Kind>], Trouble) = match rng.u8(..17) {
-        0 => (&all, Trouble::NotSent),
+    let hang = FaultKind::Action(Action::Hang);
+    let (kinds, fault): (&[Option<Kind>], FaultKind) = match rng.u8(..17) {
+        0 => (&all, FaultKind::NotSent),
         1 | 2 => (&all, status(503, None)),
         3 => (&all, hang),
-        4 => (&all, Trouble::Action(Action::Reset)),
-        5 => (&all, Trouble::Action(Action::Cut)),
-        6 => (&all, Trouble::Action(Action::Junk { kind: Junk::Truncated })),
-        7 => (&all, Trouble::Action(Action::Junk { kind: Junk::Html })),
+        4 => (&all, FaultKind::Action(Action::Reset)),
+        5 => (&all, FaultKind::Action(Action::Cut)),
+        6 => (&all, FaultKind::Action(Action::Junk { kind: Junk::Truncated })),
+        7 => (&all, FaultKind::Action(Action::Junk { kind: Junk::Html })),
         8 => (&keyless, status(429, rng.bool().then_some(wait))),
-        9 => (&keyed, Trouble::Action(limited)),
+        9 => (&keyed, FaultKind::Action(limited)),
         10 => (&keyed, status(429, None)),
-        11 => (&keyed, Trouble::Action(Action::quota_exceeded())),
+        11 => (&keyed, FaultKind::Action(Action::quota_exceeded())),
         12 | 13 => (&keyless[..1], status(400, None)),
-        14 => (&all, Trouble::Action(Action::delay(MS * pick(rng, &[100, 2_000, 20_000])))),
+        14 => (&all, FaultKind::Action(Action::delay(MS * pick(rng, &[100, 2_000, 20_000])))),
         15 => (
             &all,
-            Trouble::Action(Action::Redirect { location: "https://elsewhere.example/".to_owned() }),
+            FaultKind::Action(Action::Redirect {
+                location: "https://elsewhere.example/".to_owned(),
+            }),
         ),
-        _ => (&keyless, Trouble::Action(Action::Junk { kind: Junk::Empty })),
+        _ => (&keyless, FaultKind::Action(Action::Junk { kind: Junk::Empty })),
     };
-    // Often everything fails, where it can.
+    // Often the fault affects all kinds of requests, if it can.
     let is_everything = kinds.contains(&None) && rng.u8(..3) == 0;
     FaultWindow {
-        lasts: (MS * pick(rng, &[100, 2_000, 20_000])).max(part(rng, span)),
+        duration: (MS * pick(rng, &[100, 2_000, 20_000])).max(random_offset(rng, span)),
         kind: if is_everything { None } else { pick(rng, kinds) },
         percent: pick(rng, &[10, 50, 100]),
         most: pick(rng, &[1, 2, 5, 1_000]),
-        trouble,
+        fault,
     }
 }
 
@@ -449,12 +455,13 @@ pub(crate) fn pick<T: Clone>(rng: &mut Rng, all: &[T]) -> T {
     all[rng.usize(..all.len())].clone()
 }
 
-/// A number below one of these.
+/// A random number below one of these limits.
 fn below(rng: &mut Rng, limits: &[u32]) -> u32 {
     let limit = pick(rng, limits);
     rng.u32(..limit)
 }
 
-fn part(rng: &mut Rng, span: Duration) -> Duration {
+/// A random time within the span.
+fn random_offset(rng: &mut Rng, span: Duration) -> Duration {
     MS * rng.u32(..=u32::try_from(span.as_millis()).unwrap())
 }

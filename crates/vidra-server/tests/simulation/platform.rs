@@ -1,5 +1,5 @@
-//! The platform of a world: the simulator behind a network that fails, and a log of every exchange. The log
-//! is what the invariants are judged by; the code under test is never asked.
+//! The platform of a world: the simulator behind an unreliable network, and a log of every exchange. The
+//! invariants are checked against this log, not against state of the code under test.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Poll;
@@ -15,7 +15,7 @@ use vidra_sim::{Action, Fault, Simulator};
 
 use crate::events::Events;
 use crate::operation::BOT_WALL;
-use crate::plan::{FaultWindow, Trouble};
+use crate::plan::{FaultKind, FaultWindow};
 
 /// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of(path: &str) -> Self {
+    pub(crate) fn from_path(path: &str) -> Self {
         match path.rsplit('/').next().unwrap_or_default() {
             "videos" => Self::Videos,
             "channels" => Self::Channels,
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// The bucket that the platform bills; `None` for what needs no key.
+    /// The bucket that the platform bills; `None` for a request that needs no key.
     pub(crate) fn bucket(self) -> Option<Bucket> {
         match self {
             Self::Search => Some(Bucket::Search),
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// Whether an address sends it at its pace.
+    /// Whether the pace of an address applies to it.
     pub(crate) fn is_paced(self) -> bool {
         matches!(self, Self::Player | Self::Watch)
     }
@@ -67,11 +67,11 @@ impl Kind {
 
 /// How an exchange ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum ExchangeEnd {
     Answered(StatusCode),
     Broken,
     NotSent,
-    /// The caller did not wait for the end.
+    /// The client dropped the exchange before its end.
     Dropped,
 }
 
@@ -80,24 +80,24 @@ pub(crate) enum Ended {
 pub(crate) struct Exchange {
     pub(crate) kind: Kind,
     pub(crate) egress: usize,
-    /// Its subject: ids of videos, or the whole query.
+    /// The ids of its videos, or the whole query.
     pub(crate) subjects: Vec<String>,
     pub(crate) start: Instant,
-    pub(crate) end: Option<(Instant, Ended)>,
-    /// Whether a fault struck it, or it was refused or cut off.
-    pub(crate) is_trouble: bool,
-    /// Whether a fault struck it: whatever follows is not the doing of a caller.
+    pub(crate) end: Option<(Instant, ExchangeEnd)>,
+    /// Whether it failed: by a fault, a refusal, or because it was dropped.
+    pub(crate) is_failed: bool,
+    /// Whether an injected fault affected it, so that no caller caused the failure.
     pub(crate) is_fault: bool,
-    /// Whether the platform turned against the address.
+    /// Whether the platform blocked the address.
     pub(crate) is_block: bool,
     pub(crate) is_translation: bool,
     /// The pause that the platform requested.
     pub(crate) retry_after: Option<Duration>,
-    pub(crate) says_quota_is_spent: bool,
+    pub(crate) reports_quota_spent: bool,
     /// Whether the Data API limits the rate.
     pub(crate) is_limit: bool,
     /// The pause that the Data API requested because of that.
-    pub(crate) asks_for_pause: Option<Duration>,
+    pub(crate) requested_pause: Option<Duration>,
 }
 
 impl Exchange {
@@ -105,7 +105,7 @@ impl Exchange {
         self.end.is_none()
     }
 
-    pub(crate) fn ended(&self) -> Option<Ended> {
+    pub(crate) fn ended(&self) -> Option<ExchangeEnd> {
         self.end.map(|(_, ended)| ended)
     }
 
@@ -135,7 +135,7 @@ struct State {
 struct ActiveFault {
     window: FaultWindow,
     until: Instant,
-    struck: u32,
+    applied: u32,
 }
 
 impl Platform {
@@ -149,32 +149,32 @@ impl Platform {
     }
 
     /// The network from one address.
-    pub(crate) fn wire(&self, egress: usize) -> Wire {
-        Wire { platform: self.clone(), egress }
+    pub(crate) fn transport(&self, egress: usize) -> SimTransport {
+        SimTransport { platform: self.clone(), egress }
     }
 
-    /// The world changes: every text is a new one from now on.
+    /// Begins a new edition: every text of the platform changes.
     pub(crate) fn change(&self) {
         self.state().editions.push(Instant::now());
     }
 
     pub(crate) fn inject(&self, window: FaultWindow) {
-        let until = Instant::now() + window.lasts;
-        self.state().faults.push(ActiveFault { window, until, struck: 0 });
+        let until = Instant::now() + window.duration;
+        self.state().faults.push(ActiveFault { window, until, applied: 0 });
     }
 
-    /// All is well from now on.
+    /// Removes all faults and blocks.
     pub(crate) fn heal(&self) {
         self.state().faults.clear();
         self.0.sim.unblock();
     }
 
-    /// Looks at the log.
-    pub(crate) fn log<T>(&self, look: impl FnOnce(&[Exchange]) -> T) -> T {
-        look(&self.state().log)
+    /// Reads the log.
+    pub(crate) fn log<T>(&self, read: impl FnOnce(&[Exchange]) -> T) -> T {
+        read(&self.state().log)
     }
 
-    /// Whether the world was of this edition at some time between `from` and `to`.
+    /// Whether this edition was current at some time between `from` and `to`.
     pub(crate) fn was_edition(&self, edition: usize, from: Instant, to: Instant) -> bool {
         let state = self.state();
         let Some(began) = state.editions.get(edition) else { return false };
@@ -186,65 +186,65 @@ impl Platform {
         self.0.state.lock().unwrap()
     }
 
-    /// The fault that strikes an exchange of this kind that begins now.
-    fn trouble(&self, kind: Kind) -> Option<Trouble> {
+    /// Picks the fault, if any, of an exchange of this kind that begins now.
+    fn pick_fault(&self, kind: Kind) -> Option<FaultKind> {
         let now = Instant::now();
         let mut state = self.state();
         state.faults.retain(|fault| fault.until > now);
         for fault in &mut state.faults {
-            let is_meant = fault.window.kind.is_none_or(|meant| meant == kind);
-            let is_left = fault.struck < fault.window.most;
-            if is_meant && is_left && fastrand::u8(..100) < fault.window.percent {
-                fault.struck += 1;
-                return Some(fault.window.trouble.clone());
+            let is_affected = fault.window.kind.is_none_or(|affected| affected == kind);
+            let is_active = fault.applied < fault.window.most;
+            if is_affected && is_active && fastrand::u8(..100) < fault.window.percent {
+                fault.applied += 1;
+                return Some(fault.window.fault.clone());
             }
         }
         None
     }
 }
 
-/// A way to the platform from one address.
+/// The transport from one address to the platform.
 #[derive(Clone)]
-pub(crate) struct Wire {
+pub(crate) struct SimTransport {
     platform: Platform,
     egress: usize,
 }
 
-impl Transport for Wire {
+impl Transport for SimTransport {
     fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
-        Box::pin(self.clone().carry(request))
+        Box::pin(self.clone().send(request))
     }
 }
 
-impl Wire {
-    async fn carry(self, mut request: Request<Bytes>) -> Result<Answer, Failure> {
+impl SimTransport {
+    async fn send(self, mut request: Request<Bytes>) -> Result<Answer, Failure> {
         let Self { platform, egress } = self;
         let (events, sim) = (&platform.0.events, &platform.0.sim);
-        let kind = Kind::of(request.uri().path());
+        let kind = Kind::from_path(request.uri().path());
         let subjects = subjects(kind, &request);
-        let trouble = platform.trouble(kind);
-        let open = Open::begin(&platform, kind, egress, subjects, &request);
-        if let Some(trouble) = &trouble {
-            events.count(trouble.name());
-            open.change(|exchange| (exchange.is_trouble, exchange.is_fault) = (true, true));
+        let fault = platform.pick_fault(kind);
+        let open = OpenExchange::begin(&platform, kind, egress, subjects, &request);
+        if let Some(fault) = &fault {
+            events.count(fault.name());
+            open.change(|exchange| (exchange.is_failed, exchange.is_fault) = (true, true));
         }
         sim.clear_faults();
         let is_rate_limit = matches!(
-            &trouble,
-            Some(Trouble::Action(Action::Error { reason, .. })) if reason == "rateLimitExceeded"
+            &fault,
+            Some(FaultKind::Action(Action::Error { reason, .. })) if reason == "rateLimitExceeded"
         );
-        // A late answer is the right one all the same.
-        let is_late = matches!(&trouble, Some(Trouble::Action(Action::Delay { .. })));
-        let has_trouble = trouble.is_some() && !is_late;
-        match trouble {
-            Some(Trouble::NotSent) => {
-                open.end(Ended::NotSent);
+        // A delayed answer is still the right one.
+        let is_late = matches!(&fault, Some(FaultKind::Action(Action::Delay { .. })));
+        let has_fault = fault.is_some() && !is_late;
+        match fault {
+            Some(FaultKind::NotSent) => {
+                open.end(ExchangeEnd::NotSent);
                 return Err(Failure::NotSent("simulated".to_owned()));
             }
-            Some(Trouble::Action(action)) => {
+            Some(FaultKind::Action(action)) => {
                 if let Action::Error { reason, .. } = &action {
                     let is_spent = matches!(&**reason, "quotaExceeded" | "searchQuota");
-                    open.change(|exchange| exchange.says_quota_is_spent = is_spent);
+                    open.change(|exchange| exchange.reports_quota_spent = is_spent);
                 }
                 sim.inject(Fault::any(action).once());
             }
@@ -260,17 +260,17 @@ impl Wire {
         };
         let transport = InProcess(sim.clone());
         let mut answering = transport.exchange(request);
-        // The simulator decides what becomes of a call when it is first polled.
+        // The simulator decides the outcome of a call when it is first polled.
         let first = poll_fn(|context| Poll::Ready(answering.as_mut().poll(context))).await;
         let record = sim.record();
-        if record.blocked > blocked && !has_trouble {
+        if record.blocked > blocked && !has_fault {
             events.count("block");
-            open.change(|exchange| (exchange.is_trouble, exchange.is_block) = (true, true));
+            open.change(|exchange| (exchange.is_failed, exchange.is_block) = (true, true));
         }
         if record.refused_for_quota > refused {
             events.count("quota spent");
             open.change(|exchange| {
-                (exchange.is_trouble, exchange.says_quota_is_spent) = (true, true);
+                (exchange.is_failed, exchange.reports_quota_spent) = (true, true);
             });
         }
         let answered = match first {
@@ -280,48 +280,49 @@ impl Wire {
         match answered {
             Ok(mut answer) => {
                 answer.body = platform.stamped(&answer.body);
-                let sorry = answer.headers.get(header::LOCATION);
-                let sorry =
-                    sorry.and_then(|to| to.to_str().ok()).is_some_and(|to| to.contains("sorry"));
+                let location = answer.headers.get(header::LOCATION);
+                let is_sorry_page =
+                    location.and_then(|to| to.to_str().ok()).is_some_and(|to| to.contains("sorry"));
                 let retry_after = answer.headers.get(header::RETRY_AFTER);
                 let retry_after = retry_after.and_then(|it| it.to_str().ok()?.parse().ok());
                 open.change(|exchange| {
-                    exchange.is_trouble |= !answer.status.is_success();
+                    exchange.is_failed |= !answer.status.is_success();
                     let is_limit = answer.status == StatusCode::TOO_MANY_REQUESTS;
                     let is_wall =
-                        kind == Kind::Player && exchange.subjects[0] == BOT_WALL && !has_trouble;
-                    // A page for people instead of captions is a wall too.
+                        kind == Kind::Player && exchange.subjects[0] == BOT_WALL && !has_fault;
+                    // An HTML page instead of captions is a bot wall too.
                     let is_page = kind == Kind::TimedText && answer.body.starts_with(b"<!");
                     let is_page =
                         is_page || kind == Kind::Watch && answer.status == StatusCode::FORBIDDEN;
                     let is_keyless = kind.bucket().is_none();
-                    exchange.is_trouble |= is_wall || is_page;
-                    exchange.is_block |= is_keyless && (sorry || is_limit || is_wall || is_page);
+                    exchange.is_failed |= is_wall || is_page;
+                    exchange.is_block |=
+                        is_keyless && (is_sorry_page || is_limit || is_wall || is_page);
                     exchange.retry_after = retry_after.map(Duration::from_secs);
                     let is_limit = is_limit || is_rate_limit;
                     exchange.is_limit = is_limit && !is_keyless;
-                    exchange.asks_for_pause =
+                    exchange.requested_pause =
                         exchange.retry_after.filter(|_| is_limit && !is_keyless);
                 });
-                open.end(Ended::Answered(answer.status));
+                open.end(ExchangeEnd::Answered(answer.status));
                 Ok(answer)
             }
             Err(failure) => {
-                open.change(|exchange| exchange.is_trouble = true);
-                open.end(Ended::Broken);
+                open.change(|exchange| exchange.is_failed = true);
+                open.end(ExchangeEnd::Broken);
                 Err(failure)
             }
         }
     }
 }
 
-/// An exchange under way: its entry in the log, ended in any case.
-struct Open<'a> {
+/// An exchange in flight: its entry in the log, which ends even if the exchange is dropped.
+struct OpenExchange<'a> {
     platform: &'a Platform,
     index: usize,
 }
 
-impl<'a> Open<'a> {
+impl<'a> OpenExchange<'a> {
     fn begin(
         platform: &'a Platform,
         kind: Kind,
@@ -336,14 +337,14 @@ impl<'a> Open<'a> {
             subjects,
             start: Instant::now(),
             end: None,
-            is_trouble: false,
+            is_failed: false,
             is_fault: false,
             is_block: false,
             is_translation,
             retry_after: None,
-            says_quota_is_spent: false,
+            reports_quota_spent: false,
             is_limit: false,
-            asks_for_pause: None,
+            requested_pause: None,
         };
         let index = {
             let mut state = platform.state();
@@ -351,7 +352,7 @@ impl<'a> Open<'a> {
             state.log.len() - 1
         };
         let Exchange { subjects, .. } = exchange;
-        platform.0.events.tell(format_args!(
+        platform.0.events.record(format_args!(
             "  #{index} {kind:?} from {egress}: {}",
             subjects.join(",").chars().take(60).collect::<String>()
         ));
@@ -362,18 +363,18 @@ impl<'a> Open<'a> {
         change(&mut self.platform.state().log[self.index]);
     }
 
-    fn end(&self, ended: Ended) {
+    fn end(&self, ended: ExchangeEnd) {
         self.change(|exchange| exchange.end = Some((Instant::now(), ended)));
         let index = self.index;
-        self.platform.0.events.tell(format_args!("  #{index} ended: {ended:?}"));
+        self.platform.0.events.record(format_args!("  #{index} ended: {ended:?}"));
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenExchange<'_> {
     fn drop(&mut self) {
         if self.platform.state().log[self.index].is_open() {
-            self.change(|exchange| exchange.is_trouble = true);
-            self.end(Ended::Dropped);
+            self.change(|exchange| exchange.is_failed = true);
+            self.end(ExchangeEnd::Dropped);
         }
     }
 }
@@ -400,7 +401,7 @@ fn subjects(kind: Kind, request: &Request<Bytes>) -> Vec<String> {
     }
 }
 
-/// The texts of an answer that are stamped with the edition of the world, as they begin in it.
+/// The beginnings of the texts that are stamped with the edition of the world.
 const STAMPED: [&str; 6] = [
     "\"title\": \"",
     "\"textDisplay\": \"",
@@ -410,8 +411,8 @@ const STAMPED: [&str; 6] = [
     "\"utf8\": \"",
 ];
 
-/// Titles by which the platform says that there is nothing.
-const NOTHING: [&str; 2] = ["Private video", "Deleted video"];
+/// Titles that mark unavailable videos.
+const UNAVAILABLE_TITLES: [&str; 2] = ["Private video", "Deleted video"];
 
 impl Platform {
     /// The body with the edition of the world before every text: `e7|`.
@@ -423,7 +424,7 @@ impl Platform {
         while let Some((at, mark)) = next_mark(rest) {
             let (before, after) = rest.split_at(at + mark.len());
             out.push_str(before);
-            if !NOTHING.iter().any(|nothing| after.starts_with(nothing)) {
+            if !UNAVAILABLE_TITLES.iter().any(|title| after.starts_with(title)) {
                 out.push_str(&format!("e{edition}|"));
             }
             rest = after;
@@ -435,7 +436,7 @@ impl Platform {
 
 fn next_mark(text: &str) -> Option<(usize, &'static str)> {
     let mut from = 0;
-    // Nearly all quotes begin something else; the first letter of a name tells most of them apart.
+    // Most quotes begin something else, which the first letter already shows.
     while let Some(at) = text[from..].find('"') {
         let at = from + at;
         if let Some(mark) = STAMPED.iter().find(|mark| text[at..].starts_with(**mark)) {

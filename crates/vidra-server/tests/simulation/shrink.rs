@@ -1,44 +1,44 @@
-//! Makes a failing world smaller: callers, happenings and faults are removed while the failure stays.
+//! Makes a failing world smaller: removes callers, incidents and faults while the failure persists.
 
 use crate::plan::Plan;
 use crate::world;
 
 /// Prints the smallest plan found that breaks the same invariant, and its last events.
-pub(crate) fn tell_smallest(plan: &Plan) {
-    let told = world::run(plan, false);
-    let Some(first) = told.violations.first() else {
-        eprintln!("seed {} does not fail any more when it is played again", plan.seed);
+pub(crate) fn print_smallest(plan: &Plan) {
+    let report = world::run(plan, false);
+    let Some(first) = report.violations.first() else {
+        eprintln!("seed {} does not fail when it is run again", plan.seed);
         return;
     };
     let invariant = first.invariant;
     let smallest = shrink(plan.clone(), &|plan| {
         world::run(plan, false).violations.iter().any(|it| it.invariant == invariant)
     });
-    let told = world::run(&smallest, false);
+    let report = world::run(&smallest, false);
     eprintln!("seed {}: the smallest story that breaks \"{invariant}\":", plan.seed);
     eprintln!("{:#?}", smallest.settings);
     for caller in &smallest.callers {
         eprintln!("{caller:?}");
     }
-    for happening in &smallest.happenings {
-        eprintln!("{happening:?}");
+    for incident in &smallest.incidents {
+        eprintln!("{incident:?}");
     }
     eprintln!("its last events:");
-    for line in &told.last {
+    for line in &report.last {
         eprintln!("{line}");
     }
-    for violation in &told.violations {
+    for violation in &report.violations {
         eprintln!("{violation}");
     }
 }
 
-/// Removes halves, quarters and so on down to single items, first of callers, then of happenings.
+/// Removes halves, quarters and so on down to single items, first of callers, then of incidents.
 fn shrink(mut plan: Plan, fails: &dyn Fn(&Plan) -> bool) -> Plan {
     loop {
-        let size = plan.callers.len() + plan.happenings.len();
+        let size = plan.callers.len() + plan.incidents.len();
         plan = without(plan, fails, |plan| &mut plan.callers);
-        plan = without(plan, fails, |plan| &mut plan.happenings);
-        if plan.callers.len() + plan.happenings.len() == size {
+        plan = without(plan, fails, |plan| &mut plan.incidents);
+        if plan.callers.len() + plan.incidents.len() == size {
             return plan;
         }
     }

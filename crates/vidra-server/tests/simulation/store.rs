@@ -18,11 +18,11 @@ pub(crate) enum Mode {
     Failing,
     /// Nothing more can be stored.
     Full,
-    /// Records come back damaged: empty, from the future, or past their time.
+    /// Records are returned damaged: missing, from the future, or expired.
     Wrong,
 }
 
-/// Outlives a restart of the service.
+/// The simulated store, which survives a restart of the service.
 #[derive(Clone)]
 pub(crate) struct SimStore(Arc<Inner>);
 
@@ -58,8 +58,8 @@ impl SimStore {
         Ok(mode)
     }
 
-    /// Damages a record in a way that a reader has to notice by itself.
-    fn wrong(&self, mut record: Record) -> Result<Option<Record>, StoreError> {
+    /// Damages a record in a way that the reader has to detect.
+    fn damaged(&self, mut record: Record) -> Result<Option<Record>, StoreError> {
         self.0.events.count("store wrong record");
         match fastrand::u8(..4) {
             0 => return Err(StoreError::Corrupt),
@@ -77,7 +77,7 @@ impl Store for SimStore {
             let mode = self.mode().await?;
             let record = self.0.records.lock().unwrap().get(key).cloned();
             match record {
-                Some(record) if mode == Mode::Wrong => self.wrong(record),
+                Some(record) if mode == Mode::Wrong => self.damaged(record),
                 record => Ok(record),
             }
         })

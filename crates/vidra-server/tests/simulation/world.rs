@@ -19,45 +19,45 @@ use vidra_server::{App, Config};
 use vidra_sim::Simulator;
 
 use crate::caller;
-use crate::check::{Counted, Judge, Payer, Share};
+use crate::check::{Checker, LedgerCount, Payer, Spending};
 use crate::clock::SimClock;
-use crate::events::{Events, Told};
-use crate::plan::{Plan, Settings, What};
+use crate::events::{Events, Report};
+use crate::plan::{IncidentKind, Plan, Settings};
 use crate::platform::Platform;
 use crate::store::{Mode, SimStore};
 
-/// Where the requests come from: not loopback, where batches are not counted for anybody.
+/// The peer address of requests: not loopback, where batches are not counted by address.
 pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
-/// More than a world can spend.
-const ENDLESS: u32 = 1_000_000;
+/// A budget that no world can spend.
+const UNLIMITED: u32 = 1_000_000;
 
-/// The service as callers find it. It is another one after a restart.
+/// The service that callers use. A restart replaces it.
 #[derive(Clone)]
 pub(crate) struct Service {
     pub(crate) app: App,
     pub(crate) vidra: Vidra,
-    /// One for each key.
+    /// The budget of each key in the library.
     pub(crate) allowances: Vec<Allowance>,
 }
 
-/// Everything that a world is made of.
+/// The parts of a world.
 pub(crate) struct World {
     pub(crate) settings: Settings,
     pub(crate) platform: Platform,
     pub(crate) events: Events,
-    pub(crate) judge: Judge,
+    pub(crate) checker: Checker,
     clock: SimClock,
     store: SimStore,
     ledger: LedgerDouble,
     keys: Arc<Keys>,
-    /// All services that there were; callers come to the last.
+    /// All services since the beginning; callers use the last one.
     services: Mutex<Vec<Service>>,
 }
 
 /// Longer than all operations of a world.
 const LONGEST_WORLD: Duration = Duration::from_secs(7 * 24 * 3600);
-/// A world that takes longer in real time does not end by itself.
+/// A world that takes longer in real time counts as endless.
 const LONGEST_RUN: Duration = Duration::from_secs(300);
 
 thread_local! {
@@ -68,14 +68,14 @@ thread_local! {
 /// Collects panics instead of printing them.
 pub(crate) fn catch_panics() {
     std::panic::set_hook(Box::new(|panic| {
-        // A thread that ends has no storage any more.
+        // A thread that ends has no thread-local storage any more.
         let _ = PANICS.try_with(|panics| panics.borrow_mut().push(panic.to_string()));
         eprintln!("{panic}");
     }));
 }
 
-/// Runs a world on a thread of its own, so that the random numbers of the thread begin anew.
-pub(crate) fn run(plan: &Plan, is_traced: bool) -> Told {
+/// Runs a world on its own thread, so that the thread's random number generator starts from the seed.
+pub(crate) fn run(plan: &Plan, is_traced: bool) -> Report {
     let run = || {
         fastrand::seed(plan.seed);
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -88,7 +88,7 @@ pub(crate) fn run(plan: &Plan, is_traced: bool) -> Told {
     let (ended, has_ended) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let world = scope.spawn(move || {
-            // Sent also if the world panics, by dropping it.
+            // Dropped when the world ends, also by a panic.
             let _ended = ended;
             run()
         });
@@ -100,7 +100,7 @@ pub(crate) fn run(plan: &Plan, is_traced: bool) -> Told {
     })
 }
 
-async fn play(plan: &Plan, is_traced: bool) -> Told {
+async fn play(plan: &Plan, is_traced: bool) -> Report {
     let world = Arc::new(World::new(plan, is_traced));
     let began = Instant::now();
     let mut tasks = JoinSet::new();
@@ -111,11 +111,11 @@ async fn play(plan: &Plan, is_traced: bool) -> Told {
             caller::call(&world, number, &caller).await;
         });
     }
-    for happening in plan.happenings.clone() {
+    for incident in plan.incidents.clone() {
         let world = Arc::clone(&world);
         tasks.spawn(async move {
-            sleep_until(began + happening.at).await;
-            world.happen(&happening.what);
+            sleep_until(began + incident.at).await;
+            world.apply(&incident.kind);
         });
     }
     let all = async {
@@ -125,10 +125,10 @@ async fn play(plan: &Plan, is_traced: bool) -> Told {
             }
         }
     };
-    // A world in which somebody waits for ever has no timer left, and would stop instead of fail.
+    // If a caller waits forever, no timer is left and the world would hang instead of failing.
     match timeout(LONGEST_WORLD, all).await {
         Ok(()) => world.settle().await,
-        Err(_) => world.judge.never_ended(),
+        Err(_) => world.checker.never_ended(),
     }
     for panic in PANICS.take() {
         world.events.check("no panic", false, || panic);
@@ -157,30 +157,32 @@ impl World {
         });
         let mut file = KeyFile::default();
         for (number, units) in settings.budgets.iter().enumerate() {
-            // A budget that cannot be spent makes the service tell what was spent.
-            let units = Some(units.unwrap_or(ENDLESS));
-            let limits = KeyLimits { rate: None, units, searches: Some(ENDLESS) };
+            // The service reports usage only for keys with a budget.
+            let units = Some(units.unwrap_or(UNLIMITED));
+            let limits = KeyLimits { rate: None, units, searches: Some(UNLIMITED) };
             let name = format!("caller-{number}").parse().unwrap();
             file.add(name, &key(number), limits, std::time::SystemTime::UNIX_EPOCH).unwrap();
         }
         let keys = Arc::new(Keys::new(&file));
-        let judge = Judge::new(&settings, &events, &platform);
+        let checker = Checker::new(&settings, &events, &platform);
         let services = Mutex::default();
         let world =
-            Self { settings, platform, events, judge, clock, store, ledger, keys, services };
+            Self { settings, platform, events, checker, clock, store, ledger, keys, services };
         world.start();
         world
     }
 
-    /// Starts the service, or another one in its place.
+    /// Starts a service, which replaces the current one.
     fn start(&self) {
         let it = &self.settings;
         let mut builder = Vidra::builder()
             .key(ApiKey::new("demo-key"))
             .data_api_url("http://sim.invalid/youtube/v3")
             .web_url("http://sim.invalid")
-            .transport(self.platform.wire(0))
-            .proxies((0..it.egresses).map(|egress| self.platform.wire(egress)).collect::<Vec<_>>())
+            .transport(self.platform.transport(0))
+            .proxies(
+                (0..it.egresses).map(|egress| self.platform.transport(egress)).collect::<Vec<_>>(),
+            )
             .clock(self.clock.clone())
             .quota(QuotaLimits { default: it.quota, search: SearchBilling::OwnBucket(it.searches) })
             .retry(RetryPolicy { retries: it.retries, delay: it.retry_delay })
@@ -194,7 +196,7 @@ impl World {
             .most_misses(it.most_misses)
             .most_batches(it.most_batches)
             .cache_bytes(it.cache_bytes)
-            .lifetimes(lifetimes(it.lifetimes_over))
+            .lifetimes(lifetimes(it.lifetime_divisor))
             .breaker_pause(it.breaker_pause)
             .block_pause(it.block_pause);
         if it.has_store {
@@ -216,52 +218,53 @@ impl World {
         self.services.lock().unwrap().push(Service { app, vidra, allowances });
     }
 
-    /// The service that callers find now.
+    /// The current service.
     pub(crate) fn service(&self) -> Service {
         self.services.lock().unwrap().last().unwrap().clone()
     }
 
-    fn happen(&self, what: &What) {
-        self.events.tell(format_args!("happens: {what:?}"));
-        match what {
-            What::Faults(windows) => {
+    /// Applies an incident to the world.
+    fn apply(&self, kind: &IncidentKind) {
+        self.events.record(format_args!("incident: {kind:?}"));
+        match kind {
+            IncidentKind::Faults(windows) => {
                 windows.iter().for_each(|window| self.platform.inject(window.clone()));
             }
-            What::NewEdition => self.platform.change(),
-            What::Latency(latency) => self.platform.sim().set_latency(*latency),
-            What::Store(mode) => self.store.set(*mode),
-            What::Block { egress, after } => {
+            IncidentKind::NewEdition => self.platform.change(),
+            IncidentKind::Latency(latency) => self.platform.sim().set_latency(*latency),
+            IncidentKind::Store(mode) => self.store.set(*mode),
+            IncidentKind::Block { egress, after } => {
                 self.platform.sim().block_egress_after(&format!("egress-{egress}"), *after);
             }
-            What::Unblock => self.platform.sim().unblock(),
-            What::ClockJump(seconds) => {
+            IncidentKind::Unblock => self.platform.sim().unblock(),
+            IncidentKind::ClockJump(seconds) => {
                 self.events.count("clock jump");
-                self.judge.clock_was_set();
-                self.judge.jumped();
+                self.checker.clock_was_set();
+                self.checker.jumped();
                 self.clock.jump(SignedDuration::from_secs(*seconds));
             }
-            What::Suspend(seconds) => {
+            IncidentKind::Suspend(seconds) => {
                 self.events.count("suspend");
-                self.judge.clock_was_set();
-                self.judge.suspended(Duration::from_secs(*seconds));
+                self.checker.clock_was_set();
+                self.checker.suspended(Duration::from_secs(*seconds));
                 self.clock.suspend(Duration::from_secs(*seconds));
             }
-            What::Restart => {
+            IncidentKind::Restart => {
                 self.events.count("restart");
-                self.judge.restarted();
+                self.checker.restarted();
                 self.service().app.drain();
                 self.start();
             }
         }
     }
 
-    /// All is well again and nobody calls: soon nothing is held any more.
+    /// Ends all faults and waits. Without callers, nothing must be held any more.
     async fn settle(&self) {
         self.platform.heal();
         self.store.set(Mode::Good);
         self.platform.sim().set_latency(Duration::ZERO);
         let it = &self.settings;
-        // Callers have gone, so that only renewals are under way.
+        // All callers have ended, so that only background refreshes are running.
         sleep(it.deadline + Duration::from_secs(70)).await;
         let services = self.services.lock().unwrap().clone();
         for (number, service) in services.iter().enumerate() {
@@ -278,7 +281,7 @@ impl World {
         self.events.check("no task is left", tasks == 0, || format!("{tasks} tasks"));
         let vidra = &services.last().unwrap().vidra;
         let (at, quota) = loop {
-            // A slow ledger may take longer than an operation has.
+            // A slow ledger may exceed the deadline of an operation.
             let at = Instant::now();
             if let Ok(quota) = vidra.quota().await {
                 break (at, quota);
@@ -287,33 +290,33 @@ impl World {
         let used = |name: &str| {
             quota.buckets.iter().find(|bucket| bucket.name == name).map_or(0, |it| it.used)
         };
-        // Without a file each service has a count of its own.
+        // Without a file each service has its own count.
         let is_whole = it.ledger_delay.is_some() || services.len() == 1;
         let ledger =
-            is_whole.then(|| Counted { at, default: used("default"), search: used("search") });
-        self.judge.at_the_end(ledger, &self.shares(&services).await);
+            is_whole.then(|| LedgerCount { at, default: used("default"), search: used("search") });
+        self.checker.finish(ledger, &self.spending(&services).await);
     }
 
-    /// What each payer has spent: callers of the router by their keys, and those of the library.
-    async fn shares(&self, services: &[Service]) -> Vec<Share> {
+    /// The spending of each payer: router callers by key, and library callers.
+    async fn spending(&self, services: &[Service]) -> Vec<Spending> {
         let now = self.clock.now();
-        let mut shares = vec![];
+        let mut spending = vec![];
         for number in 0..self.settings.budgets.len() {
             let spent = services.iter().map(|service| {
                 let allowance = &service.allowances[number];
                 allowance.used(Bucket::Default, now) + allowance.used(Bucket::Search, now)
             });
             let most = spent.clone().max().unwrap_or_default();
-            let payer = Payer { key: number, is_of_the_library: true };
-            shares.push(Share { payer, spent: spent.sum(), most });
+            let payer = Payer { key: number, uses_library: true };
+            spending.push(Spending { payer, spent: spent.sum(), most });
             let spent = self.spent_by_key(services.last().unwrap(), number).await;
-            let payer = Payer { key: number, is_of_the_library: false };
-            shares.push(Share { payer, spent, most: spent });
+            let payer = Payer { key: number, uses_library: false };
+            spending.push(Spending { payer, spent, most: spent });
         }
-        shares
+        spending
     }
 
-    /// The units that a key has spent, by the answer of `/api/quota`.
+    /// The units that a key has spent, according to `/api/quota`.
     async fn spent_by_key(&self, service: &Service, number: usize) -> u32 {
         let quota = loop {
             let answer = caller::quota(service, number).await;
@@ -339,7 +342,7 @@ fn lifetimes(over: u32) -> Lifetimes {
     })
 }
 
-/// How long a record is good for, in a world where all lifetimes are divided by `over`.
+/// The lifetime of a record, in a world where all lifetimes are divided by `over`.
 pub(crate) fn life(resource: Resource, over: u32) -> Life {
     let hours = |hours: u64| Duration::from_secs(hours * 3600) / over;
     let minutes = |minutes: u64| Duration::from_secs(minutes * 60) / over;

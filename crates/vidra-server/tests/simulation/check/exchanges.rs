@@ -1,4 +1,4 @@
-//! What the platform saw, judged when the world is over.
+//! Checks of the whole exchange log, when the world has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vidra::Bucket;
 
-use super::{BOUND, Counted, Judge, Op, Payer, Share};
+use super::{Checker, LedgerCount, Op, Payer, Spending, TOLERANCE};
 use crate::operation::Operation;
-use crate::platform::{Ended, Exchange, Kind};
+use crate::platform::{Exchange, ExchangeEnd, Kind};
 
 /// The longest pause that a bucket is closed for.
 const LONGEST_HOLD: Duration = Duration::from_secs(3600);
@@ -16,16 +16,16 @@ const LONGEST_HOLD: Duration = Duration::from_secs(3600);
 /// The longest pause after a block.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
 
-/// After so long a fetch may be begun once more beside the first.
+/// After this time a second fetch may run beside the first.
 const REPLACEMENT: Duration = Duration::from_secs(10);
 
-/// Before this no record can be stale.
+/// No record is stale before this age.
 const SHORTEST_TTL: Duration = Duration::from_secs(540);
 
-impl Judge {
-    /// Judges the whole log. `ledger` is what the ledger counted of both buckets, unless a service had a
-    /// count of its own; `shares` is what was charged to each account.
-    pub(crate) fn at_the_end(&self, ledger: Option<Counted>, shares: &[Share]) {
+impl Checker {
+    /// Checks the whole log. `ledger` is the count of the ledger, unless a service had its own count; `spending` are the
+    /// units that were charged to each account.
+    pub(crate) fn finish(&self, ledger: Option<LedgerCount>, spending: &[Spending]) {
         let log = self.platform.log(<[_]>::to_vec);
         let ops = self.state().ops.clone();
         let open = log.iter().filter(|exchange| exchange.is_open()).count();
@@ -34,7 +34,7 @@ impl Judge {
             self.check_ledger(&log, counted);
         }
         if self.is_one_day() {
-            self.check_shares(&log, &ops, shares);
+            self.check_spending(&log, &ops, spending);
         }
         self.check_duplicates(&log, &ops);
         self.check_waiters(&log, &ops);
@@ -55,19 +55,20 @@ impl Judge {
         }
     }
 
-    /// Nothing is sent for callers who have left.
+    /// Nothing is sent for callers that have left.
     fn check_waiters(&self, log: &[Exchange], ops: &[Op]) {
         for exchange in log {
             let at = exchange.start;
             let is_waited_for = ops.iter().any(|op| {
                 let mut subjects = exchange.subjects.iter();
-                // A renewal continues when its caller leaves, or when another part of its list fails.
+                // A background refresh continues when its caller leaves, or when another part of its list fails.
                 let is_list = matches!(op.operation(), Operation::Videos(_))
                     || super::is_composite(op.operation());
-                let has_nothing = op.has_left || op.has_failed && is_list;
-                let is_renewed = op.is_stale || has_nothing && is_known(log, exchange, op.start);
-                let is_renewed = is_renewed && op.may_be_at_work(at, self.settings.deadline);
-                (op.is_live(at) || is_renewed)
+                let has_no_answer = op.has_left || op.has_failed && is_list;
+                let is_refresh =
+                    op.is_stale || has_no_answer && may_be_cached(log, exchange, op.start);
+                let is_refresh = is_refresh && op.may_be_running(at, self.settings.deadline);
+                (op.is_live(at) || is_refresh)
                     && subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
             });
             self.events.check("nothing is sent for nobody", is_waited_for, || {
@@ -77,32 +78,32 @@ impl Judge {
         }
     }
 
-    /// A request goes on while somebody waits for it: no caller's departure or hurry ends it for others. It ends
-    /// with the time of an attempt, or with the service's deadline.
+    /// A request continues while a caller waits for it: neither the departure nor the short deadline of one caller ends
+    /// it for others. It ends with the attempt timeout, or with the service's deadline.
     fn check_cut_off(&self, log: &[Exchange], ops: &[Op]) {
         let it = &self.settings;
         let cut_off = log.iter().filter_map(|exchange| match exchange.end {
-            Some((end, Ended::Dropped)) if end - exchange.start < it.attempt_timeout => {
+            Some((end, ExchangeEnd::Dropped)) if end - exchange.start < it.attempt_timeout => {
                 Some((exchange, end))
             }
             _ => None,
         });
         for (exchange, end) in cut_off {
             let wanting = || ops.iter().filter(|op| op.may_send(exchange) && op.start <= end);
-            // A batch ends its own work, and others begin anew then. A playlist ends with its first part that fails.
+            // A batch cancels its own work, and other callers start again. A playlist ends with its first part that fails.
             let ends_its_parts = |operation: &Operation| {
                 matches!(operation, Operation::Playlist(_) | Operation::Query(_))
             };
             if wanting().any(|op| op.operation().is_batch() || ends_its_parts(op.operation())) {
                 continue;
             }
-            // A follower may have begun the fetch anew, so that its time ends later than that of the first caller.
+            // A follower may have restarted the fetch, so that it ends later than the deadline of the first caller.
             let is_over = |op: &Op| {
-                let is_at_work = op.may_be_at_work(exchange.start, it.deadline);
-                op.start + it.deadline <= end + BOUND && is_at_work
+                let is_running = op.may_be_running(exchange.start, it.deadline);
+                op.start + it.deadline <= end + TOLERANCE && is_running
             };
             let is_waited_for = wanting().any(|op| {
-                op.start <= exchange.start && op.end.is_none_or(|gone| gone > end + BOUND)
+                op.start <= exchange.start && op.end.is_none_or(|gone| gone > end + TOLERANCE)
             });
             let may = !is_waited_for || wanting().any(is_over);
             self.events.check("a request goes on while somebody waits for it", may, || {
@@ -115,14 +116,14 @@ impl Judge {
     fn check_pauses(&self, log: &[Exchange]) {
         let was_set = self.state().clock_was_set;
         for refused in log {
-            let (Some(bucket), Some((at, Ended::Answered(_)))) =
+            let (Some(bucket), Some((at, ExchangeEnd::Answered(_)))) =
                 (refused.kind.bucket(), refused.end)
             else {
                 continue;
             };
             let midnight = self.began + Duration::from_secs(self.settings.to_midnight);
-            let until = match refused.asks_for_pause {
-                _ if refused.says_quota_is_spent && !was_set => midnight,
+            let until = match refused.requested_pause {
+                _ if refused.reports_quota_spent && !was_set => midnight,
                 Some(pause) => at + pause.min(LONGEST_HOLD),
                 None => continue,
             };
@@ -137,7 +138,7 @@ impl Judge {
         }
     }
 
-    /// How long a charge, and the note that a bucket is closed, may take.
+    /// How long a charge, or closing a bucket, may take in the ledger.
     pub(super) fn ledger_time(&self) -> Duration {
         Duration::from_millis(4 * self.settings.ledger_delay.unwrap_or(0))
     }
@@ -149,14 +150,14 @@ impl Judge {
     }
 
     /// The ledger counts what reached the platform, no less and no more.
-    fn check_ledger(&self, log: &[Exchange], Counted { at, default, search }: Counted) {
+    fn check_ledger(&self, log: &[Exchange], LedgerCount { at, default, search }: LedgerCount) {
         for (bucket, used) in [(Bucket::Default, default), (Bucket::Search, search)] {
             let sent = || billed(log).filter(|exchange| exchange.kind.bucket() == Some(bucket));
             let midnight = self.began + Duration::from_secs(self.settings.to_midnight);
             // A charge comes before its request. One of yesterday is not in today's count.
             let (least, most) = match at >= midnight {
                 true => {
-                    let surely = midnight + self.ledger_time() + BOUND;
+                    let surely = midnight + self.ledger_time() + TOLERANCE;
                     let count = |since: Instant| sent().filter(|it| it.start >= since).count();
                     (count(surely), count(midnight))
                 }
@@ -169,14 +170,14 @@ impl Judge {
         }
     }
 
-    /// Every unit is charged to one account, to that of a caller who wanted it, and within its budget.
-    fn check_shares(&self, log: &[Exchange], ops: &[Op], shares: &[Share]) {
+    /// Every unit is charged to one account, of a caller that requested it, and within its budget.
+    fn check_spending(&self, log: &[Exchange], ops: &[Op], spending: &[Spending]) {
         let mut own = BTreeMap::<(usize, bool), (u32, u32)>::new();
         for exchange in billed(log) {
             let mut payers: Vec<Payer> = vec![];
             for op in ops {
                 let mut subjects = exchange.subjects.iter();
-                if op.may_be_at_work(exchange.start, self.settings.deadline)
+                if op.may_be_running(exchange.start, self.settings.deadline)
                     && subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
                     && !payers.contains(&op.payer())
                 {
@@ -184,34 +185,34 @@ impl Judge {
                 }
             }
             for payer in &payers {
-                let (least, most) = own.entry((payer.key, payer.is_of_the_library)).or_default();
+                let (least, most) = own.entry((payer.key, payer.uses_library)).or_default();
                 *least += u32::from(payers.len() == 1);
                 *most += 1;
             }
         }
-        // Nobody pays for a renewal.
+        // A background refresh is charged to no caller.
         let last = log.last().map_or(Duration::ZERO, |exchange| exchange.start - self.began);
-        let may_renew = last >= SHORTEST_TTL / self.settings.lifetimes_over;
-        for Share { payer, spent, most: most_at_once } in shares {
-            let key = (payer.key, payer.is_of_the_library);
+        let may_renew = last >= SHORTEST_TTL / self.settings.lifetime_divisor;
+        for Spending { payer, spent, most: most_at_once } in spending {
+            let key = (payer.key, payer.uses_library);
             let (least, most) = own.get(&key).copied().unwrap_or_default();
             let least = if may_renew { 0 } else { least };
             let budget = self.settings.budgets[payer.key];
             let is_within = budget.is_none_or(|budget| *most_at_once <= budget);
             let is_right = (least..=most).contains(spent) && is_within;
             self.events.check("callers pay for what they wanted", is_right, || {
-                format!("{payer:?} of {budget:?} paid {spent}, {least} to {most} are right")
+                format!("{payer:?} of {budget:?} paid {spent}, expected {least} to {most}")
             });
         }
         let (paid, sent) =
-            (shares.iter().map(|share| share.spent).sum::<u32>(), billed(log).count());
+            (spending.iter().map(|spending| spending.spent).sum::<u32>(), billed(log).count());
         let is_right = if may_renew { paid as usize <= sent } else { paid as usize == sent };
         self.events.check("callers pay for what was sent", is_right, || {
             format!("{paid} paid, {sent} sent")
         });
     }
 
-    /// At most one request for a key is under way, or two once the first is ten seconds old.
+    /// At most one request for a key is in flight, or two once the first is ten seconds old.
     fn check_duplicates(&self, log: &[Exchange], ops: &[Op]) {
         let mut by_subject = BTreeMap::<(Kind, &str), Vec<&Exchange>>::new();
         for exchange in log {
@@ -229,32 +230,32 @@ impl Judge {
                 if others.is_empty() {
                     continue;
                 }
-                // A fetch goes on with another request after a failed one.
+                // A fetch continues with another request after a failed one.
                 let is_old = others.iter().any(|other| at - other.start >= REPLACEMENT)
                     || ops.iter().any(|op| {
-                        let is_meant = op.operation().may_send(kind, subject);
-                        is_meant
+                        let is_related = op.operation().may_send(kind, subject);
+                        is_related
                             && op.start + REPLACEMENT <= at
-                            && op.may_be_at_work(at, self.settings.deadline)
+                            && op.may_be_running(at, self.settings.deadline)
                     });
                 let keys = self.fetches(ops, kind, subject, at);
                 let allowed = if is_old { 2 * keys } else { keys };
-                let under_way = others.len() + 1;
-                self.events.check("one request for a key at a time", under_way <= allowed, || {
-                    format!("{under_way} of {kind:?} {subject}, for {keys} fetches")
+                let in_flight = others.len() + 1;
+                self.events.check("one request for a key at a time", in_flight <= allowed, || {
+                    format!("{in_flight} of {kind:?} {subject}, for {keys} fetches")
                 });
             }
         }
     }
 
-    /// How many fetches may rightly send such a request: one for each key, and each batch for itself.
+    /// How many fetches may send such a request: one for each key, and one for each batch.
     fn fetches(&self, ops: &[Op], kind: Kind, subject: &str, at: Instant) -> usize {
         let mut keys = BTreeSet::new();
         for op in ops {
-            let is_meant = op.operation().may_send(kind, subject);
-            if is_meant && op.may_be_at_work(at, self.settings.deadline) {
-                // Each batch lists its playlist by itself, and shares the transcripts of its entries. An
-                // operation that bypasses the cache walks through a list by itself.
+            let is_related = op.operation().may_send(kind, subject);
+            if is_related && op.may_be_running(at, self.settings.deadline) {
+                // Each batch lists its playlist by itself, but the fetches of its transcripts are shared. An operation
+                // that bypasses the cache walks through a list by itself.
                 let is_listed = kind == Kind::PlaylistItems;
                 keys.insert(match op.operation().is_batch() {
                     true if is_listed => Some(format!("batch {}", op.number)),
@@ -269,10 +270,10 @@ impl Judge {
         keys.len() * services
     }
 
-    /// Retries stay within their budgets, one for each interface: a fifth of the calls, and ten saved ones.
+    /// Retries stay within their budgets, one for each interface: a fifth of the calls, and a reserve of ten.
     fn check_retries(&self, log: &[Exchange], ops: &[Op]) {
-        let keeps = self.settings.cache_bytes > 0 || self.settings.has_store;
-        if !keeps || !self.state().restarts.is_empty() {
+        let has_cache = self.settings.cache_bytes > 0 || self.settings.has_store;
+        if !has_cache || !self.state().restarts.is_empty() {
             return;
         }
         for is_keyed in [true, false] {
@@ -307,21 +308,21 @@ impl Judge {
             for exchange in sent.iter().filter(|exchange| is_of_it(exchange)) {
                 free_at = free_at.max(exchange.start) + interval;
                 let ahead = free_at - exchange.start;
-                let is_kept = ahead <= interval * burst + Duration::from_millis(2);
-                self.events.check("an address keeps its pace", is_kept, || {
+                let is_within_pace = ahead <= interval * burst + Duration::from_millis(2);
+                self.events.check("an address keeps its pace", is_within_pace, || {
                     format!("address {egress} is {ahead:?} ahead, with {burst} at once and {per_hour} an hour")
                 });
             }
         }
     }
 
-    /// Nothing is sent from an address that the platform has turned against.
+    /// Nothing is sent from an address that the platform has blocked.
     fn check_blocks(&self, sent: &[&Exchange], egress: usize) {
         let pause = self.settings.block_pause;
         let mut last: Option<(Instant, Duration)> = None;
         let blocks = sent.iter().filter(|it| it.is_block && !it.is_translation);
         let delivered = blocks.filter_map(|it| match it.end {
-            Some((at, Ended::Answered(_))) => Some((
+            Some((at, ExchangeEnd::Answered(_))) => Some((
                 it.start,
                 at,
                 pause.max(it.retry_after.unwrap_or_default().min(LONGEST_PAUSE)),
@@ -331,7 +332,7 @@ impl Judge {
         let mut delivered: Vec<_> = delivered.collect();
         delivered.sort_by_key(|(_, at, _)| *at);
         for (start, at, pause) in delivered {
-            // Requests that were under way together are one block.
+            // Blocks of requests that were in flight together count as one.
             if last.is_some_and(|(last, pause)| start <= last && at < last + pause) {
                 continue;
             }
@@ -354,7 +355,7 @@ impl Judge {
         }
     }
 
-    /// A single transcript starts soon, whatever batches and renewals do.
+    /// A single transcript starts soon, regardless of batches and background refreshes.
     fn check_starts(&self, log: &[Exchange], ops: &[Op]) {
         let is_plain =
             self.settings.egresses == 1 && !log.iter().any(|it| it.is_fault || it.is_block);
@@ -363,7 +364,7 @@ impl Judge {
         }
         for op in ops.iter().filter(|op| op.operation().is_single_transcript() && !op.has_left) {
             let Some(end) = op.end else { continue };
-            // Also one that was under way when it came: it may have joined that.
+            // Also an exchange that was in flight when the operation began, which may have joined it.
             let is_for_it = |it: &&Exchange| {
                 it.kind.bucket().is_none()
                     && it.end.is_none_or(|(end, _)| end >= op.start)
@@ -371,11 +372,11 @@ impl Judge {
                     && op.may_send(it)
             };
             let first = log.iter().find(is_for_it).map(|it| it.start);
-            // A refusal at once is judged when it is given; one that comes late is starvation.
+            // An immediate refusal is checked when it is given; a late one is starvation.
             let is_starved = first.is_none() && op.has_failed;
             let Some(at) = first.or(is_starved.then_some(end)) else { continue };
             let waited = at.saturating_duration_since(op.start);
-            let longest = self.longest_start(op, at) + BOUND;
+            let longest = self.longest_start(op, at) + TOLERANCE;
             self.events.check("single requests come first", waited <= longest, || {
                 format!("caller {} waited {waited:?}, {longest:?} at the most", op.number)
             });
@@ -387,41 +388,41 @@ fn is_paced(exchange: &Exchange) -> bool {
     exchange.kind.is_paced()
 }
 
-/// How many of these equal requests are surely retries.
+/// The least number of retries among these equal requests.
 fn retries(sent: &[&Exchange], ops: &[Op]) -> usize {
     let has_failed = |it: &Exchange| match it.ended() {
-        Some(Ended::Answered(status)) => status.is_server_error(),
-        ended => matches!(ended, Some(Ended::Broken | Ended::NotSent)),
+        Some(ExchangeEnd::Answered(status)) => status.is_server_error(),
+        ended => matches!(ended, Some(ExchangeEnd::Broken | ExchangeEnd::NotSent)),
     };
     let follows_failure = |(index, exchange): &(usize, &&Exchange)| {
         sent[..*index].iter().any(|before| {
-            // `None` if both were under way together.
+            // `None` if both were in flight together.
             let gap = before.end.and_then(|(end, _)| exchange.start.checked_duration_since(end));
-            // A failure is remembered for a second.
+            // A failure is cached for a second.
             has_failed(before) && gap.is_some_and(|gap| gap < Duration::from_millis(900))
         })
     };
     let after_failures = sent.iter().enumerate().filter(follows_failure).count();
-    // Each operation may send one that is no retry.
+    // Each operation may send one request that is not a retry.
     let firsts = ops.iter().filter(|op| sent.iter().any(|exchange| op.may_send(exchange))).count();
     after_failures.min(sent.len().saturating_sub(firsts))
 }
 
 /// The exchanges that the platform bills.
 fn billed(log: &[Exchange]) -> impl Iterator<Item = &Exchange> {
-    log.iter().filter(|it| it.kind.bucket().is_some() && it.ended() != Some(Ended::NotSent))
+    log.iter().filter(|it| it.kind.bucket().is_some() && it.ended() != Some(ExchangeEnd::NotSent))
 }
 
-/// Whether the same has been answered before `at`, so that something old may be known.
-fn is_known(log: &[Exchange], exchange: &Exchange, at: Instant) -> bool {
+/// Whether the same request was answered before `at`, so that an old answer may be cached.
+fn may_be_cached(log: &[Exchange], exchange: &Exchange, at: Instant) -> bool {
     log.iter().any(|before| {
-        // A transcript that is known may need a watch page for the first time.
+        // A cached transcript may need a watch page for the first time.
         let is_keyless = |kind: Kind| kind.bucket().is_none();
         (before.kind == exchange.kind || is_keyless(before.kind) && is_keyless(exchange.kind))
             && before
                 .end
-                .is_some_and(|(end, ended)| end <= at && matches!(ended, Ended::Answered(_)))
-            // A channel that was found by its handle is known by its id too.
+                .is_some_and(|(end, ended)| end <= at && matches!(ended, ExchangeEnd::Answered(_)))
+            // A channel that was found by its handle is cached by its id too.
             && (before.kind == Kind::Channels
                 || before.subjects.iter().any(|subject| exchange.subjects.contains(subject)))
     })

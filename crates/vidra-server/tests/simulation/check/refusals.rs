@@ -1,19 +1,19 @@
-//! Refusals have causes: nothing is refused that a model of the resource says was free.
+//! Every refusal has a cause: a model of the resource must say that it was not free.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{BOUND, Judge, Op};
+use super::{Checker, Op, TOLERANCE};
 use crate::caller::Answer;
 use crate::operation::Operation;
-use crate::plan::Through;
-use crate::platform::{Ended, Exchange, Kind};
+use crate::plan::Interface;
+use crate::platform::{Exchange, ExchangeEnd, Kind};
 
-/// How long a failure is remembered without asking again.
-pub(super) const MEMO: Duration = Duration::from_secs(1);
-/// How long requests go on when the service drains.
+/// How long a failure is cached.
+pub(super) const FAILURE_TTL: Duration = Duration::from_secs(1);
+/// How long requests may continue when the service drains.
 const DRAIN: Duration = Duration::from_secs(5);
 /// The longest pause after a block or a `Retry-After`.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
@@ -27,7 +27,7 @@ enum Breaker {
     TimedText(usize),
 }
 
-/// Whether an operation shares its walk through a list with no other.
+/// Whether an operation walks through a list without sharing the walk.
 fn walks_alone(op: &Op) -> bool {
     let is_list =
         super::is_composite(op.operation()) || matches!(op.operation(), Operation::Ids(_));
@@ -44,14 +44,14 @@ fn breaker(exchange: &Exchange) -> Breaker {
     }
 }
 
-impl Judge {
+impl Checker {
     pub(super) fn check_refusal(&self, op: &Op, answer: &Answer, now: Instant) {
         let it = || format!("caller {}, {:?}: {}", op.number, op.operation(), answer.message);
         let reason = answer.reason.as_deref();
         let is_key = reason.is_some_and(|reason| reason.starts_with("upstream_key"));
         if matches!(answer.status, 429 | 503) {
-            let says_when = answer.retry_after.is_some() || is_key;
-            self.events.check("a refusal says when to come again", says_when, it);
+            let is_complete = answer.retry_after.is_some() || is_key;
+            self.events.check("a refusal says when to come again", is_complete, it);
         }
         let is_draining = self.state().restarts.iter().any(|at| now >= *at + DRAIN);
         if reason == Some("shutting_down") {
@@ -71,16 +71,16 @@ impl Judge {
             (429, Some("too_many_batches")) => self.has_batches(op),
             (429, _) => self.has_spent(op, answer, now),
             (503, Some("overloaded")) => {
-                // A list takes its slot when it begins, and may wait for its other parts then.
+                // A list takes its slot when it begins, and may wait for its other parts afterwards.
                 self.is_busy(op, op.start) || self.is_busy(op, now)
             }
-            (503, _) if is_key => self.has_trouble(op),
+            (503, _) if is_key => self.may_have_met_fault(op),
             (503, _) => self.has_failed_often(op, now),
             (502, Some("unreachable")) if self.settings.egresses > 1 => {
-                self.is_unreachable(now) || self.has_trouble(op)
+                self.is_unreachable(now) || self.may_have_met_fault(op)
             }
-            (502, _) => self.has_trouble(op),
-            (504, _) => Instant::now() >= op.deadline || self.was_silent(op),
+            (502, _) => self.may_have_met_fault(op),
+            (504, _) => Instant::now() >= op.deadline || self.saw_timeout(op),
             _ => true,
         };
         let invariant = match answer.status {
@@ -90,12 +90,12 @@ impl Judge {
         self.events.check(invariant, is_due, it);
     }
 
-    /// Whether the platform was silent for a whole attempt while this operation, or a failure that it is
-    /// told of, went on.
-    fn was_silent(&self, op: &Op) -> bool {
+    /// Whether the platform did not answer for a whole attempt timeout, during this operation or during the cached
+    /// failure that it got.
+    fn saw_timeout(&self, op: &Op) -> bool {
         let now = Instant::now();
         let limit = self.settings.attempt_timeout;
-        let since = op.start.checked_sub(MEMO).unwrap_or(op.start);
+        let since = op.start.checked_sub(FAILURE_TTL).unwrap_or(op.start);
         self.platform.log(|log| {
             log.iter().any(|exchange| {
                 let was_there = exchange.end.is_none_or(|(end, _)| end >= since);
@@ -104,29 +104,31 @@ impl Judge {
         })
     }
 
-    /// Whether anything went wrong with the platform that this operation may have met.
-    pub(super) fn has_trouble(&self, op: &Op) -> bool {
+    /// Whether this operation may have met a fault of the platform.
+    pub(super) fn may_have_met_fault(&self, op: &Op) -> bool {
         // The refund of a request that was not sent comes before its error, however slow the ledger is.
         let refund = self.settings.ledger_delay.map_or(Duration::ZERO, |_| self.settings.deadline);
         self.platform.log(|log| {
             let met = log.iter().filter(|exchange| exchange.is_fault && op.may_send(exchange));
             met.into_iter().any(|exchange| match exchange.end {
-                Some((end, Ended::NotSent)) => end + refund + MEMO >= op.start,
-                Some((end, _)) => end + MEMO >= op.start,
+                Some((end, ExchangeEnd::NotSent)) => end + refund + FAILURE_TTL >= op.start,
+                Some((end, _)) => end + FAILURE_TTL >= op.start,
                 None => true,
             })
         })
     }
 
-    /// Whether so much failed that a breaker may be open, of those that the operation needs.
+    /// Whether enough calls failed that a breaker may be open, of those that the operation needs.
     fn has_failed_often(&self, op: &Op, now: Instant) -> bool {
         let is_failure = |exchange: &Exchange| match exchange.ended() {
-            // Also without a fault, where the platform is slow: two seconds are enough to tell.
-            Some(Ended::Dropped) => {
+            // A dropped call that took two seconds counts as a failure, also without a fault.
+            Some(ExchangeEnd::Dropped) => {
                 let enough = self.settings.attempt_timeout.min(Duration::from_secs(2));
                 exchange.is_fault || exchange.lasted(now) >= enough
             }
-            Some(Ended::Answered(_) | Ended::Broken | Ended::NotSent) => exchange.is_fault,
+            Some(ExchangeEnd::Answered(_) | ExchangeEnd::Broken | ExchangeEnd::NotSent) => {
+                exchange.is_fault
+            }
             None => false,
         };
         let is_keyless = op.operation().is_single_transcript() || op.operation().is_batch();
@@ -134,23 +136,24 @@ impl Judge {
         // The longest pause of a breaker, and the time in which failures are counted.
         let pause = self.settings.breaker_pause * 10 + Duration::from_secs(10);
         let longest = pause + self.settings.deadline.max(self.settings.batch_deadline);
-        let others_are_at_work = {
+        let others_are_running = {
             let state = self.state();
             let mut others = state.ops.iter().filter(|other| other.number != op.number);
             others.any(|other| {
-                let is_at_work = other.may_be_at_work(now, self.settings.deadline);
-                is_at_work && other.operation().key().is_some()
+                let is_running = other.may_be_running(now, self.settings.deadline);
+                is_running && other.operation().key().is_some()
             })
         };
         let is_open = |of_it: &[&Exchange]| {
             let is_recent = |it: &&&Exchange| it.end.is_some_and(|(end, _)| end + longest >= now);
-            let is_success =
-                |it: &&Exchange| matches!(it.ended(), Some(Ended::Answered(_))) && !it.is_fault;
+            let is_success = |it: &&Exchange| {
+                matches!(it.ended(), Some(ExchangeEnd::Answered(_))) && !it.is_fault
+            };
             let recently = of_it.iter().filter(|it| is_failure(it)).filter(is_recent).count();
             let after = of_it.iter().rposition(is_success).map_or(0, |last| last + 1);
             let in_a_row = of_it[after..].iter().filter(|it| is_failure(it)).count();
-            // One request at a time finds out whether it is over. It may not have been sent yet.
-            let is_probed = of_it.iter().any(|it| it.is_open()) || others_are_at_work;
+            // One request at a time probes an open breaker. It may not have been sent yet.
+            let is_probed = of_it.iter().any(|it| it.is_open()) || others_are_running;
             recently >= 5 || in_a_row >= 5 && (recently >= 1 || is_probed)
         };
         self.platform.log(|log| {
@@ -166,23 +169,23 @@ impl Judge {
         })
     }
 
-    /// Whether the platform has turned against all addresses, and the pauses may not be over. An address
-    /// with a pace may be of no use for another reason.
+    /// Whether the platform has blocked all addresses, and the pauses may not be over. A paced address may be unusable
+    /// for another reason.
     fn has_blocked(&self, now: Instant) -> bool {
-        let is_of_no_use = |egress: &usize| self.is_blocked(*egress, now);
+        let is_unusable = |egress: &usize| self.is_blocked(*egress, now);
         let mut all = 0..self.settings.egresses;
         match self.settings.pace {
-            None if !self.has_faults() => all.all(|egress| is_of_no_use(&egress)),
-            _ => all.any(|egress| is_of_no_use(&egress)),
+            None if !self.has_faults() => all.all(|egress| is_unusable(&egress)),
+            _ => all.any(|egress| is_unusable(&egress)),
         }
     }
 
-    /// Whether there was no way through a proxy, which is tried again every five seconds.
+    /// Whether a proxy was unreachable. The service tries it again every five seconds.
     fn is_unreachable(&self, now: Instant) -> bool {
         let pause = Duration::from_secs(5) + self.settings.deadline;
         self.platform.log(|log| {
             log.iter().any(|it| match it.end {
-                Some((end, Ended::NotSent | Ended::Broken)) => {
+                Some((end, ExchangeEnd::NotSent | ExchangeEnd::Broken)) => {
                     it.kind.bucket().is_none() && end + pause >= now
                 }
                 _ => false,
@@ -202,9 +205,9 @@ impl Judge {
                 blocks.filter_map(|it| Some((it.end?.0, it.retry_after))).collect();
             let in_a_row = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
             let longest = pause.saturating_mul(in_a_row).min(LONGEST_PAUSE.max(pause));
-            blocks.iter().any(|(end, asked)| {
-                let pause = longest.max(asked.unwrap_or_default().min(LONGEST_PAUSE));
-                // Until somebody has found out whether it is over.
+            blocks.iter().any(|(end, requested)| {
+                let pause = longest.max(requested.unwrap_or_default().min(LONGEST_PAUSE));
+                // Until a probe has shown whether the block is over.
                 now <= *end + pause + self.settings.deadline + self.settings.batch_deadline
             })
         })
@@ -214,11 +217,11 @@ impl Judge {
     fn has_limited(&self, now: Instant) -> bool {
         self.platform.log(|log| {
             log.iter().any(|exchange| match exchange.end {
-                Some((end, Ended::Answered(_))) if exchange.is_limit => {
-                    let asked = exchange.retry_after.unwrap_or_default();
+                Some((end, ExchangeEnd::Answered(_))) if exchange.is_limit => {
+                    let requested = exchange.retry_after.unwrap_or_default();
                     now <= end
-                        + asked.min(Duration::from_secs(3600))
-                        + MEMO
+                        + requested.min(Duration::from_secs(3600))
+                        + FAILURE_TTL
                         + self.settings.deadline
                 }
                 _ => false,
@@ -226,7 +229,7 @@ impl Judge {
         })
     }
 
-    /// Whether the day's quota, or the caller's share of it, may be spent.
+    /// Whether the day's quota, or the caller's budget, may be spent.
     fn has_spent(&self, op: &Op, answer: &Answer, now: Instant) -> bool {
         let is_own = answer.reason.as_deref() == Some("caller_budget_exhausted");
         let is_search = answer.reason.as_deref() == Some("search_quota_exhausted") || is_own;
@@ -234,26 +237,26 @@ impl Judge {
         let (payer, deadline) = (op.payer(), self.settings.deadline);
         let may_pay = |other: &&Op| !is_own || other.payer() == payer;
         let since = self.day_of(now);
-        let (billed, says_so) = self.platform.log(|log| {
+        let (billed, is_reported) = self.platform.log(|log| {
             let mut today = log.iter().filter(|it| it.kind.bucket().is_some() && it.start >= since);
             let may_have_paid = |exchange: &&Exchange| {
                 let mut payers = ops.iter().filter(may_pay);
                 payers
-                    .any(|op| op.may_be_at_work(exchange.start, deadline) && op.may_send(exchange))
+                    .any(|op| op.may_be_running(exchange.start, deadline) && op.may_send(exchange))
             };
-            let says_so = today.clone().any(|exchange| exchange.says_quota_is_spent);
-            (today.by_ref().filter(may_have_paid).count(), says_so)
+            let is_reported = today.clone().any(|exchange| exchange.reports_quota_spent);
+            (today.by_ref().filter(may_have_paid).count(), is_reported)
         });
         // A charge comes before its request, and may be refunded. A playlist has up to ten calls at once.
-        let at_work = |other: &&Op| other.may_be_at_work(now, deadline) && may_pay(other);
+        let running = |other: &&Op| other.may_be_running(now, deadline) && may_pay(other);
         let slow = usize::from(self.settings.ledger_delay.is_some());
-        let billed = billed + ops.iter().filter(at_work).count() * 10 * slow;
+        let billed = billed + ops.iter().filter(running).count() * 10 * slow;
         match self.settings.budgets[op.caller.key] {
-            Some(share) if is_own => billed >= share as usize,
+            Some(budget) if is_own => billed >= budget as usize,
             None if is_own => false,
             _ => {
                 let spent = billed >= self.settings.quota as usize;
-                says_so || spent || is_search && billed >= self.settings.searches as usize
+                is_reported || spent || is_search && billed >= self.settings.searches as usize
             }
         }
     }
@@ -271,14 +274,14 @@ impl Judge {
         let state = self.state();
         let mine = state.ops.iter().filter(|other| {
             let is_mine = other.caller.key == op.caller.key
-                && other.caller.through != Through::Library
+                && other.caller.interface != Interface::Library
                 && other.operation().is_batch();
             is_mine && other.number != op.number && other.is_live(op.start)
         });
         mine.count() >= self.settings.batches_per_caller
     }
 
-    /// Whether so many other fetches may be under way that there is no slot.
+    /// Whether enough other fetches may be in flight that no slot is free.
     fn is_busy(&self, op: &Op, now: Instant) -> bool {
         let it = &self.settings;
         let state = self.state();
@@ -287,11 +290,11 @@ impl Judge {
             let batches = others.filter(|other| other.operation().is_batch());
             return batches.filter(|other| other.is_live(op.start)).count() >= it.most_batches;
         }
-        let at_work = others.filter(|other| other.may_be_at_work(now, it.deadline));
-        // Followers need no slot. Where records stay, a video that somebody fetches is fetched once.
-        let stays = it.cache_bytes > 60_000 && it.lifetimes_over <= 10 && !self.has_faults();
+        let running = others.filter(|other| other.may_be_running(now, it.deadline));
+        // Followers need no slot. While records stay cached, a video is fetched once.
+        let stays = it.cache_bytes > 60_000 && it.lifetime_divisor <= 10 && !self.has_faults();
         let (mut keys, mut videos, mut slots) = (BTreeSet::new(), BTreeSet::new(), 0);
-        for other in at_work {
+        for other in running {
             // The fetch of a caller that has left holds its slot, also if another operation shares it.
             if !other.is_live(now) || walks_alone(other) {
                 slots += 1;
@@ -331,12 +334,12 @@ impl Judge {
             // Fetches have the service's deadline, whatever their caller's is.
             false => op.start + self.settings.deadline,
         };
-        let told = answer.retry_after.unwrap_or_default();
-        let is_true = op.operation().is_batch() || told <= longest + BOUND;
-        let is_due = now + longest + BOUND >= deadline && is_true;
+        let retry_after = answer.retry_after.unwrap_or_default();
+        let is_true = op.operation().is_batch() || retry_after <= longest + TOLERANCE;
+        let is_due = now + longest + TOLERANCE >= deadline && is_true;
         self.events.check("nothing is refused that is free", is_due, || {
             format!(
-                "caller {}, {:?}: paced, with a wait of {longest:?} at the most ({:?} told)",
+                "caller {}, {:?}: paced, with a wait of {longest:?} at the most (Retry-After: {:?})",
                 op.number,
                 op.operation(),
                 answer.retry_after
@@ -344,7 +347,7 @@ impl Judge {
         });
     }
 
-    /// The longest that an operation may have to wait for a turn at an address.
+    /// The longest that an operation may have to wait for a permit of an address.
     fn longest_wait(&self, op: &Op, egress: usize, now: Instant) -> Duration {
         let Some((burst, per_hour)) = self.settings.pace else { return Duration::ZERO };
         // Translations have a tenth of it.
@@ -362,7 +365,7 @@ impl Judge {
         due + interval * self.ahead(op, now)
     }
 
-    /// How many others may be ahead in the queue of an address, each with one turn at a time. Single requests
+    /// How many others may be ahead in the queue of an address, each with one permit at a time. Single requests
     /// come first; for an entry of a batch, all other entries may be ahead too.
     fn ahead(&self, op: &Op, now: Instant) -> u32 {
         let state = self.state();
@@ -371,7 +374,7 @@ impl Judge {
         let was_there =
             |other: &&Op| other.start <= now && other.end.is_none_or(|end| end >= since);
         let others = state.ops.iter().filter(|other| other.number != op.number).filter(was_there);
-        let turns = others.map(|other| match other.operation() {
+        let permits = others.map(|other| match other.operation() {
             Operation::Batch { concurrency, .. } if op.operation().is_batch() => {
                 u32::try_from(*concurrency).unwrap_or(u32::MAX)
             }
@@ -383,11 +386,11 @@ impl Judge {
             _ => 1,
         };
         // One page of an address is fetched before everything else.
-        turns.sum::<u32>() + own + 1
+        permits.sum::<u32>() + own + 1
     }
 
     /// The longest that a single request may wait for its first exchange, which began at `first`: each single
-    /// request that was there meanwhile may have had one turn before it.
+    /// request that arrived meanwhile may have got one permit before it.
     pub(super) fn longest_start(&self, op: &Op, first: Instant) -> Duration {
         let due = self.longest_wait(op, 0, op.start);
         let Some((_, per_hour)) = self.settings.pace else { return due };
