@@ -209,8 +209,8 @@ fn settings(args: &ClientArgs) -> Result<Builder, String> {
         .deadline(args.request_timeout)
         .batch_deadline(args.batch_timeout)
         .pacing(pacing(args))
-        .most_misses(args.max_misses)
-        .most_batches(args.max_batches)
+        .max_misses(args.max_misses)
+        .max_batches(args.max_batches)
         .search(!args.no_search);
     if let Some(pause) = args.block_pause {
         builder = builder.block_pause(pause);

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -11,7 +11,7 @@ use clap::Args;
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How much of an answer is read: the length of `HTTP/1.1 200`.
-const STATUS_BYTES: u64 = 12;
+const STATUS_BYTES: usize = 12;
 
 /// Options of `vidra health`.
 #[derive(Debug, Args)]
@@ -46,14 +46,25 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
 }
 
 fn status(address: SocketAddr) -> io::Result<u16> {
+    // One deadline for the whole exchange, so that a service that sends byte by byte fails too.
+    let deadline = Instant::now() + TIMEOUT;
+    let left = || {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::Error::from(io::ErrorKind::TimedOut)) } else { Ok(Some(left)) }
+    };
     let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(left()?)?;
     let request = format!("GET /readyz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
-    let mut head = vec![];
-    stream.take(STATUS_BYTES).read_to_end(&mut head)?;
-    status_in(&head).ok_or_else(|| {
+    let (mut head, mut length) = ([0; STATUS_BYTES], 0);
+    while length < STATUS_BYTES {
+        stream.set_read_timeout(left()?)?;
+        match stream.read(&mut head[length..])? {
+            0 => break,
+            count => length += count,
+        }
+    }
+    status_in(&head[..length]).ok_or_else(|| {
         io::Error::other("the answer is not HTTP: with TLS, ask at VIDRA_ADMIN_LISTEN")
     })
 }

@@ -79,10 +79,10 @@ fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), Failure> {
     let key = new_key()?;
     keys.add(name.clone(), &key, limits, SystemTime::now())?;
     write(&keys, path)?;
-    // Only the key goes to standard output, because scripts store what they read there.
-    print(&format!("{key}\n"))?;
+    // Before the key, so that the message is there even if nobody reads the key.
     print_error(&format!("this is the key of {name}. It is not shown again. {RELOAD}"));
-    Ok(())
+    // Only the key goes to standard output, because scripts store what they read there.
+    print(&format!("{key}\n"))
 }
 
 /// A random key of 256 bits, with a prefix that secret scanners recognise.

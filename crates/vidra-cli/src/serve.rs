@@ -150,7 +150,7 @@ fn config(args: &ServeArgs, callers: &Callers) -> Config {
     let batches_per_caller = args.max_batches_per_caller;
     Config {
         callers_may_refresh: !args.no_caller_refresh,
-        ready_bytes: args.client.cache.response_bytes(),
+        response_cache_bytes: args.client.cache.response_bytes(),
         metrics_apart: args.admin_listen.is_some(),
         batches_per_caller: batches_per_caller.unwrap_or(args.client.max_batches.div_ceil(4)),
         mcp: !args.no_mcp,

@@ -104,7 +104,7 @@ impl Service {
         }
         let vidra = client(&args.client, &StoreLocation::user_default(args.client.demo))?;
         // Without a cache of responses: a command sends each request once.
-        let config = Config { ready_bytes: 0, mcp: false, ..Config::default() };
+        let config = Config { response_cache_bytes: 0, mcp: false, ..Config::default() };
         let app = Box::new(App::new(vidra.clone(), config));
         let backend = Backend::InProcess { app, vidra };
         Ok(Self { backend, refresh: args.refresh, timeout: args.client.request_timeout })

@@ -9,8 +9,8 @@ use crate::gate::Rules;
 pub struct Config {
     /// Whether `Cache-Control: no-cache` in a request bypasses the cache.
     pub callers_may_refresh: bool,
-    /// The most bytes of rendered responses in memory.
-    pub ready_bytes: u64,
+    /// The maximum number of bytes of rendered responses in memory.
+    pub response_cache_bytes: u64,
     /// Whether `/metrics` is served by [`App::admin`](crate::App::admin) only.
     pub metrics_apart: bool,
     /// How many playlist batches one caller may run at once. Callers on loopback without keys are
@@ -28,7 +28,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             callers_may_refresh: true,
-            ready_bytes: 52 << 20,
+            response_cache_bytes: 52 << 20,
             metrics_apart: false,
             batches_per_caller: 8,
             mcp: true,

@@ -61,8 +61,8 @@ pub(crate) const CLIENT_CLOSED_REQUEST: u16 = 499;
 /// The label of an unknown method, status or route.
 pub(crate) const OTHER: &str = "other";
 
-/// The most series of routes, methods and statuses. A service uses about a hundred. A caller that tries
-/// every combination must not fill the memory of the metrics store.
+/// The maximum number of series of routes, methods and statuses. A service uses about a hundred. A caller
+/// that tries every combination must not fill the memory of the metrics store.
 const MAX_SERIES: usize = 200;
 
 impl Counters {

@@ -136,7 +136,7 @@ pub(crate) fn after_panic(_: Box<dyn std::any::Any + Send + 'static>) -> Respons
 /// The errors of an operation that calls the platform, for the OpenAPI document.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "documentation: only its derive is used")]
-pub(crate) enum AskErrors {
+pub(crate) enum FetchErrors {
     /// Not a valid identifier, query or body. Nothing was sent upstream.
     #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
     BadRequest(ErrorBody),
@@ -182,7 +182,7 @@ pub(crate) enum BodyErrors {
 }
 
 /// The errors of an operation that fetches the captions of a video, as far as they differ from
-/// [`AskErrors`], for the OpenAPI document.
+/// [`FetchErrors`], for the OpenAPI document.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "documentation: only its derive is used")]
 pub(crate) enum TranscriptErrors {

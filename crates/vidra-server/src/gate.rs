@@ -150,7 +150,7 @@ impl Gate {
         admission.caller = known?;
         if !rules.on_loopback && admission.caller.is_none() {
             let address = proxies::caller_address(peer, headers, &rules.trusted_proxies);
-            admission.network = Some(ClientNetwork::of(address));
+            admission.network = Some(ClientNetwork::from_address(address));
         }
         Ok(())
     }

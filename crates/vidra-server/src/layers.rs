@@ -1,5 +1,5 @@
 //! The middleware of every routed request, from the outside in. A comment beside each layer says why it
-//! stands at that height.
+//! is at that position.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -20,7 +20,7 @@ use text::Page;
 /// How long the quota ledger or the store may take to report. The page leaves out what comes later.
 pub(crate) const REPORT_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// The most egress addresses with series of their own. The log has the others.
+/// The maximum number of egress addresses with series of their own. The log has the others.
 const MAX_ADDRESSES: usize = 50;
 
 /// Renders all metrics.
@@ -55,10 +55,10 @@ fn write_cache(page: &mut Page, report: &CacheReport, rendered: Usage) {
         answers.sample(&[resource, "coalesced"], counts.coalesced);
     }
     let mut tiers = vec![("memory", report.memory), ("ready", rendered)];
-    tiers.extend(report.far.map(|usage| ("store", usage)));
+    tiers.extend(report.store.map(|usage| ("store", usage)));
     page.each(&table::CACHE_BYTES, tiers.iter().map(|(tier, usage)| (tier, usage.bytes)));
     page.each(&table::CACHE_ENTRIES, tiers.iter().map(|(tier, usage)| (tier, usage.entries)));
-    if let Some(failures) = report.far_failures {
+    if let Some(failures) = report.store_failures {
         let failures = [
             ("read", failures.reads),
             ("write", failures.writes),
@@ -125,9 +125,9 @@ fn write_upstream(page: &mut Page, report: &UpstreamReport) {
     });
     page.each(&table::BREAKER_STATE, breakers);
     let addresses = addresses.iter().take(MAX_ADDRESSES).zip(1..);
-    let blocked = addresses.map(|(trouble, at)| (at.to_string(), u8::from(trouble.is_some())));
+    let blocked = addresses.map(|(reason, at)| (at.to_string(), u8::from(reason.is_some())));
     page.each(&table::EGRESS_BLOCKED, blocked);
-    page.one(&table::BATCHES, batches.under_way);
+    page.one(&table::BATCHES, batches.running);
     let entries =
         [("listed", batches.entries), ("success", batches.succeeded), ("failed", batches.failed)];
     page.each(&table::BATCH_ENTRIES, entries);

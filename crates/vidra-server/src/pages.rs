@@ -37,7 +37,7 @@ struct File {
 const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 /// Scripts and styles come from the binary and images from the platform. Trusted Types allow markup from
-/// the templates of lit-html only, so text of strangers never becomes markup.
+/// the templates of lit-html only, so untrusted text never becomes markup.
 const EXPLORER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' https://i.ytimg.com https://yt3.ggpht.com https://yt3.googleusercontent.com; \
     connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; \

@@ -36,7 +36,7 @@ impl AppState {
         document: OpenApi,
         config: &Config,
     ) -> Self {
-        let responses = ResponseCache::new(config.ready_bytes, Arc::clone(vidra.clock()));
+        let responses = ResponseCache::new(config.response_cache_bytes, Arc::clone(vidra.clock()));
         Self {
             vidra,
             counters: Arc::new(counters),

@@ -23,6 +23,13 @@ use crate::extract::preferred_type;
 pub(crate) enum BatchFormat {
     /// One JSON document at the end.
     Whole,
+    /// A line or event for each result, as soon as it is available.
+    Stream(StreamFormat),
+}
+
+/// The form of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StreamFormat {
     /// One JSON object per line.
     Ndjson,
     /// Server-sent events.
@@ -37,8 +44,8 @@ impl BatchFormat {
     pub(crate) fn preferred(headers: &HeaderMap) -> Self {
         let types = [
             ("application/json", Self::Whole),
-            ("text/event-stream", Self::Sse),
-            ("application/x-ndjson", Self::Ndjson),
+            ("text/event-stream", Self::Stream(StreamFormat::Sse)),
+            ("application/x-ndjson", Self::Stream(StreamFormat::Ndjson)),
         ];
         preferred_type(headers, &types).unwrap_or(Self::Whole)
     }
@@ -68,7 +75,7 @@ pub(crate) async fn collect(
 /// last event is an error.
 pub(crate) async fn respond(
     events: impl Stream<Item = Result<BatchEvent>> + Send + 'static,
-    format: BatchFormat,
+    format: StreamFormat,
     drain: Drain,
 ) -> Result<Response, ApiError> {
     let mut events = Box::pin(events);
@@ -82,12 +89,12 @@ pub(crate) async fn respond(
         BatchLine::Error(ApiError::shutting_down().into_body())
     });
     let mut response = match format {
-        BatchFormat::Sse => {
+        StreamFormat::Sse => {
             let events = lines.zip(stream::iter(1..));
             let events = events.map(|(line, id)| Ok::<_, Infallible>(line.event(id)));
             Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
         }
-        BatchFormat::Ndjson | BatchFormat::Whole => {
+        StreamFormat::Ndjson => {
             let lines = lines.map(|line| Ok::<_, Infallible>(line.json() + "\n"));
             let ndjson = [(header::CONTENT_TYPE, "application/x-ndjson")];
             (ndjson, Body::from_stream(lines)).into_response()
@@ -112,7 +119,7 @@ fn until<T>(
     })
 }
 
-/// A line of a stream while entries wait for their turn.
+/// A line of a stream while entries wait for the rate limiter.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Waiting {
     /// Seconds until the first of them may continue.
@@ -151,7 +158,7 @@ pub(crate) enum EventName {
 pub(crate) enum BatchLine {
     /// Event `result`: the result of an entry. Results are in no particular order.
     Result(VideoTranscript),
-    /// Event `waiting`: entries wait for their turn. Sent at once, and then at most every 15 seconds.
+    /// Event `waiting`: entries wait for the rate limiter. Sent at once, and then at most every 15 seconds.
     Waiting(Waiting),
     /// Event `summary`: the batch is complete. It is the last line.
     Summary(BatchSummary),

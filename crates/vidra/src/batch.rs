@@ -138,15 +138,15 @@ pub(crate) struct Batch {
     pub(crate) id: PlaylistId,
     pub(crate) query: BatchQuery,
     /// The slot among all batches, held while this one runs.
-    pub(crate) _place: OwnedSemaphorePermit,
+    pub(crate) _slot: OwnedSemaphorePermit,
     pub(crate) tally: Arc<Batches>,
 }
 
 /// The buffer for a slow reader. A full buffer applies back-pressure to the batch.
-const UNREAD: usize = 2;
+const EVENT_BUFFER: usize = 2;
 
 /// The maximum concurrency of a batch.
-const MOST_AT_ONCE: usize = 20;
+const MAX_CONCURRENCY: usize = 20;
 
 /// The number of entries to list ahead. One page keeps all workers busy, and a caller who leaves
 /// early has not paid for further pages.
@@ -158,16 +158,16 @@ const WAITS: u32 = 6;
 
 /// The minimum time between two `Waiting` events. All entries wait for the same limiter, so one
 /// event is enough.
-const BETWEEN_WAITS: Duration = Duration::from_secs(15);
+const WAIT_REPORT_INTERVAL: Duration = Duration::from_secs(15);
 
 type Events = mpsc::Sender<Result<BatchEvent>>;
 
 /// An entry and its position, counted from 1.
-type Placed = (u64, Entry);
+type NumberedEntry = (u64, Entry);
 
 /// Runs the batch in its own task, which ends when the caller drops the stream.
 pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send {
-    let (events, receiver) = mpsc::channel(UNREAD);
+    let (events, receiver) = mpsc::channel(EVENT_BUFFER);
     traced::spawn(async move {
         tokio::select! {
             // Checked first, so that nothing starts after the reader has left.
@@ -207,7 +207,7 @@ async fn work(batch: Arc<Batch>, events: &Events) {
 }
 
 /// Sends the requested entries to the workers, and counts all entries.
-async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> Result<u64> {
+async fn walk(batch: &Batch, entries: mpsc::Sender<NumberedEntry>, events: &Events) -> Result<u64> {
     let BatchQuery { from, to, ref skip, .. } = batch.query;
     let mut total = 0;
     // The batch already holds a batch slot.
@@ -234,10 +234,10 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<Placed>, events: &Events) -> 
 /// Transcribes entries with the requested concurrency, and counts the results.
 async fn transcribe(
     batch: &Arc<Batch>,
-    mut waiting: mpsc::Receiver<Placed>,
+    mut waiting: mpsc::Receiver<NumberedEntry>,
     events: &Events,
 ) -> (u64, u64) {
-    let concurrency = batch.query.concurrency.clamp(1, MOST_AT_ONCE);
+    let concurrency = batch.query.concurrency.clamp(1, MAX_CONCURRENCY);
     let ctx = Context {
         urgency: Urgency::Batch,
         // The concurrency of the batch already limits its entries.
@@ -286,7 +286,7 @@ fn report_waits(events: &Events) -> OnWait {
         let Some(events) = events.upgrade() else { return };
         let mut last_report = last_report.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if last_report.is_none_or(|then| now.duration_since(then) >= BETWEEN_WAITS)
+        if last_report.is_none_or(|then| now.duration_since(then) >= WAIT_REPORT_INTERVAL)
             && events.try_send(Ok(BatchEvent::Waiting(wait))).is_ok()
         {
             *last_report = Some(now);
@@ -294,7 +294,7 @@ fn report_waits(events: &Events) -> OnWait {
     })
 }
 
-async fn transcript_of(batch: &Batch, ctx: &Context, entry: Placed) -> VideoTranscript {
+async fn transcript_of(batch: &Batch, ctx: &Context, entry: NumberedEntry) -> VideoTranscript {
     let (position, entry) = entry;
     let result = match entry.video {
         Some(id) if entry.availability == Availability::Public => {
@@ -302,7 +302,8 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: Placed) -> VideoTran
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let lookup = Lookup::Transcript(id, wanted);
             let read = || batch.services.read(ctx, &lookup);
-            let caught = AssertUnwindSafe(patiently(ctx.deadline, read)).catch_unwind().await;
+            let caught =
+                AssertUnwindSafe(retry_while_breaker_open(ctx.deadline, read)).catch_unwind().await;
             caught
                 .unwrap_or_else(|_| Err(Error::internal("a panic")))
                 .and_then(|transcript| transcript.decode())
@@ -341,7 +342,7 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: Placed) -> VideoTran
 
 /// Fetches a transcript, and waits while a circuit breaker is open. Without the wait, the rest of
 /// the playlist would fail within moments.
-async fn patiently<F>(deadline: Instant, read: impl Fn() -> F) -> Result<Cached>
+async fn retry_while_breaker_open<F>(deadline: Instant, read: impl Fn() -> F) -> Result<Cached>
 where
     F: Future<Output = Result<Cached>>,
 {

@@ -46,7 +46,7 @@ pub(crate) struct Key {
 
 /// The maximum clock skew of a record in milliseconds, because the clocks of two machines differ. A
 /// record from further ahead would stay fresh for too long, so it counts as expired.
-const MOST_AHEAD: u64 = 3_600_000;
+const MAX_CLOCK_SKEW: u64 = 3_600_000;
 
 /// The cache: its records, its running fetches and their lifetimes.
 pub(crate) struct Cache {
@@ -58,7 +58,7 @@ pub(crate) struct Cache {
     renewals: [Renewals; 2],
     /// The slots of fetches for uncached answers.
     misses: Arc<Semaphore>,
-    most_misses: usize,
+    max_misses: usize,
     /// The time limit of a shared fetch.
     pub(crate) fetch_time: Duration,
     /// The policies by kind.
@@ -79,7 +79,7 @@ pub(crate) struct Limits {
     /// How long renewals pause after YouTube refuses all our requests.
     pub(crate) refusals_last: BreakerPolicy,
     /// The maximum number of concurrent fetches of uncached answers. Followers do not count.
-    pub(crate) most_misses: usize,
+    pub(crate) max_misses: usize,
     /// The time limit of a shared fetch.
     pub(crate) fetch_time: Duration,
 }
@@ -106,15 +106,15 @@ impl Cache {
         schema: u16,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let Limits { failures_last, refusals_last, most_misses, fetch_time } = limits;
+        let Limits { failures_last, refusals_last, max_misses, fetch_time } = limits;
         let now = Instant::now();
         Self {
             tiers,
             flights: Arc::new(Flights::new(failures_last)),
             composites: Arc::new(Flights::new(Duration::ZERO)),
             renewals: ["transcripts", "data"].map(|what| Renewals::new(what, refusals_last, now)),
-            misses: Arc::new(Semaphore::new(most_misses)),
-            most_misses,
+            misses: Arc::new(Semaphore::new(max_misses)),
+            max_misses,
             fetch_time,
             kind_of,
             schema,
@@ -130,7 +130,7 @@ impl Cache {
         let (composites, their_waiters) = self.composites.held();
         held.flights = flights + composites;
         held.waiters = waiters + their_waiters;
-        held.misses = self.most_misses - self.misses.available_permits();
+        held.misses = self.max_misses - self.misses.available_permits();
         held.renewals = self.renewals.iter().map(Renewals::under_way).sum();
         held.writes = self.tiers.writes_under_way();
     }
@@ -142,7 +142,7 @@ impl Cache {
 
     /// `None` for a record that is expired or has another format.
     fn usable(&self, key: &Key, record: Record) -> Option<Found> {
-        let found = (record.schema == self.schema).then(|| self.judged(key, record))?;
+        let found = (record.schema == self.schema).then(|| self.with_age(key, record))?;
         (found.state() != State::Gone).then_some(found)
     }
 
@@ -157,12 +157,12 @@ impl Cache {
         &self.policies[key.kind]
     }
 
-    fn judged(&self, key: &Key, record: Record) -> Found {
+    fn with_age(&self, key: &Key, record: Record) -> Found {
         let mut hasher = DefaultHasher::new();
         (&key.text, record.stored_at).hash(&mut hasher);
         let life = self.policy(key).life(record.is_refusal, hasher.finish());
         let now = self.clock.now();
-        let age = if record.stored_at > now.saturating_add(MOST_AHEAD) {
+        let age = if record.stored_at > now.saturating_add(MAX_CLOCK_SKEW) {
             Duration::MAX
         } else {
             // After the clock was set back, the age is zero and not negative.
@@ -172,13 +172,13 @@ impl Cache {
     }
 
     /// An empty list, with the outcome and age of the lookups behind it.
-    pub(crate) fn nothing(&self, kind: Kind, outcome: CacheOutcome, age: Duration) -> Cached {
+    pub(crate) fn empty_list(&self, kind: Kind, outcome: CacheOutcome, age: Duration) -> Cached {
         let life = self.policies[kind].life(true, 0);
         Cached { body: Bytes::from_static(b"[]"), outcome, age, life }
     }
 
     /// Returns a stored answer of any age. It never fetches.
-    pub(crate) async fn remembered(&self, key: &Key) -> Option<Cached> {
+    pub(crate) async fn get_any_age(&self, key: &Key) -> Option<Cached> {
         let Found { record, age, life } = self.find(key).await?;
         let cached = Cached { body: record.body, outcome: CacheOutcome::Stale, age, life };
         (!record.is_refusal).then_some(cached)
@@ -209,7 +209,7 @@ impl Cache {
 
     /// Stores data of this age, or a refusal. It does not store other errors, because they must not
     /// replace a good record.
-    pub(crate) fn keep(&self, key: &Key, outcome: Result<Bytes>, age: Duration) -> Result<Record> {
+    pub(crate) fn store(&self, key: &Key, outcome: Result<Bytes>, age: Duration) -> Result<Record> {
         let body = match &outcome {
             Ok(body) => body.clone(),
             Err(error) => match refusal::encode(error) {
@@ -227,22 +227,22 @@ impl Cache {
             schema: self.schema,
             body,
         };
-        let whole = self.judged(key, record.clone()).life.whole();
+        let whole = self.with_age(key, record.clone()).life.whole();
         let whole = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX);
         let record = Record { keep_until: stored_at.saturating_add(whole), ..record };
         self.tiers.put(&key.text, record.clone());
         outcome.map(|_| record)
     }
 
-    fn landed(
+    fn serve_result(
         &self,
         key: &Key,
-        landed: Result<Record>,
+        result: Result<Record>,
         outcome: CacheOutcome,
         ctx: &Context,
     ) -> Result<Cached> {
-        match landed {
-            Ok(record) => self.serve(key, &self.judged(key, record), outcome, ctx),
+        match result {
+            Ok(record) => self.serve(key, &self.with_age(key, record), outcome, ctx),
             Err(error) => {
                 self.note(key, outcome, ctx);
                 Err(error)
@@ -296,9 +296,9 @@ impl Cache {
             resources: held.into_iter().enumerate().map(by_kind).collect(),
             memory: usage.memory,
             memory_limit: self.tiers.memory_limit(),
-            far: usage.far,
-            is_far_failing: self.tiers.is_far_failing(),
-            far_failures: self.tiers.failures(),
+            store: usage.far,
+            is_store_failing: self.tiers.is_store_failing(),
+            store_failures: self.tiers.failures(),
             oldest_stale: self.tally.oldest_stale(self.clock.now()),
             renewal_failures: self.renewals.iter().map(Renewals::failures).max().unwrap_or(0),
         }
@@ -307,6 +307,6 @@ impl Cache {
 
 /// Whether an error says nothing about the requested object, so that a stale record may still be
 /// correct.
-fn is_trouble(error: &Error) -> bool {
+fn allows_stale(error: &Error) -> bool {
     !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::InvalidInput)
 }

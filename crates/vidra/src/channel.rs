@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::format::Moment;
 use crate::ident::VideoId;
 use crate::thumbnail::Thumbnails;
-use crate::video::Withheld;
+use crate::video::HiddenCount;
 
 /// A channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct Channel {
     /// The counts that YouTube hides. Absent if it hides none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
-    pub hidden: Vec<Withheld>,
+    pub hidden: Vec<HiddenCount>,
 }
 
 /// A recent upload of a channel.
@@ -83,5 +83,5 @@ pub struct ChannelVideo {
     /// The counts that YouTube hides. Absent if it hides none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
-    pub hidden: Vec<Withheld>,
+    pub hidden: Vec<HiddenCount>,
 }

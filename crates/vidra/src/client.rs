@@ -226,14 +226,14 @@ impl Vidra {
             calls: sender.traffic.report(),
             retries: sender.traffic.retries(),
             breakers: breakers.map(|it| (it.name.clone(), it.state(now))).collect(),
-            addresses: egresses.troubles(now).collect(),
+            addresses: egresses.unusable_reasons(now).collect(),
             batches: self.batches.report(),
         }
     }
 
     /// Whether the store behind memory failed on its last use.
     pub fn is_store_failing(&self) -> bool {
-        self.services.cache.tiers.is_far_failing()
+        self.services.cache.tiers.is_store_failing()
     }
 
     /// Reports the egress addresses for transcripts, and whether YouTube accepts them.
@@ -261,7 +261,7 @@ impl Vidra {
         self.services.cache.held(&mut held);
         let Services { videos, channels, walks, .. } = &*self.services;
         held.gathered = videos.held() + channels.held() + walks.held();
-        held.batches = self.batches.report().under_way;
+        held.batches = self.batches.report().running;
         let DataApi { breaker, search_breaker, .. } = &*self.services.data_api;
         let breakers = [&**breaker, &**search_breaker].into_iter();
         let breakers = breakers.chain(self.services.web.egresses.breakers());

@@ -92,6 +92,6 @@ impl Context {
 }
 
 /// The error that ends work without waiters. No caller gets it: a later caller starts a new fetch.
-pub(crate) fn nobody_waits() -> Error {
-    Error::new(Reason::TimedOut, "Nobody waits for the answer any more").of_one_caller()
+pub(crate) fn no_waiters() -> Error {
+    Error::new(Reason::TimedOut, "No caller is waiting").for_one_caller()
 }

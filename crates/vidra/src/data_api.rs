@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::clock::Clock;
-use crate::context::{Charged, Context, Refused, nobody_waits};
+use crate::context::{Charged, Context, Refused, no_waiters};
 use crate::error::{Error, ErrorKind, Reason, Result};
 use crate::quota::{Ledger, Quota};
 use crate::resilience::breaker::Breaker;
@@ -120,11 +120,11 @@ impl DataApi {
                 let error = Fault::held(hold).error;
                 // A follower may have time for a wait that exceeds the leader's deadline.
                 let is_short = self.sender.retry.after_hold(hold, Duration::MAX, 0.0).is_some();
-                return Err(if is_short { error.of_one_caller() } else { error });
+                return Err(if is_short { error.for_one_caller() } else { error });
             };
             tokio::select! {
                 biased;
-                () = ctx.waiters.gone() => return Err(nobody_waits()),
+                () = ctx.waiters.gone() => return Err(no_waiters()),
                 () = sleep(wait) => {}
             }
         }
@@ -139,7 +139,7 @@ impl DataApi {
         is_retry: bool,
     ) -> Result<T, Fault> {
         if ctx.waiters.is_gone() {
-            return Err(Fault::permanent(nobody_waits()));
+            return Err(Fault::permanent(no_waiters()));
         }
         let request = self.request(call)?;
         let (endpoint, breaker) = (call.endpoint.path(), self.breaker(call.endpoint));
@@ -151,7 +151,7 @@ impl DataApi {
             return Err(Fault::out_of_time(call));
         }
         if ctx.waiters.is_gone() {
-            return Err(Fault::permanent(nobody_waits()));
+            return Err(Fault::permanent(no_waiters()));
         }
         let charge = charged.sent();
         tracing::debug!(endpoint, "sending request");
@@ -225,8 +225,8 @@ impl DataApi {
         let clock = Arc::clone(&self.clock);
         let charge = move |ledger: &Arc<Ledger>| bill.charge_guarded(ledger, &clock, bucket);
         self.with_ledger(ctx, call, charge).await?.map_err(|refused| match refused {
-            Refused::ByTheLedger(spent) => Fault::spent(spent),
-            Refused::ByTheAllowance(spent) => Fault::budget_spent(spent),
+            Refused::QuotaExhausted(spent) => Fault::spent(spent),
+            Refused::BudgetExhausted(spent) => Fault::budget_spent(spent),
         })
     }
 

@@ -63,7 +63,7 @@ struct Inner {
         not(feature = "client"),
         expect(dead_code, reason = "only a client shares fetches")
     )]
-    is_of_one_caller: bool,
+    is_for_one_caller: bool,
     /// The error of the platform or the network; for the log, never for callers.
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
@@ -76,7 +76,7 @@ impl Error {
             message: message.into(),
             details: vec![],
             retry_after: None,
-            is_of_one_caller: false,
+            is_for_one_caller: false,
             source: None,
         };
         Self { inner: Arc::new(inner) }

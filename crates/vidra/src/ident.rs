@@ -236,7 +236,7 @@ fn parse_as<T>(
     pick: impl Fn(Link) -> Option<T>,
 ) -> Result<T> {
     let text = input.trim();
-    let found = match Form::of(text) {
+    let found = match Form::from_text(text) {
         _ if text.len() > MAX_INPUT => Err("it is too long"),
         Form::Bare => bare(text).ok_or("it has the wrong length or alphabet"),
         Form::Url => {

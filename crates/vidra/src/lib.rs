@@ -164,7 +164,7 @@ pub use transcript::{
     CaptionTrack, Cue, Languages, Seconds, Transcript, TranscriptLine, TranscriptQuery, to_srt,
     to_text, to_vtt,
 };
-pub use video::{Video, VideoTitle, Withheld};
+pub use video::{HiddenCount, Video, VideoTitle};
 
 #[cfg(feature = "client")]
 #[doc(hidden)] // Only for simulations.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::format::{self, Moment};
 use crate::ident::{PlaylistId, VideoId};
 use crate::thumbnail::Thumbnails;
-use crate::video::{Video, Withheld, without_comments};
+use crate::video::{HiddenCount, Video, without_comments};
 
 /// A playlist with all its videos.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub struct PlaylistVideo {
     /// The counts that YouTube hides. Absent if it hides none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
-    pub hidden: Vec<Withheld>,
+    pub hidden: Vec<HiddenCount>,
 }
 
 /// A playlist without its videos.

@@ -295,8 +295,8 @@ impl Ledger {
         // behind this mutex.
         let patience = if unsaved.is_some() { Duration::ZERO } else { FILE_PATIENCE };
         let opened = Locked::open(path, patience);
-        if let Ok(Locked { kept: Some(kept), .. }) = &opened {
-            day.clone_from(kept);
+        if let Ok(Locked { stored: Some(stored), .. }) = &opened {
+            day.clone_from(stored);
             unsaved.iter().for_each(|unsaved| day.add(unsaved));
         }
         day.begin_if_over(now);

@@ -64,26 +64,27 @@ impl Services {
 
     /// Reads a resource through the cache: a record, or a composite of several.
     pub(crate) async fn read(self: &Arc<Self>, ctx: &Context, lookup: &Lookup) -> Result<Cached> {
-        if !lookup.is_composite() {
-            return self.read_record(ctx, lookup).await;
-        }
-        let assemble = |ctx| -> BoxFuture<'static, Result<Cached>> {
-            let (services, lookup) = (Arc::clone(self), lookup.clone());
-            Box::pin(async move { services.assemble(&ctx, &lookup).await })
-        };
-        self.cache.share(&lookup.key(), ctx, assemble).await
-    }
-
-    /// Reads the parts of a composite and assembles them.
-    async fn assemble(self: &Arc<Self>, ctx: &Context, lookup: &Lookup) -> Result<Cached> {
         match lookup {
-            Lookup::Playlist(id) => playlist::complete(self, ctx, id).await,
-            Lookup::Uploads(channel) => channel::uploads(self, ctx, channel).await,
+            Lookup::Playlist(id) => {
+                let assemble = |ctx: Context| -> BoxFuture<'static, Result<Cached>> {
+                    let (services, id) = (Arc::clone(self), id.clone());
+                    Box::pin(async move { playlist::complete(&services, &ctx, &id).await })
+                };
+                self.cache.share(&lookup.key(), ctx, assemble).await
+            }
+            Lookup::Uploads(channel) => {
+                let assemble = |ctx: Context| -> BoxFuture<'static, Result<Cached>> {
+                    let (services, channel) = (Arc::clone(self), channel.clone());
+                    Box::pin(async move { channel::uploads(&services, &ctx, &channel).await })
+                };
+                self.cache.share(&lookup.key(), ctx, assemble).await
+            }
             record => self.read_record(ctx, record).await,
         }
     }
 
-    /// Reads one record through the cache.
+    /// Reads one record through the cache. Composites are not records: [`Self::read`] assembles
+    /// them.
     pub(crate) async fn read_record(
         self: &Arc<Self>,
         ctx: &Context,
@@ -114,20 +115,20 @@ impl Services {
 
 /// Returns the item with this `id`, or else one without an id. `None` if YouTube sent nothing. An
 /// error if it sent only other items, because their data must not pass for this one's.
-pub(crate) fn the_one<T>(
+pub(crate) fn find_item<T>(
     items: Vec<T>,
     what: &str,
     id: &str,
     id_of: impl Fn(&T) -> Option<&str>,
 ) -> Result<Option<T>> {
-    let place = |wanted: Option<&str>| items.iter().position(|item| id_of(item) == wanted);
-    match place(Some(id)).or_else(|| place(None)) {
+    let position = |wanted: Option<&str>| items.iter().position(|item| id_of(item) == wanted);
+    match position(Some(id)).or_else(|| position(None)) {
         Some(index) => Ok(items.into_iter().nth(index)),
         None if items.is_empty() => Ok(None),
-        None => Err(another(what)),
+        None => Err(wrong_item_error(what)),
     }
 }
 
-pub(crate) fn another(what: &str) -> Error {
+pub(crate) fn wrong_item_error(what: &str) -> Error {
     Error::new(Reason::UpstreamFailed, format!("YouTube answered with another {what}"))
 }

@@ -25,7 +25,7 @@ pub struct Selection {
     pub sort: Option<Sort>,
     /// Selects these positions, as the last step.
     #[cfg_attr(feature = "openapi", schema(required = false))]
-    pub range: Places,
+    pub range: PositionRange,
 }
 
 /// Bounds for the numbers of a video. A video must be within all of them.
@@ -105,9 +105,9 @@ pub enum SortOrder {
 /// Positions counted from 1, both ends included. Either end can be open, and `start` must not
 /// exceed `end`. A range beyond the last video selects nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Places))]
 #[serde(deny_unknown_fields)]
-pub struct Places {
+pub struct PositionRange {
     /// The first position.
     #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, example = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]

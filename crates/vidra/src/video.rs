@@ -56,15 +56,15 @@ pub struct Video {
     /// The counts that YouTube hides. Absent if it hides none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
-    pub hidden: Vec<Withheld>,
+    pub hidden: Vec<HiddenCount>,
 }
 
 /// A count that YouTube hides. Its value is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Withheld))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub enum Withheld {
+pub enum HiddenCount {
     /// Views of a video.
     Views,
     /// Likes of a video.
@@ -79,7 +79,7 @@ pub enum Withheld {
     VideoCount,
 }
 
-impl Withheld {
+impl HiddenCount {
     /// The name in responses.
     pub fn name(self) -> &'static str {
         match self {
@@ -105,7 +105,7 @@ pub struct VideoTitle {
 }
 
 /// The hidden counts of a video, for models without a comment count.
-pub(crate) fn without_comments(mut hidden: Vec<Withheld>) -> Vec<Withheld> {
-    hidden.retain(|name| *name != Withheld::Comments);
+pub(crate) fn without_comments(mut hidden: Vec<HiddenCount>) -> Vec<HiddenCount> {
+    hidden.retain(|name| *name != HiddenCount::Comments);
     hidden
 }

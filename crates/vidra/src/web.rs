@@ -15,7 +15,7 @@ use http::{Request, StatusCode, header};
 use tokio::time::{Instant, timeout};
 
 use crate::clock::Clock;
-use crate::context::{Context, nobody_waits};
+use crate::context::{Context, no_waiters};
 use crate::error::{Error, Reason, Result};
 use crate::ident::VideoId;
 use crate::resilience::outcome::CallOutcome;
@@ -126,7 +126,7 @@ impl TranscriptContext<'_> {
     /// Fails if there are no waiters, or if `egress` does not admit this kind of request.
     fn check(&self, egress: &Egress, kind: WebRequestKind) -> Result<()> {
         if self.ctx.waiters.is_gone() {
-            return Err(nobody_waits());
+            return Err(no_waiters());
         }
         self.check_open(egress, kind)
     }
@@ -159,7 +159,7 @@ impl TranscriptContext<'_> {
             ),
         };
         // Followers of the same fetch may have more time.
-        error.with_retry_after(Some(wait)).of_one_caller()
+        error.with_retry_after(Some(wait)).for_one_caller()
     }
 
     /// Reports a wait for the rate limiter, unless it is short.
@@ -195,7 +195,7 @@ impl TranscriptContext<'_> {
             permit = pacer.acquire(urgency, self.ctx.deadline, announce) => {
                 permit.map(Some).map_err(|wait| self.paced(kind, wait))
             }
-            () = self.ctx.waiters.gone() => Err(nobody_waits()),
+            () = self.ctx.waiters.gone() => Err(no_waiters()),
         }
     }
 
@@ -209,7 +209,7 @@ impl TranscriptContext<'_> {
     ) -> Result<Answer, Fault> {
         let timed_out = || Reason::TimedOut.error(self.id);
         // Followers of the same fetch may have more time.
-        let deadline_passed = || Fault::permanent(timed_out().of_one_caller());
+        let deadline_passed = || Fault::permanent(timed_out().for_one_caller());
         let left = self.left();
         if left.is_zero() {
             return Err(deadline_passed());

@@ -3,16 +3,16 @@
 use serde_json::Number;
 
 /// The maximum. Other languages' JSON libraries do not all support greater numbers.
-pub(crate) const MOST: u64 = i64::MAX as u64;
+pub(crate) const MAX: u64 = i64::MAX as u64;
 
 /// A whole number. JSON makes no difference between `3` and `3.0`.
 pub(crate) fn whole(number: &Number) -> Option<u64> {
     let number = number.as_u64().or_else(|| from_float(number.as_f64()?))?;
-    (number <= MOST).then_some(number)
+    (number <= MAX).then_some(number)
 }
 
 fn from_float(number: f64) -> Option<u64> {
-    let is_whole = number.fract() == 0.0 && (0.0..MOST as f64).contains(&number);
+    let is_whole = number.fract() == 0.0 && (0.0..MAX as f64).contains(&number);
     is_whole.then_some(number as u64)
 }
 
@@ -28,7 +28,7 @@ mod tests {
             ("0", Some(0)),
             ("3.0", Some(3)),
             ("1e16", Some(10_000_000_000_000_000)),
-            ("9223372036854775807", Some(MOST)),
+            ("9223372036854775807", Some(MAX)),
             ("9223372036854775808", None),
             ("9223372036854775808.0", None),
             ("1e300", None),

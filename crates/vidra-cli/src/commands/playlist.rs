@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde_json::json;
 use vidra::Selection;
-use vidra::selection::{Bounds, Filter, Places, Sort, SortField, SortOrder};
+use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder};
 
 use super::{Common, Ids, one};
 use crate::failure::Failure;
@@ -119,7 +119,7 @@ impl QueryArgs {
         });
         let order = if self.ascending { SortOrder::Asc } else { SortOrder::Desc };
         let sort = field.map(|field| Sort { field, order });
-        Selection { filter, sort, range: Places { start: self.from, end: self.to } }
+        Selection { filter, sort, range: PositionRange { start: self.from, end: self.to } }
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use vidra::format::Moment;
 use vidra::{
-    CaptionTrack, Channel, ChannelVideo, Comment, CommentThread, Language, Playlist, PlaylistIds,
-    PlaylistInfo, PlaylistVideo, Region, Selected, Video, VideoCategory, Withheld,
+    CaptionTrack, Channel, ChannelVideo, Comment, CommentThread, HiddenCount, Language, Playlist,
+    PlaylistIds, PlaylistInfo, PlaylistVideo, Region, Selected, Video, VideoCategory,
 };
 
 use super::table::Table;
@@ -17,9 +17,9 @@ const MOST_LINES: usize = 12;
 pub(crate) fn video(video: &Video, width: Option<usize>) -> String {
     let hidden = &video.hidden;
     let numbers = [
-        counted_unless_hidden(&video.views_fmt, "views", Withheld::Views, hidden),
-        counted_unless_hidden(&video.likes_fmt, "likes", Withheld::Likes, hidden),
-        counted_unless_hidden(&video.comments_fmt, "comments", Withheld::Comments, hidden),
+        counted_unless_hidden(&video.views_fmt, "views", HiddenCount::Views, hidden),
+        counted_unless_hidden(&video.likes_fmt, "likes", HiddenCount::Likes, hidden),
+        counted_unless_hidden(&video.comments_fmt, "comments", HiddenCount::Comments, hidden),
     ];
     let source = [one_line(&video.channel), video.published.clone(), video.duration_fmt.clone()];
     let link = format!("https://youtu.be/{}", video.id);
@@ -29,7 +29,7 @@ pub(crate) fn video(video: &Video, width: Option<usize>) -> String {
 pub(crate) fn channel(channel: &Channel, width: Option<usize>) -> String {
     let (subscribers, hidden) = (&channel.subscribers_fmt, &channel.hidden);
     let numbers = [
-        counted_unless_hidden(subscribers, "subscribers", Withheld::Subscribers, hidden),
+        counted_unless_hidden(subscribers, "subscribers", HiddenCount::Subscribers, hidden),
         counted(&vidra::format::compact(channel.video_count), "videos"),
         counted(&channel.total_views_fmt, "views"),
         channel.country.clone().unwrap_or_default(),
@@ -77,8 +77,8 @@ fn listed(playlist: &Playlist, mut counts: Vec<String>, width: Option<usize>) ->
         .word("id", |(_, video)| video.id)
         .text("title", |(_, video)| video.title.clone())
         .number("length", |(_, video)| video.duration_fmt.clone())
-        .number("views", |(_, it)| unless_hidden(&it.views_fmt, Withheld::Views, &it.hidden))
-        .number("likes", |(_, it)| unless_hidden(&it.likes_fmt, Withheld::Likes, &it.hidden))
+        .number("views", |(_, it)| unless_hidden(&it.views_fmt, HiddenCount::Views, &it.hidden))
+        .number("likes", |(_, it)| unless_hidden(&it.likes_fmt, HiddenCount::Likes, &it.hidden))
         .word("published", |(_, video)| day(video.published_at));
     text += "\n";
     text + &table.written(width)
@@ -90,8 +90,8 @@ pub(crate) fn videos(videos: &[Video], width: Option<usize>) -> String {
         .text("title", |video| video.title.clone())
         .text("channel", |video| video.channel.clone())
         .number("length", |video| video.duration_fmt.clone())
-        .number("views", |it| unless_hidden(&it.views_fmt, Withheld::Views, &it.hidden))
-        .number("likes", |it| unless_hidden(&it.likes_fmt, Withheld::Likes, &it.hidden))
+        .number("views", |it| unless_hidden(&it.views_fmt, HiddenCount::Views, &it.hidden))
+        .number("likes", |it| unless_hidden(&it.likes_fmt, HiddenCount::Likes, &it.hidden))
         .word("published", |video| day(video.published_at));
     or_nothing(videos, table.written(width))
 }
@@ -101,8 +101,8 @@ pub(crate) fn uploads(videos: &[ChannelVideo], width: Option<usize>) -> String {
         .word("id", |video| video.id)
         .text("title", |video| video.title.clone())
         .number("length", |video| video.duration_fmt.clone())
-        .number("views", |it| unless_hidden(&it.views_fmt, Withheld::Views, &it.hidden))
-        .number("likes", |it| unless_hidden(&it.likes_fmt, Withheld::Likes, &it.hidden))
+        .number("views", |it| unless_hidden(&it.views_fmt, HiddenCount::Views, &it.hidden))
+        .number("likes", |it| unless_hidden(&it.likes_fmt, HiddenCount::Likes, &it.hidden))
         .word("uploaded", |video| video.upload_age.clone());
     or_nothing(videos, table.written(width))
 }
@@ -209,7 +209,12 @@ fn counted(count: &str, what: &str) -> String {
     format!("{count} {}", if count == "1" { what.trim_end_matches('s') } else { what })
 }
 
-fn counted_unless_hidden(count: &str, what: &str, name: Withheld, hidden: &[Withheld]) -> String {
+fn counted_unless_hidden(
+    count: &str,
+    what: &str,
+    name: HiddenCount,
+    hidden: &[HiddenCount],
+) -> String {
     if hidden.contains(&name) { format!("{what} hidden") } else { counted(count, what) }
 }
 
@@ -217,7 +222,7 @@ fn or_nothing<T>(items: &[T], text: String) -> String {
     if items.is_empty() { styled(FAINT, "nothing") + "\n" } else { text }
 }
 
-fn unless_hidden(count: &str, name: Withheld, hidden: &[Withheld]) -> String {
+fn unless_hidden(count: &str, name: HiddenCount, hidden: &[HiddenCount]) -> String {
     if hidden.contains(&name) { "–".to_owned() } else { count.to_owned() }
 }
 

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use vidra_sim::proxy::{ProxyMode, Proxy};
+use vidra_sim::proxy::{Proxy, ProxyMode};
 use vidra_sim::{Action, Endpoint, Fault, Junk};
 
 use crate::callers::{keys, new_key, run, walk};

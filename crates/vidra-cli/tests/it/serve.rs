@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use vidra_sim::proxy::{ProxyMode, Proxy};
+use vidra_sim::proxy::{Proxy, ProxyMode};
 use vidra_sim::{Action, Endpoint, Fault, Listening, Simulator};
 
 use crate::process::{Service, vidra};

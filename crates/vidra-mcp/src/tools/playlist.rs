@@ -4,7 +4,7 @@ mod query;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::selection::Places;
+use vidra::selection::PositionRange;
 use vidra::{Playlist, PlaylistId, PlaylistVideo, Selected, Selection, format};
 
 use super::video::{SHORT, day, hidden, video_url, withheld};
@@ -249,19 +249,22 @@ impl ToolInput for GetPlaylistVideos {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
         let Self { playlist, from, to, max_chars, cursor } = self;
-        let selection = Selection { range: places(from, to)?, ..Selection::default() };
+        let selection = Selection { range: position_range(from, to)?, ..Selection::default() };
         let options = PageOptions { max_chars, cursor, is_described: true };
         selection_page(call, playlist, &selection, options).await
     }
 }
 
 /// The range of two positions. Fails if it ends before it begins.
-pub(super) fn places(from: Option<Position>, to: Option<Position>) -> Result<Places, CallError> {
-    let places = Places { start: from.map(Whole::get), end: to.map(Whole::get) };
-    match places {
-        Places { start: Some(start), end: Some(end) } if start > end => {
+pub(super) fn position_range(
+    from: Option<Position>,
+    to: Option<Position>,
+) -> Result<PositionRange, CallError> {
+    let range = PositionRange { start: from.map(Whole::get), end: to.map(Whole::get) };
+    match range {
+        PositionRange { start: Some(start), end: Some(end) } if start > end => {
             Err(CallError::bad("from: is greater than to"))
         }
-        places => Ok(places),
+        range => Ok(range),
     }
 }

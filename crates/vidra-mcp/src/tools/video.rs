@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::{Video, VideoId, Withheld, format};
+use vidra::{HiddenCount, Video, VideoId, format};
 
 use super::{Call, ToolInput, ToolResult};
 use crate::page::{Page, clip, json_chars, one_line};
@@ -83,7 +83,7 @@ pub(super) fn day(moment: &str) -> &str {
 }
 
 /// The names of hidden counts.
-pub(super) fn hidden(counts: &[Withheld]) -> Vec<&'static str> {
+pub(super) fn hidden(counts: &[HiddenCount]) -> Vec<&'static str> {
     counts.iter().map(|count| count.name()).collect()
 }
 

@@ -40,7 +40,7 @@ impl FromStr for Origin {
             return Err("* would let every page use the service as its visitors: list the origins");
         }
         if text == "null" {
-            return Err("null is the origin of every sandboxed page, whoever made it");
+            return Err("null is the origin of every sandboxed page");
         }
         let text = text.to_ascii_lowercase();
         let (default_port, authority) = match text.split_once("://") {

@@ -14,7 +14,8 @@ use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 use vidra::LeakyBucket;
 
-/// The most meters of addresses. The least used are evicted, and begin anew with the next request.
+/// The maximum number of meters of addresses. The least used are evicted, and begin anew with the next
+/// request.
 const MAX_ADDRESSES: usize = 65_536;
 
 /// The highest count. A higher one would be no limit in practice.
@@ -155,7 +156,7 @@ pub(crate) enum ClientNetwork {
 }
 
 impl ClientNetwork {
-    pub(crate) fn of(address: IpAddr) -> Self {
+    pub(crate) fn from_address(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(address) => Self::V4(address.to_bits()),
             IpAddr::V6(address) => Self::V6((address.to_bits() >> 64) as u64),
@@ -169,8 +170,9 @@ impl AddressMeters {
     }
 
     pub(super) fn count(&self, address: IpAddr, rate: Rate, now: u64) -> RateStatus {
-        let meter =
-            self.0.get_or_insert_with(&ClientNetwork::of(address), || Ok::<_, ()>(Arc::default()));
+        let meter = self.0.get_or_insert_with(&ClientNetwork::from_address(address), || {
+            Ok::<_, ()>(Arc::default())
+        });
         meter.unwrap_or_default().count(rate, now)
     }
 }
@@ -259,7 +261,8 @@ mod tests {
             ("::192.0.2.1", "192.0.2.1", false),
         ];
         for (one, other, alike) in table {
-            let [a, b] = [one, other].map(|text| ClientNetwork::of(text.parse().unwrap()));
+            let [a, b] =
+                [one, other].map(|text| ClientNetwork::from_address(text.parse().unwrap()));
             assert_eq!(a == b, alike, "{one} and {other}");
         }
     }

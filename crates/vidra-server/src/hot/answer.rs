@@ -37,9 +37,9 @@ impl Answer {
         }
     }
 
-    /// Reads `ask` through the cache.
-    pub(crate) async fn fetch(vidra: &Vidra, ask: Lookup) -> Result<Self, ApiError> {
-        Ok(Self::new(ask.resource(), vidra.lookup(&ask).await?))
+    /// Reads `lookup` through the cache.
+    pub(crate) async fn fetch(vidra: &Vidra, lookup: Lookup) -> Result<Self, ApiError> {
+        Ok(Self::new(lookup.resource(), vidra.lookup(&lookup).await?))
     }
 
     pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {

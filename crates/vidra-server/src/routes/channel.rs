@@ -3,7 +3,7 @@
 use vidra::{Channel, ChannelRef, ChannelVideo, Lookup, Resource};
 
 use super::responder::Responder;
-use crate::error_body::{AskErrors, Result};
+use crate::error_body::{FetchErrors, Result};
 use crate::extract::{Id, Query};
 use crate::hot::Answer;
 
@@ -11,7 +11,7 @@ use crate::hot::Answer;
 #[utoipa::path(
     get, path = "/api/channel/{id}", tag = "Channels",
     params(("id" = String, Path, description = "Channel id, @handle or URL", example = "@fermata")),
-    responses((status = 200, description = "The channel", body = Channel), AskErrors)
+    responses((status = 200, description = "The channel", body = Channel), FetchErrors)
 )]
 pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef>) -> Result {
     responder.fetch(Lookup::Channel(channel)).await
@@ -24,7 +24,7 @@ pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef
         ("id" = String, Path, description = "Channel id, @handle or encoded URL", example = "@fermata"),
         ("limit" = Option<u32>, Query, description = "The maximum number of videos; 5 if not given", minimum = 1, maximum = 50, example = 5)
     ),
-    responses((status = 200, description = "The uploads, newest first", body = Vec<ChannelVideo>), AskErrors)
+    responses((status = 200, description = "The uploads, newest first", body = Vec<ChannelVideo>), FetchErrors)
 )]
 pub(super) async fn get_channel_videos(
     responder: Responder,

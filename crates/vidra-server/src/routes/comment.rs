@@ -3,7 +3,7 @@
 use vidra::{Comment, CommentId, CommentOrder, CommentQuery, CommentThread, Lookup, VideoId};
 
 use super::responder::Responder;
-use crate::error_body::{AskErrors, Result};
+use crate::error_body::{FetchErrors, Result};
 use crate::extract::{Id, Query};
 
 /// The longest search text, in characters.
@@ -19,7 +19,7 @@ const MAX_SEARCH_CHARS: usize = 200;
         ("search" = Option<String>, Query, description = "Only threads that match these words", max_length = 200, example = "the"),
         ("replies" = Option<String>, Query, description = "`preview` (the few that the platform returns with a thread, the default) or `all`", example = "preview")
     ),
-    responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
+    responses((status = 200, description = "The threads", body = Vec<CommentThread>), FetchErrors)
 )]
 pub(super) async fn get_comments(
     responder: Responder,
@@ -48,7 +48,7 @@ pub(super) async fn get_comments(
         ("videoId" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ"),
         ("limit" = Option<u32>, Query, description = "The maximum number of threads; 10 if not given", minimum = 1, maximum = 1000, example = 10)
     ),
-    responses((status = 200, description = "The threads", body = Vec<CommentThread>), AskErrors)
+    responses((status = 200, description = "The threads", body = Vec<CommentThread>), FetchErrors)
 )]
 pub(super) async fn get_top_comments(
     responder: Responder,
@@ -64,7 +64,7 @@ pub(super) async fn get_top_comments(
 #[utoipa::path(
     get, path = "/api/comment-replies/{id}", tag = "Comments",
     params(("id" = String, Path, description = "Comment id, or a video URL with lc=", example = "UgquirkManyReplies04AaABAg")),
-    responses((status = 200, description = "The replies", body = Vec<Comment>), AskErrors)
+    responses((status = 200, description = "The replies", body = Vec<Comment>), FetchErrors)
 )]
 pub(super) async fn get_comment_replies(responder: Responder, Id(id): Id<CommentId>) -> Result {
     responder.fetch(Lookup::Replies(id)).await

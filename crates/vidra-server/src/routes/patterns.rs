@@ -4,7 +4,7 @@
 //! the service also accepts others (`HTTP://YOUTUBE.COM:80/…`). It accepts everything that a pattern
 //! allows.
 
-/// The most characters of an identifier, including the URL around it.
+/// The maximum number of characters of an identifier, including the URL around it.
 pub(super) const MAX_ID_CHARS: usize = 2048;
 
 const VIDEO: &str = "[A-Za-z0-9_-]{11}";

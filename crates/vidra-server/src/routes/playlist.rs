@@ -6,7 +6,7 @@ use vidra::{
 };
 
 use super::responder::Responder;
-use crate::error_body::{AskErrors, BodyErrors, Result};
+use crate::error_body::{BodyErrors, FetchErrors, Result};
 use crate::extract::{Id, JsonBody};
 use crate::hot::Answer;
 use crate::respond::Tagged;
@@ -15,7 +15,7 @@ use crate::respond::Tagged;
 #[utoipa::path(
     get, path = "/api/playlist/{id}", tag = "Playlists",
     params(("id" = String, Path, description = "Playlist id or URL with list=", example = "PLsize1")),
-    responses((status = 200, description = "The playlist", body = Playlist), AskErrors)
+    responses((status = 200, description = "The playlist", body = Playlist), FetchErrors)
 )]
 pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
     responder.fetch(Lookup::Playlist(id)).await
@@ -25,7 +25,7 @@ pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -
 #[utoipa::path(
     get, path = "/api/playlist/{id}/info", tag = "Playlists",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
-    responses((status = 200, description = "Title, description and pictures", body = PlaylistInfo), AskErrors)
+    responses((status = 200, description = "Title, description and pictures", body = PlaylistInfo), FetchErrors)
 )]
 pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
     responder.fetch(Lookup::PlaylistInfo(id)).await
@@ -35,7 +35,7 @@ pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistI
 #[utoipa::path(
     get, path = "/api/playlist/{id}/ids", tag = "Playlists",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
-    responses((status = 200, description = "The ids", body = PlaylistIds), AskErrors)
+    responses((status = 200, description = "The ids", body = PlaylistIds), FetchErrors)
 )]
 pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
     let entries = responder.vidra.lookup(&Lookup::PlaylistEntries(id.clone())).await?;
@@ -52,7 +52,7 @@ pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId
         content = Option<Selection>,
         example = json!({"filter": {"duration": {"min": 60}}, "sort": {"field": "views", "order": "desc"}, "range": {"start": 1, "end": 10}})
     ),
-    responses((status = 200, description = "The selected part of the playlist", body = Selected), AskErrors, BodyErrors)
+    responses((status = 200, description = "The selected part of the playlist", body = Selected), FetchErrors, BodyErrors)
 )]
 pub(super) async fn query_playlist(
     Extension(vidra): Extension<Vidra>,

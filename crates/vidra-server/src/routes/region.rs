@@ -3,17 +3,17 @@
 use vidra::{CategoryQuery, Language, LanguageCode, Lookup, Region, VideoCategory};
 
 use super::responder::Responder;
-use crate::error_body::{AskErrors, Result};
+use crate::error_body::{FetchErrors, Result};
 use crate::extract::Query;
 
-/// The most category ids of one request, which is the limit of the platform.
+/// The maximum number of category ids in one request, which is the limit of the platform.
 const MAX_CATEGORIES: usize = 50;
 
 /// The regions that the platform serves.
 #[utoipa::path(
     get, path = "/api/i18n/regions", tag = "Regions",
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
-    responses((status = 200, description = "The regions", body = Vec<Region>), AskErrors)
+    responses((status = 200, description = "The regions", body = Vec<Region>), FetchErrors)
 )]
 pub(super) async fn get_regions(responder: Responder, query: Query) -> Result {
     responder.fetch(Lookup::Regions(language(query)?)).await
@@ -23,7 +23,7 @@ pub(super) async fn get_regions(responder: Responder, query: Query) -> Result {
 #[utoipa::path(
     get, path = "/api/i18n/languages", tag = "Regions",
     params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
-    responses((status = 200, description = "The languages", body = Vec<Language>), AskErrors)
+    responses((status = 200, description = "The languages", body = Vec<Language>), FetchErrors)
 )]
 pub(super) async fn get_languages(responder: Responder, query: Query) -> Result {
     responder.fetch(Lookup::Languages(language(query)?)).await
@@ -37,7 +37,7 @@ pub(super) async fn get_languages(responder: Responder, query: Query) -> Result 
         ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas, such as `10,22`; not together with `region`, which applies if not given"),
         ("hl" = Option<String>, Query, description = "Language of the titles; English if not given", example = "en")
     ),
-    responses((status = 200, description = "The categories", body = Vec<VideoCategory>), AskErrors)
+    responses((status = 200, description = "The categories", body = Vec<VideoCategory>), FetchErrors)
 )]
 pub(super) async fn get_video_categories(responder: Responder, mut query: Query) -> Result {
     let ids: Vec<String> = query.list("ids").into_iter().map(str::to_owned).collect();

@@ -26,9 +26,9 @@ pub(super) struct Responder {
 }
 
 impl Responder {
-    /// Reads `ask` through the cache and renders the answer.
-    pub(super) async fn fetch(self, ask: Lookup) -> Result {
-        Ok(self.send(&Answer::fetch(&self.vidra, ask).await?))
+    /// Reads `lookup` through the cache and renders the answer.
+    pub(super) async fn fetch(self, lookup: Lookup) -> Result {
+        Ok(self.send(&Answer::fetch(&self.vidra, lookup).await?))
     }
 
     pub(super) fn send(&self, answer: &Answer) -> Response {

@@ -82,7 +82,7 @@ pub(super) struct CacheState {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     store: Option<Held>,
-    /// The same by resource.
+    /// Counts per resource.
     resources: Vec<ResourceState>,
 }
 
@@ -150,7 +150,7 @@ pub(super) async fn get_cache(Extension(vidra): Extension<Vidra>) -> Tagged<Cach
     Tagged(CacheState {
         hit_ratio: rounded(all.hit_ratio()),
         memory: held(report.memory, Some(report.memory_limit)),
-        store: report.far.map(|far| held(far, None)),
+        store: report.store.map(|store| held(store, None)),
         resources,
     })
 }

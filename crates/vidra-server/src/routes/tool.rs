@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use vidra::{Error, Reason, Vidra};
 use vidra_mcp::{Call, CallError, Tool, call, tool};
 
-use crate::error_body::{ApiError, AskErrors, BodyErrors, Result};
+use crate::error_body::{ApiError, BodyErrors, FetchErrors, Result};
 use crate::extract::{Id, Identifier, JsonBody};
 use crate::gate::CallerId;
 use crate::respond::Tagged;
@@ -44,7 +44,7 @@ pub(super) struct ToolAnswer {
     post, path = "/api/tools/{name}", tag = "Tools",
     params(("name" = String, Path, description = "The name of the tool", example = "get_top_comments")),
     request_body(content = Object, description = "The arguments", example = json!({"video": "fda4eREcaTQ", "limit": 1})),
-    responses((status = 200, description = "The result of the tool", body = ToolAnswer), AskErrors, BodyErrors)
+    responses((status = 200, description = "The result of the tool", body = ToolAnswer), FetchErrors, BodyErrors)
 )]
 pub(super) async fn run_tool(
     Extension(vidra): Extension<Vidra>,

@@ -17,7 +17,7 @@ use vidra::{
 
 use super::patterns;
 use super::responder::Responder;
-use crate::error_body::{ApiError, AskErrors, BatchErrors, BodyErrors, Result, TranscriptErrors};
+use crate::error_body::{ApiError, BatchErrors, BodyErrors, FetchErrors, Result, TranscriptErrors};
 use crate::extract::{Id, JsonBody, Query, preferred_type};
 use crate::gate::CallerId;
 use crate::hot::Answer;
@@ -42,7 +42,7 @@ use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
             (String = "text/vtt"),
             (String = "text/plain")
         )),
-        AskErrors, TranscriptErrors
+        FetchErrors, TranscriptErrors
     )
 )]
 pub(super) async fn get_transcript(
@@ -72,7 +72,7 @@ pub(super) async fn get_transcript(
 #[utoipa::path(
     get, path = "/api/transcript/{id}/tracks", tag = "Transcripts",
     params(("id" = String, Path, description = "Video id or encoded URL", example = "txManualAsr")),
-    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), AskErrors, TranscriptErrors)
+    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), FetchErrors, TranscriptErrors)
 )]
 pub(super) async fn get_tracks(responder: Responder, Id(id): Id<VideoId>) -> Result {
     responder.fetch(Lookup::Tracks(id)).await
@@ -86,7 +86,8 @@ impl ToSchema for BatchBody {}
 
 impl PartialSchema for BatchBody {
     fn schema() -> RefOr<Schema> {
-        let concurrency = "The most transcripts to fetch at the same time; 3 if not given.";
+        let concurrency =
+            "The maximum number of transcripts to fetch at the same time; 3 if not given.";
         let from = "The first position in the playlist, from 1.";
         let to = "The last position, included. Positions past the end are ignored.";
         let lang = "One language code, or several by preference; the spoken language if not given.";
@@ -144,7 +145,7 @@ pub(super) struct PlaylistTranscripts {
             (BatchLine = "application/x-ndjson"),
             (BatchEventText = "text/event-stream")
         )),
-        AskErrors, BodyErrors, BatchErrors
+        FetchErrors, BodyErrors, BatchErrors
     )
 )]
 pub(super) async fn get_playlist_transcripts(
@@ -165,7 +166,7 @@ pub(super) async fn get_playlist_transcripts(
             let (summary, results) = stream::collect(events).await?;
             Ok(Tagged(PlaylistTranscripts { summary, results }).into_response())
         }
-        format => stream::respond(events, format, state.drain).await,
+        BatchFormat::Stream(format) => stream::respond(events, format, state.drain).await,
     }
 }
 

@@ -3,18 +3,18 @@
 use vidra::{Error, Lookup, Resource, Video, VideoId, VideoTitle};
 
 use super::responder::Responder;
-use crate::error_body::{AskErrors, Result};
+use crate::error_body::{FetchErrors, Result};
 use crate::extract::{Id, Query, invalid};
 use crate::hot::Answer;
 
-/// The most entries of `ids`.
+/// The maximum number of entries of `ids`.
 const MAX_VIDEOS: usize = 500;
 
 /// One video.
 #[utoipa::path(
     get, path = "/api/video/{id}", tag = "Videos",
     params(("id" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ")),
-    responses((status = 200, description = "The video", body = Video), AskErrors)
+    responses((status = 200, description = "The video", body = Video), FetchErrors)
 )]
 pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Result {
     responder.fetch(Lookup::Video(id)).await
@@ -24,7 +24,7 @@ pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Resu
 #[utoipa::path(
     get, path = "/api/video/{id}/title", tag = "Videos",
     params(("id" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ")),
-    responses((status = 200, description = "Id and title", body = VideoTitle), AskErrors)
+    responses((status = 200, description = "Id and title", body = VideoTitle), FetchErrors)
 )]
 pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -> Result {
     let answer = Answer::fetch(&responder.vidra, Lookup::Video(id)).await?;
@@ -36,7 +36,7 @@ pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -
 #[utoipa::path(
     get, path = "/api/videos", tag = "Videos",
     params(("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike")),
-    responses((status = 200, description = "The videos", body = Vec<Video>), AskErrors)
+    responses((status = 200, description = "The videos", body = Vec<Video>), FetchErrors)
 )]
 pub(super) async fn get_videos(responder: Responder, query: Query) -> Result {
     let ids = video_ids(&query.list("ids"))?;

@@ -77,7 +77,7 @@ impl ConnectionLimit {
             None if address.is_loopback() => usize::MAX,
             None => DEFAULT_PER_ADDRESS,
         };
-        let of_address = self.by_address.take(ClientNetwork::of(address), max);
+        let of_address = self.by_address.take(ClientNetwork::from_address(address), max);
         let _of_address = of_address.ok_or(LimitReached::PerAddress)?;
         Ok(ConnectionSlot { _of_all, _of_address })
     }

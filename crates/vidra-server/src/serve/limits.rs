@@ -18,10 +18,10 @@ pub struct Limits {
     pub stall_timeout: Duration,
     /// The longest request head in bytes; at least 8 KB.
     pub head_bytes: usize,
-    /// The most connections in total.
+    /// The maximum number of connections in total.
     pub connections: usize,
-    /// The most connections of one address. `None` is a default of 256, which does not apply to loopback,
-    /// where a proxy connects for many callers.
+    /// The maximum number of connections of one address. `None` is a default of 256, which does not apply to
+    /// loopback, where a proxy connects for many callers.
     pub connections_per_address: Option<usize>,
     /// Proxies on other machines, which have no limit per address.
     pub trusted_proxies: Vec<TrustedProxy>,

@@ -47,7 +47,7 @@ impl TestApp {
     }
 
     pub(crate) fn uncached_with(change: impl FnOnce(vidra::Builder) -> vidra::Builder) -> Self {
-        let config = Config { ready_bytes: 0, ..Config::default() };
+        let config = Config { response_cache_bytes: 0, ..Config::default() };
         Self::configured(|builder| change(builder.cache_bytes(0)), config)
     }
 

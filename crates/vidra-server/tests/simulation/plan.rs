@@ -30,11 +30,11 @@ pub(crate) struct Settings {
     /// Burst and requests an hour; `None` sets no pace.
     pub(crate) pace: Option<(u32, u32)>,
     pub(crate) egresses: usize,
-    pub(crate) most_misses: usize,
-    pub(crate) most_batches: usize,
+    pub(crate) max_misses: usize,
+    pub(crate) max_batches: usize,
     pub(crate) batches_per_caller: usize,
     pub(crate) cache_bytes: u64,
-    pub(crate) ready_bytes: u64,
+    pub(crate) response_cache_bytes: u64,
     /// Lifetimes are divided by this.
     pub(crate) lifetime_divisor: u32,
     pub(crate) breaker_pause: Duration,
@@ -223,7 +223,7 @@ impl Plan {
         if swarm.crowding {
             // Fetches last long enough for callers to disconnect, and no other limit interferes.
             settings.latency = MS * pick(rng, &[200, 1_000]);
-            (settings.pace, settings.most_batches, settings.batches_per_caller) = (None, 32, 8);
+            (settings.pace, settings.max_batches, settings.batches_per_caller) = (None, 32, 8);
         }
         // Some worlds are small and easy to understand, some are crowded.
         let most = pick(rng, &[6, 6, 15, 15, 15, 40, 40, 40, 120, 300]);
@@ -253,11 +253,11 @@ fn settings(rng: &mut Rng, swarm: &Swarm) -> Settings {
         retry_delay: MS * pick(rng, &[10, 300, 1_000]),
         pace,
         egresses: pick(rng, &[1, 1, 1, 2, 3]),
-        most_misses: pick(rng, &[1, 3, 10, 1_000]),
-        most_batches: pick(rng, &[1, 4, 32]),
+        max_misses: pick(rng, &[1, 3, 10, 1_000]),
+        max_batches: pick(rng, &[1, 4, 32]),
         batches_per_caller: pick(rng, &[1, 2, 8]),
         cache_bytes: pick(rng, &[0, 60_000, 12 << 20, 12 << 20]),
-        ready_bytes: pick(rng, &[0, 60_000, 52 << 20]),
+        response_cache_bytes: pick(rng, &[0, 60_000, 52 << 20]),
         lifetime_divisor: pick(rng, &[1, 10, 100, 1_000]),
         breaker_pause: MS * pick(rng, &[0, 1_000, 5_000, 30_000]),
         block_pause: SECOND * pick(rng, &[1, 30, 900]),

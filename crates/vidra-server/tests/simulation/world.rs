@@ -193,8 +193,8 @@ impl World {
                 it.pace
                     .map_or(Pacing::Off, |(burst, per_hour)| Pacing::At(Pace { burst, per_hour })),
             )
-            .most_misses(it.most_misses)
-            .most_batches(it.most_batches)
+            .max_misses(it.max_misses)
+            .max_batches(it.max_batches)
             .cache_bytes(it.cache_bytes)
             .lifetimes(lifetimes(it.lifetime_divisor))
             .breaker_pause(it.breaker_pause)
@@ -207,7 +207,7 @@ impl World {
         }
         let vidra = builder.build().unwrap();
         let config = Config {
-            ready_bytes: it.ready_bytes,
+            response_cache_bytes: it.response_cache_bytes,
             batches_per_caller: it.batches_per_caller,
             mcp: false,
             gate: Rules { keys: Some(Arc::clone(&self.keys)), ..Rules::default() },

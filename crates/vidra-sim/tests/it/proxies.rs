@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use vidra_sim::proxy::{ProxyMode, Proxy};
+use vidra_sim::proxy::{Proxy, ProxyMode};
 use vidra_sim::{Endpoint, Listening, Simulator};
 
 async fn start() -> (Simulator, Listening, Proxy) {

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{BatchQuery, MOST_AT_ONCE};
+use super::{BatchQuery, MAX_CONCURRENCY};
 use crate::error::{Error, Result};
 use crate::ident::VideoId;
 use crate::transcript::Languages;
-use crate::whole::{self, MOST};
+use crate::whole::{self, MAX};
 
 /// The maximum number of videos to skip. A body of 64 KB has room for this many.
-const MOST_SKIPPED: usize = 4_000;
+const MAX_SKIPPED: usize = 4_000;
 
 impl BatchQuery {
     /// Parses `{"concurrency", "from", "to", "lang", "skip"}`. All fields are optional, and numbers
@@ -34,11 +34,11 @@ impl BatchQuery {
         let mut query = Self::default();
         for (name, value) in fields {
             let fault = match name.as_str() {
-                "concurrency" => number(value, 1..=MOST_AT_ONCE as u64)
+                "concurrency" => number(value, 1..=MAX_CONCURRENCY as u64)
                     .map(|number| query.concurrency = number as usize)
                     .err(),
-                "from" => number(value, 1..=MOST).map(|place| query.from = Some(place)).err(),
-                "to" => number(value, 1..=MOST).map(|place| query.to = Some(place)).err(),
+                "from" => number(value, 1..=MAX).map(|position| query.from = Some(position)).err(),
+                "to" => number(value, 1..=MAX).map(|position| query.to = Some(position)).err(),
                 "lang" => languages(value).map(|wanted| query.languages = wanted).err(),
                 "skip" => videos(value).map(|known| query.skip = known).err(),
                 _ => Some("unknown field".to_owned()),
@@ -66,14 +66,14 @@ fn number(value: &Value, bounds: std::ops::RangeInclusive<u64>) -> Result<u64, S
         _ => None,
     };
     number.filter(|number| bounds.contains(number)).ok_or_else(|| match bounds.into_inner() {
-        (least, MOST) => format!("must be a whole number, {least} or more"),
+        (least, MAX) => format!("must be a whole number, {least} or more"),
         (least, most) => format!("must be a whole number from {least} to {most}"),
     })
 }
 
 fn videos(value: &Value) -> Result<HashSet<VideoId>, String> {
-    let wrong = || format!("must be a list of at most {MOST_SKIPPED} video ids");
-    let ids = value.as_array().filter(|ids| ids.len() <= MOST_SKIPPED).ok_or_else(wrong)?;
+    let wrong = || format!("must be a list of at most {MAX_SKIPPED} video ids");
+    let ids = value.as_array().filter(|ids| ids.len() <= MAX_SKIPPED).ok_or_else(wrong)?;
     let id = |id: &Value| VideoId::parse(id.as_str()?).ok();
     ids.iter().map(|text| id(text).ok_or_else(wrong)).collect()
 }

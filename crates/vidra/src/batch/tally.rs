@@ -12,7 +12,7 @@ use super::BatchStatus;
 #[non_exhaustive]
 pub struct BatchReport {
     /// The number of running batches.
-    pub under_way: usize,
+    pub running: usize,
     /// All entries: queued, running and done.
     pub entries: u64,
     /// Entries with a transcript.
@@ -23,24 +23,24 @@ pub struct BatchReport {
 
 /// The slots of batches, and the counters of their entries.
 pub(crate) struct Batches {
-    places: Arc<Semaphore>,
-    most: usize,
+    slots: Arc<Semaphore>,
+    max: usize,
     entries: AtomicU64,
     succeeded: AtomicU64,
     failed: AtomicU64,
 }
 
 impl Batches {
-    pub(crate) fn new(most: usize) -> Self {
-        let most = most.min(Semaphore::MAX_PERMITS);
+    pub(crate) fn new(max: usize) -> Self {
+        let max = max.min(Semaphore::MAX_PERMITS);
         let zero = AtomicU64::default;
-        let places = Arc::new(Semaphore::new(most));
-        Self { places, most, entries: zero(), succeeded: zero(), failed: zero() }
+        let slots = Arc::new(Semaphore::new(max));
+        Self { slots, max, entries: zero(), succeeded: zero(), failed: zero() }
     }
 
     /// Takes a slot. `None` if all slots are taken.
-    pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).try_acquire_owned().ok()
+    pub(crate) fn take_slot(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.slots).try_acquire_owned().ok()
     }
 
     pub(crate) fn note_listed(&self) {
@@ -57,7 +57,7 @@ impl Batches {
 
     pub(crate) fn report(&self) -> BatchReport {
         BatchReport {
-            under_way: self.most - self.places.available_permits(),
+            running: self.max - self.slots.available_permits(),
             entries: self.entries.load(Ordering::Relaxed),
             succeeded: self.succeeded.load(Ordering::Relaxed),
             failed: self.failed.load(Ordering::Relaxed),

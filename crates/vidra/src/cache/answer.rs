@@ -173,11 +173,11 @@ pub struct CacheReport {
     /// The limit of memory in bytes.
     pub memory_limit: u64,
     /// The size of the store behind memory. `None` if there is none or it does not report its size.
-    pub far: Option<Usage>,
+    pub store: Option<Usage>,
     /// Whether the store behind memory failed on its last use.
-    pub is_far_failing: bool,
+    pub is_store_failing: bool,
     /// The failures of the store behind memory so far. `None` if there is none.
-    pub far_failures: Option<Failures>,
+    pub store_failures: Option<Failures>,
     /// The maximum age of a stale answer within the last one or two minutes. Zero if there was
     /// none.
     pub oldest_stale: Duration,

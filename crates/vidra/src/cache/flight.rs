@@ -47,7 +47,7 @@ struct Shared<T> {
 
 #[derive(Clone)]
 enum End<T> {
-    Landed(Result<T>),
+    Completed(Result<T>),
     /// The leader left before the end.
     Left,
     /// The leader panicked.
@@ -83,8 +83,9 @@ impl<T: Clone> Shared<T> {
 }
 
 /// The role of a caller in a flight.
-pub(crate) enum Boarding<T: Clone> {
-    /// The caller leads: it must fetch and call [`Lead::land`]. It can also follow its own flight.
+pub(crate) enum Role<T: Clone> {
+    /// The caller leads: it must fetch and call [`Lead::complete`]. It can also follow its own
+    /// flight.
     Lead(Lead<T>, Joined<T>),
     /// The caller follows a leader.
     Join(Joined<T>),
@@ -136,22 +137,22 @@ impl<T: Clone> Flights<T> {
 
     /// Joins the flight for `key`, or leads a new one. It calls `known` under the same lock, so
     /// that it finds a record that was stored a moment ago.
-    pub(crate) fn board<F>(
+    pub(crate) fn join_or_lead<F>(
         self: &Arc<Self>,
         key: &str,
-        patience: Duration,
+        replace_after: Duration,
         urgency: Urgency,
         known: impl FnOnce() -> Option<F>,
-    ) -> Result<Boarding<T>, F> {
+    ) -> Result<Role<T>, F> {
         let now = Instant::now();
         let mut flights = self.lock();
         if let Some(flight) = flights.get(key) {
             match flight {
                 Flight::UnderWay(flight) if flight.overdue > now => {
-                    return Ok(Boarding::Join(Joined::at(flight, false, urgency)));
+                    return Ok(Role::Join(Joined::at(flight, false, urgency)));
                 }
                 Flight::Failed { error, until } if *until > now => {
-                    return Ok(Boarding::Failed(error.clone()));
+                    return Ok(Role::Failed(error.clone()));
                 }
                 _ => {}
             }
@@ -160,7 +161,7 @@ impl<T: Clone> Flights<T> {
             return Err(found);
         }
         let (shared, waiters) = (Arc::new(Shared::new()), WaiterCount::default());
-        let flight = UnderWay { shared, overdue: now + patience, waiters };
+        let flight = UnderWay { shared, overdue: now + replace_after, waiters };
         flights.insert(key.to_owned(), Flight::UnderWay(flight.clone()));
         // Removes expired failures that no caller has requested again.
         if flights.len().is_multiple_of(64) {
@@ -170,7 +171,7 @@ impl<T: Clone> Flights<T> {
         }
         let (shared, waiters) = (Arc::clone(&flight.shared), flight.waiters.clone());
         let lead = Lead { flights: Arc::clone(self), key: key.to_owned(), shared, waiters };
-        Ok(Boarding::Lead(lead, Joined::at(&flight, true, urgency)))
+        Ok(Role::Lead(lead, Joined::at(&flight, true, urgency)))
     }
 
     /// The number of flights and of their waiters.
@@ -191,12 +192,12 @@ impl<T: Clone> Flights<T> {
 impl<T: Clone> Lead<T> {
     /// Passes the result to all followers. It also caches a failure for a moment, unless the error
     /// is internal, concerns one caller, or costs nothing to repeat.
-    pub(crate) fn land(self, outcome: Result<T>) {
+    pub(crate) fn complete(self, outcome: Result<T>) {
         if let Err(error) = &outcome
             && let Entry::Occupied(mut flight) = self.flights.lock().entry(self.key.clone())
             && self.is(flight.get())
         {
-            if error.is_of_one_caller() {
+            if error.is_for_one_caller() {
                 // Removed first, so that the followers start a new flight.
                 flight.remove();
             } else if !matches!(error.kind(), ErrorKind::Internal | ErrorKind::Unavailable) {
@@ -204,7 +205,7 @@ impl<T: Clone> Lead<T> {
                 flight.insert(Flight::Failed { error: error.clone(), until });
             }
         }
-        self.shared.end(End::Landed(outcome));
+        self.shared.end(End::Completed(outcome));
     }
 
     /// Whether `flight` is this flight and not its replacement.
@@ -220,7 +221,7 @@ impl<T: Clone> Drop for Lead<T> {
             flights.remove(&self.key);
         }
         drop(flights);
-        // It has no effect after landing. A panic drops the lead while the stack unwinds.
+        // It has no effect after completion. A panic drops the lead while the stack unwinds.
         self.shared.end(if std::thread::panicking() { End::Panicked } else { End::Left });
     }
 }
@@ -231,23 +232,23 @@ impl<T: Clone> Joined<T> {
     }
 
     /// Waits for the result without a time limit.
-    pub(crate) async fn landed(self) -> Result<Result<T>, LeaderGone<T>> {
+    pub(crate) async fn wait(self) -> Result<Result<T>, LeaderGone<T>> {
         let Self { flight: UnderWay { shared, .. }, is_own, _guard } = self;
         match shared.ended().await {
             End::Left => Err(LeaderGone::Left),
             End::Panicked => Err(LeaderGone::Panicked),
-            End::Landed(Err(error)) if error.is_of_one_caller() && !is_own => {
+            End::Completed(Err(error)) if error.is_for_one_caller() && !is_own => {
                 Err(LeaderGone::ForItself)
             }
-            End::Landed(outcome) => Ok(outcome),
+            End::Completed(outcome) => Ok(outcome),
         }
     }
 
     /// Waits for the result until the flight is overdue.
-    pub(crate) async fn landed_in_time(self) -> Result<Result<T>, LeaderGone<T>> {
+    pub(crate) async fn wait_until_overdue(self) -> Result<Result<T>, LeaderGone<T>> {
         let guard = self._guard.clone();
         let again = Self { flight: self.flight.clone(), is_own: self.is_own, _guard: guard };
-        match timeout_at(again.flight.overdue, self.landed()).await {
+        match timeout_at(again.flight.overdue, self.wait()).await {
             Ok(ended) => ended,
             Err(_) => Err(LeaderGone::Overdue(again)),
         }
@@ -259,7 +260,7 @@ pub(crate) async fn first<T: Clone>(
     one: Joined<T>,
     other: Joined<T>,
 ) -> Result<Result<T>, LeaderGone<T>> {
-    match future::select(pin!(one.landed()), pin!(other.landed())).await {
+    match future::select(pin!(one.wait()), pin!(other.wait())).await {
         Either::Left((Err(_), other)) => other.await,
         Either::Right((Err(_), one)) => one.await,
         Either::Left((ended, _)) | Either::Right((ended, _)) => ended,

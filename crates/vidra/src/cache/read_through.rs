@@ -9,12 +9,12 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::{Instant, timeout_at};
 
-use super::flight::{self, Boarding, Joined, Lead, LeaderGone};
+use super::flight::{self, Joined, Lead, LeaderGone, Role};
 use super::freshness::State;
 use super::renewal::Renewal;
 use super::{Cache, CacheOutcome, Cached, Found, Key};
 use crate::context::waiters::Waiters;
-use crate::context::{Bill, CacheMode, Context, Slot, nobody_waits};
+use crate::context::{Bill, CacheMode, Context, Slot, no_waiters};
 use crate::error::{Error, Result};
 use crate::store::Record;
 use crate::transport::{BoxFuture, traced};
@@ -145,7 +145,7 @@ impl Cache {
                     Started::Ended(answered) => answers[index] = Some(answered),
                 }
             }
-            self.depart(leads, ctx, fetch);
+            self.spawn_fetches(leads, ctx, fetch);
             may_renew = true;
             let Some(first) = waiting.next().await else { break };
             // Takes all results that are ready, so that the keys of one failed call are retried
@@ -205,24 +205,24 @@ impl Cache {
             }
             _ => {}
         }
-        let boarding = match self.board(key, ctx) {
-            Ok(boarding) => boarding,
+        let role = match self.join_or_lead(key, ctx) {
+            Ok(role) => role,
             Err(found) => return Started::Ended(self.served(key, &found, CacheOutcome::Hit, ctx)),
         };
         if let (Some(old), Some(State::Grace)) = (&read.old, state) {
-            if let Boarding::Lead(lead, _) = boarding {
+            if let Role::Lead(lead, _) = role {
                 let led = Led { index: read.index, key: key.clone(), lead, renews: true };
                 leads.unpaid.push(led);
             }
             return Started::Ended(self.served(key, old, CacheOutcome::Stale, ctx));
         }
-        match boarding {
-            Boarding::Failed(error) => Started::Ended(self.failed(key, error, read.old, ctx)),
-            Boarding::Join(joined) => Started::Waits(read, joined, CacheOutcome::Coalesced),
-            Boarding::Lead(lead, joined) => {
+        match role {
+            Role::Failed(error) => Started::Ended(self.failed(key, error, read.old, ctx)),
+            Role::Join(joined) => Started::Waits(read, joined, CacheOutcome::Coalesced),
+            Role::Lead(lead, joined) => {
                 if self.take_slot(ctx).is_err() {
                     // Also for followers that joined meanwhile: they would find no slot either.
-                    lead.land(Err(Error::overloaded()));
+                    lead.complete(Err(Error::overloaded()));
                     return match read.overdue.take() {
                         Some(overdue) => Started::Waits(read, overdue, CacheOutcome::Coalesced),
                         None => {
@@ -248,38 +248,38 @@ impl Cache {
 
     /// Starts the fetches of one round in tasks of their own, so that a caller that leaves does not
     /// cancel them for followers.
-    fn depart(self: &Arc<Self>, leads: Leads, ctx: &Context, fetch: &Fetch<'_>) {
+    fn spawn_fetches(self: &Arc<Self>, leads: Leads, ctx: &Context, fetch: &Fetch<'_>) {
         let Leads { mut paid, mut unpaid, mut renewal } = leads;
         // Renewals fill up the last call that the caller pays for, at no extra cost.
-        let room = paid.len().next_multiple_of(fetch.per_call) - paid.len();
-        paid.extend(unpaid.drain(..room.min(unpaid.len())));
+        let free = paid.len().next_multiple_of(fetch.per_call) - paid.len();
+        paid.extend(unpaid.drain(..free.min(unpaid.len())));
         // A background renewal does not hold the slot of the operation that began it.
-        let of_caller = (paid, ctx.bill.clone(), ctx.slot.clone());
-        let of_nobody = (unpaid, Bill::default(), Slot::not_needed());
-        for (led, bill, slot) in [of_caller, of_nobody] {
+        let charged = (paid, ctx.bill.clone(), ctx.slot.clone());
+        let background = (unpaid, Bill::default(), Slot::not_needed());
+        for (led, bill, slot) in [charged, background] {
             if led.is_empty() {
                 continue;
             }
             let waiters = match led.iter().all(|led| led.renews) {
                 // The renewal of a stale record continues without waiters.
-                true => Waiters::of_lasting(led.iter().map(|led| led.lead.waiters.clone())),
+                true => Waiters::detached(led.iter().map(|led| led.lead.waiters.clone())),
                 false => {
                     let missing = led.iter().filter(|led| !led.renews);
-                    Waiters::of(missing.map(|led| led.lead.waiters.clone())).part_of(&ctx.waiters)
+                    Waiters::new(missing.map(|led| led.lead.waiters.clone())).part_of(&ctx.waiters)
                 }
             };
             // Shared work does not inherit the limits of one caller.
             let deadline = ctx.deadline.max(Instant::now() + self.fetch_time);
-            let of_fetch = Context { deadline, bill, waiters, slot, ..ctx.clone() };
-            let fetching = (fetch.run)(of_fetch, led.iter().map(|led| led.index).collect());
+            let fetch_ctx = Context { deadline, bill, waiters, slot, ..ctx.clone() };
+            let fetching = (fetch.run)(fetch_ctx, led.iter().map(|led| led.index).collect());
             let renewal = renewal.take_if(|_| led.iter().any(|led| led.renews));
             let cache = Arc::clone(self);
-            traced::spawn(async move { cache.land(led, fetching.await, renewal) });
+            traced::spawn(async move { cache.complete(led, fetching.await, renewal) });
         }
     }
 
     /// Stores the results of a fetch and passes them to its followers.
-    fn land(&self, led: Vec<Led>, results: Vec<Result<Bytes>>, renewal: Option<Renewal>) {
+    fn complete(&self, led: Vec<Led>, results: Vec<Result<Bytes>>, renewal: Option<Renewal>) {
         if let Some(renewal) = renewal {
             let renewed = led.iter().zip(&results).filter(|(led, _)| led.renews);
             let renewed: Vec<_> = renewed.map(|(_, result)| result).collect();
@@ -289,7 +289,7 @@ impl Cache {
             }
         }
         for (Led { key, lead, .. }, result) in led.into_iter().zip(results) {
-            lead.land(self.keep(&key, result, Duration::ZERO));
+            lead.complete(self.store(&key, result, Duration::ZERO));
         }
     }
 
@@ -305,9 +305,9 @@ impl Cache {
             match read.overdue.take() {
                 Some(overdue) => flight::first(overdue, joined).await,
                 None if outcome == CacheOutcome::Coalesced && read.may_replace => {
-                    joined.landed_in_time().await
+                    joined.wait_until_overdue().await
                 }
-                None => joined.landed().await,
+                None => joined.wait().await,
             }
         };
         let key = read.key;
@@ -315,10 +315,10 @@ impl Cache {
             biased;
             ended = timeout_at(read.limit, ended) => ended,
             // A part without waiters keeps no other fetch alive.
-            () = ctx.waiters.gone() => Ok(Ok(Err(nobody_waits()))),
+            () = ctx.waiters.gone() => Ok(Ok(Err(no_waiters()))),
         };
         let result = match ended {
-            Ok(Ok(landed)) => self.landed(key, landed, outcome, ctx),
+            Ok(Ok(result)) => self.serve_result(key, result, outcome, ctx),
             // The runtime dropped our own task at shutdown.
             Ok(Err(LeaderGone::Left)) if outcome == CacheOutcome::Miss => Err(Error::overloaded()),
             Ok(Err(LeaderGone::ForItself | LeaderGone::Left)) => return (read, Err(())),
@@ -333,17 +333,17 @@ impl Cache {
             }
             Err(_elapsed) => Err(Error::past_deadline()),
         };
-        let result = self.unless_trouble(key, result, read.old.take(), ctx);
+        let result = self.or_stale(key, result, read.old.take(), ctx);
         (read, Ok(Answered::new(result, outcome, Duration::ZERO)))
     }
 
-    fn board(&self, key: &Key, ctx: &Context) -> Result<Boarding<Record>, Found> {
-        let came_meanwhile = || {
+    fn join_or_lead(&self, key: &Key, ctx: &Context) -> Result<Role<Record>, Found> {
+        let recheck = || {
             let record = self.tiers.peek(&key.text, self.clock.now())?;
             let found = self.usable(key, record)?;
             (ctx.mode != CacheMode::Refresh && found.state() == State::Fresh).then_some(found)
         };
-        self.flights.board(&key.text, self.policy(key).replace_after, ctx.urgency, came_meanwhile)
+        self.flights.join_or_lead(&key.text, self.policy(key).replace_after, ctx.urgency, recheck)
     }
 
     fn served(&self, key: &Key, found: &Found, outcome: CacheOutcome, ctx: &Context) -> Answered {
@@ -351,12 +351,12 @@ impl Cache {
     }
 
     fn failed(&self, key: &Key, error: Error, old: Option<Found>, ctx: &Context) -> Answered {
-        let result = self.unless_trouble(key, Err(error), old, ctx);
+        let result = self.or_stale(key, Err(error), old, ctx);
         Answered::new(result, CacheOutcome::Miss, Duration::ZERO)
     }
 
     /// Returns the stale record instead of an error that says nothing about the requested object.
-    fn unless_trouble(
+    fn or_stale(
         &self,
         key: &Key,
         result: Result<Cached>,
@@ -364,7 +364,7 @@ impl Cache {
         ctx: &Context,
     ) -> Result<Cached> {
         match (result, old) {
-            (Err(error), Some(old)) if super::is_trouble(&error) && !old.record.is_refusal => {
+            (Err(error), Some(old)) if super::allows_stale(&error) && !old.record.is_refusal => {
                 self.serve(key, &old, CacheOutcome::Stale, ctx)
             }
             (result, _) => result,

@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::is_trouble;
+use super::allows_stale;
 use crate::error::{Error, ErrorKind, Result};
 use crate::resilience::breaker::{Breaker, BreakerPolicy, Pass};
 
 /// The maximum number of concurrent renewals: one full call of single videos.
-const MOST: usize = 50;
+const MAX_RENEWALS: usize = 50;
 
 /// Decides whether the cache may renew a record now.
 ///
 /// The circuit breakers of the interfaces handle failures of single exchanges. This breaker handles
 /// refusals of all our requests: an exhausted quota, a rejected key, a rate limit, a block.
 pub(crate) struct Renewals {
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     refusals: Arc<Breaker>,
     /// The number of consecutive failures, for any reason.
     failures: Arc<AtomicU32>,
@@ -30,32 +30,32 @@ pub(crate) struct Renewal {
     pass: Pass,
     failures: Arc<AtomicU32>,
     /// `None` if a caller waits for the renewal. Background renewals must not take its slot.
-    _place: Option<OwnedSemaphorePermit>,
+    _slot: Option<OwnedSemaphorePermit>,
 }
 
 impl Renewals {
     pub(crate) fn new(what: &str, policy: BreakerPolicy, now: Instant) -> Self {
         let refusals = Arc::new(Breaker::new(format!("renewals of {what}"), policy, now));
-        Self { places: Arc::new(Semaphore::new(MOST)), refusals, failures: Arc::default() }
+        Self { slots: Arc::new(Semaphore::new(MAX_RENEWALS)), refusals, failures: Arc::default() }
     }
 
     /// Begins a renewal in the background. `None` if all slots are taken or the breaker is open.
     pub(crate) fn begin(&self, now: Instant) -> Option<Renewal> {
-        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let slot = Arc::clone(&self.slots).try_acquire_owned().ok()?;
         let mut renewal = self.begin_waited_for(now)?;
-        renewal._place = Some(place);
+        renewal._slot = Some(slot);
         Some(renewal)
     }
 
     /// Begins a renewal that a caller waits for. `None` if the breaker is open.
     pub(crate) fn begin_waited_for(&self, now: Instant) -> Option<Renewal> {
         let pass = self.refusals.admit(now).ok()?;
-        Some(Renewal { pass, failures: Arc::clone(&self.failures), _place: None })
+        Some(Renewal { pass, failures: Arc::clone(&self.failures), _slot: None })
     }
 
     /// The number of background renewals, plus one if a probe is running.
     pub(crate) fn under_way(&self) -> usize {
-        MOST - self.places.available_permits() + usize::from(self.refusals.is_probed())
+        MAX_RENEWALS - self.slots.available_permits() + usize::from(self.refusals.is_probed())
     }
 
     /// The number of consecutive failures.
@@ -67,9 +67,9 @@ impl Renewals {
 impl Renewal {
     /// Records the outcome.
     pub(crate) fn end<T>(self, outcome: &Result<T>) {
-        let error = outcome.as_ref().err().filter(|error| is_trouble(error));
+        let error = outcome.as_ref().err().filter(|error| allows_stale(error));
         match error {
-            Some(error) if error.is_of_one_caller() => {}
+            Some(error) if error.is_for_one_caller() => {}
             Some(_) => drop(self.failures.fetch_add(1, Ordering::Relaxed)),
             None => self.failures.store(0, Ordering::Relaxed),
         }
@@ -80,7 +80,7 @@ impl Renewal {
 /// Whether YouTube refuses all our requests. `None` if the error does not say.
 fn is_refusal_to_us(error: &Error) -> Option<bool> {
     match error.kind() {
-        _ if error.is_of_one_caller() => None,
+        _ if error.is_for_one_caller() => None,
         ErrorKind::QuotaExhausted
         | ErrorKind::RateLimited
         | ErrorKind::UpstreamKey
@@ -114,7 +114,7 @@ mod tests {
         assert!(begin().is_none(), "a probe is running");
         drop(probe);
         begin().unwrap().end(&Ok(()));
-        let many: Vec<_> = (0..MOST).map(|_| begin().unwrap()).collect();
+        let many: Vec<_> = (0..MAX_RENEWALS).map(|_| begin().unwrap()).collect();
         assert!(begin().is_none(), "all slots are taken");
         assert!(
             renewals.begin_waited_for(Instant::now()).is_some(),

@@ -3,11 +3,11 @@
 
 use tokio::time::{Instant, timeout_at};
 
-use super::flight::{Boarding, LeaderGone};
+use super::flight::{LeaderGone, Role};
 use super::freshness::FOREVER;
 use super::{Cache, CacheOutcome, Cached, Key};
 use crate::context::waiters::Waiters;
-use crate::context::{CacheMode, Context, nobody_waits};
+use crate::context::{CacheMode, Context, no_waiters};
 use crate::error::{Error, Result};
 use crate::transport::{BoxFuture, traced};
 
@@ -40,23 +40,23 @@ impl Cache {
         loop {
             let nothing_stored = || None::<()>;
             let (joined, is_leader) =
-                match self.composites.board(&text, FOREVER, ctx.urgency, nothing_stored) {
-                    Ok(Boarding::Lead(lead, joined)) => {
-                        let waiters = Waiters::of([lead.waiters.clone()]).part_of(&ctx.waiters);
+                match self.composites.join_or_lead(&text, FOREVER, ctx.urgency, nothing_stored) {
+                    Ok(Role::Lead(lead, joined)) => {
+                        let waiters = Waiters::new([lead.waiters.clone()]).part_of(&ctx.waiters);
                         // Shared work does not inherit the limits of one caller.
                         let deadline = ctx.deadline.max(Instant::now() + self.fetch_time);
                         let assembling = assemble(Context { deadline, waiters, ..ctx.for_parts() });
-                        traced::spawn(async move { lead.land(assembling.await) });
+                        traced::spawn(async move { lead.complete(assembling.await) });
                         (joined, true)
                     }
-                    Ok(Boarding::Join(joined)) => (joined, false),
-                    Ok(Boarding::Failed(error)) => return Err(error),
+                    Ok(Role::Join(joined)) => (joined, false),
+                    Ok(Role::Failed(error)) => return Err(error),
                     Err(()) => unreachable!("nothing is stored"),
                 };
             let ended = tokio::select! {
                 biased;
-                ended = timeout_at(ctx.deadline, joined.landed()) => ended,
-                () = ctx.waiters.gone() => return Err(nobody_waits()),
+                ended = timeout_at(ctx.deadline, joined.wait()) => ended,
+                () = ctx.waiters.gone() => return Err(no_waiters()),
             };
             match ended {
                 Ok(Ok(assembled)) if is_leader => return assembled,

@@ -66,8 +66,8 @@ pub struct Builder {
     cache_bytes: u64,
     store: Option<Arc<dyn Store>>,
     lifetimes: Lifetimes,
-    most_misses: usize,
-    most_batches: usize,
+    max_misses: usize,
+    max_batches: usize,
 }
 
 /// The default memory limit of the cache: 20,000 videos of 4 KB, the longest list that YouTube
@@ -110,8 +110,8 @@ impl Default for Builder {
             cache_bytes: CACHE_BYTES,
             store: None,
             lifetimes: Lifetimes::default(),
-            most_misses: 1_000,
-            most_batches: 32,
+            max_misses: 1_000,
+            max_batches: 32,
         }
     }
 }
@@ -267,15 +267,15 @@ impl Builder {
     ///
     /// Beyond the limit a cache miss fails at once with
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable). Cached answers are still served.
-    pub fn most_misses(mut self, most: usize) -> Self {
-        self.most_misses = most;
+    pub fn max_misses(mut self, max: usize) -> Self {
+        self.max_misses = max;
         self
     }
 
     /// Limits concurrent playlist batches. The default is 32. Beyond the limit a batch fails at
     /// once with [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable).
-    pub fn most_batches(mut self, most: usize) -> Self {
-        self.most_batches = most;
+    pub fn max_batches(mut self, max: usize) -> Self {
+        self.max_batches = max;
         self
     }
 }

@@ -46,14 +46,14 @@ impl Vidra {
     /// It costs 1 unit for each 50 distinct uncached ids.
     ///
     /// ```
-    /// use vidra::{VideoId, Withheld};
+    /// use vidra::{HiddenCount, VideoId};
     ///
     #[doc = include_str!("../example.txt")]
     /// let ids = ["quirkNoLike", "fda4eREcaTQ", "notAVideo__"].map(VideoId::parse);
     /// let ids: Vec<VideoId> = ids.into_iter().collect::<Result<_, _>>()?;
     /// let videos = vidra.videos(&ids).await?;
     /// assert_eq!(videos.len(), 2);
-    /// assert_eq!(videos[0].hidden, [Withheld::Likes]);
+    /// assert_eq!(videos[0].hidden, [HiddenCount::Likes]);
     /// # Ok(()) }
     /// ```
     pub async fn videos(&self, ids: &[VideoId]) -> Result<Vec<Video>> {
@@ -182,7 +182,7 @@ impl Vidra {
     /// [`Vidra::playlist`].
     ///
     /// ```
-    /// use vidra::selection::{Bounds, Filter, Places, Sort, SortField, SortOrder};
+    /// use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder};
     /// use vidra::{PlaylistId, Selection};
     ///
     #[doc = include_str!("../example.txt")]
@@ -190,7 +190,7 @@ impl Vidra {
     /// let selection = Selection {
     ///     filter: Filter { duration: Bounds { min: Some(60), max: None }, ..Filter::default() },
     ///     sort: Some(Sort { field: SortField::Views, order: SortOrder::Desc }),
-    ///     range: Places { start: Some(1), end: Some(10) },
+    ///     range: PositionRange { start: Some(1), end: Some(10) },
     /// };
     /// let selected = vidra.query_playlist(&PlaylistId::parse("PLsize500")?, &selection).await?;
     /// assert_eq!((selected.playlist.video_count, selected.original_count), (10, 500));
@@ -357,14 +357,14 @@ impl Vidra {
         id: &PlaylistId,
         query: &BatchQuery,
     ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
-        let Some(place) = self.batches.place() else {
+        let Some(slot) = self.batches.take_slot() else {
             return stream::once(future::ready(Err(Error::overloaded()))).left_stream();
         };
         let deadline = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
         let ctx = Context { deadline, ..self.context() };
         let (services, id, query) = (Arc::clone(&self.services), id.clone(), query.clone());
         let tally = Arc::clone(&self.batches);
-        batch::run(Batch { services, ctx, id, query, _place: place, tally }).right_stream()
+        batch::run(Batch { services, ctx, id, query, _slot: slot, tally }).right_stream()
     }
 
     /// Reports the state of the daily quota. It sends nothing and costs nothing.

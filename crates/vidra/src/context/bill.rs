@@ -64,9 +64,9 @@ impl Drop for Charged {
 /// Why a charge was rejected.
 pub(crate) enum Refused {
     /// The quota of the service is exhausted.
-    ByTheLedger(Spent),
+    QuotaExhausted(Spent),
     /// The budget of the payer is exhausted.
-    ByTheAllowance(Spent),
+    BudgetExhausted(Spent),
 }
 
 impl Bill {
@@ -87,7 +87,7 @@ impl Bill {
     fn charge(&self, ledger: &Ledger, wanted: Bucket, now: Timestamp) -> Result<Charge, Refused> {
         let (bucket, cost) = ledger.price(wanted);
         if let Some(allowance) = &self.allowance {
-            allowance.take(bucket, cost, now).map_err(Refused::ByTheAllowance)?;
+            allowance.take(bucket, cost, now).map_err(Refused::BudgetExhausted)?;
         }
         match ledger.charge(wanted, now) {
             Ok(charge) => {
@@ -98,7 +98,7 @@ impl Bill {
                 if let Some(allowance) = &self.allowance {
                     allowance.give_back(bucket, cost, now);
                 }
-                Err(Refused::ByTheLedger(spent))
+                Err(Refused::QuotaExhausted(spent))
             }
         }
     }
@@ -117,7 +117,7 @@ impl Bill {
     }
 
     /// Whether both have the same budget, so that both can pay or neither.
-    pub(crate) fn is_of_the_same_share(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_budget(&self, other: &Self) -> bool {
         match (&self.allowance, &other.allowance) {
             (Some(one), Some(other)) => one.is(other),
             (one, other) => one.is_none() && other.is_none(),

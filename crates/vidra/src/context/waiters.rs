@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 pub(crate) struct Waiters {
     flights: Vec<Waiting>,
     /// Whether the work continues without waiters, as renewals do.
-    goes_on: bool,
+    runs_without_waiters: bool,
 }
 
 /// The waiters of one flight.
@@ -20,13 +20,13 @@ pub(crate) struct Waiters {
 struct Waiting {
     count: WaiterCount,
     /// For a nested flight: the waiters of the outer one, which count as one waiter here.
-    larger: Option<Arc<Waiters>>,
+    parent: Option<Arc<Waiters>>,
 }
 
 impl Waiting {
     fn is_gone(&self) -> bool {
-        let for_larger = self.larger.as_ref().is_some_and(|larger| larger.is_gone());
-        self.count.taken() <= usize::from(for_larger)
+        let for_parent = self.parent.as_ref().is_some_and(|parent| parent.is_gone());
+        self.count.taken() <= usize::from(for_parent)
     }
 }
 
@@ -91,33 +91,35 @@ impl Drop for WaiterGuard {
 
 impl Waiters {
     /// The waiters of any of these flights.
-    pub(crate) fn of(flights: impl IntoIterator<Item = WaiterCount>) -> Self {
-        let waiting = |count| Waiting { count, larger: None };
-        Self { flights: flights.into_iter().map(waiting).collect(), goes_on: false }
+    pub(crate) fn new(flights: impl IntoIterator<Item = WaiterCount>) -> Self {
+        let waiting = |count| Waiting { count, parent: None };
+        Self { flights: flights.into_iter().map(waiting).collect(), runs_without_waiters: false }
     }
 
-    /// Marks the flights as nested in the work that `larger` waits for.
-    pub(crate) fn part_of(mut self, larger: &Self) -> Self {
-        if !larger.goes_on && !larger.flights.is_empty() {
-            let larger = Arc::new(larger.clone());
-            self.flights.iter_mut().for_each(|it| it.larger = Some(Arc::clone(&larger)));
+    /// Marks the flights as nested in the work that `parent` waits for.
+    pub(crate) fn part_of(mut self, parent: &Self) -> Self {
+        if !parent.runs_without_waiters && !parent.flights.is_empty() {
+            let parent = Arc::new(parent.clone());
+            self.flights.iter_mut().for_each(|it| it.parent = Some(Arc::clone(&parent)));
         }
         self
     }
 
     /// The waiters of work that continues without them.
-    pub(crate) fn of_lasting(flights: impl IntoIterator<Item = WaiterCount>) -> Self {
-        Self { goes_on: true, ..Self::of(flights) }
+    pub(crate) fn detached(flights: impl IntoIterator<Item = WaiterCount>) -> Self {
+        Self { runs_without_waiters: true, ..Self::new(flights) }
     }
 
     /// Whether all waiters have left. `false` if there never were any.
     pub(crate) fn is_gone(&self) -> bool {
-        !self.goes_on && !self.flights.is_empty() && self.flights.iter().all(Waiting::is_gone)
+        !self.runs_without_waiters
+            && !self.flights.is_empty()
+            && self.flights.iter().all(Waiting::is_gone)
     }
 
     /// Waits until all waiters have left. It never returns if the work continues without waiters.
     pub(crate) async fn gone(&self) {
-        if self.goes_on || self.flights.is_empty() {
+        if self.runs_without_waiters || self.flights.is_empty() {
             return pending().await;
         }
         let mut notifies = vec![];
@@ -137,10 +139,10 @@ impl Waiters {
     }
 
     fn collect<'a>(&'a self, notifies: &mut Vec<&'a Notify>) {
-        for Waiting { count, larger } in &self.flights {
+        for Waiting { count, parent } in &self.flights {
             notifies.push(&count.0.left);
-            if let Some(larger) = larger {
-                larger.collect(notifies);
+            if let Some(parent) = parent {
+                parent.collect(notifies);
             }
         }
     }
@@ -154,7 +156,8 @@ impl Waiters {
     pub(crate) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut together = Self::default();
         for waiters in all {
-            together.goes_on |= waiters.goes_on || waiters.flights.is_empty();
+            together.runs_without_waiters |=
+                waiters.runs_without_waiters || waiters.flights.is_empty();
             together.flights.extend_from_slice(&waiters.flights);
         }
         together
@@ -170,9 +173,9 @@ mod tests {
         let (one, other) = (WaiterCount::default(), WaiterCount::default());
         let take = |count: &WaiterCount| count.take(Urgency::Interactive);
         let (first, second) = (take(&one), take(&other));
-        let of_one = Waiters::of([one]);
+        let of_one = Waiters::new([one]);
         let without_callers = Waiters::default();
-        let both = Waiters::together([&of_one, &Waiters::of([other])].into_iter());
+        let both = Waiters::together([&of_one, &Waiters::new([other])].into_iter());
         let any = Waiters::together([&both, &without_callers].into_iter());
         let again = first.clone();
         drop(first);
@@ -187,7 +190,7 @@ mod tests {
         let (whole, part) = (WaiterCount::default(), WaiterCount::default());
         let caller = whole.take(Urgency::Interactive);
         let _for_the_whole = part.take(Urgency::Interactive);
-        let of_part = Waiters::of([part.clone()]).part_of(&Waiters::of([whole]));
+        let of_part = Waiters::new([part.clone()]).part_of(&Waiters::new([whole]));
         assert!(!of_part.is_gone());
         drop(caller);
         assert!(of_part.is_gone(), "the guard of the whole no longer counts");
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn single_requests_are_urgent_and_batches_are_not() {
         let count = WaiterCount::default();
-        let waiters = Waiters::of_lasting([count.clone()]);
+        let waiters = Waiters::detached([count.clone()]);
         let batch = count.take(Urgency::Batch);
         assert!(!waiters.is_urgent());
         let single = count.take(Urgency::Interactive);
@@ -208,6 +211,6 @@ mod tests {
         drop(again);
         assert!(!waiters.is_urgent());
         drop(batch);
-        assert!(!waiters.is_gone(), "it goes on without waiters");
+        assert!(!waiters.is_gone(), "it runs without waiters");
     }
 }

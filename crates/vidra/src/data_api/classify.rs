@@ -64,11 +64,11 @@ pub(crate) fn refusal(
         Meaning::NotFound | Meaning::NotShown if is_page => Meaning::Broken,
         meaning => meaning,
     };
-    let asked_wait = answer.retry_after(now);
+    let retry_after = answer.retry_after(now);
     let cause = format!("{} {}: {}", answer.status.as_u16(), refusal.reason(), refusal.message());
     let error = error(meaning, &call.subject, &refusal).with_source(clean(&cause));
     let error = match meaning {
-        Meaning::SlowDown => error.with_retry_after(Some(asked_wait.unwrap_or(USUAL_RATE_WINDOW))),
+        Meaning::SlowDown => error.with_retry_after(Some(retry_after.unwrap_or(USUAL_RATE_WINDOW))),
         _ => error,
     };
     // By status alone: the same reason comes with 400 for a permanent error and with 503 for a
@@ -77,8 +77,8 @@ pub(crate) fn refusal(
         answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error();
     let named = refusal.message().contains("Search Queries").then_some(Bucket::Search);
     let empty = (meaning == Meaning::BucketEmpty).then_some(Empty { named });
-    let pause = asked_wait.filter(|_| meaning == Meaning::SlowDown);
-    Verdict { fault: Fault { error, is_transient, asked_wait }, empty, pause }
+    let pause = retry_after.filter(|_| meaning == Meaning::SlowDown);
+    Verdict { fault: Fault { error, is_transient, retry_after }, empty, pause }
 }
 
 fn meaning(status: StatusCode, refusal: &Refusal) -> Meaning {

@@ -29,7 +29,7 @@ impl Fault {
             Bucket::Search => "daily budget of searches",
         };
         let what = format!("{what} of this caller");
-        Self::permanent(used_up(Reason::CallerBudgetExhausted, &what, spent).of_one_caller())
+        Self::permanent(used_up(Reason::CallerBudgetExhausted, &what, spent).for_one_caller())
     }
 
     pub(super) fn failing(wait: Duration) -> Self {
@@ -45,7 +45,7 @@ impl Fault {
     /// The operation's own deadline has passed. Followers of the same fetch may have more time.
     pub(super) fn out_of_time(call: &Call) -> Self {
         let Self { error, .. } = Self::timeout(call);
-        Self::permanent(error.of_one_caller())
+        Self::permanent(error.for_one_caller())
     }
 
     /// YouTube requested a pause that is longer than the caller can wait.

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::quota::Bucket;
 
 /// The maximum pause. A wrong header must not block a bucket for a day.
-const LONGEST: Duration = Duration::from_secs(3600);
+const MAX_HOLD: Duration = Duration::from_secs(3600);
 
 /// The end of the pause of each bucket. It is checked before a call is charged.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct Holds(Mutex<[Option<Instant>; 2]>);
 impl Holds {
     /// Starts a pause that YouTube requested. A shorter pause does not end a longer one.
     pub(crate) fn hold(&self, bucket: Bucket, pause: Duration, now: Instant) {
-        let until = now + pause.min(LONGEST);
+        let until = now + pause.min(MAX_HOLD);
         let mut all = self.lock();
         let held = &mut all[bucket as usize];
         *held = (*held).max(Some(until));
@@ -51,6 +51,6 @@ mod tests {
         assert_eq!(holds.left(Bucket::Default, now + 59 * SECOND), Some(SECOND));
         assert_eq!(holds.left(Bucket::Default, now + 60 * SECOND), None);
         holds.hold(Bucket::Search, Duration::MAX, now);
-        assert_eq!(holds.left(Bucket::Search, now), Some(LONGEST));
+        assert_eq!(holds.left(Bucket::Search, now), Some(MAX_HOLD));
     }
 }

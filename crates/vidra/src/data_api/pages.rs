@@ -12,7 +12,7 @@ use crate::error::Result;
 
 /// The maximum length of a page token. Real tokens are far shorter, and a longer one would not fit
 /// into a URL.
-const LONGEST_TOKEN: usize = 8192;
+const MAX_TOKEN_LENGTH: usize = 8192;
 
 /// A position in a list. Only `nextPageToken` tells whether there are more pages: a short page is
 /// not the last one, and item counts are unreliable. A repeated token ends the list.
@@ -41,7 +41,7 @@ impl Pages {
         let call = if token.is_empty() { call } else { call.with("pageToken", token) };
         let page: List<T> = data_api.fetch(ctx, &call).await?;
         // Such a token could not be sent back, and the list would be truncated silently.
-        if page.next_page_token.as_ref().is_some_and(|token| token.len() > LONGEST_TOKEN) {
+        if page.next_page_token.as_ref().is_some_and(|token| token.len() > MAX_TOKEN_LENGTH) {
             return Err(super::Fault::unreadable("a page token without end".to_owned()).error);
         }
         self.next = page

@@ -20,7 +20,7 @@ impl Error {
 
     /// An operation that exceeded its deadline. Other waiters of the same fetch may have more time.
     pub(crate) fn past_deadline() -> Self {
-        Self::new(Reason::TimedOut, "YouTube did not answer in time").of_one_caller()
+        Self::new(Reason::TimedOut, "YouTube did not answer in time").for_one_caller()
     }
 
     /// Restores an error from a stored record.
@@ -34,12 +34,12 @@ impl Error {
 
     /// Marks an error that concerns one caller only. Followers of the shared fetch do not get it,
     /// and the cache does not store it.
-    pub(crate) fn of_one_caller(self) -> Self {
-        self.with(|inner| inner.is_of_one_caller = true)
+    pub(crate) fn for_one_caller(self) -> Self {
+        self.with(|inner| inner.is_for_one_caller = true)
     }
 
-    pub(crate) fn is_of_one_caller(&self) -> bool {
-        self.inner.is_of_one_caller
+    pub(crate) fn is_for_one_caller(&self) -> bool {
+        self.inner.is_for_one_caller
     }
 
     pub(crate) fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {

@@ -85,7 +85,7 @@ reasons! {
     /// The service has no such route.
     RouteNotFound = "route_not_found", NotFound, "Check the path against `/docs`.";
     /// The service has no such tool.
-    ToolNotFound = "tool_not_found", NotFound, "Check the name against `GET /api/tools`.";
+    ToolNotFound = "tool_not_found", NotFound, "Check the name with `vidra tools` or in `docs/tools.json`.";
     /// The live stream or premiere has not started.
     NotStarted = "not_started", NotFound, "Repeat the request after it has ended.";
     /// The video has no captions.

@@ -39,7 +39,7 @@ impl Link {
     /// ```
     pub fn parse(input: &str) -> Result<Self> {
         let text = input.trim();
-        let link = match Form::of(text) {
+        let link = match Form::from_text(text) {
             _ if text.is_empty() => Err("it is empty"),
             _ if text.len() > MAX_INPUT => Err("it is too long"),
             Form::Url => Self::parse_url(text),
@@ -75,7 +75,7 @@ impl Link {
         }
         let rest = strip_scheme(text)?;
         let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-        let host = Host::of(authority)?;
+        let host = Host::parse(authority)?;
         let (rest, _fragment) = rest.split_once('#').unwrap_or((rest, ""));
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         let segments: Option<Vec<_>> =
@@ -104,8 +104,8 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    pub(crate) fn of(text: &str) -> Self {
-        let is_host = Host::of(text).is_ok();
+    pub(crate) fn from_text(text: &str) -> Self {
+        let is_host = Host::parse(text).is_ok();
         if is_host || text.contains(['/', '?', '#', ':', '\\']) { Self::Url } else { Self::Bare }
     }
 }
@@ -117,7 +117,7 @@ enum Host {
 }
 
 impl Host {
-    fn of(authority: &str) -> Result<Self, &'static str> {
+    fn parse(authority: &str) -> Result<Self, &'static str> {
         if authority.contains('@') {
             return Err("a URL with user information is not accepted");
         }

@@ -30,10 +30,10 @@ pub(super) struct Count {
 
 impl Day {
     pub(super) fn at(now: Timestamp) -> Self {
-        Self::of(los_angeles(now).date())
+        Self::new(los_angeles(now).date())
     }
 
-    fn of(date: Date) -> Self {
+    fn new(date: Date) -> Self {
         Self { date: date.to_string(), default: Count::default(), search: Count::default() }
     }
 
@@ -51,18 +51,18 @@ impl Day {
         let is_over = self.date < today.to_string();
         let is_absurd = today.tomorrow().is_ok_and(|tomorrow| self.date > tomorrow.to_string());
         if is_over || is_absurd {
-            *self = Self::of(today);
+            *self = Self::new(today);
         }
     }
 
-    /// The part of this count that `kept` does not have.
-    pub(super) fn beyond(&self, kept: &Self) -> Self {
-        let beyond = |ours: Count, kept: Count| Count {
-            used: ours.used.saturating_sub(kept.used),
+    /// The part of this count that `stored` does not have.
+    pub(super) fn beyond(&self, stored: &Self) -> Self {
+        let beyond = |ours: Count, stored: Count| Count {
+            used: ours.used.saturating_sub(stored.used),
             exhausted: ours.exhausted,
         };
         let (default, search) =
-            (beyond(self.default, kept.default), beyond(self.search, kept.search));
+            (beyond(self.default, stored.default), beyond(self.search, stored.search));
         Self { date: self.date.clone(), default, search }
     }
 

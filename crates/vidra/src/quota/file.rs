@@ -19,7 +19,7 @@ pub(super) struct Locked {
     length: usize,
     _lock: File,
     /// The content at the time of the lock. `None` if the file is empty or damaged.
-    pub(super) kept: Option<Day>,
+    pub(super) stored: Option<Day>,
 }
 
 impl Locked {
@@ -36,16 +36,16 @@ impl Locked {
         let mut bytes = Vec::with_capacity(SECTOR);
         file.read_to_end(&mut bytes)?;
         let read = (!bytes.is_empty()).then(|| serde_json::from_slice(&bytes));
-        let kept = read.transpose().unwrap_or_else(|error| {
+        let stored = read.transpose().unwrap_or_else(|error| {
             tracing::warn!(%error, "quota ledger file damaged");
             None
         });
-        Ok(Self { file, length: bytes.len(), _lock: lock, kept })
+        Ok(Self { file, length: bytes.len(), _lock: lock, stored })
     }
 
     /// Overwrites the file with `day`.
     pub(super) fn replace(mut self, day: &Day) -> io::Result<()> {
-        if self.kept.as_ref() == Some(day) {
+        if self.stored.as_ref() == Some(day) {
             return Ok(());
         }
         let mut bytes = serde_json::to_vec(day)?;

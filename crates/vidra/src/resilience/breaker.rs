@@ -26,11 +26,11 @@ pub(crate) struct BreakerPolicy {
 }
 
 impl BreakerPolicy {
-    /// The pause of the n-th consecutive opening, with a jitter of 20 % from `dice` (0 to 1).
+    /// The pause of the n-th consecutive opening, plus or minus 20 % by `jitter` (0 to 1).
     /// Services that failed together must not return together.
-    fn pause(self, times: u32, dice: f64) -> Duration {
+    fn pause(self, times: u32, jitter: f64) -> Duration {
         let pause = self.first_pause.saturating_mul(times).min(self.longest_pause);
-        pause.mul_f64(0.8 + 0.4 * dice)
+        pause.mul_f64(0.8 + 0.4 * jitter)
     }
 }
 
@@ -94,7 +94,7 @@ impl Counting {
         admission: Admission,
         is_failure: Option<bool>,
         now: Instant,
-        dice: impl FnOnce() -> f64,
+        jitter: impl FnOnce() -> f64,
     ) -> Option<Change> {
         if !self.circuit.is_current(admission) {
             return None;
@@ -114,7 +114,7 @@ impl Counting {
         if !is_failure || !(admission.is_probe || is_bad) || policy.first_pause.is_zero() {
             return None;
         }
-        let pause = |times| policy.pause(times, dice());
+        let pause = |times| policy.pause(times, jitter());
         let (times, pause) = self.circuit.open((), pause, now);
         Some(Change::Opened { times, pause })
     }

@@ -20,38 +20,43 @@ impl Default for RetryPolicy {
 }
 
 /// The maximum backoff. A longer `Retry-After` ends the retries.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 impl RetryPolicy {
     /// The wait before the next attempt, or `None` to give up.
     ///
-    /// `failed` counts the attempts so far. `asked` is YouTube's `Retry-After`. `left` is the time
-    /// until the deadline. `dice` is a number from 0 to 1 for full jitter, so that callers that
+    /// `failed` counts the attempts so far. `retry_after` is YouTube's `Retry-After`. `left` is the time
+    /// until the deadline. `jitter` is a number from 0 to 1 for full jitter, so that callers that
     /// failed together do not return together.
     pub fn wait(
         &self,
         failed: u32,
-        asked: Option<Duration>,
+        retry_after: Option<Duration>,
         left: Duration,
-        dice: f64,
+        jitter: f64,
     ) -> Option<Duration> {
         if failed > self.retries {
             return None;
         }
         let doubled = self.delay.saturating_mul(1 << (failed - 1).min(16));
-        let backoff = doubled.min(LONGEST_WAIT).mul_f64(dice);
+        let backoff = doubled.min(MAX_WAIT).mul_f64(jitter);
         // `Retry-After: 0` must not make all callers return at once.
-        let wait = asked.map_or(backoff, |asked| asked.max(backoff));
-        (wait < left && wait <= LONGEST_WAIT).then_some(wait)
+        let wait = retry_after.map_or(backoff, |retry_after| retry_after.max(backoff));
+        (wait < left && wait <= MAX_WAIT).then_some(wait)
     }
 }
 
 impl RetryPolicy {
     /// The wait of an unsent call while YouTube's pause has `hold` left. `None` if it is too long.
-    /// `dice` (0 to 1) adds up to one backoff, so that waiting calls do not resume together.
-    pub(crate) fn after_hold(&self, hold: Duration, left: Duration, dice: f64) -> Option<Duration> {
-        let wait = hold + self.delay.min(LONGEST_WAIT).mul_f64(dice);
-        (hold <= LONGEST_WAIT && wait < left).then_some(wait)
+    /// `jitter` (0 to 1) adds up to one backoff, so that waiting calls do not resume together.
+    pub(crate) fn after_hold(
+        &self,
+        hold: Duration,
+        left: Duration,
+        jitter: f64,
+    ) -> Option<Duration> {
+        let wait = hold + self.delay.min(MAX_WAIT).mul_f64(jitter);
+        (hold <= MAX_WAIT && wait < left).then_some(wait)
     }
 }
 
@@ -65,17 +70,17 @@ pub(crate) struct RetryBudget {
 
 const CALL_EARNS: u32 = 3;
 const RETRY_COSTS: u32 = 20;
-const MOST_SAVED: u32 = 10 * RETRY_COSTS;
+const MAX_SAVED: u32 = 10 * RETRY_COSTS;
 
 impl RetryBudget {
     pub(crate) fn new() -> Self {
-        Self { saved: Mutex::new(MOST_SAVED) }
+        Self { saved: Mutex::new(MAX_SAVED) }
     }
 
     /// Records a first attempt.
     pub(crate) fn earn(&self) {
         let mut saved = self.saved.lock().expect("no panic under this lock");
-        *saved = (*saved + CALL_EARNS).min(MOST_SAVED);
+        *saved = (*saved + CALL_EARNS).min(MAX_SAVED);
     }
 
     /// Takes one retry from the budget. Returns `false` if there is none.

@@ -32,18 +32,18 @@ pub(crate) struct Fault {
     /// Whether a retry can succeed.
     pub(crate) is_transient: bool,
     /// The `Retry-After` header, if YouTube sent one.
-    pub(crate) asked_wait: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 impl Fault {
     /// A temporary fault: a retry can succeed.
     pub(crate) fn transient(error: Error) -> Self {
-        Self { error, is_transient: true, asked_wait: None }
+        Self { error, is_transient: true, retry_after: None }
     }
 
     /// A permanent fault: a retry would fail too.
     pub(crate) fn permanent(error: Error) -> Self {
-        Self { error, is_transient: false, asked_wait: None }
+        Self { error, is_transient: false, retry_after: None }
     }
 }
 
@@ -83,18 +83,18 @@ impl Sender {
     {
         let mut failed = 0;
         loop {
-            let Fault { error, is_transient, asked_wait } = match attempt(failed > 0).await {
+            let Fault { error, is_transient, retry_after } = match attempt(failed > 0).await {
                 Ok(done) => return Ok(done),
                 Err(fault) => fault,
             };
             failed += 1;
-            let wait = self.retry.wait(failed, asked_wait, Duration::MAX, fastrand::f64());
+            let wait = self.retry.wait(failed, retry_after, Duration::MAX, fastrand::f64());
             let is_open = || breaker.refuses(Instant::now()).is_some();
             let Some(wait) = wait.filter(|_| is_transient && !is_open()) else {
                 return Err(error);
             };
             if wait >= ctx.left() {
-                return Err(error.of_one_caller());
+                return Err(error.for_one_caller());
             }
             if !self.budget.spend() {
                 return Err(error);

@@ -17,9 +17,9 @@ use crate::error::{ErrorKind, Result};
 use crate::format;
 use crate::ident::{ChannelId, ChannelRef, Handle, PlaylistId, VideoId};
 use crate::resource::Services;
-use crate::resource::gather::MOST_IDS;
+use crate::resource::gather::MAX_IDS;
 use crate::resource::lookup::{self, Lookup};
-use crate::video::{Video, Withheld, without_comments};
+use crate::video::{HiddenCount, Video, without_comments};
 
 impl Channel {
     pub(crate) fn from_wire(channel: wire::Channel) -> Self {
@@ -28,13 +28,13 @@ impl Channel {
         let related = channel.content_details.unwrap_or_default().related_playlists;
         let name = snippet.title.unwrap_or_default();
         let mut hidden = vec![];
-        let mut told = |count, name| count_or_hide(count, name, &mut hidden);
+        let mut count_of = |count, name| count_or_hide(count, name, &mut hidden);
         // YouTube can still send a hidden count, as "0".
         let is_hidden = statistics.hidden_subscriber_count == Some(true);
         let subscribers = statistics.subscriber_count.filter(|_| !is_hidden);
-        let subscribers = told(subscribers, Withheld::Subscribers);
-        let total_views = told(statistics.view_count, Withheld::TotalViews);
-        let video_count = told(statistics.video_count, Withheld::VideoCount);
+        let subscribers = count_of(subscribers, HiddenCount::Subscribers);
+        let total_views = count_of(statistics.view_count, HiddenCount::TotalViews);
+        let video_count = count_of(statistics.video_count, HiddenCount::VideoCount);
         Self {
             id: channel.id.unwrap_or_default(),
             username: username(snippet.custom_url.as_deref(), &name),
@@ -121,15 +121,15 @@ pub(crate) async fn one(
     // A `customUrl` without `@` predates handles and can be another channel's handle today.
     let handle = custom_url.as_deref().and_then(|url| url.strip_prefix('@'));
     let found = Channel::from_wire(found);
-    keep(services, &found, handle);
+    store(services, &found, handle);
     Ok(found)
 }
 
 /// Caches a channel under its id and its handle, whichever reference found it.
-fn keep(services: &Services, channel: &Channel, handle: Option<&str>) {
+fn store(services: &Services, channel: &Channel, handle: Option<&str>) {
     for key in lookup::channel_keys(&channel.id, handle) {
         // This serves other requests. A channel that cannot be cached is fetched again.
-        let _ = services.cache.keep(&key, lookup::json(channel), Duration::ZERO);
+        let _ = services.cache.store(&key, lookup::json(channel), Duration::ZERO);
     }
 }
 
@@ -177,7 +177,7 @@ async fn by_name(
     name: &str,
 ) -> Result<Option<wire::Channel>> {
     // A name rarely changes its owner. The cached id avoids up to three calls and a search.
-    if let Some(before) = services.cache.remembered(&Lookup::Channel(channel.clone()).key()).await
+    if let Some(before) = services.cache.get_any_age(&Lookup::Channel(channel.clone()).key()).await
         && let Ok(Channel { id, .. }) = before.decode()
         && let Some(id) = ChannelId::bare(&id)
         && let Some(found) = by_id(services, ctx, &id).await?
@@ -288,7 +288,7 @@ async fn recent_ids(
 ) -> Result<Option<Vec<VideoId>>> {
     let mut follower = Walks::follow(services, ctx, uploads);
     let mut ids: Vec<VideoId> = vec![];
-    while ids.len() < MOST_IDS {
+    while ids.len() < MAX_IDS {
         match follower.next().await {
             Ok(Some(page)) => ids.extend(page.iter().filter_map(|entry| entry.video)),
             Ok(None) => break,
@@ -296,6 +296,6 @@ async fn recent_ids(
             Err(error) => return Err(error),
         }
     }
-    ids.truncate(MOST_IDS);
+    ids.truncate(MAX_IDS);
     Ok(Some(ids))
 }

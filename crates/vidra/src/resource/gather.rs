@@ -10,16 +10,16 @@ use tokio::task::yield_now;
 use tokio::time::sleep;
 
 use crate::context::waiters::Waiters;
-use crate::context::{Context, nobody_waits};
+use crate::context::{Context, no_waiters};
 use crate::error::Result;
-use crate::resource::another;
+use crate::resource::wrong_item_error;
 use crate::transport::BoxFuture;
 
 /// The maximum number of ids in one call.
-pub(crate) const MOST_IDS: usize = 50;
+pub(crate) const MAX_IDS: usize = 50;
 
 /// The maximum wait of an id while a call is running. A call that hangs must not stop all lookups.
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// How often other tasks run before the next call. It takes no time, only turns of the runtime.
 const TURNS: usize = 16;
@@ -29,7 +29,7 @@ type Call<Id, T> =
     Box<dyn Fn(Context, Vec<Id>) -> BoxFuture<'static, Result<HashMap<Id, T>>> + Send + Sync>;
 
 /// Gathers ids into calls. A call starts at once if none is running. Otherwise it starts when the
-/// last call returns, after [`LONGEST_WAIT`], or with fifty ids.
+/// last call returns, after [`MAX_WAIT`], or with fifty ids.
 pub(crate) struct Gather<Id, T> {
     what: &'static str,
     call: Call<Id, T>,
@@ -40,14 +40,14 @@ struct State<Id, T> {
     waiting: Vec<Waiting<Id, T>>,
     /// The number of running calls.
     calls: usize,
-    /// Counts departures, so that a timer knows whether its batch has left.
-    departures: u64,
+    /// Counts started calls, so that a timer knows whether its batch has started.
+    started: u64,
 }
 
 struct Waiting<Id, T> {
     id: Id,
     ctx: Context,
-    tell: oneshot::Sender<Result<Option<T>>>,
+    reply: oneshot::Sender<Result<Option<T>>>,
 }
 
 impl<Id, T> Gather<Id, T>
@@ -62,7 +62,7 @@ where
         + Sync
         + 'static,
     ) -> Self {
-        let state = State { waiting: vec![], calls: 0, departures: 0 };
+        let state = State { waiting: vec![], calls: 0, started: 0 };
         Self { what, call: Box::new(call), state: Mutex::new(state) }
     }
 
@@ -73,32 +73,32 @@ where
     ///
     /// Panics if the call panics.
     pub(crate) async fn get(self: &Arc<Self>, ctx: &Context, id: Id) -> Result<Option<T>> {
-        let (tell, told) = oneshot::channel();
-        let (leaving, first_of) = {
+        let (reply, replied) = oneshot::channel();
+        let (batch, first_of) = {
             let mut state = self.lock();
-            state.waiting.push(Waiting { id, ctx: ctx.clone(), tell });
-            let is_time = state.calls == 0 || state.waiting.len() == MOST_IDS;
+            state.waiting.push(Waiting { id, ctx: ctx.clone(), reply });
+            let is_time = state.calls == 0 || state.waiting.len() == MAX_IDS;
             let is_first = !is_time && state.waiting.len() == 1;
-            let departures = state.departures;
-            (is_time.then(|| state.leave()).flatten(), is_first.then_some(departures))
+            let started = state.started;
+            (is_time.then(|| state.take_waiting()).flatten(), is_first.then_some(started))
         };
-        self.depart(leaving);
-        if let Some(departures) = first_of {
-            self.depart_in_time(departures);
+        self.start_call(batch);
+        if let Some(started) = first_of {
+            self.start_call_after_wait(started);
         }
         // The panic is passed on, so that a follower retries instead of getting an internal error.
-        told.await.expect("a gathered call panicked")
+        replied.await.expect("a gathered call panicked")
     }
 
     /// Starts a call. It does not hold the lock: a runtime in shutdown drops a spawned task at
-    /// once, which runs `Returned`.
-    fn depart(self: &Arc<Self>, leaving: Option<Vec<Waiting<Id, T>>>) {
-        let Some(mut batch) = leaving else { return };
-        let returned = Returned(Arc::clone(self));
+    /// once, which runs `CallGuard`.
+    fn start_call(self: &Arc<Self>, batch: Option<Vec<Waiting<Id, T>>>) {
+        let Some(mut batch) = batch else { return };
+        let guard = CallGuard(Arc::clone(self));
         crate::transport::traced::spawn(async move {
             loop {
                 for gone in batch.extract_if(.., |waiting| waiting.ctx.waiters.is_gone()) {
-                    let _ = gone.tell.send(Err(nobody_waits()));
+                    let _ = gone.reply.send(Err(no_waiters()));
                 }
                 let Some(payer) = batch.first().map(|waiting| waiting.ctx.clone()) else { break };
                 let deadline = batch.iter().map(|waiting| waiting.ctx.deadline).max();
@@ -106,50 +106,50 @@ where
                 let deadline = deadline.unwrap_or(payer.deadline);
                 let ctx = Context { deadline, waiters, ..payer.clone() };
                 let ids: Vec<Id> = batch.iter().map(|waiting| waiting.id.clone()).collect();
-                let outcome = (returned.0.call)(ctx, ids).await;
-                let told = match &outcome {
+                let outcome = (guard.0.call)(ctx, ids).await;
+                let replied = match &outcome {
                     // The others retry without the caller that cannot pay.
-                    Err(error) if error.is_of_one_caller() => {
-                        let is_told = |waiting: &mut Waiting<Id, T>| {
-                            waiting.ctx.bill.is_of_the_same_share(&payer.bill)
+                    Err(error) if error.is_for_one_caller() => {
+                        let is_same_payer = |waiting: &mut Waiting<Id, T>| {
+                            waiting.ctx.bill.has_same_budget(&payer.bill)
                         };
-                        batch.extract_if(.., is_told).collect()
+                        batch.extract_if(.., is_same_payer).collect()
                     }
                     _ => std::mem::take(&mut batch),
                 };
-                deliver(told, outcome, returned.0.what);
+                deliver(replied, outcome, guard.0.what);
             }
             // A caller with a result often has its next lookup ready. That lookup joins the next
             // call.
             for _ in 0..TURNS {
                 yield_now().await;
             }
-            drop(returned);
+            drop(guard);
         });
     }
 
-    fn depart_in_time(self: &Arc<Self>, departures: u64) {
+    fn start_call_after_wait(self: &Arc<Self>, started: u64) {
         let gather = Arc::clone(self);
         crate::transport::traced::spawn(async move {
-            sleep(LONGEST_WAIT).await;
-            let leaving = {
+            sleep(MAX_WAIT).await;
+            let batch = {
                 let mut state = gather.lock();
-                if state.departures == departures { state.leave() } else { None }
+                if state.started == started { state.take_waiting() } else { None }
             };
-            gather.depart(leaving);
+            gather.start_call(batch);
         });
     }
 }
 
 impl<Id, T> State<Id, T> {
     /// Takes all waiting ids as one call. `None` if there are none.
-    fn leave(&mut self) -> Option<Vec<Waiting<Id, T>>> {
+    fn take_waiting(&mut self) -> Option<Vec<Waiting<Id, T>>> {
         let batch = std::mem::take(&mut self.waiting);
         if batch.is_empty() {
             return None;
         }
         self.calls += 1;
-        self.departures += 1;
+        self.started += 1;
         Some(batch)
     }
 }
@@ -166,26 +166,26 @@ impl<Id, T> Gather<Id, T> {
     }
 }
 
-/// Ends a call, even after a panic. After the last one, the gathered ids leave.
-struct Returned<Id, T>(Arc<Gather<Id, T>>)
+/// Ends a call, even after a panic. After the last one, the gathered ids start the next call.
+struct CallGuard<Id, T>(Arc<Gather<Id, T>>)
 where
     Id: Clone + Eq + Hash + Send + Sync + 'static,
     T: Clone + Send + 'static;
 
-impl<Id, T> Drop for Returned<Id, T>
+impl<Id, T> Drop for CallGuard<Id, T>
 where
     Id: Clone + Eq + Hash + Send + Sync + 'static,
     T: Clone + Send + 'static,
 {
     fn drop(&mut self) {
-        let leaving = {
+        let batch = {
             let mut state = self.0.lock();
             state.calls -= 1;
             // While others run, ids gather until the last call returns. Otherwise more calls would
             // return sooner and carry fewer ids each.
-            if state.calls == 0 { state.leave() } else { None }
+            if state.calls == 0 { state.take_waiting() } else { None }
         };
-        self.0.depart(leaving);
+        self.0.start_call(batch);
     }
 }
 
@@ -197,20 +197,20 @@ fn deliver<Id: Eq + Hash, T: Clone>(
     what: &str,
 ) {
     let outcome = outcome.map(|found| {
-        let is_asked = |id: &Id| batch.iter().any(|waiting| waiting.id == *id);
-        let has_strangers = !found.keys().all(is_asked);
-        (found, has_strangers)
+        let is_requested = |id: &Id| batch.iter().any(|waiting| waiting.id == *id);
+        let has_unrequested = !found.keys().all(is_requested);
+        (found, has_unrequested)
     });
     for waiting in batch {
         let answer = match &outcome {
             Err(error) => Err(error.clone()),
-            Ok((found, has_strangers)) => match found.get(&waiting.id) {
+            Ok((found, has_unrequested)) => match found.get(&waiting.id) {
                 Some(item) => Ok(Some(item.clone())),
-                None if *has_strangers => Err(another(what)),
+                None if *has_unrequested => Err(wrong_item_error(what)),
                 None => Ok(None),
             },
         };
         // A cancelled caller needs no result.
-        let _ = waiting.tell.send(answer);
+        let _ = waiting.reply.send(answer);
     }
 }

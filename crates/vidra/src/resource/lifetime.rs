@@ -32,8 +32,8 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// YouTube's terms limit the retention of Data API data to 30 days. A playlist can consist of the
 /// oldest fresh videos, so both limits together are 30 days.
-const LONGEST_FRESH: Duration = Duration::from_secs(10 * 24 * 3600);
-const LONGEST: Duration = Duration::from_secs(20 * 24 * 3600);
+const MAX_FRESH: Duration = Duration::from_secs(10 * 24 * 3600);
+const MAX_RETENTION: Duration = Duration::from_secs(20 * 24 * 3600);
 
 impl Resource {
     /// All resources.
@@ -83,7 +83,7 @@ impl Resource {
         Policy {
             name: self.name(),
             life,
-            retention: is_from_data_api.then_some((LONGEST_FRESH, LONGEST)),
+            retention: is_from_data_api.then_some((MAX_FRESH, MAX_RETENTION)),
             replace_after: if is_one_exchange { Duration::from_secs(10) } else { FOREVER },
             // One call fetches up to fifty of them.
             is_cheap: matches!(self, Self::Video | Self::Channel),
@@ -142,8 +142,7 @@ mod tests {
             let lifetimes = Lifetimes::default().with_life(resource, forever);
             let policy = &lifetimes.policies()[resource.kind()];
             let whole = (0..400).map(|spread| policy.life(false, spread).whole()).max();
-            let is_limited =
-                whole.map(|whole| whole.saturating_add(LONGEST_FRESH)) <= Some(30 * DAY);
+            let is_limited = whole.map(|whole| whole.saturating_add(MAX_FRESH)) <= Some(30 * DAY);
             assert_eq!(is_limited, policy.renewals == RenewalGroup::Data, "{resource:?}");
             let usual = &Lifetimes::default().policies()[resource.kind()];
             assert!(usual.life(false, 200).whole() <= 41 * DAY);

@@ -80,11 +80,6 @@ impl Lookup {
         }
     }
 
-    /// Whether the answer is assembled from several records.
-    pub(crate) fn is_composite(&self) -> bool {
-        matches!(self, Self::Playlist(_) | Self::Uploads(_))
-    }
-
     /// The kind of the record under a key.
     pub(crate) fn kind_of(key: &str) -> Option<Kind> {
         let resource = match key.split('/').next()? {
@@ -146,7 +141,7 @@ impl Lookup {
         }
     }
 
-    /// Fetches the answer as JSON.
+    /// Fetches a record as JSON. A composite is an internal error, because it is not a record.
     pub(crate) fn fetch(
         self,
         services: Arc<Services>,
@@ -161,7 +156,7 @@ impl Lookup {
                     json(&channel::upload_ids(services, ctx, channel).await?)
                 }
                 Self::Playlist(_) | Self::Uploads(_) => {
-                    Ok(services.assemble(ctx, &self).await?.body)
+                    Err(Error::internal("a composite has no record"))
                 }
                 Self::PlaylistInfo(id) => json(&playlist::info(services, ctx, id).await?),
                 Self::PlaylistEntries(id) => json(&playlist::all_entries(services, ctx, id).await?),

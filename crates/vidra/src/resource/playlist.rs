@@ -17,9 +17,9 @@ use crate::data_api::wire;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
-use crate::resource::gather::MOST_IDS;
+use crate::resource::gather::MAX_IDS;
 use crate::resource::lookup::{self, Lookup};
-use crate::resource::{Services, the_one};
+use crate::resource::{Services, find_item};
 use crate::video::Video;
 
 pub(crate) use entries::{Availability, Entries, Entry, all_entries};
@@ -46,7 +46,7 @@ pub(crate) async fn info(
         .with("part", "snippet")
         .with("id", id.as_str());
     let items: Vec<wire::Playlist> = services.data_api.list(ctx, &call).await?;
-    let playlist = the_one(items, "playlist", id.as_str(), |item| item.id.as_deref())?;
+    let playlist = find_item(items, "playlist", id.as_str(), |item| item.id.as_deref())?;
     let playlist = playlist.ok_or_else(|| What::Playlist.not_found(id))?;
     Ok(PlaylistInfo::from_wire(id.clone(), playlist))
 }
@@ -157,7 +157,7 @@ impl Wanted {
         for (id, is_fresh) in new.into_iter().zip(are_fresh) {
             self.waiting.push(id);
             self.uncached += usize::from(!is_fresh);
-            if self.uncached == MOST_IDS {
+            if self.uncached == MAX_IDS {
                 self.flush();
             }
         }

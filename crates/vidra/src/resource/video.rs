@@ -14,12 +14,12 @@ use crate::data_api::{DataApi, wire};
 use crate::error::{ErrorKind, Result};
 use crate::format::{self, Moment};
 use crate::ident::VideoId;
-use crate::resource::gather::MOST_IDS;
+use crate::resource::gather::MAX_IDS;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::{self, Lookup};
-use crate::resource::{Services, another};
+use crate::resource::{Services, wrong_item_error};
 use crate::transport::BoxFuture;
-use crate::video::{Video, Withheld};
+use crate::video::{HiddenCount, Video};
 
 impl Video {
     /// `None` for an item without an id.
@@ -31,10 +31,10 @@ impl Video {
         let duration = duration.as_deref().map_or(0, format::parse_duration);
         let published_at = Moment::parse(snippet.published_at.as_deref());
         let mut hidden = vec![];
-        let mut told = |count, name| count_or_hide(count, name, &mut hidden);
-        let views = told(statistics.view_count, Withheld::Views);
-        let likes = told(statistics.like_count, Withheld::Likes);
-        let comments = told(statistics.comment_count, Withheld::Comments);
+        let mut count_of = |count, name| count_or_hide(count, name, &mut hidden);
+        let views = count_of(statistics.view_count, HiddenCount::Views);
+        let likes = count_of(statistics.like_count, HiddenCount::Likes);
+        let comments = count_of(statistics.comment_count, HiddenCount::Comments);
         Some(Self {
             id,
             title: snippet.title.unwrap_or_default(),
@@ -58,7 +58,11 @@ impl Video {
 }
 
 /// Returns the count. A missing count is 0, and its name is added to `hidden`.
-pub(crate) fn count_or_hide(count: Option<u64>, name: Withheld, hidden: &mut Vec<Withheld>) -> u64 {
+pub(crate) fn count_or_hide(
+    count: Option<u64>,
+    name: HiddenCount,
+    hidden: &mut Vec<HiddenCount>,
+) -> u64 {
     count.unwrap_or_else(|| {
         hidden.push(name);
         0
@@ -80,21 +84,21 @@ pub(crate) async fn list_json(
 ) -> Result<Cached> {
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
-    let asked = read(services, ctx, &distinct).await;
+    let answers = read(services, ctx, &distinct).await;
     // Videos that do not exist count too.
-    let outcomes = asked.iter().map(|answered| answered.outcome);
+    let outcomes = answers.iter().map(|answered| answered.outcome);
     let outcome = outcomes.fold(CacheOutcome::Hit, CacheOutcome::worst);
-    let age = asked.iter().map(|answered| answered.age).max().unwrap_or_default();
+    let age = answers.iter().map(|answered| answered.age).max().unwrap_or_default();
     let mut found = BTreeMap::new();
-    for (id, answered) in distinct.iter().zip(asked) {
+    for (id, answered) in distinct.iter().zip(answers) {
         match answered.result {
             Ok(video) => drop(found.insert(*id, video)),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
-    let nothing = || services.cache.nothing(Resource::Video.kind(), outcome, age);
-    Ok(listed(ids, &found, outcome).unwrap_or_else(nothing))
+    let empty = || services.cache.empty_list(Resource::Video.kind(), outcome, age);
+    Ok(listed(ids, &found, outcome).unwrap_or_else(empty))
 }
 
 /// The list of the videos that were found. `None` if there are none.
@@ -119,14 +123,14 @@ async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<A
         Box::pin(bodies(Arc::clone(&services.data_api), ctx, ids))
     };
     let is_failing = || services.is_failing(Resource::Video);
-    let fetch = Fetch { is_failing: &is_failing, per_call: MOST_IDS, run: &run };
+    let fetch = Fetch { is_failing: &is_failing, per_call: MAX_IDS, run: &run };
     services.cache.read_through(&keys, ctx, &fetch).await
 }
 
 /// Fetches all videos in full calls, with one result for each.
 async fn bodies(data_api: Arc<DataApi>, ctx: Context, ids: Vec<VideoId>) -> Vec<Result<Bytes>> {
     let (data_api, ctx) = (&*data_api, &ctx);
-    let chunks: Vec<Vec<VideoId>> = ids.chunks(MOST_IDS).map(<[_]>::to_vec).collect();
+    let chunks: Vec<Vec<VideoId>> = ids.chunks(MAX_IDS).map(<[_]>::to_vec).collect();
     let call = |chunk: Vec<VideoId>| async move {
         let found = details(data_api, ctx, &chunk).await;
         let outcome = |id: &VideoId| match &found {
@@ -150,7 +154,7 @@ pub(crate) async fn read_chunks(
 ) -> Result<(HashMap<VideoId, Video>, CacheOutcome)> {
     let chunk = |ids: Vec<VideoId>| async move {
         // A long list must not be fetched faster than the store can write it.
-        services.cache.tiers.room().await;
+        services.cache.tiers.wait_for_capacity().await;
         let mut found = Vec::with_capacity(ids.len());
         let mut outcome = CacheOutcome::Hit;
         for (id, answered) in ids.iter().zip(read(services, ctx, &ids).await) {
@@ -184,9 +188,9 @@ async fn details(
     ids: &[VideoId],
 ) -> Result<HashMap<VideoId, Video>> {
     let found = list(data_api, ctx, ids).await?;
-    let has_strangers = found.keys().any(|id| !ids.contains(id));
-    if has_strangers && !ids.iter().all(|id| found.contains_key(id)) {
-        return Err(another("video"));
+    let has_unrequested = found.keys().any(|id| !ids.contains(id));
+    if has_unrequested && !ids.iter().all(|id| found.contains_key(id)) {
+        return Err(wrong_item_error("video"));
     }
     Ok(found)
 }
@@ -197,7 +201,7 @@ pub(crate) async fn list(
     ctx: &Context,
     ids: &[VideoId],
 ) -> Result<HashMap<VideoId, Video>> {
-    debug_assert!(ids.len() <= MOST_IDS, "the platform refuses more ids");
+    debug_assert!(ids.len() <= MAX_IDS, "the platform refuses more ids");
     let list = ids.iter().map(VideoId::as_str).collect::<Vec<_>>().join(",");
     let call = Call::new(Endpoint::Videos, What::Video, &list)
         // All parts that we serve. They do not change the cost.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Bounds, Filter, Places, Selection, Sort, SortField, SortOrder};
+use super::{Bounds, Filter, PositionRange, Selection, Sort, SortField, SortOrder};
 use crate::error::{Error, Result};
 use crate::whole;
 
@@ -44,7 +44,7 @@ impl Reader {
         Selection {
             filter: fields.get("filter").map(|value| self.filter(value)).unwrap_or_default(),
             sort: fields.get("sort").and_then(|value| self.sort(value)),
-            range: fields.get("range").map(|value| self.places(value)).unwrap_or_default(),
+            range: fields.get("range").map(|value| self.position_range(value)).unwrap_or_default(),
         }
     }
 
@@ -64,9 +64,9 @@ impl Reader {
         Bounds { min, max }
     }
 
-    fn places(&mut self, value: &Value) -> Places {
+    fn position_range(&mut self, value: &Value) -> PositionRange {
         let (start, end) = self.pair(value, "range", ["start", "end"], 1);
-        Places { start, end }
+        PositionRange { start, end }
     }
 
     fn sort(&mut self, value: &Value) -> Option<Sort> {

@@ -50,14 +50,14 @@ impl Record {
         out.freeze()
     }
 
-    /// Decodes the output of [`Record::encode`]. The body is a slice of `kept`. Returns `None` if
+    /// Decodes the output of [`Record::encode`]. The body is a slice of `bytes`. Returns `None` if
     /// the record belongs to another key or uses the layout of another release.
     ///
     /// # Errors
     ///
     /// [`StoreError::Corrupt`] if the bytes are damaged.
-    pub fn decode(kept: &Bytes, key: &str) -> Result<Option<Self>, StoreError> {
-        decode(kept, key).ok_or(StoreError::Corrupt)
+    pub fn decode(bytes: &Bytes, key: &str) -> Result<Option<Self>, StoreError> {
+        decode(bytes, key).ok_or(StoreError::Corrupt)
     }
 }
 
@@ -69,20 +69,20 @@ pub(super) fn encoded_len(key: &str, record: &Record) -> usize {
 /// Reads `keep_until` from the header alone. The header is not verified, because the checksum is at
 /// the end. A wrong eviction costs only one fetch.
 #[cfg(unix)]
-pub(super) fn keep_until(kept: &[u8]) -> Option<u64> {
-    let header = kept.get(..HEADER)?;
+pub(super) fn keep_until(bytes: &[u8]) -> Option<u64> {
+    let header = bytes.get(..HEADER)?;
     let is_ours = header.starts_with(MAGIC) && header[4] == VERSION;
     is_ours.then(|| (&header[28..]).get_u64_le())
 }
 
-fn decode(kept: &Bytes, key: &str) -> Option<Option<Record>> {
-    let content = kept.len().checked_sub(CHECKSUM).filter(|length| *length >= HEADER)?;
-    let mut header = &kept[..HEADER];
+fn decode(bytes: &Bytes, key: &str) -> Option<Option<Record>> {
+    let content = bytes.len().checked_sub(CHECKSUM).filter(|length| *length >= HEADER)?;
+    let mut header = &bytes[..HEADER];
     if !header.starts_with(MAGIC) {
         return None;
     }
     // Every layout ends with this checksum.
-    if (&kept[content..]).get_u32_le() != crc32fast::hash(&kept[..content]) {
+    if (&bytes[content..]).get_u32_le() != crc32fast::hash(&bytes[..content]) {
         return None;
     }
     if header[4] != VERSION {
@@ -101,10 +101,10 @@ fn decode(kept: &Bytes, key: &str) -> Option<Option<Record>> {
     if body_end != content {
         return None;
     }
-    if kept[HEADER..key_end] != *key.as_bytes() {
+    if bytes[HEADER..key_end] != *key.as_bytes() {
         return Some(None);
     }
-    let body = kept.slice(key_end..body_end);
+    let body = bytes.slice(key_end..body_end);
     Some(Some(Record {
         stored_at,
         keep_until,

@@ -68,7 +68,7 @@ async fn put(store: &dyn Store, key: &str, record: &Record) {
 }
 
 async fn get(store: &dyn Store, key: &str) -> Option<Record> {
-    store.get(key).await.expect("a key can be asked for")
+    store.get(key).await.expect("`get` failed")
 }
 
 async fn an_empty_store_has_no_records(store: &dyn Store) {
@@ -130,7 +130,7 @@ async fn many_keys_at_once(store: &dyn Store) {
         put(store, &format!("many/{index}"), &record(format!("{index}"))).await;
     }
     let wanted = [2, 9, 1, 2, 3].map(|index| format!("many/{index}"));
-    let found = store.get_many(&wanted).await.expect("many can be asked for");
+    let found = store.get_many(&wanted).await.expect("`get_many` failed");
     let expected = [Some("2"), None, Some("1"), Some("2"), Some("3")];
     assert_eq!(found, expected.map(|body| body.map(record)), "in the order of the keys");
     for index in 1..=3 {

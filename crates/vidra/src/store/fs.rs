@@ -7,8 +7,8 @@
 //! deletes expired records within a day.
 
 mod folder;
+mod maintenance;
 mod oldest;
-mod tend;
 mod write_order;
 
 use std::fmt;
@@ -74,7 +74,7 @@ impl Fs {
     pub fn open(folder: impl Into<PathBuf>, limit_bytes: u64) -> io::Result<Self> {
         let root = folder.into();
         make_root(&root)?;
-        Self::tended(root, limit_bytes, tend::SWEEP_EVERY)
+        Self::tended(root, limit_bytes, maintenance::SWEEP_EVERY)
     }
 
     /// Opens an existing folder, to inspect or clear it. This store has no limit and does no
@@ -94,7 +94,7 @@ impl Fs {
     fn tended(root: PathBuf, limit: u64, sweep_every: Duration) -> io::Result<Self> {
         let (wake, woken) = sync_channel(1);
         let shared = Arc::new(Shared::new(root, limit, Some(wake)));
-        tend::start(Arc::downgrade(&shared), woken, sweep_every)?;
+        maintenance::start(Arc::downgrade(&shared), woken, sweep_every)?;
         shared.tend_soon();
         Ok(Self::new(shared))
     }
@@ -168,13 +168,13 @@ impl Store for Fs {
         key: &'a str,
         record: &'a Record,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let write = self.shared.order.begin(Location::of(key));
+        let write = self.shared.order.begin(Location::from_key(key));
         let (key, record) = (key.to_owned(), record.clone());
         Box::pin(self.on_a_thread(move |shared| shared.put(&write, &key, &record)))
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        let write = self.shared.order.begin(Location::of(key));
+        let write = self.shared.order.begin(Location::from_key(key));
         Box::pin(self.on_a_thread(move |shared| shared.remove(&write)))
     }
 
@@ -204,7 +204,7 @@ impl Shared {
 
     /// The outer error is from the disk. The inner error concerns the record.
     fn get(&self, key: &str) -> io::Result<Result<Option<Record>, StoreError>> {
-        let location = Location::of(key);
+        let location = Location::from_key(key);
         let Some(folder) = Folder::open(&self.root, location.folder)? else { return Ok(Ok(None)) };
         Ok(match folder.read(&location.file, self.largest().max(size_of(1)))? {
             None => Ok(None),
@@ -332,7 +332,7 @@ mod tests {
             body: "over".into(),
         };
         store.put("key", &over).await.expect("it is stored");
-        let location = Location::of("key");
+        let location = Location::from_key("key");
         let path = folder.path().join(format!("{:02x}", location.folder)).join(&location.file);
         let file = std::fs::File::options().write(true).open(&path).expect("its file");
         file.set_modified(std::time::UNIX_EPOCH).expect("it is old");

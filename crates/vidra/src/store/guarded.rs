@@ -22,7 +22,7 @@ const PATIENCE_TO_PUT: Duration = Duration::from_millis(500);
 /// The wait for a count, the timeout of the count itself, and the lifetime of its result. A count
 /// is expensive, and any caller can request one.
 const PATIENCE_TO_COUNT: Duration = Duration::from_secs(1);
-const LONGEST_COUNT: Duration = Duration::from_secs(60);
+const MAX_COUNT_TIME: Duration = Duration::from_secs(60);
 const COUNT_LASTS: Duration = Duration::from_secs(5);
 /// The timeout of clearing the store.
 const PATIENCE_TO_CLEAR: Duration = Duration::from_secs(60);
@@ -171,7 +171,7 @@ impl Guarded {
         let store = Arc::clone(&self.store);
         // A separate task, so that callers that come and leave do not start a count each.
         let counting = tokio::spawn(async move {
-            let usage = within(LONGEST_COUNT, async { store.usage().await }).await.ok();
+            let usage = within(MAX_COUNT_TIME, async { store.usage().await }).await.ok();
             *counted = Some(Counted { at: Instant::now(), usage });
             usage
         });

@@ -103,8 +103,8 @@ impl fmt::Debug for Redis {
 impl Store for Redis {
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         Box::pin(async move {
-            let kept: Option<Vec<u8>> = self.call(redis::cmd("GET").arg(name(key))).await?;
-            kept.map_or(Ok(None), |kept| Record::decode(&Bytes::from(kept), key))
+            let stored: Option<Vec<u8>> = self.call(redis::cmd("GET").arg(name(key))).await?;
+            stored.map_or(Ok(None), |stored| Record::decode(&Bytes::from(stored), key))
         })
     }
 
@@ -120,11 +120,11 @@ impl Store for Redis {
             for key in keys {
                 command.arg(name(key));
             }
-            let kept: Vec<Option<Vec<u8>>> = self.call(&command).await?;
-            let read = |(key, kept): (&String, Option<Vec<u8>>)| {
-                kept.and_then(|kept| Record::decode(&Bytes::from(kept), key).ok().flatten())
+            let stored: Vec<Option<Vec<u8>>> = self.call(&command).await?;
+            let read = |(key, stored): (&String, Option<Vec<u8>>)| {
+                stored.and_then(|stored| Record::decode(&Bytes::from(stored), key).ok().flatten())
             };
-            Ok(keys.iter().zip(kept).map(read).collect())
+            Ok(keys.iter().zip(stored).map(read).collect())
         })
     }
 

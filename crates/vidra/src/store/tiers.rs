@@ -14,8 +14,8 @@ use writes::Writes;
 const AT_ONCE: usize = 100;
 /// How long clearing waits for pending writes.
 const SETTLE: Duration = Duration::from_secs(1);
-/// The longest wait of one call for room in the queue.
-const ROOM: Duration = Duration::from_millis(250);
+/// The longest wait of one call for capacity in the queue.
+const CAPACITY_WAIT: Duration = Duration::from_millis(250);
 
 /// The size of each tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,11 +153,11 @@ impl Tiers {
         }
     }
 
-    /// Waits until the queue of the far store has room, but not long: a slow store must not delay
+    /// Waits until the queue of the far store has capacity, but not long: a slow store must not delay
     /// its callers.
-    pub(crate) async fn room(&self) {
+    pub(crate) async fn wait_for_capacity(&self) {
         if let Some(far) = &self.far {
-            let _ = timeout(ROOM, far.writes.room()).await;
+            let _ = timeout(CAPACITY_WAIT, far.writes.wait_for_capacity()).await;
         }
     }
 
@@ -177,7 +177,7 @@ impl Tiers {
     }
 
     /// Whether the far store's circuit breaker is open.
-    pub fn is_far_failing(&self) -> bool {
+    pub fn is_store_failing(&self) -> bool {
         self.far.as_ref().is_some_and(|far| far.store.is_failing())
     }
 

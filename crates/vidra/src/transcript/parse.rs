@@ -34,7 +34,7 @@ impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("the captions are empty"),
-            Self::NotTimedText => f.write_str("what came is no captions"),
+            Self::NotTimedText => f.write_str("the response is not a caption track"),
             Self::Malformed(why) => write!(f, "the captions are malformed: {why}"),
         }
     }

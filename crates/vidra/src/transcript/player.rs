@@ -78,9 +78,9 @@ pub(crate) enum Verdict {
     Final(Reason),
     /// The result is the same for every player client. The message is more specific than the
     /// reason's own.
-    FinalSaying(Reason, &'static str),
+    FinalWithMessage(Reason, &'static str),
     /// Another player client may get a better response.
-    AskAnother(Reason),
+    TryNextClient(Reason),
 }
 
 impl Track {
@@ -113,16 +113,16 @@ const WHILE_LIVE: &str = "Captions of a broadcast cannot be read while it is liv
 const NO_RECORDING: &str = "Broadcast is over and there is no recording of it";
 
 impl Verdict {
-    /// Interprets `body`, the response to a player request for `asked`.
-    pub(crate) fn of(body: &[u8], asked: VideoId) -> Self {
+    /// Interprets `body`, the response to a player request for `id`.
+    pub(crate) fn parse(body: &[u8], id: VideoId) -> Self {
         match serde_json::from_slice(body) {
-            Ok(answer) => read(answer, asked),
-            Err(_) => Self::AskAnother(Reason::PlatformChanged),
+            Ok(answer) => read(answer, id),
+            Err(_) => Self::TryNextClient(Reason::PlatformChanged),
         }
     }
 }
 
-fn read(answer: wire::Player, asked: VideoId) -> Verdict {
+fn read(answer: wire::Player, id: VideoId) -> Verdict {
     let status = answer.playability_status.unwrap_or_default();
     let words = status.words();
     match status.status.as_deref() {
@@ -130,9 +130,9 @@ fn read(answer: wire::Player, asked: VideoId) -> Verdict {
         Some(name) => return refused(name, &status, &words),
     }
     let shown = answer.video_details.and_then(|details| details.video_id);
-    if shown.is_some_and(|shown| shown != asked.as_str()) {
+    if shown.is_some_and(|shown| shown != id.as_str()) {
         // Outdated players and blocked addresses get another video.
-        return Verdict::AskAnother(Reason::PlatformChanged);
+        return Verdict::TryNextClient(Reason::PlatformChanged);
     }
     let captions = answer.captions.unwrap_or_default();
     let tracklist = captions.player_captions_tracklist_renderer.unwrap_or_default();
@@ -141,27 +141,27 @@ fn read(answer: wire::Player, asked: VideoId) -> Verdict {
     match player.tracks.is_empty() {
         false => Verdict::Captions(player),
         // The response lists tracks, but none of them is usable.
-        true if lists_any => Verdict::AskAnother(Reason::PlatformChanged),
+        true if lists_any => Verdict::TryNextClient(Reason::PlatformChanged),
         true if captions.player_captions_renderer.is_some() => {
-            Verdict::FinalSaying(Reason::Unplayable, WHILE_LIVE)
+            Verdict::FinalWithMessage(Reason::Unplayable, WHILE_LIVE)
         }
         // Only a complete response proves that there are no captions.
         true if status.status.is_some() => Verdict::Final(Reason::CaptionsDisabled),
-        true => Verdict::AskAnother(Reason::PlatformChanged),
+        true => Verdict::TryNextClient(Reason::PlatformChanged),
     }
 }
 
 impl Player {
-    /// Parses the response to a player request for `asked`.
+    /// Parses the response to a player request for `id`.
     ///
     /// # Errors
     ///
     /// Any [`Reason`], for example [`Reason::CaptionsDisabled`] if the video has no captions.
-    pub fn parse(body: &[u8], asked: VideoId) -> Result<Self> {
-        match Verdict::of(body, asked) {
+    pub fn parse(body: &[u8], id: VideoId) -> Result<Self> {
+        match Verdict::parse(body, id) {
             Verdict::Captions(player) => Ok(player),
-            Verdict::Final(reason) | Verdict::AskAnother(reason) => Err(reason.error(asked)),
-            Verdict::FinalSaying(reason, words) => Err(reason.error_saying(words, asked)),
+            Verdict::Final(reason) | Verdict::TryNextClient(reason) => Err(reason.error(id)),
+            Verdict::FinalWithMessage(reason, words) => Err(reason.error_saying(words, id)),
         }
     }
 
@@ -206,7 +206,7 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
     }
     if says(&["on this app", "on this device", "latest version of youtube"]) {
         // This message concerns an outdated player and not the video.
-        return Verdict::AskAnother(Reason::PlatformChanged);
+        return Verdict::TryNextClient(Reason::PlatformChanged);
     }
     if says(&["private"]) {
         return Verdict::Final(Reason::VideoPrivate);
@@ -218,7 +218,7 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
         || says(&["confirm your age", "age-restricted", "inappropriate", "please sign in"])
     {
         // An embedded player passes some age gates.
-        return Verdict::AskAnother(Reason::AgeRestricted);
+        return Verdict::TryNextClient(Reason::AgeRestricted);
     }
     if says(&["country", "your region"]) {
         return Verdict::Final(Reason::RegionBlocked);
@@ -227,7 +227,7 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
         return Verdict::Final(Reason::MembersOnly);
     }
     if says(&["recording is not available", "event has ended", "stream has ended"]) {
-        return Verdict::FinalSaying(Reason::Unplayable, NO_RECORDING);
+        return Verdict::FinalWithMessage(Reason::Unplayable, NO_RECORDING);
     }
     if status == "LIVE_STREAM_OFFLINE" || says(&["will begin", "premieres in"]) {
         return Verdict::Final(Reason::NotStarted);
@@ -235,9 +235,9 @@ fn refused(status: &str, details: &wire::Playability, words: &str) -> Verdict {
     match status {
         "ERROR" => Verdict::Final(Reason::VideoNotFound),
         "UNPLAYABLE" if words.is_empty() || says(&["unavailable", "not available", "removed"]) => {
-            Verdict::AskAnother(Reason::VideoNotFound)
+            Verdict::TryNextClient(Reason::VideoNotFound)
         }
-        "UNPLAYABLE" | "LOGIN_REQUIRED" => Verdict::AskAnother(Reason::Unplayable),
-        _ => Verdict::AskAnother(Reason::PlatformChanged),
+        "UNPLAYABLE" | "LOGIN_REQUIRED" => Verdict::TryNextClient(Reason::Unplayable),
+        _ => Verdict::TryNextClient(Reason::PlatformChanged),
     }
 }

@@ -38,8 +38,8 @@ pub(super) struct Token(OnceCell<Result<Option<String>>>);
 impl Token {
     /// The token. `None` if there is no provider.
     async fn get(&self, fetch: &TranscriptContext<'_>) -> Result<Option<&str>> {
-        let told = self.0.get_or_init(|| fetch.po_token()).await;
-        told.as_ref().map(Option::as_deref).map_err(Error::clone)
+        let token = self.0.get_or_init(|| fetch.po_token()).await;
+        token.as_ref().map(Option::as_deref).map_err(Error::clone)
     }
 
     /// The token, if it was already requested.
@@ -62,7 +62,7 @@ enum Body<T> {
 }
 
 /// More empty bodies than this are not accidental.
-const MOST_TRACKS: usize = 4;
+const MAX_TRACKS: usize = 4;
 
 impl Reader<'_> {
     /// Fetches the best track. `None` if the player's URLs have expired.
@@ -76,7 +76,7 @@ impl Reader<'_> {
             return Err(other_languages(self.fetch.id, player));
         }
         let translate = query.translate.as_ref().map(LanguageCode::as_str);
-        for track in candidates.into_iter().take(MOST_TRACKS) {
+        for track in candidates.into_iter().take(MAX_TRACKS) {
             match self.track(track, translate).await? {
                 Body::Full(lines) => return Ok(Some(lines)),
                 Body::Expired => return Ok(None),
@@ -147,7 +147,7 @@ impl Reader<'_> {
         match parse(&answer.body) {
             Ok(cues) => Ok(Body::Full(cues)),
             Err(Unreadable::Empty)
-                if address.is_over(now_there(&answer, &*self.fetch.web.clock)) =>
+                if address.has_expired(platform_time(&answer, &*self.fetch.web.clock)) =>
             {
                 Ok(Body::Expired)
             }
@@ -170,7 +170,7 @@ fn lines(cues: Vec<Cue>, lang: &str) -> Transcript {
 }
 
 /// The time of YouTube's clock, which sets the expiry of URLs. The fallback is our clock.
-fn now_there(answer: &Answer, clock: &dyn Clock) -> Timestamp {
+fn platform_time(answer: &Answer, clock: &dyn Clock) -> Timestamp {
     let date = answer.headers.get(header::DATE).and_then(|date| date.to_str().ok());
     let date = date.and_then(|date| DateTimeParser::new().parse_timestamp(date).ok());
     date.unwrap_or_else(|| clock.now())
@@ -193,7 +193,7 @@ fn other_languages(id: VideoId, player: &Player) -> Error {
 }
 
 /// The maximum length of the query. YouTube's queries are far shorter.
-const LONGEST_QUERY: usize = 8192;
+const MAX_QUERY_LENGTH: usize = 8192;
 
 /// The URL of captions. It comes from YouTube's response, so only YouTube's hosts and this path are
 /// accepted. The request always goes to our configured base URL.
@@ -212,7 +212,7 @@ impl<'a> TimedText<'a> {
         let (path, query) = target.split_once('?')?;
         let allowed =
             |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'<' | b'>');
-        let clean = query.len() <= LONGEST_QUERY && query.bytes().all(allowed);
+        let clean = query.len() <= MAX_QUERY_LENGTH && query.bytes().all(allowed);
         let params =
             || query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, ""))).collect();
         (path == Self::PATH && clean).then(|| Self { params: params() })
@@ -228,7 +228,7 @@ impl<'a> TimedText<'a> {
     }
 
     /// Whether the URL has expired.
-    fn is_over(&self, now: Timestamp) -> bool {
+    fn has_expired(&self, now: Timestamp) -> bool {
         let expire = self.params.iter().find(|(name, _)| *name == "expire");
         let expire = expire.and_then(|(_, seconds)| seconds.parse().ok());
         expire.is_some_and(|expire: i64| expire <= now.as_second())

@@ -59,7 +59,7 @@ pub(crate) struct Session {
 const UNREACHABLE_PAUSE: Duration = Duration::from_secs(5);
 /// The pause after a rate limit on translations without `Retry-After`.
 const TRANSLATION_PAUSE: Duration = Duration::from_secs(60);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2 * 3600);
+const MAX_PAUSE: Duration = Duration::from_secs(2 * 3600);
 const SESSION_LIFE: Duration = Duration::from_secs(4 * 3600);
 
 impl Egress {
@@ -141,8 +141,12 @@ impl Egress {
     }
 
     /// Pauses translations after a rate limit, and returns the pause. Other requests continue.
-    pub(crate) fn limit_translations(&self, asked: Option<Duration>, now: Instant) -> Duration {
-        let pause = asked.unwrap_or(TRANSLATION_PAUSE.min(self.block_pause)).min(LONGEST_PAUSE);
+    pub(crate) fn limit_translations(
+        &self,
+        retry_after: Option<Duration>,
+        now: Instant,
+    ) -> Duration {
+        let pause = retry_after.unwrap_or(TRANSLATION_PAUSE.min(self.block_pause)).min(MAX_PAUSE);
         self.state().no_translations_until = Some(now + pause);
         pause
     }
@@ -174,7 +178,7 @@ impl Egress {
     }
 
     /// Why the address is blocked or unreachable. `None` if it is not.
-    fn trouble(&self, now: Instant) -> Option<Reason> {
+    fn unusable_reason(&self, now: Instant) -> Option<Reason> {
         self.state().circuit.refusal(now).map(|(why, _)| why)
     }
 
@@ -250,7 +254,8 @@ impl Egresses {
     /// Whether all addresses fail for this kind of request.
     pub(crate) fn are_failing(&self, kind: WebRequestKind, now: Instant) -> bool {
         let is_failing = |egress: &Egress| egress.fails(kind, now).is_some();
-        let is_of_use = |egress: &Egress| !is_failing(egress) && egress.trouble(now).is_none();
+        let is_of_use =
+            |egress: &Egress| !is_failing(egress) && egress.unusable_reason(now).is_none();
         self.all.iter().any(is_failing) && !self.all.iter().any(is_of_use)
     }
 
@@ -269,14 +274,14 @@ impl Egresses {
     }
 
     /// For each address, by number: why it is unusable, or `None`.
-    pub(crate) fn troubles(&self, now: Instant) -> impl Iterator<Item = Option<Reason>> {
-        self.all.iter().map(move |egress| egress.trouble(now))
+    pub(crate) fn unusable_reasons(&self, now: Instant) -> impl Iterator<Item = Option<Reason>> {
+        self.all.iter().map(move |egress| egress.unusable_reason(now))
     }
 
     pub(crate) fn report(&self, now: Instant) -> Addresses {
         let mut report = Addresses { all: self.count(), blocked: 0, unreachable: 0 };
-        for trouble in self.troubles(now).flatten() {
-            match trouble {
+        for reason in self.unusable_reasons(now).flatten() {
+            match reason {
                 Reason::Unreachable => report.unreachable += 1,
                 _ => report.blocked += 1,
             }
@@ -332,11 +337,16 @@ impl InUse<'_> {
     }
 
     /// Blocks the address, and returns the pause.
-    pub(crate) fn blocked(&self, why: Reason, asked: Option<Duration>, now: Instant) -> Duration {
+    pub(crate) fn blocked(
+        &self,
+        why: Reason,
+        retry_after: Option<Duration>,
+        now: Instant,
+    ) -> Duration {
         let usual = self.egress.block_pause;
         let pause = |times: u32| {
-            let ours = usual.saturating_mul(times).min(LONGEST_PAUSE.max(usual));
-            ours.max(asked.unwrap_or_default().min(LONGEST_PAUSE))
+            let ours = usual.saturating_mul(times).min(MAX_PAUSE.max(usual));
+            ours.max(retry_after.unwrap_or_default().min(MAX_PAUSE))
         };
         self.egress.close(why, pause, now)
     }

@@ -32,7 +32,7 @@ impl TranscriptContext<'_> {
         let consent = &OnceLock::new();
         let fetch = |is_retry| async move {
             let Ok(_only_one) = timeout_at(self.ctx.deadline, egress.renewing.lock()).await else {
-                return Err(Fault::permanent(Reason::TimedOut.error(self.id).of_one_caller()));
+                return Err(Fault::permanent(Reason::TimedOut.error(self.id).for_one_caller()));
             };
             let newer = egress.session(Instant::now()).filter(|known| Some(known) != outdated);
             if let Some(newer) = newer {

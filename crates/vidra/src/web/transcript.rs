@@ -9,7 +9,7 @@ use super::captions::{Reader, Token};
 use super::clients::Client;
 use super::egress::{Closed, Egress, InUse};
 use super::{TranscriptContext, WebRequestKind};
-use crate::context::nobody_waits;
+use crate::context::no_waiters;
 use crate::error::{Error, Reason, Result};
 use crate::transcript::{CaptionTrack, Player, Track, Transcript, TranscriptQuery, Verdict};
 
@@ -120,11 +120,11 @@ impl<'a> Addresses<'a> {
             let until = fetch.ctx.deadline.min(now + wait);
             tokio::select! {
                 biased;
-                () = fetch.ctx.waiters.gone() => return Err(nobody_waits()),
+                () = fetch.ctx.waiters.gone() => return Err(no_waiters()),
                 _ = timeout_at(until, probed) => {}
             }
             if Instant::now() >= fetch.ctx.deadline {
-                return Err(Reason::TimedOut.error(fetch.id).of_one_caller());
+                return Err(Reason::TimedOut.error(fetch.id).for_one_caller());
             }
         }
     }
@@ -151,12 +151,12 @@ impl<'a> Addresses<'a> {
             // The address itself is not blocked.
             Reason::TranslationLimited => egress.trusted(),
             // The response concerns the video, so the address is not blocked.
-            why if why != Reason::TimedOut && !why.may_go_better_elsewhere() => {
+            why if why != Reason::TimedOut && !why.another_address_may_succeed() => {
                 egress.trusted();
             }
             _ => {}
         }
-        match error.reason().may_go_better_elsewhere() {
+        match error.reason().another_address_may_succeed() {
             true => self.pass_over(error).map(Err),
             false => Some(Err(error)),
         }
@@ -174,7 +174,7 @@ impl<'a> Addresses<'a> {
 
 impl Reason {
     /// Whether the reason does not concern the video, so that another address may succeed.
-    fn may_go_better_elsewhere(self) -> bool {
+    fn another_address_may_succeed(self) -> bool {
         self.is_about_the_address()
             || matches!(
                 self,
@@ -197,27 +197,27 @@ async fn playable<'a>(
     fetch: &'a TranscriptContext<'_>,
     egress: &Egress,
 ) -> Result<(&'a Client, Player)> {
-    let mut told = Reason::PlatformChanged;
+    let mut reason = Reason::PlatformChanged;
     // The page has about a megabyte. One fetch is enough for all clients.
     let mut may_renew = true;
     for client in fetch.web.clients.iter() {
-        let reason = match ask_player(fetch, egress, client, &mut may_renew).await? {
+        let next = match call_player(fetch, egress, client, &mut may_renew).await? {
             Verdict::Captions(player) => return Ok((client, player)),
             Verdict::Final(reason) => return Err(reason.error(fetch.id)),
-            Verdict::FinalSaying(reason, words) => {
+            Verdict::FinalWithMessage(reason, words) => {
                 return Err(reason.error_saying(words, fetch.id));
             }
-            Verdict::AskAnother(reason) => reason,
+            Verdict::TryNextClient(reason) => reason,
         };
         // The first reason that is more specific than `PlatformChanged`.
-        if told == Reason::PlatformChanged {
-            told = reason;
+        if reason == Reason::PlatformChanged {
+            reason = next;
         }
     }
-    Err(told.error(fetch.id))
+    Err(reason.error(fetch.id))
 }
 
-async fn ask_player(
+async fn call_player(
     fetch: &TranscriptContext<'_>,
     egress: &Egress,
     client: &Client,
@@ -233,7 +233,7 @@ async fn ask_player(
         answer = fetch.send(egress, WebRequestKind::Player, &request).await?;
     }
     if !answer.status.is_success() {
-        return Ok(Verdict::AskAnother(Reason::PlatformChanged));
+        return Ok(Verdict::TryNextClient(Reason::PlatformChanged));
     }
-    Ok(Verdict::of(&answer.body, fetch.id))
+    Ok(Verdict::parse(&answer.body, fetch.id))
 }

@@ -47,7 +47,7 @@ fn assert_overloaded(error: &Error) {
 #[tokio::test(start_paused = true)]
 async fn lookups_beyond_the_limit_fail_at_once_and_succeed_later() {
     let sim = Simulator::new();
-    let vidra = builder(&sim).most_misses(3).build().unwrap();
+    let vidra = builder(&sim).max_misses(3).build().unwrap();
     let known = Lookup::Playlist(playlist("PLsize1"));
     vidra.lookup(&known).await.unwrap();
     fill(&vidra, &sim, 3).await;
@@ -78,7 +78,7 @@ async fn lookups_beyond_the_limit_fail_at_once_and_succeed_later() {
 /// On several threads, because a follower has to join between two steps of its leader.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn followers_get_the_overload_error_of_their_leader() {
-    let vidra = builder(&Simulator::new()).most_misses(0).build().unwrap();
+    let vidra = builder(&Simulator::new()).max_misses(0).build().unwrap();
     let lookups = (0..8).map(|number| {
         let vidra = vidra.clone();
         tokio::spawn(async move {
@@ -98,7 +98,7 @@ async fn followers_get_the_overload_error_of_their_leader() {
 #[tokio::test(start_paused = true)]
 async fn stale_records_are_served_when_no_slot_is_free() {
     let sim = Simulator::new();
-    let vidra = builder(&sim).most_misses(2).build().unwrap();
+    let vidra = builder(&sim).max_misses(2).build().unwrap();
     let id = VideoId::parse("quirkNoLike").unwrap();
     vidra.video(id).await.unwrap();
     advance(Duration::from_secs(2 * 3600)).await;
@@ -113,7 +113,7 @@ async fn stale_records_are_served_when_no_slot_is_free() {
 async fn a_follower_waits_longer_than_ten_seconds_when_no_slot_is_free() {
     let sim = Simulator::new();
     sim.inject(Fault::any(Action::delay(15 * SECOND)));
-    let vidra = builder(&sim).most_misses(1).attempt_timeout(60 * SECOND).build().unwrap();
+    let vidra = builder(&sim).max_misses(1).attempt_timeout(60 * SECOND).build().unwrap();
     let id = VideoId::parse("quirkNoLike").unwrap();
     let (one, other) = tokio::join!(vidra.video(id), vidra.video(id));
     assert!(one.is_ok() && other.is_ok(), "{other:?}");
@@ -123,7 +123,7 @@ async fn a_follower_waits_longer_than_ten_seconds_when_no_slot_is_free() {
 #[tokio::test(start_paused = true)]
 async fn batches_have_slots_of_their_own() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
-    let vidra = builder(&sim).most_batches(2).build().unwrap();
+    let vidra = builder(&sim).max_batches(2).build().unwrap();
     let begin =
         || Box::pin(vidra.playlist_transcripts(&playlist("PLsize50"), &BatchQuery::default()));
     let (mut one, mut two) = (begin(), begin());

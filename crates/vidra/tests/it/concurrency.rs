@@ -133,7 +133,7 @@ async fn c3_single_transcripts_come_before_those_of_batches() {
 #[tokio::test(start_paused = true)]
 async fn c4_followers_of_a_list_take_no_slots() {
     let sim = slow(SECOND);
-    let vidra = builder(&sim).most_misses(5).build().unwrap();
+    let vidra = builder(&sim).max_misses(5).build().unwrap();
     let list = [video("quirkNoLike"), video("fda4eREcaTQ")];
     let lists = join_all((0..6).map(|_| vidra.videos(&list)));
     let other = async {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use vidra::{
-    CategoryQuery, ChannelRef, CommentId, CommentOrder, CommentQuery, ErrorKind, PlaylistId,
-    VideoId, Withheld,
+    CategoryQuery, ChannelRef, CommentId, CommentOrder, CommentQuery, ErrorKind, HiddenCount,
+    PlaylistId, VideoId,
 };
 use vidra_sim::{Endpoint, Simulator};
 
@@ -26,10 +26,10 @@ fn channel(id: &str) -> ChannelRef {
 #[tokio::test]
 async fn withheld_counts_are_zero_and_named() {
     let vidra = client(&Simulator::new());
-    let table: [(&str, &[Withheld]); 4] = [
-        ("quirkNoLike", &[Withheld::Likes]),
-        ("quirkNoComm", &[Withheld::Comments]),
-        ("quirkFavOnl", &[Withheld::Views, Withheld::Likes, Withheld::Comments]),
+    let table: [(&str, &[HiddenCount]); 4] = [
+        ("quirkNoLike", &[HiddenCount::Likes]),
+        ("quirkNoComm", &[HiddenCount::Comments]),
+        ("quirkFavOnl", &[HiddenCount::Views, HiddenCount::Likes, HiddenCount::Comments]),
         ("quirkThumb3", &[]),
     ];
     for (id, hidden) in table {
@@ -39,7 +39,7 @@ async fn withheld_counts_are_zero_and_named() {
     assert_eq!((likes.likes, likes.likes_fmt.as_str()), (0, "0"));
     for id in ["UCquirkHiddenSubs0000000", "UCquirkHiddenZero0000000"] {
         let found = vidra.channel(&channel(id)).await.unwrap();
-        assert_eq!((found.subscribers, found.hidden), (0, vec![Withheld::Subscribers]), "{id}");
+        assert_eq!((found.subscribers, found.hidden), (0, vec![HiddenCount::Subscribers]), "{id}");
     }
 }
 

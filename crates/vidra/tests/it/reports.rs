@@ -116,12 +116,12 @@ async fn batches_report_their_progress() {
         batch.next().await;
     }
     let report = vidra.upstream_report().batches;
-    assert_eq!((report.under_way, report.entries), (1, 50));
+    assert_eq!((report.running, report.entries), (1, 50));
     assert!((9..50).contains(&(report.succeeded + report.failed)), "{report:?}");
     while batch.next().await.is_some() {}
     sleep(Duration::from_millis(1)).await;
     let report = vidra.upstream_report().batches;
-    assert_eq!((report.under_way, report.succeeded + report.failed), (0, 50));
+    assert_eq!((report.running, report.succeeded + report.failed), (0, 50));
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use vidra::Selection;
 use vidra::selection::{Bounds, Filter, Sort, SortField, SortOrder};
 
-use super::{PageOptions, PlaylistPage, places, selection_page};
+use super::{PageOptions, PlaylistPage, position_range, selection_page};
 use crate::call_error::CallError;
 use crate::params::{Cursor, MaxChars, PlaylistArg, Position, Whole};
 use crate::tools::{Call, ToolInput, ToolResult};
@@ -92,7 +92,7 @@ impl QueryPlaylist {
             By::Likes => SortField::Likes,
         });
         let sort = field.map(|field| Sort { field, order });
-        Ok(Selection { filter, sort, range: places(self.from, self.to)? })
+        Ok(Selection { filter, sort, range: position_range(self.from, self.to)? })
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::selection::Places;
+use vidra::selection::PositionRange;
 use vidra::{
     BatchEvent, BatchQuery, BatchStatus, Error, Transcript, TranscriptQuery,
     VideoTranscript as BatchResult,
@@ -20,7 +20,7 @@ use crate::params::{
     Cursor, LanguagesArg, MOST_VIDEOS, MaxChars, PlaylistArg, Position, VideoArgs, Whole,
 };
 use crate::reply::ToolOutput;
-use crate::tools::playlist::places;
+use crate::tools::playlist::position_range;
 use crate::tools::{Call, ToolInput, ToolResult};
 
 /// How many videos are fetched at once.
@@ -281,7 +281,7 @@ impl ToolInput for TranscribePlaylist {
     type Output = Transcripts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
-        let Places { start: from, end: last_wanted } = places(self.from, self.to)?;
+        let PositionRange { start: from, end: last_wanted } = position_range(self.from, self.to)?;
         let from = from.unwrap_or(1);
         let start = match self.cursor {
             Some(cursor) if cursor.item < from => {

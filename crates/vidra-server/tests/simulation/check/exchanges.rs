@@ -65,8 +65,8 @@ impl Checker {
                 let is_list = matches!(op.operation(), Operation::Videos(_))
                     || super::is_composite(op.operation());
                 let has_no_answer = op.has_left || op.has_failed && is_list;
-                let is_refresh =
-                    op.is_stale || has_no_answer && may_be_cached(log, exchange, op.start);
+                // A record can also become stale while its operation runs.
+                let is_refresh = op.is_stale || has_no_answer && may_be_cached(log, exchange);
                 let is_refresh = is_refresh && op.may_be_running(at, self.settings.deadline);
                 (op.is_live(at) || is_refresh)
                     && subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
@@ -413,15 +413,15 @@ fn billed(log: &[Exchange]) -> impl Iterator<Item = &Exchange> {
     log.iter().filter(|it| it.kind.bucket().is_some() && it.ended() != Some(ExchangeEnd::NotSent))
 }
 
-/// Whether the same request was answered before `at`, so that an old answer may be cached.
-fn may_be_cached(log: &[Exchange], exchange: &Exchange, at: Instant) -> bool {
+/// Whether the same request was answered before, so that an old answer may be cached.
+fn may_be_cached(log: &[Exchange], exchange: &Exchange) -> bool {
     log.iter().any(|before| {
         // A cached transcript may need a watch page for the first time.
         let is_keyless = |kind: Kind| kind.bucket().is_none();
         (before.kind == exchange.kind || is_keyless(before.kind) && is_keyless(exchange.kind))
-            && before
-                .end
-                .is_some_and(|(end, ended)| end <= at && matches!(ended, ExchangeEnd::Answered(_)))
+            && before.end.is_some_and(|(end, ended)| {
+                end <= exchange.start && matches!(ended, ExchangeEnd::Answered(status) if status.is_success())
+            })
             // A channel that was found by its handle is cached by its id too.
             && (before.kind == Kind::Channels
                 || before.subjects.iter().any(|subject| exchange.subjects.contains(subject)))

@@ -288,7 +288,7 @@ impl Checker {
         let others = state.ops.iter().filter(|other| other.number != op.number);
         if op.operation().is_batch() {
             let batches = others.filter(|other| other.operation().is_batch());
-            return batches.filter(|other| other.is_live(op.start)).count() >= it.most_batches;
+            return batches.filter(|other| other.is_live(op.start)).count() >= it.max_batches;
         }
         let running = others.filter(|other| other.may_be_running(now, it.deadline));
         // Followers need no slot. While records stay cached, a video is fetched once.
@@ -318,7 +318,7 @@ impl Checker {
         {
             keys.remove(&own);
         }
-        keys.len() + slots >= it.most_misses
+        keys.len() + slots >= it.max_misses
     }
 
     /// A request that is refused because of the pace would have had to wait past its deadline.

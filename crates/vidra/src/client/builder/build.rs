@@ -155,9 +155,9 @@ impl Builder {
         };
         let keeps = self.cache_bytes > 0 || self.store.is_some();
         let failures_last = if keeps { FAILURES_LAST } else { Duration::ZERO };
-        let most_misses = self.most_misses.min(Semaphore::MAX_PERMITS);
+        let max_misses = self.max_misses.min(Semaphore::MAX_PERMITS);
         let fetch_time = self.deadline.min(FOREVER);
-        let limits = Limits { failures_last, refusals_last: policy, most_misses, fetch_time };
+        let limits = Limits { failures_last, refusals_last: policy, max_misses, fetch_time };
         let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store);
         let cache = Cache::new(
             tiers,
@@ -169,7 +169,7 @@ impl Builder {
         );
         Ok(Vidra {
             services: Arc::new(Services::new(cache, data_api, web, self.search)),
-            batches: Arc::new(Batches::new(self.most_batches)),
+            batches: Arc::new(Batches::new(self.max_batches)),
             mode: CacheMode::Normal,
             deadline: self.deadline,
             patience: FOREVER,

@@ -12,7 +12,7 @@ fn pacer(burst: u32, per_hour: u32) -> Pacer {
 
 /// A batch without single requests.
 fn batch() -> Urgent {
-    Urgent::While(Waiters::of_lasting([WaiterCount::default()]))
+    Urgent::While(Waiters::detached([WaiterCount::default()]))
 }
 
 /// Takes and uses a permit, and returns the wait.
@@ -99,7 +99,7 @@ async fn a_batch_is_urgent_once_a_single_request_joins() {
     let pacer = pacer(1, 3600);
     use_turn(&pacer, batch()).await;
     let count = WaiterCount::default();
-    let joined = Urgent::While(Waiters::of_lasting([count.clone()]));
+    let joined = Urgent::While(Waiters::detached([count.clone()]));
     let others = futures_util::future::join_all((0..9).map(|_| use_turn(&pacer, batch())));
     let late = async {
         tokio::task::yield_now().await;

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::entries::Entry;
 use crate::cache::Key;
 use crate::context::waiters::{WaiterCount, Waiters};
-use crate::context::{CacheMode, Context, nobody_waits};
+use crate::context::{CacheMode, Context, no_waiters};
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::pages::Pages;
 use crate::data_api::wire;
@@ -45,13 +45,13 @@ struct State {
     /// `Some` past the last page, or after an error that concerns all followers.
     end: Option<Result<()>>,
     /// The followers that wait for the next page, in order of arrival. The first one pays for it.
-    wants: Vec<Want>,
+    requests: Vec<PageRequest>,
     /// The number of the next waiting follower.
     next: u64,
     has_panicked: bool,
 }
 
-struct Want {
+struct PageRequest {
     number: u64,
     ctx: Context,
     /// An error that concerns this follower only: its budget is exhausted, or its deadline has
@@ -128,8 +128,8 @@ impl Follower {
     async fn wait(&self) -> Result<Option<Arc<Vec<Entry>>>> {
         let Self { services, walk, ctx, .. } = self;
         let _guard = walk.followers.take(ctx.urgency);
-        let number = walk.want(ctx);
-        let _want = Wanting { walk, number };
+        let number = walk.request_page(ctx);
+        let _request = PageRequestGuard { walk, number };
         loop {
             let mut changed = pin!(walk.changed.notified());
             // Enabled before the check, so that no wake-up is lost between the two.
@@ -144,21 +144,21 @@ impl Follower {
             tokio::select! {
                 biased;
                 changed = timeout_at(ctx.deadline, changed) => changed.map_err(|_| Error::past_deadline())?,
-                () = ctx.waiters.gone() => return Err(nobody_waits()),
+                () = ctx.waiters.gone() => return Err(no_waiters()),
             }
         }
     }
 }
 
-/// Withdraws a want when its follower stops waiting.
-struct Wanting<'a> {
+/// Withdraws a request when its follower stops waiting.
+struct PageRequestGuard<'a> {
     walk: &'a Walk,
     number: u64,
 }
 
-impl Drop for Wanting<'_> {
+impl Drop for PageRequestGuard<'_> {
     fn drop(&mut self) {
-        self.walk.lock().wants.retain(|want| want.number != self.number);
+        self.walk.lock().requests.retain(|request| request.number != self.number);
     }
 }
 
@@ -173,7 +173,7 @@ impl Walk {
             pages: vec![],
             position: Some(Pages::new(call)),
             end: None,
-            wants: vec![],
+            requests: vec![],
             next: 0,
             has_panicked: false,
         };
@@ -206,43 +206,45 @@ impl Walk {
         }
     }
 
-    fn want(&self, ctx: &Context) -> u64 {
+    fn request_page(&self, ctx: &Context) -> u64 {
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
-        state.wants.push(Want { number, ctx: ctx.clone(), error: None });
+        state.requests.push(PageRequest { number, ctx: ctx.clone(), error: None });
         number
     }
 
     fn error_of(&self, number: u64) -> Option<Error> {
         let mut state = self.lock();
-        let want = state.wants.iter_mut().find(|want| want.number == number)?;
-        want.error.take()
+        let request = state.requests.iter_mut().find(|request| request.number == number)?;
+        request.error.take()
     }
 
     /// Fetches the next page in its own task, unless a fetch is running. A follower that leaves
     /// must not cancel it for others.
     fn fetch_next(self: &Arc<Self>, services: &Arc<Services>) {
         let mut state = self.lock();
-        let Some(want) = state.wants.iter().find(|want| want.error.is_none()) else { return };
-        let (payer, ctx) = (want.number, want.ctx.clone());
+        let Some(request) = state.requests.iter().find(|request| request.error.is_none()) else {
+            return;
+        };
+        let (payer, ctx) = (request.number, request.ctx.clone());
         let Some(mut position) = state.position.take() else { return };
         drop(state);
         // Shared work does not inherit the limits of one follower.
         let deadline = ctx.deadline.max(Instant::now() + services.cache.fetch_time);
-        let waiters = Waiters::of([self.followers.clone()]);
+        let waiters = Waiters::new([self.followers.clone()]);
         let ctx = Context { deadline, waiters, ..ctx };
         let (walk, services) = (Arc::clone(self), Arc::clone(services));
         let fetched = Fetched { walk: Arc::clone(self) };
         traced::spawn(async move {
             let page = position.next::<wire::PlaylistItem>(&services.data_api, &ctx).await;
-            walk.came(&services, page, position, payer);
+            walk.add_page(&services, page, position, payer);
             drop(fetched);
         });
     }
 
     /// Adds a page, or ends the walk.
-    fn came(
+    fn add_page(
         &self,
         services: &Services,
         page: Result<Option<Vec<wire::PlaylistItem>>>,
@@ -262,18 +264,20 @@ impl Walk {
                     let all: Vec<&Entry> =
                         state.pages.iter().flat_map(|page| page.iter()).collect();
                     let _ =
-                        services.cache.keep(&self.key, lookup::json(&all), self.began.elapsed());
+                        services.cache.store(&self.key, lookup::json(&all), self.began.elapsed());
                 }
             }
             // Another follower may be able to pay, or may have more time.
-            Err(error) if error.is_of_one_caller() => {
-                if let Some(want) = state.wants.iter_mut().find(|want| want.number == payer) {
-                    want.error = Some(error);
+            Err(error) if error.is_for_one_caller() => {
+                if let Some(request) =
+                    state.requests.iter_mut().find(|request| request.number == payer)
+                {
+                    request.error = Some(error);
                 }
             }
             Err(error) => {
                 if state.pages.is_empty() {
-                    let _ = services.cache.keep(&self.key, Err(error.clone()), Duration::ZERO);
+                    let _ = services.cache.store(&self.key, Err(error.clone()), Duration::ZERO);
                 }
                 state.end = Some(Err(error));
             }

@@ -37,7 +37,7 @@ pub(super) struct Location {
 }
 
 impl Location {
-    pub(super) fn of(key: &str) -> Self {
+    pub(super) fn from_key(key: &str) -> Self {
         let hash = Sha256::digest(key.as_bytes());
         let mut file = String::with_capacity(62);
         for byte in &hash[1..] {

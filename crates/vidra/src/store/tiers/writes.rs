@@ -13,17 +13,17 @@ use tokio::sync::{Notify, Semaphore, oneshot};
 use super::super::{Guarded, Record, StoreError};
 
 /// The maximum number of keys in the queue. A list of 20,000 videos would fill it, so long lists wait
-/// for room.
-const MOST_WAITING: usize = 8192;
+/// for capacity.
+const MAX_WAITING: usize = 8192;
 /// The maximum total size of queued bodies.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// The number of concurrent writes.
 const AT_ONCE: usize = 8;
 
 pub(super) struct Writes {
     far: Arc<Guarded>,
     queue: Mutex<Queue>,
-    places: Semaphore,
+    slots: Semaphore,
     /// Notified when a key leaves the queue.
     progress: Notify,
     dropped: AtomicU64,
@@ -57,7 +57,7 @@ impl Writes {
         Self {
             far,
             queue: Mutex::default(),
-            places: Semaphore::new(AT_ONCE),
+            slots: Semaphore::new(AT_ONCE),
             progress: Notify::new(),
             dropped: AtomicU64::new(0),
         }
@@ -68,9 +68,9 @@ impl Writes {
     pub(super) fn put(self: &Arc<Self>, key: &str, record: Record) {
         let mut queue = self.lock();
         let known = queue.next.get(key);
-        let is_full = known.is_none() && queue.next.len() >= MOST_WAITING;
+        let is_full = known.is_none() && queue.next.len() >= MAX_WAITING;
         let others = queue.bytes - known.and_then(Option::as_ref).map_or(0, Write::bytes);
-        let is_heavy = others > 0 && others + record.body.len() > MOST_BYTES;
+        let is_heavy = others > 0 && others + record.body.len() > MAX_BYTES;
         if !is_full && !is_heavy && self.add(&mut queue, key, Write::Put(record)) {
             return;
         }
@@ -110,10 +110,10 @@ impl Writes {
     }
 
     /// Waits until the queue is at most half full.
-    pub(super) async fn room(&self) {
-        let has_room =
-            |queue: &Queue| queue.next.len() <= MOST_WAITING / 2 && queue.bytes <= MOST_BYTES / 2;
-        self.wait_until(has_room).await;
+    pub(super) async fn wait_for_capacity(&self) {
+        let has_capacity =
+            |queue: &Queue| queue.next.len() <= MAX_WAITING / 2 && queue.bytes <= MAX_BYTES / 2;
+        self.wait_until(has_capacity).await;
     }
 
     async fn wait_until(&self, is_reached: impl Fn(&Queue) -> bool) {
@@ -155,7 +155,7 @@ impl Writes {
     /// Runs the writes of `key` until none is left.
     async fn work(self: Arc<Self>, key: Box<str>) {
         loop {
-            let _place = self.places.acquire().await;
+            let _slot = self.slots.acquire().await;
             let Some(write) = self.take(&key) else { return };
             match write {
                 Write::Put(record) => self.far.put(&key, &record).await,
@@ -206,7 +206,7 @@ mod tests {
     use crate::store::{Memory, Store};
 
     #[tokio::test(start_paused = true)]
-    async fn there_is_room_again_when_half_of_the_queue_is_written() {
+    async fn there_is_capacity_again_when_half_of_the_queue_is_written() {
         let far = Arc::new(Memory::new(1 << 20));
         let writes = Arc::new(Writes::to(Arc::new(Guarded::new(far as Arc<dyn Store>))));
         let record = Record {
@@ -218,10 +218,10 @@ mod tests {
             body: bytes::Bytes::new(),
         };
         let put = |number: usize| writes.put(&number.to_string(), record.clone());
-        (0..=MOST_WAITING / 2).for_each(put);
-        assert_eq!(writes.room().now_or_never(), None, "one too many");
-        timeout(Duration::from_secs(1), writes.room()).await.expect("the tasks write");
-        assert!(writes.under_way() <= MOST_WAITING / 2);
+        (0..=MAX_WAITING / 2).for_each(put);
+        assert_eq!(writes.wait_for_capacity().now_or_never(), None, "one too many");
+        timeout(Duration::from_secs(1), writes.wait_for_capacity()).await.expect("the tasks write");
+        assert!(writes.under_way() <= MAX_WAITING / 2);
         writes.settled().await;
         assert_eq!((writes.under_way(), writes.dropped()), (0, 0));
     }

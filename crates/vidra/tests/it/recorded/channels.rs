@@ -1,6 +1,6 @@
 //! `channels.list`: full and bare channels, and the ways of saying "none".
 
-use vidra::{Channel, ChannelRef, ErrorKind, Result, Withheld};
+use vidra::{Channel, ChannelRef, ErrorKind, HiddenCount, Result};
 
 use super::{Recorded, bytes_of, fixtures};
 
@@ -65,8 +65,9 @@ async fn names_countries_and_uploads() {
 
 #[tokio::test]
 async fn counts_and_withheld_counts() {
-    let none: &[Withheld] = &[];
-    let all: &[Withheld] = &[Withheld::Subscribers, Withheld::TotalViews, Withheld::VideoCount];
+    let none: &[HiddenCount] = &[];
+    let all: &[HiddenCount] =
+        &[HiddenCount::Subscribers, HiddenCount::TotalViews, HiddenCount::VideoCount];
     let psy = "UCrDkAvwZum-UTjHmzDI2iIw";
     let derek = "UCAmh1DexLGcMtDlzMCIxo4w";
     let table = [

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use vidra::{
     CategoryQuery, Channel, ChannelRef, CommentId, CommentQuery, CommentThread, ErrorKind,
-    PlaylistId, Video, VideoId, Withheld,
+    HiddenCount, PlaylistId, Video, VideoId,
 };
 
 use super::Recorded;
@@ -116,7 +116,7 @@ async fn counts_in_every_form() {
         let statistics = json!({"viewCount": written, "likeCount": 1, "commentCount": "1"});
         let video = video(json!({"id": ID, "statistics": statistics})).await;
         assert_eq!(video.views, expected.unwrap_or(0), "{written}");
-        assert_eq!(video.hidden.contains(&Withheld::Views), expected.is_none(), "{written}");
+        assert_eq!(video.hidden.contains(&HiddenCount::Views), expected.is_none(), "{written}");
         assert_eq!((video.likes, video.comments), (1, 1), "{written}");
     }
 }
@@ -204,7 +204,7 @@ async fn channels_with_odd_names_flags_and_counts() {
     ];
     for (statistics, is_hidden) in hidden {
         let channel = channel(json!({ "statistics": statistics })).await;
-        assert_eq!(channel.hidden.contains(&Withheld::Subscribers), is_hidden, "{statistics}");
+        assert_eq!(channel.hidden.contains(&HiddenCount::Subscribers), is_hidden, "{statistics}");
         assert_eq!(channel.subscribers, if is_hidden { 0 } else { 5 }, "{statistics}");
     }
 

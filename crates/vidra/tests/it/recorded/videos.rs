@@ -1,7 +1,7 @@
 //! `videos.list`: every member of every recorded video, and the totals of every file.
 
 use serde_json::{Value, json};
-use vidra::{ErrorKind, Video, VideoId, Withheld};
+use vidra::{ErrorKind, HiddenCount, Video, VideoId};
 
 use super::{Recorded, bytes_of, count, fixtures, items_of, millis, text};
 
@@ -85,9 +85,9 @@ async fn every_recorded_video_is_read_completely() {
 
 fn assert_same(raw: &Value, video: &Video, file: &str) {
     let counts = [
-        (video.views, "/statistics/viewCount", Withheld::Views),
-        (video.likes, "/statistics/likeCount", Withheld::Likes),
-        (video.comments, "/statistics/commentCount", Withheld::Comments),
+        (video.views, "/statistics/viewCount", HiddenCount::Views),
+        (video.likes, "/statistics/likeCount", HiddenCount::Likes),
+        (video.comments, "/statistics/commentCount", HiddenCount::Comments),
     ];
     for (seen, pointer, _) in counts {
         assert_eq!(seen, count(raw, pointer).unwrap_or(0), "{file} {pointer}");
@@ -157,7 +157,7 @@ async fn an_item_with_nothing_but_its_id_is_still_a_video() {
         assert_eq!(video.views_fmt, "0");
         assert_eq!(video.duration_fmt, "0:00");
         assert_eq!(video.thumbnails.best_url(), "");
-        assert_eq!(video.hidden, [Withheld::Views, Withheld::Likes, Withheld::Comments]);
+        assert_eq!(video.hidden, [HiddenCount::Views, HiddenCount::Likes, HiddenCount::Comments]);
     }
 }
 
@@ -178,9 +178,9 @@ async fn recorded_durations_are_formatted() {
 
 #[tokio::test]
 async fn withheld_counts_are_listed_in_every_combination() {
-    use Withheld::{Comments, Likes, Views};
+    use HiddenCount::{Comments, Likes, Views};
     let Some((_, videos)) = read("stats-missing-combos.json").await else { return };
-    let table: [(&[Withheld], usize); 5] = [
+    let table: [(&[HiddenCount], usize); 5] = [
         (&[], 5),
         (&[Comments], 37),
         (&[Likes, Comments], 3),

@@ -117,7 +117,7 @@ async fn a_hanging_store_delays_one_read_and_no_put() {
     assert_eq!(begun.elapsed(), Duration::from_millis(550), "then the queued writes are dropped");
     assert!(tiers.peek("19999", NOW).is_some());
     assert!(tiers.remove("19999").await.is_err(), "it may still be in the far store");
-    assert!(tiers.is_far_failing());
+    assert!(tiers.is_store_failing());
 
     far.set_fault(StoreFault::None);
     advance(Duration::from_secs(2)).await;
@@ -125,7 +125,7 @@ async fn a_hanging_store_delays_one_read_and_no_put() {
     tiers.settled().await;
     assert_eq!(far.memory.peek("key"), Some(record("1")));
     assert_eq!(tiers.get("absent", NOW).await, None);
-    assert!(!tiers.is_far_failing());
+    assert!(!tiers.is_store_failing());
 }
 
 #[tokio::test(start_paused = true)]

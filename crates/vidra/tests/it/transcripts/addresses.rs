@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use vidra::{Network, Pace, Pacing, Reason, TranscriptQuery};
-use vidra_sim::proxy::{ProxyMode, Proxy};
+use vidra_sim::proxy::{Proxy, ProxyMode};
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
 use super::video;
