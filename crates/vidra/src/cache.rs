@@ -35,7 +35,7 @@ use freshness::{Kind, Life, Policy, State};
 use renewal::Renewals;
 
 pub(crate) use answer::{CacheOutcome, CacheReport, Cached};
-pub(crate) use read_through::{Answered, Fetch};
+pub(crate) use read_through::{Answered, Fetch, Fetched};
 
 /// A cache key in canonical form: equal requests have equal keys.
 #[derive(Debug, Clone, PartialEq, Eq)]

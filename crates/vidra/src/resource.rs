@@ -11,10 +11,9 @@ pub(crate) mod video;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::cache::{Cache, Cached, Fetch};
+use crate::cache::{Cache, Cached, Fetch, Fetched};
 use crate::context::Context;
 use crate::data_api::{DataApi, wire};
 use crate::error::{Error, Reason, Result};
@@ -91,7 +90,7 @@ impl Services {
         lookup: &Lookup,
     ) -> Result<Cached> {
         let key = lookup.key();
-        let run = |ctx: Context, _: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
+        let run = |ctx: Context, _: Vec<usize>| -> BoxFuture<'static, Vec<Result<Fetched>>> {
             let fetching = lookup.clone().fetch(Arc::clone(self), ctx);
             Box::pin(async move { vec![fetching.await] })
         };

@@ -115,7 +115,7 @@ impl Rate {
         let ahead = Duration::from_nanos(full_at.saturating_sub(now)).min(bucket.capacity());
         let wait = bucket.wait(ahead);
         let ahead = if wait.is_zero() { ahead + bucket.interval() } else { ahead };
-        let seconds = |time: Duration| time.as_nanos().div_ceil(1_000_000_000) as u64;
+        let seconds = |time: Duration| time.as_secs() + u64::from(time.subsec_nanos() > 0);
         let status = RateStatus {
             limit: self.count,
             remaining: bucket.remaining(ahead),

@@ -15,7 +15,7 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, 
 use futures_util::{StreamExt, stream};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use tokio::time::Instant;
-use vidra::{Cost, Error};
+use vidra::{Cost, Error, Reason};
 
 use super::request_head::RequestHead;
 use super::request_id::{X_REQUEST_ID, request_id};
@@ -162,7 +162,10 @@ impl Drop for PendingRequest {
         let cost = info.cost.get().map_or(0, Cost::units);
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let request_id = text(&log.id);
-        if let Some(error) = self.error.as_ref().filter(|_| status >= Some(429)) {
+        // Refusals during shutdown are no news: the log says that it has begun.
+        let is_failure =
+            |error: &&Error| status >= Some(429) && error.reason() != Reason::ShuttingDown;
+        if let Some(error) = self.error.as_ref().filter(is_failure) {
             let (reason, source) = (error.reason().code(), error.source());
             let error = error.message();
             tracing::warn!(

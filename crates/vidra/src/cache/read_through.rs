@@ -32,7 +32,20 @@ pub(crate) struct Fetch<'a> {
     /// own task. It ends at the deadline of its context, or when it would cost more and has no
     /// waiters.
     pub(crate) run:
-        &'a (dyn Fn(Context, Vec<usize>) -> BoxFuture<'static, Vec<Result<Bytes>>> + Sync),
+        &'a (dyn Fn(Context, Vec<usize>) -> BoxFuture<'static, Vec<Result<Fetched>>> + Sync),
+}
+
+/// A fetched body, and the age of its data. The data are not new if the fetch joined work that had
+/// begun before it.
+pub(crate) struct Fetched {
+    pub(crate) body: Bytes,
+    pub(crate) age: Duration,
+}
+
+impl From<Bytes> for Fetched {
+    fn from(body: Bytes) -> Self {
+        Self { body, age: Duration::ZERO }
+    }
 }
 
 /// The result for one of many keys, with its cache outcome and age. Refusals have both too.
@@ -279,7 +292,7 @@ impl Cache {
     }
 
     /// Stores the results of a fetch and passes them to its followers.
-    fn complete(&self, led: Vec<Led>, results: Vec<Result<Bytes>>, renewal: Option<Renewal>) {
+    fn complete(&self, led: Vec<Led>, results: Vec<Result<Fetched>>, renewal: Option<Renewal>) {
         if let Some(renewal) = renewal {
             let renewed = led.iter().zip(&results).filter(|(led, _)| led.renews);
             let renewed: Vec<_> = renewed.map(|(_, result)| result).collect();
@@ -289,7 +302,8 @@ impl Cache {
             }
         }
         for (Led { key, lead, .. }, result) in led.into_iter().zip(results) {
-            lead.complete(self.store(&key, result, Duration::ZERO));
+            let age = result.as_ref().map_or(Duration::ZERO, |fetched| fetched.age);
+            lead.complete(self.store(&key, result.map(|fetched| fetched.body), age));
         }
     }
 

@@ -131,13 +131,20 @@ enum Change {
 pub(crate) struct Breaker {
     /// The name in logs and metrics.
     pub(crate) name: String,
+    is_logged: bool,
     /// Held only briefly and never across an await.
     counting: Mutex<Counting>,
 }
 
 impl Breaker {
     pub(crate) fn new(name: impl Into<String>, policy: BreakerPolicy, now: Instant) -> Self {
-        Self { name: name.into(), counting: Mutex::new(Counting::new(policy, now)) }
+        let counting = Mutex::new(Counting::new(policy, now));
+        Self { name: name.into(), is_logged: true, counting }
+    }
+
+    /// A breaker without log lines, for a user that logs the failures itself.
+    pub(crate) fn unlogged(policy: BreakerPolicy, now: Instant) -> Self {
+        Self { is_logged: false, ..Self::new("", policy, now) }
     }
 
     /// The remaining pause. `None` if the breaker admits calls.
@@ -163,7 +170,7 @@ impl Breaker {
     fn end(&self, admission: Admission, is_failure: Option<bool>) {
         let change = self.lock().end(admission, is_failure, Instant::now(), fastrand::f64);
         let what = self.name.as_str();
-        match change {
+        match change.filter(|_| self.is_logged) {
             Some(Change::Opened { times: 1, pause }) => {
                 let seconds = pause.as_secs_f64();
                 tracing::warn!(breaker = what, pause_s = seconds, "circuit breaker opened");

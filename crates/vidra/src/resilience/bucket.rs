@@ -34,7 +34,7 @@ impl LeakyBucket {
 
     /// The wait for the next permit.
     pub fn wait(&self, ahead: Duration) -> Duration {
-        ahead.saturating_sub(self.interval * (self.burst - 1))
+        ahead.saturating_sub(self.interval.saturating_mul(self.burst - 1))
     }
 
     /// The number of permits that are available at once.
@@ -46,6 +46,6 @@ impl LeakyBucket {
 
     /// The time for which the whole burst lasts. No bucket of this limit is further ahead.
     pub fn capacity(&self) -> Duration {
-        self.interval * self.burst
+        self.interval.saturating_mul(self.burst)
     }
 }

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use percent_encoding::utf8_percent_encode;
 use serde::Serialize;
 
-use crate::cache::Key;
 use crate::cache::freshness::Kind;
+use crate::cache::{Fetched, Key};
 use crate::comment::{CommentOrder, CommentQuery};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -61,7 +61,7 @@ pub enum Lookup {
 
 /// The format of stored records. Every change of a stored model raises it: records of an older release are misses
 /// then.
-pub(crate) const SCHEMA: u16 = 1;
+pub(crate) const SCHEMA: u16 = 2;
 
 impl Lookup {
     /// The kind of the resource.
@@ -146,10 +146,10 @@ impl Lookup {
         self,
         services: Arc<Services>,
         ctx: Context,
-    ) -> BoxFuture<'static, Result<Bytes>> {
+    ) -> BoxFuture<'static, Result<Fetched>> {
         Box::pin(async move {
             let (services, ctx) = (&services, &ctx);
-            match &self {
+            let body = match &self {
                 Self::Video(id) => json(&video::one(services, ctx, *id).await?),
                 Self::Channel(channel) => json(&channel::one(services, ctx, channel).await?),
                 Self::UploadIds(channel) => {
@@ -159,7 +159,10 @@ impl Lookup {
                     Err(Error::internal("a composite has no record"))
                 }
                 Self::PlaylistInfo(id) => json(&playlist::info(services, ctx, id).await?),
-                Self::PlaylistEntries(id) => json(&playlist::all_entries(services, ctx, id).await?),
+                Self::PlaylistEntries(id) => {
+                    let (entries, age) = playlist::all_entries(services, ctx, id).await?;
+                    return Ok(Fetched { body: json(&entries)?, age });
+                }
                 Self::Comments(video, query) => {
                     json(&comment::threads(services, ctx, *video, query).await?)
                 }
@@ -179,7 +182,8 @@ impl Lookup {
                     let fetch = TranscriptContext { web: &services.web, id: *id, ctx };
                     json(&transcript::one(&fetch, query).await?)
                 }
-            }
+            };
+            body.map(Fetched::from)
         })
     }
 }

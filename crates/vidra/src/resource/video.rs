@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 
 use crate::cache::freshness::Life;
-use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Key};
+use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::{DataApi, wire};
@@ -118,9 +117,9 @@ fn listed(
 /// Reads videos through the cache, and fetches the uncached ones in full calls.
 async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<Answered> {
     let keys: Vec<Key> = ids.iter().map(|id| Lookup::Video(*id).key()).collect();
-    let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Bytes>>> {
+    let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Fetched>>> {
         let ids = indices.into_iter().map(|index| ids[index]).collect();
-        Box::pin(bodies(Arc::clone(&services.data_api), ctx, ids))
+        Box::pin(bodies(Arc::clone(services), ctx, ids))
     };
     let is_failing = || services.is_failing(Resource::Video);
     let fetch = Fetch { is_failing: &is_failing, per_call: MAX_IDS, run: &run };
@@ -128,13 +127,18 @@ async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<A
 }
 
 /// Fetches all videos in full calls, with one result for each.
-async fn bodies(data_api: Arc<DataApi>, ctx: Context, ids: Vec<VideoId>) -> Vec<Result<Bytes>> {
-    let (data_api, ctx) = (&*data_api, &ctx);
+async fn bodies(services: Arc<Services>, ctx: Context, ids: Vec<VideoId>) -> Vec<Result<Fetched>> {
+    let (services, ctx) = (&*services, &ctx);
     let chunks: Vec<Vec<VideoId>> = ids.chunks(MAX_IDS).map(<[_]>::to_vec).collect();
     let call = |chunk: Vec<VideoId>| async move {
-        let found = details(data_api, ctx, &chunk).await;
+        // A long list must not be fetched faster than the store can write it.
+        services.cache.tiers.wait_for_capacity().await;
+        let found = details(&services.data_api, ctx, &chunk).await;
         let outcome = |id: &VideoId| match &found {
-            Ok(found) => found.get(id).map_or_else(|| Err(What::Video.not_found(id)), lookup::json),
+            Ok(found) => {
+                let video = found.get(id).ok_or_else(|| What::Video.not_found(id))?;
+                lookup::json(video).map(Fetched::from)
+            }
             Err(error) => Err(error.clone()),
         };
         chunk.iter().map(outcome).collect::<Vec<_>>()
@@ -153,8 +157,6 @@ pub(crate) async fn read_chunks(
     chunks: impl Stream<Item = Vec<VideoId>>,
 ) -> Result<(HashMap<VideoId, Video>, CacheOutcome)> {
     let chunk = |ids: Vec<VideoId>| async move {
-        // A long list must not be fetched faster than the store can write it.
-        services.cache.tiers.wait_for_capacity().await;
         let mut found = Vec::with_capacity(ids.len());
         let mut outcome = CacheOutcome::Hit;
         for (id, answered) in ids.iter().zip(read(services, ctx, &ids).await) {

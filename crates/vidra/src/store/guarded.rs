@@ -51,8 +51,8 @@ pub struct Failures {
 /// Wraps a store with timeouts and a circuit breaker.
 ///
 /// A read that fails or exceeds 50 ms is a miss. A write has 500 ms, because no caller waits for
-/// it. After a failure the guard skips calls for one second, and for up to 30 seconds after
-/// repeated failures. Then a single call probes the store. Reads and writes have separate breakers,
+/// it. After a failure the guard skips calls for about one second, and for one second more after
+/// each failed probe, up to about 30 seconds. Then a single call probes the store. Reads and writes have separate breakers,
 /// because a full disk is still readable.
 pub struct Guarded {
     store: Arc<dyn Store>,
@@ -73,8 +73,8 @@ struct Side {
 }
 
 impl Side {
-    fn new(breaker: &str) -> Self {
-        let breaker = Arc::new(Breaker::new(breaker, BREAKER, Instant::now()));
+    fn new() -> Self {
+        let breaker = Arc::new(Breaker::unlogged(BREAKER, Instant::now()));
         Self { breaker, failures: AtomicU64::new(0) }
     }
 
@@ -93,8 +93,8 @@ impl Guarded {
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
-            reads: Side::new("cache-reads"),
-            writes: Side::new("cache-writes"),
+            reads: Side::new(),
+            writes: Side::new(),
             skipped: AtomicU64::new(0),
             corrupt: AtomicU64::new(0),
             logged: Mutex::new(None),

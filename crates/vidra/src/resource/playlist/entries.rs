@@ -1,6 +1,7 @@
 //! The entries of a playlist, and the iteration over them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -54,17 +55,17 @@ impl Entry {
     }
 }
 
-/// Fetches all entries, without video details.
+/// Fetches all entries, without video details, and returns them with their age.
 pub(crate) async fn all_entries(
     services: &Arc<Services>,
     ctx: &Context,
     id: &PlaylistId,
-) -> Result<Vec<Entry>> {
+) -> Result<(Vec<Entry>, Duration)> {
     let (mut follower, mut all) = (Walks::follow(services, ctx, id), vec![]);
     while let Some(page) = follower.next().await? {
         all.extend_from_slice(&page);
     }
-    Ok(all)
+    Ok((all, follower.age()))
 }
 
 /// The entries of a playlist, page by page: from the cache, or from a walk through the playlist.

@@ -29,7 +29,6 @@ pub(crate) struct Walks(Mutex<HashMap<PlaylistId, Weak<Walk>>>);
 /// One walk. It fetches a page on demand of a follower, and ends with its last follower.
 struct Walk {
     key: Key,
-    /// The time of the first request. All data of the walk are at most this old.
     began: Instant,
     state: Mutex<State>,
     /// Wakes the followers after a new page or the end of the walk.
@@ -40,6 +39,8 @@ struct Walk {
 struct State {
     /// The pages so far.
     pages: Vec<Arc<Vec<Entry>>>,
+    /// The time of the first page. All data of the walk are at most this old.
+    listed_at: Option<Instant>,
     /// `None` while a page is being fetched.
     position: Option<Pages>,
     /// `Some` past the last page, or after an error that concerns all followers.
@@ -49,6 +50,12 @@ struct State {
     /// The number of the next waiting follower.
     next: u64,
     has_panicked: bool,
+}
+
+impl State {
+    fn age(&self) -> Duration {
+        self.listed_at.map_or(Duration::ZERO, |listed_at| listed_at.elapsed())
+    }
 }
 
 struct PageRequest {
@@ -77,7 +84,7 @@ impl Walks {
         // A batch with a slow reader can walk for hours, and its first pages become stale.
         let is_recent = |walk: &Walk| walk.began.elapsed() < services.cache.fetch_time;
         let is_shared = |walk: &Arc<Walk>| {
-            ctx.mode != CacheMode::Refresh && !walk.has_failed() && is_recent(walk)
+            ctx.mode != CacheMode::Refresh && !walk.has_ended() && is_recent(walk)
         };
         let shared = under_way.filter(is_shared);
         let has_begun_walk = shared.is_none();
@@ -111,7 +118,7 @@ impl Follower {
 
     /// The age of the first page.
     pub(crate) fn age(&self) -> Duration {
-        self.walk.began.elapsed()
+        self.walk.lock().age()
     }
 
     /// Returns the next page. `None` after the last. It waits until the deadline of its operation.
@@ -171,6 +178,7 @@ impl Walk {
             .with("maxResults", "50");
         let state = State {
             pages: vec![],
+            listed_at: None,
             position: Some(Pages::new(call)),
             end: None,
             requests: vec![],
@@ -186,9 +194,10 @@ impl Walk {
         }
     }
 
-    fn has_failed(&self) -> bool {
+    /// Whether nobody else may follow it. A complete list is in the cache, where it has an age.
+    fn has_ended(&self) -> bool {
         let state = self.lock();
-        state.has_panicked || matches!(state.end, Some(Err(_)))
+        state.has_panicked || state.end.is_some()
     }
 
     /// The page at `index`, or the end of the walk. `None` if the page has not arrived.
@@ -258,13 +267,13 @@ impl Walk {
             Ok(page) => {
                 let page = page.unwrap_or_default().into_iter().map(Entry::from_wire);
                 state.pages.push(Arc::new(page.collect()));
+                state.listed_at.get_or_insert_with(Instant::now);
                 if is_at_end {
                     state.end = Some(Ok(()));
                     // This serves other requests. A list that cannot be cached is fetched again.
                     let all: Vec<&Entry> =
                         state.pages.iter().flat_map(|page| page.iter()).collect();
-                    let _ =
-                        services.cache.store(&self.key, lookup::json(&all), self.began.elapsed());
+                    let _ = services.cache.store(&self.key, lookup::json(&all), state.age());
                 }
             }
             // Another follower may be able to pay, or may have more time.
