@@ -287,6 +287,10 @@ impl Checker {
             Some("stale") | None => whole,
             // Its parts are separate records: some may have been stale, and others missing.
             _ if has_parts(op.operation()) => whole,
+            // It may have followed a walk that began before, but not longer ago than a fetch may take.
+            _ if matches!(op.operation(), Operation::Ids(_)) && !op.caller.no_cache => {
+                now - op.start + self.settings.deadline
+            }
             // It was fetched while this caller waited.
             _ => now - op.start,
         };
