@@ -1,31 +1,31 @@
-// The address bar holds what is shown, so that it can be kept, sent and gone back to.
+// The URL stores the state of the page, so that bookmarks, shared links and the back button work.
 
-const parameters = () => new URLSearchParams(location.search);
+const query = () => new URLSearchParams(location.search);
 
-let here = location.search;
+let current = location.search;
 
-/** What the address says now is what is shown. */
-export const arrived = () => {
-  here = location.search;
+/** Records that the page shows the current URL. */
+export const markShown = () => {
+  current = location.search;
 };
 
-/** Whether it says something else by now; where only its fragment is another, it does not. */
-export const isElsewhere = () => location.search !== here;
+/** Whether the URL has changed since the last `markShown`. A change of the fragment alone does not count. */
+export const hasChanged = () => location.search !== current;
 
-/** What the address says of one thing; empty where nothing. */
-export const told = (name) => parameters().get(name) ?? '';
+/** A parameter of the URL, or an empty string. */
+export const parameter = (name) => query().get(name) ?? '';
 
-/** The address of something to look at. */
+/** The URL of the page for a video, playlist or channel. */
 export const linkTo = (id) => `/?${new URLSearchParams({ id })}`;
 
-/** Writes down how it is looked at. Going back leads to what was looked at before, not to each key pressed. */
-export function note(values) {
-  const all = parameters();
+/** Changes parameters of the URL. It adds no history entry, so that the back button leaves the page. */
+export function setParameters(values) {
+  const all = query();
   for (const [name, value] of Object.entries(values)) {
     if (value) all.set(name, value);
     else all.delete(name);
   }
-  const query = all.toString();
-  history.replaceState(null, '', query ? `/?${query}` : '/');
-  arrived();
+  const text = all.toString();
+  history.replaceState(null, '', text ? `/?${text}` : '/');
+  markShown();
 }

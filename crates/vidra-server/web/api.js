@@ -1,11 +1,11 @@
-// The one door to the service: every question is written down, with what it cost.
+// The client of the API. It logs every request with its cost.
 
-/** What was asked for what is shown, newest last. */
+/** The requests of the current page, newest last. */
 export const exchanges = [];
 
 const KEY = 'vidra-key';
 
-/** A failure: what the service said, or that it said nothing. */
+/** An error response of the service, or status 0 if there was no response. */
 export class Problem extends Error {
   constructor(status, { reason, message, details = [] }, retryAfter = null) {
     super(message);
@@ -16,7 +16,7 @@ export class Problem extends Error {
   }
 }
 
-/** The caller's key, for as long as the tab is open; where nothing may be kept, as long as the page is. */
+/** The caller's key. It lasts until the tab is closed, or until the page is closed if the browser blocks storage. */
 export const key = {
   value: null,
   get() {
@@ -44,28 +44,28 @@ export const key = {
   },
 };
 
-/** Whether it can be sent at all. */
-export const isKey = (value) => /^[\x21-\x7e]+$/.test(value);
+/** Whether the value can be sent in a header. */
+export const isValidKey = (value) => /^[\x21-\x7e]+$/.test(value);
 
-/** Asks, and gives the answer's JSON. */
-export async function ask(path, options = {}) {
+/** Sends a request and returns the JSON of the response. */
+export async function fetchJson(path, options = {}) {
   const { exchange, response } = await send(path, options);
   exchange.json = await response.json();
-  exchange.took = performance.now() - exchange.began;
-  options.told?.();
+  exchange.elapsed = performance.now() - exchange.startedAt;
+  options.onExchange?.();
   return exchange.json;
 }
 
-/** Asks, and gives the answer as it comes; throws a `Problem` where it is none. */
-export async function send(path, { method = 'GET', body, accept, signal, told } = {}) {
+/** Sends a request and returns its response without reading the body. Throws a `Problem` for an error status. */
+export async function send(path, { method = 'GET', body, accept, signal, onExchange } = {}) {
   signal?.throwIfAborted();
-  const exchange = { method, path, body, accept, began: performance.now(), took: null, status: null };
+  const exchange = { method, path, body, accept, startedAt: performance.now(), elapsed: null, status: null };
   exchanges.push(exchange);
-  told?.();
+  onExchange?.();
   const headers = headersOf(body, accept);
   let response;
   try {
-    // Not from the browser's own cache without asking: it would tell the cost of another time.
+    // Revalidates the browser's own cache, which would otherwise return the headers of an earlier request.
     response = await fetch(path, {
       method,
       body: body && JSON.stringify(body),
@@ -82,7 +82,7 @@ export async function send(path, { method = 'GET', body, accept, signal, told } 
     status: response.status,
     cost: header('x-quota-cost'),
     cache: header('x-cache'),
-    took: performance.now() - exchange.began,
+    elapsed: performance.now() - exchange.startedAt,
   });
   if (response.ok) return { exchange, response };
   exchange.json = await response.json().catch(() => null);
@@ -101,7 +101,7 @@ function headersOf(body, accept) {
   return headers;
 }
 
-/** The events of an answer that is a stream of them: name and data. */
+/** The name and data of each server-sent event of a response. */
 export async function* eventsOf(response) {
   let rest = '';
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -117,12 +117,12 @@ export async function* eventsOf(response) {
             .split(/\r?\n/)
             .find((line) => line.startsWith(`${name}: `))
             ?.slice(name.length + 2);
-        // A comment says only that the stream is alive.
+        // A block without data is a keep-alive comment.
         if (field('data')) yield { name: field('event'), data: field('data') };
       }
     }
   } finally {
-    // Who stops reading has no use for the rest. A stream that broke off cannot be told.
+    // Ends the request if the reader stops early. It fails on a broken stream, which needs no end.
     reader.cancel().catch(() => {});
   }
 }

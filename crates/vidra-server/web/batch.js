@@ -1,4 +1,4 @@
-// The transcripts of a whole playlist, as they come, over server-sent events.
+// The transcripts of a whole playlist. They arrive as server-sent events.
 
 import { html, nothing } from './vendor/lit-html.js';
 import { downloadZip } from './vendor/client-zip.js';
@@ -8,59 +8,59 @@ import { number, plural } from './format.js';
 import { saveAs } from './save.js';
 import { errorView } from './error-view.js';
 
-const TOGETHER = 4;
+const CONCURRENCY = 4;
 
 export function batch(page, playlist) {
-  // What became of each video is kept by its place; `lines` hold what is downloaded at the end.
-  const work = { state: 'idle', results: [], lines: [], total: 0, waits: null, problem: null, summary: null };
-  let stopping = null;
+  // `results` has the status of each video; `lines` has the NDJSON for the download.
+  const work = { state: 'idle', results: [], lines: [], total: 0, waitSeconds: null, problem: null, summary: null };
+  let stopController = null;
   let lang = '';
-  let turn;
+  let waitTimer;
 
-  /** Until it is the turn of those that wait. */
-  function wait(seconds) {
-    work.waits = Math.ceil(seconds);
-    clearTimeout(turn);
-    turn = setTimeout(() => {
-      work.waits = null;
+  /** Shows the wait for the rate limit until it is over. */
+  function showWait(seconds) {
+    work.waitSeconds = Math.ceil(seconds);
+    clearTimeout(waitTimer);
+    waitTimer = setTimeout(() => {
+      work.waitSeconds = null;
       page.changed();
     }, seconds * 1000);
   }
 
   async function run() {
-    stopping = new AbortController();
-    const signal = AbortSignal.any([page.signal, stopping.signal]);
+    stopController = new AbortController();
+    const signal = AbortSignal.any([page.signal, stopController.signal]);
     const total = playlist.videos.length + (playlist.unavailableCount ?? 0);
     Object.assign(work, {
       state: 'running',
       results: [],
       lines: [],
       total,
-      waits: null,
+      waitSeconds: null,
       problem: null,
       summary: null,
     });
     page.changed();
     try {
-      const body = { concurrency: TOGETHER, ...(lang.trim() && { lang: lang.trim() }) };
+      const body = { concurrency: CONCURRENCY, ...(lang.trim() && { lang: lang.trim() }) };
       const path = `/api/playlist/${playlist.id}/transcript`;
       const { response } = await send(path, {
         method: 'POST',
         body,
         accept: 'text/event-stream',
         signal,
-        told: page.told,
+        onExchange: page.onExchange,
       });
       for await (const { name, data } of eventsOf(response)) {
-        if (name === 'waiting') wait(JSON.parse(data).waiting);
-        else take(work, name, data);
+        if (name === 'waiting') showWait(JSON.parse(data).waiting);
+        else applyEvent(work, name, data);
         page.changed();
       }
       work.state = work.summary ? 'done' : 'failed';
-      if (!work.summary) work.problem ??= new Problem(0, { message: 'The stream ended before all was told' });
+      if (!work.summary) work.problem ??= new Problem(0, { message: 'The stream ended before the batch was complete' });
     } catch (error) {
       if (page.signal.aborted) return;
-      work.state = stopping.signal.aborted ? 'stopped' : 'failed';
+      work.state = stopController.signal.aborted ? 'stopped' : 'failed';
       if (work.state === 'failed') work.problem = error;
     }
     page.announce(outcome(work));
@@ -72,7 +72,7 @@ export function batch(page, playlist) {
     <div class="row">
       ${
         work.state === 'running'
-          ? html`<button type="button" class="stop" @click=${() => stopping.abort()}>Stop</button>`
+          ? html`<button type="button" class="stop" @click=${() => stopController.abort()}>Stop</button>`
           : html`<label>Language <input class="code" placeholder="as spoken" maxlength="60" autocapitalize="none" spellcheck="false"
             .value=${lang} @input=${(event) => {
               lang = event.target.value;
@@ -80,7 +80,7 @@ export function batch(page, playlist) {
           <button type="button" class="start" @click=${run}>${work.state === 'idle' ? 'Fetch all transcripts' : 'Fetch them again'}</button>`
       }
     </div>
-    ${work.state === 'idle' ? html`<p class="quiet">What is said in ${plural(playlist.videos.length, 'video')}, fetched side by side and shown as it comes.</p>` : progress(work)}
+    ${work.state === 'idle' ? html`<p class="quiet">Fetches the transcripts of ${plural(playlist.videos.length, 'video')} in parallel and shows each result when it arrives.</p>` : progress(work)}
     ${work.problem ? errorView(work.problem, run, 'transcripts') : nothing}
     ${
       work.state !== 'running' && succeeded(work)
@@ -92,8 +92,8 @@ export function batch(page, playlist) {
   </section>`;
 }
 
-/** Adds what an event tells. */
-function take(work, name, data) {
+/** Adds the data of an event. */
+function applyEvent(work, name, data) {
   const value = JSON.parse(data);
   if (name === 'result') {
     const { videoId, title, position, status, error, lines } = value;
@@ -107,18 +107,18 @@ const succeeded = ({ results }) => results.filter(({ status }) => status === 'su
 
 function outcome(work) {
   const [good, all] = [succeeded(work), work.results.length];
-  const told = `${plural(good, 'transcript')}, ${number(all - good)} without`;
-  if (work.state === 'running') return `${number(all)} of ${number(work.total)}: ${told}`;
-  if (work.state === 'stopped') return `Stopped after ${number(all)} of ${number(work.total)}: ${told}`;
-  return work.state === 'done' ? `Done: ${told}` : `Broken off: ${told}`;
+  const counts = `${plural(good, 'transcript')}, ${number(all - good)} failed`;
+  if (work.state === 'running') return `${number(all)} of ${number(work.total)}: ${counts}`;
+  if (work.state === 'stopped') return `Stopped after ${number(all)} of ${number(work.total)}: ${counts}`;
+  return work.state === 'done' ? `Done: ${counts}` : `Interrupted: ${counts}`;
 }
 
 function progress(work) {
-  const most = Math.max(work.total, work.results.length);
-  return html`<p class="row"><progress max=${most} .value=${work.state === 'done' ? most : work.results.length} aria-label="Transcripts fetched"></progress>
+  const max = Math.max(work.total, work.results.length);
+  return html`<p class="row"><progress max=${max} .value=${work.state === 'done' ? max : work.results.length} aria-label="Transcripts fetched"></progress>
       <span class="outcome">${outcome(work)}</span></p>
-    ${work.state === 'running' && work.waits !== null ? html`<p class="quiet" role="status">Waiting about ${plural(work.waits, 'second')} for a turn, so that YouTube does not take this service for a bot.</p>` : nothing}
-    <ol class="results" tabindex="0" aria-label="What became of each video">${work.results.map(
+    ${work.state === 'running' && work.waitSeconds !== null ? html`<p class="quiet" role="status">Waiting about ${plural(work.waitSeconds, 'second')}. The service limits its request rate so that YouTube does not block it.</p>` : nothing}
+    <ol class="results" tabindex="0" aria-label="Result of each video">${work.results.map(
       (result) => html`<li class=${result.status}>
       <span class="quiet">${result.position}</span>
       <a href=${linkTo(result.videoId)} dir="auto">${result.title || result.videoId}</a>
@@ -126,7 +126,7 @@ function progress(work) {
     )}</ol>`;
 }
 
-/** Of each video its text and its lines with their times, and a list of what became of all. */
+/** Saves the text and the timed lines of each video, and a list of all results. */
 async function saveZip(playlist, work) {
   const files = [
     {

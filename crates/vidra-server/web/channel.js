@@ -1,33 +1,33 @@
-// A channel: its card, and what it published last.
+// A channel: its card and its recent uploads.
 
 import { html, nothing } from './vendor/lit-html.js';
 import { linkTo } from './address.js';
-import { ask } from './api.js';
-import { headed, load, shown } from './loading.js';
+import { fetchJson } from './api.js';
+import { load, partView, partViewWithHeading } from './loading.js';
 import { thumbnail, sized } from './thumbnail.js';
 import { number, views } from './format.js';
 import { numbers } from './video.js';
 
-/** `reference` is whatever names it: an id, a handle, a link. */
+/** `reference` is an id, a handle or a link. */
 export function channelPage(page, reference) {
   const path = `/api/channel/${encodeURIComponent(reference)}`;
-  const channel = load(page, () => ask(path, page));
-  const uploads = load(page, () => ask(`${path}/videos?limit=24`, page));
+  const channel = load(page, () => fetchJson(path, page));
+  const uploads = load(page, () => fetchJson(`${path}/videos?limit=24`, page));
   return {
     get title() {
       return channel.value?.name;
     },
     template: () => html`<div class="channel">
-      ${headed(channel, 'the channel', `Channel ${reference}`, card)}
+      ${partViewWithHeading(channel, 'the channel', `Channel ${reference}`, card)}
       ${
         channel.problem
           ? nothing
           : html`<section aria-labelledby="uploads-title">
         <h2 id="uploads-title">Recent uploads</h2>
-        ${shown(uploads, 'uploads', (list) =>
+        ${partView(uploads, 'uploads', (list) =>
           list.length
             ? html`<ul class="tiles">${list.map(tile)}</ul>`
-            : html`<p class="quiet">There are none.</p>`,
+            : html`<p class="quiet">This channel has no uploads.</p>`,
         )}
       </section>`
       }

@@ -1,17 +1,17 @@
 // The top comments of a video.
 
 import { html, nothing } from './vendor/lit-html.js';
-import { ask } from './api.js';
+import { fetchJson } from './api.js';
 import { date, number, plural } from './format.js';
-import { load, shown } from './loading.js';
+import { load, partView } from './loading.js';
 import { thumbnail } from './thumbnail.js';
 
 export function comments(page, videoId) {
-  const threads = load(page, () => ask(`/api/comments/${videoId}/top?limit=10`, page));
+  const threads = load(page, () => fetchJson(`/api/comments/${videoId}/top?limit=10`, page));
   return () => html`<section class="comments" aria-labelledby="comments-title">
     <h2 id="comments-title">Top comments</h2>
-    ${shown(threads, 'comments', (list) =>
-      list.length ? html`<ol>${list.map(thread)}</ol>` : html`<p class="quiet">Nobody has commented.</p>`,
+    ${partView(threads, 'comments', (list) =>
+      list.length ? html`<ol>${list.map(thread)}</ol>` : html`<p class="quiet">There are no comments.</p>`,
     )}
   </section>`;
 }
@@ -33,7 +33,7 @@ function thread({ topLevelComment, totalReplyCount, replies = [] }) {
 function comment({ authorName, authorProfileImage, text, likeCount, publishedAt }) {
   return html`<article class="comment">
     ${thumbnail(authorProfileImage, authorName, 'round')}
-    <div><p class="quiet"><strong dir="auto">${authorName || 'Somebody'}</strong> · ${date(publishedAt)}${
+    <div><p class="quiet"><strong dir="auto">${authorName || 'Unknown author'}</strong> · ${date(publishedAt)}${
       likeCount ? ` · ${number(likeCount)} ${likeCount === 1 ? 'like' : 'likes'}` : ''
     }</p>
     <p class="written" dir="auto">${text}</p></div>

@@ -1,11 +1,11 @@
-// The reference: Swagger UI over the document of this very service.
+// The API reference: Swagger UI with the OpenAPI document of this service.
 
 /**
- * Swagger UI would hold input against our patterns itself, but reads them without Unicode, so that it
- * refuses what is right. The service says better what is wrong.
+ * Disables the validation of Swagger UI. It ignores the Unicode flag of patterns and rejects valid input.
+ * The service validates the input and returns better messages.
  */
-const leaveItToTheService = {
-  statePlugins: { spec: { wrapActions: { validateParams: () => () => ({ type: 'left to the service' }) } } },
+const withoutValidation = {
+  statePlugins: { spec: { wrapActions: { validateParams: () => () => ({ type: 'validation disabled' }) } } },
 };
 
 SwaggerUIBundle({
@@ -13,12 +13,12 @@ SwaggerUIBundle({
   domNode: document.getElementById('swagger-ui'),
   deepLinking: true,
   displayRequestDuration: true,
-  // Every example is there to be tried.
+  // All examples can be executed.
   tryItOutEnabled: true,
   docExpansion: 'list',
   defaultModelsExpandDepth: 0,
   filter: true,
-  plugins: [leaveItToTheService],
-  // Neither the document nor what was tried goes to anybody else.
+  plugins: [withoutValidation],
+  // Sends the document to no third party.
   validatorUrl: null,
 });

@@ -1,10 +1,10 @@
-// The explorer: reads the address, finds out what it names, shows that.
+// The explorer: reads the id from the URL and shows its video, playlist or channel.
 
 import { html, nothing, render } from './vendor/lit-html.js';
-import { arrived, isElsewhere, told } from './address.js';
-import { ask, exchanges, key } from './api.js';
+import { hasChanged, markShown, parameter } from './address.js';
+import { exchanges, fetchJson, key } from './api.js';
 import { channelPage } from './channel.js';
-import { withoutPictures } from './thumbnail.js';
+import { disableThumbnails } from './thumbnail.js';
 import { playlistPage } from './playlist.js';
 import { requestLog } from './request-log.js';
 import { errorView } from './error-view.js';
@@ -17,111 +17,111 @@ const input = document.getElementById('id');
 const live = document.getElementById('live');
 
 let settings = { isDemo: false, examples: [] };
-let leaving = new AbortController();
-let shown = null;
-let isDue = false;
+let navigation = new AbortController();
+let shownPage = null;
+let isScheduled = false;
 let announced = document.title;
 
-/** Draws once for all that changed since the last frame. */
+/** Schedules a render. All changes of one frame share it. */
 function changed() {
-  if (isDue) return;
-  isDue = true;
+  if (isScheduled) return;
+  isScheduled = true;
   requestAnimationFrame(() => {
-    isDue = false;
-    render(html`${shown?.template() ?? nothing}${requestLog(changed, forget)}`, main);
-    if (shown?.title) name(shown);
+    isScheduled = false;
+    render(html`${shownPage?.template() ?? nothing}${requestLog(changed, forgetKey)}`, main);
+    if (shownPage?.title) setTitle(shownPage);
   });
 }
 
-/** Names the page, and once what it is called is certain also to who cannot see that it is another one. */
-function name({ title, isOnTheWay = false }) {
-  const named = title === 'vidra' ? 'vidra' : `${title} – vidra`;
-  if (document.title !== named) document.title = named;
-  if (isOnTheWay || announced === named) return;
-  announced = named;
-  announce(named);
+/** Sets the title of the page. Screen readers get it too, once the final title is known. */
+function setTitle({ title, isLoading = false }) {
+  const fullTitle = title === 'vidra' ? 'vidra' : `${title} – vidra`;
+  if (document.title !== fullTitle) document.title = fullTitle;
+  if (isLoading || announced === fullTitle) return;
+  announced = fullTitle;
+  announce(fullTitle);
 }
 
 const announce = (text) => {
   live.textContent = text;
 };
 
-/** Asks anew without the key, so that nothing stays that only it could show. */
-function forget() {
+/** Deletes the key and loads the page again, so that no data stays that required it. */
+function forgetKey() {
   key.forget();
-  go();
+  showPage();
 }
 
-/** Shows what the address names. What is under way for something else ends. */
-async function go() {
-  leaving.abort();
-  leaving = new AbortController();
-  const { signal } = leaving;
-  arrived();
-  const page = { signal, changed, announce, told: changed };
+/** Shows the page of the current URL, and cancels the requests of the page before. */
+async function showPage() {
+  navigation.abort();
+  navigation = new AbortController();
+  const { signal } = navigation;
+  markShown();
+  const page = { signal, changed, announce, onExchange: changed };
   exchanges.length = 0;
-  const wanted = told('id').trim();
-  input.value = wanted;
-  document.documentElement.classList.toggle('is-welcome', !wanted);
-  // The next page is another one to lit, whatever it shares with this one.
+  const id = parameter('id').trim();
+  input.value = id;
+  document.documentElement.classList.toggle('is-welcome', !id);
+  // Clears the old page, so that lit does not reuse its elements.
   render(nothing, main);
-  if (!wanted) {
-    shown = welcome(settings);
+  if (!id) {
+    shownPage = welcome(settings);
     return changed();
   }
   announced = null;
-  shown = {
-    title: wanted,
-    isOnTheWay: true,
-    template: () => html`<h1 class="unseen">${wanted}</h1><p class="loading">Looking at ${wanted}…</p>`,
+  shownPage = {
+    title: id,
+    isLoading: true,
+    template: () => html`<h1 class="unseen">${id}</h1><p class="loading">Loading ${id}…</p>`,
   };
   changed();
   try {
-    const next = await pageOf(page, wanted);
+    const next = await pageOf(page, id);
     if (signal.aborted) return;
-    shown = next;
+    shownPage = next;
   } catch (problem) {
     if (signal.aborted) return;
     const heading = headingOf(problem);
-    shown = { title: heading, template: () => html`<h1>${heading}</h1>${errorView(problem, go)}` };
+    shownPage = { title: heading, template: () => html`<h1>${heading}</h1>${errorView(problem, showPage)}` };
   }
   changed();
 }
 
-/** What a page is called that cannot be shown. */
+/** The heading of a page that failed to load. */
 function headingOf({ status }) {
   if (status === 400 || status === 404) return 'Not found';
-  if (status === 401) return 'A key is needed';
+  if (status === 401) return 'A key is required';
   return status === 0 ? 'No answer' : 'That did not work';
 }
 
-/** What a link or id leads to. The service knows. */
-async function pageOf(page, wanted) {
-  const link = await ask('/api/url/parse', { ...page, method: 'POST', body: { url: wanted } });
+/** The page for a link or id. The service parses it. */
+async function pageOf(page, id) {
+  const link = await fetchJson('/api/url/parse', { ...page, method: 'POST', body: { url: id } });
   switch (link.type) {
     case 'video':
       return videoPage(page, link);
     case 'playlist':
       return playlistPage(page, link.playlistId);
     case 'channel':
-      return channelPage(page, link.channelId ?? link.handle ?? wanted);
+      return channelPage(page, link.channelId ?? link.handle ?? id);
     default:
-      // One word that is nothing else may be a handle without its @, as the service takes it.
-      if (/^[\p{L}\p{N}._·-]{3,30}$/u.test(wanted)) return channelPage(page, wanted);
+      // A single word may be a handle without its @. The service accepts that too.
+      if (/^[\p{L}\p{N}._·-]{3,30}$/u.test(id)) return channelPage(page, id);
       throw Object.assign(new Error(link.error), { status: 400 });
   }
 }
 
 form.addEventListener('submit', (event) => {
   event.preventDefault();
-  visit(`/?${new URLSearchParams({ id: input.value.trim() })}`);
+  navigate(`/?${new URLSearchParams({ id: input.value.trim() })}`);
 });
 
-/** Links within the explorer need no new page. */
+/** Links within the explorer do not reload the page. */
 document.addEventListener('click', (event) => {
   const link = event.target.closest?.('a[href]');
   if (link?.classList.contains('skip')) {
-    // Going to its fragment would be going to another address.
+    // The default action would change the URL.
     event.preventDefault();
     return main.focus();
   }
@@ -136,31 +136,31 @@ document.addEventListener('click', (event) => {
   )
     return;
   event.preventDefault();
-  visit(link.pathname + link.search);
-  // The link is gone; the focus goes to what it led to.
+  navigate(link.pathname + link.search);
+  // The link that had the focus disappears.
   main.focus({ preventScroll: true });
 });
 
-function visit(address) {
+function navigate(address) {
   history.pushState(null, '', address);
   scrollTo(0, 0);
-  go();
+  showPage();
 }
 
 addEventListener('popstate', () => {
-  if (isElsewhere()) go();
+  if (hasChanged()) showPage();
 });
 
-async function begin() {
-  // It has come.
+async function start() {
+  // Removes the message for a missing script.
   main.replaceChildren();
-  // Without them it is a service like any other.
+  // Without settings the defaults apply: no demo.
   settings = await fetch('/web/settings.json')
     .then((answer) => answer.json())
     .catch(() => settings);
-  if (settings.isDemo) withoutPictures();
-  if (!told('id')) input.focus();
-  go();
+  if (settings.isDemo) disableThumbnails();
+  if (!parameter('id')) input.focus();
+  showPage();
 }
 
-begin();
+start();

@@ -1,26 +1,29 @@
-// A plot, drawn by uPlot, in a figure whose caption says in words what it shows.
+// A plot, drawn by uPlot, in a figure whose caption is its text alternative.
 
 import { number } from './format.js';
 
 const HEIGHT = 180;
 
-/** A figure with bars; what lies under the pointer is named below it. */
-export function figure(page, title, data, { tell, tellX = number, steps, isLog = false, name, said }) {
-  const whole = element('figure', 'card plot');
-  const [caption, heading, words, canvas] = [
+/**
+ * A bar chart. `summary` is its text alternative, and `describe` returns the text for the bar under the pointer.
+ * `format` and `formatX` format the labels of the axes.
+ */
+export function figure(page, title, data, { format, formatX = number, steps, isLog = false, describe, summary }) {
+  const root = element('figure', 'card plot');
+  const [caption, heading, text, canvas] = [
     element('figcaption'),
     element('h2'),
     element('p', 'quiet under'),
     element('div', 'canvas'),
   ];
   heading.textContent = title;
-  words.textContent = said;
+  text.textContent = summary;
   canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', `${title}: ${said}`);
-  caption.append(heading, words);
-  whole.append(caption, canvas);
+  canvas.setAttribute('aria-label', `${title}: ${summary}`);
+  caption.append(heading, text);
+  root.append(caption, canvas);
 
-  // A logarithm of nothing cannot be drawn.
+  // A logarithmic axis has no zero.
   const [x, y] = data;
   const drawn = [x, isLog ? y.map((value) => (value === null ? null : Math.max(1, value))) : y];
   let plot = null;
@@ -31,31 +34,31 @@ export function figure(page, title, data, { tell, tellX = number, steps, isLog =
     plot = new uPlot(
       options({
         width,
-        tell,
-        tellX,
+        format,
+        formatX,
         steps,
         isLog,
         point: (at) => {
-          words.textContent = at === null ? said : name(at);
+          text.textContent = at === null ? summary : describe(at);
         },
       }),
       drawn,
       canvas,
     );
   };
-  const watch = new ResizeObserver(() =>
+  const observer = new ResizeObserver(() =>
     plot ? plot.setSize({ width: canvas.clientWidth, height: HEIGHT }) : draw(),
   );
-  watch.observe(canvas);
+  observer.observe(canvas);
   addEventListener('themechange', draw, { signal: page.signal });
   page.signal.addEventListener('abort', () => {
-    watch.disconnect();
+    observer.disconnect();
     plot?.destroy();
   });
-  return whole;
+  return root;
 }
 
-function options({ width, tell, tellX, steps, isLog, point }) {
+function options({ width, format, formatX, steps, isLog, point }) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
   const axis = {
@@ -73,21 +76,21 @@ function options({ width, tell, tellX, steps, isLog, point }) {
     scales: {
       x: {
         time: false,
-        range: (_, least, most) => {
-          const edge = Math.max(0.6, (most - least) * 0.02);
-          return [least - edge, most + edge];
+        range: (_, min, max) => {
+          const edge = Math.max(0.6, (max - min) * 0.02);
+          return [min - edge, max + edge];
         },
       },
-      y: isLog ? { distr: 3 } : { range: (_, __, most) => [0, Math.max(1, most)] },
+      y: isLog ? { distr: 3 } : { range: (_, __, max) => [0, Math.max(1, max)] },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 28, values: (_, ticks) => ticks.map((tick) => tellX(tick)) },
+      { ...axis, grid: { show: false }, size: 28, values: (_, ticks) => ticks.map((tick) => formatX(tick)) },
       {
         ...axis,
         size: 58,
         ...(steps && { incrs: steps }),
         ...(isLog && { filter: powers, grid: { ...axis.grid, filter: powers } }),
-        values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : tell(tick))),
+        values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : format(tick))),
       },
     ],
     series: [
@@ -104,7 +107,7 @@ function options({ width, tell, tellX, steps, isLog, point }) {
   };
 }
 
-/** Of a logarithmic axis only the powers of ten are worth a line. */
+/** A logarithmic axis has labels and lines only at powers of ten. */
 const powers = (_, ticks) => ticks.map((tick) => (Number.isInteger(Math.log10(tick)) ? tick : null));
 
 export function element(name, className = '') {

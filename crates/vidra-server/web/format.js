@@ -1,4 +1,4 @@
-// Numbers, times and lines of a shell, as people read them.
+// Formats numbers, times and shell commands.
 
 const whole = new Intl.NumberFormat('en');
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -8,7 +8,7 @@ export const number = (value) => whole.format(value);
 export const short = (value) => compact.format(value);
 export const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
-/** The day of a timestamp, or nothing where there is none. */
+/** The day of a timestamp, or an empty string if it is missing or invalid. */
 export function date(timestamp) {
   const time = Date.parse(timestamp ?? '');
   return Number.isNaN(time) ? '' : day.format(time);
@@ -33,23 +33,24 @@ export function span(seconds) {
     [minutes, 'min'],
     [Math.floor(seconds % 60), 's'],
   ];
-  const told = parts.filter(([count]) => count > 0).slice(0, 2);
-  return told.map(([count, unit]) => `${count} ${unit}`).join(' ') || '0 s';
+  const largest = parts.filter(([count]) => count > 0).slice(0, 2);
+  return largest.map(([count, unit]) => `${count} ${unit}`).join(' ') || '0 s';
 }
 
-export const isTold = (video, name) => !video.hidden?.includes(name);
+/** Whether YouTube shows a count. */
+export const isPublic = (video, name) => !video.hidden?.includes(name);
 
-/** A count of a video, channel or the like; one that YouTube keeps to itself comes as 0. */
-export const count = (video, name, tell = number) => (isTold(video, name) ? tell(video[name]) : 'hidden');
+/** A count, or "hidden": the service returns 0 for a count that YouTube hides. */
+export const count = (video, name, format = number) => (isPublic(video, name) ? format(video[name]) : 'hidden');
 
-/** The same with what is counted. */
-export const views = (video, tell = number) =>
-  isTold(video, 'views') ? `${tell(video.views)} ${video.views === 1 ? 'view' : 'views'}` : 'views hidden';
+/** The views of a video with their unit. */
+export const views = (video, format = number) =>
+  isPublic(video, 'views') ? `${format(video.views)} ${video.views === 1 ? 'view' : 'views'}` : 'views hidden';
 
-/** How long a video is; what is live or still to come has no length. */
+/** The length of a video. Live and upcoming videos have none. */
 export const length = ({ duration }) => (duration ? clock(duration) : '–');
 
-/** A word as a POSIX shell reads it. */
+/** Quotes a word for a POSIX shell. */
 export function quoted(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,30 +1,30 @@
-// A part of a page that is asked for: on its way, there, or failed and to be tried again.
+// A part of a page with its own request: loading, loaded, or failed with a retry button.
 
 import { html, nothing } from './vendor/lit-html.js';
 import { errorView } from './error-view.js';
 
-/** Starts it; `page` is told of every change until it is left. */
+/** Starts a request. `page.changed` is called for every change. */
 export function load(page, start) {
-  const part = later(page, start, null);
-  part.again();
+  const part = reloadable(page, start, null);
+  part.reload();
   return part;
 }
 
-/** The same for what is there already, and asked for anew by `again`. */
-export function later(page, start, value) {
+/** A part that has a value already. `reload` requests a new one. */
+export function reloadable(page, start, value) {
   const part = { isLoading: false, value, problem: null };
-  let asked = 0;
-  part.again = async () => {
-    // A later question makes an earlier one's answer worthless.
-    const turn = ++asked;
+  let latest = 0;
+  part.reload = async () => {
+    // Only the response of the latest request counts.
+    const current = ++latest;
     Object.assign(part, { isLoading: true, problem: null });
     page.changed();
     try {
       const answer = await start();
-      if (turn !== asked) return;
+      if (current !== latest) return;
       part.value = answer;
     } catch (error) {
-      if (page.signal.aborted || turn !== asked) return;
+      if (page.signal.aborted || current !== latest) return;
       part.problem = error;
     }
     part.isLoading = false;
@@ -33,14 +33,14 @@ export function later(page, start, value) {
   return part;
 }
 
-/** Whatever there is to show of it. */
-export function shown(part, what, template) {
-  if (part.isLoading && !part.value) return html`<p class="loading">Loading ${what}…</p>`;
-  if (part.problem) return errorView(part.problem, part.again, what);
+/** The loading message, the error or the content of a part. `name` is its name in messages. */
+export function partView(part, name, template) {
+  if (part.isLoading && !part.value) return html`<p class="loading">Loading ${name}…</p>`;
+  if (part.problem) return errorView(part.problem, part.reload, name);
   return template(part.value);
 }
 
-/** The same for what a page is about, which has a heading however it went. */
-export function headed(part, what, name, template) {
-  return html`${part.value ? nothing : html`<h1>${name}</h1>`}${shown(part, what, template)}`;
+/** The main part of a page. `heading` is its heading until the part has loaded. */
+export function partViewWithHeading(part, name, heading, template) {
+  return html`${part.value ? nothing : html`<h1>${heading}</h1>`}${partView(part, name, template)}`;
 }

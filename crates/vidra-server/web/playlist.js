@@ -1,10 +1,10 @@
 // A playlist: its totals, plots, a table of its videos, and the transcripts of all of them.
 
 import { html, nothing } from './vendor/lit-html.js';
-import { ask } from './api.js';
+import { fetchJson } from './api.js';
 import { batch } from './batch.js';
-import { isTold, number, plural, span } from './format.js';
-import { headed, load } from './loading.js';
+import { isPublic, number, plural, span } from './format.js';
+import { load, partViewWithHeading } from './loading.js';
 import { thumbnail, sized } from './thumbnail.js';
 import { plots } from './plots.js';
 import { table } from './table.js';
@@ -13,7 +13,7 @@ import { description, numbers } from './video.js';
 export function playlistPage(page, id) {
   let parts = null;
   const playlist = load(page, async () => {
-    const list = await ask(`/api/playlist/${id}`, page);
+    const list = await fetchJson(`/api/playlist/${id}`, page);
     const many = list.videos.length > 1;
     parts = {
       plots: many ? plots(page, list.videos) : nothing,
@@ -26,22 +26,22 @@ export function playlistPage(page, id) {
     get title() {
       return playlist.value?.title;
     },
-    template: () => html`<div class="playlist">${headed(
+    template: () => html`<div class="playlist">${partViewWithHeading(
       playlist,
       'the playlist',
       `Playlist ${id}`,
       (list) => html`
       ${card(list)}
-      ${list.videos.length ? html`${parts.plots}${parts.table()}${parts.batch()}` : html`<p class="notice">It has no videos that can be shown.</p>`}`,
+      ${list.videos.length ? html`${parts.plots}${parts.table()}${parts.batch()}` : html`<p class="notice">This playlist has no available videos.</p>`}`,
     )}
     </div>`,
   };
 }
 
 function card(list) {
-  const told = list.videos.filter((video) => isTold(video, 'views'));
-  const views = told.reduce((sum, video) => sum + video.views, 0);
-  const untold = list.videos.length - told.length;
+  const counted = list.videos.filter((video) => isPublic(video, 'views'));
+  const views = counted.reduce((sum, video) => sum + video.views, 0);
+  const hiddenCount = list.videos.length - counted.length;
   const timed = list.videos.filter(({ duration }) => duration).length;
   const average = timed ? list.totalDuration / timed : 0;
   return html`<article class="card headline">
@@ -52,8 +52,8 @@ function card(list) {
       ['Total length', 'totalDuration', span(list.totalDuration), list.totalDuration],
       ['Average length', 'average', span(average), Math.round(average)],
       ['Views', 'views', number(views), views],
-    ], list.videos.length && !told.length ? ['views'] : [])}
-    ${untold ? html`<p class="quiet">Without the views of ${plural(untold, 'video')} that YouTube hides.</p>` : nothing}
+    ], list.videos.length && !counted.length ? ['views'] : [])}
+    ${hiddenCount ? html`<p class="quiet">Does not include the hidden views of ${plural(hiddenCount, 'video')}.</p>` : nothing}
     ${list.unavailableCount ? html`<p class="quiet">${number(list.unavailableCount)} more are private or deleted.</p>` : nothing}
     ${description(list.description)}</div>
   </article>`;

@@ -1,32 +1,32 @@
-// What is plotted of a playlist.
+// The plots of a playlist.
 
 import { element, figure } from './figure.js';
-import { clock, isTold, length, number, plural, short, views as viewsOf } from './format.js';
+import { clock, isPublic, length, number, plural, short, views as viewsOf } from './format.js';
 
-/** Steps of an axis of seconds that have a name. */
+/** Steps in seconds that have readable labels. */
 const TIMES = [1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800];
 
-/** An element with all plots; they are taken down when the page is left. */
+/** An element with all plots. They are destroyed when the user leaves the page. */
 export function plots(page, videos) {
   const section = element('section', 'plots');
   section.setAttribute('aria-label', 'Plots');
   const positions = videos.map((_, at) => at + 1);
   const lengths = videos.map(({ duration }) => duration || null);
-  const views = videos.map((video) => (isTold(video, 'views') ? video.views : null));
-  const named = (at, text) => `${at + 1}. ${videos[at].title}: ${text}`;
+  const views = videos.map((video) => (isPublic(video, 'views') ? video.views : null));
+  const describe = (at, text) => `${at + 1}. ${videos[at].title}: ${text}`;
   section.append(
     ...[
       figure(page, 'Length by position', [positions, lengths], {
-        tell: clock,
+        format: clock,
         steps: TIMES,
-        name: (at) => named(at, length(videos[at])),
-        said: range(lengths, clock),
+        describe: (at) => describe(at, length(videos[at])),
+        summary: range(lengths, clock),
       }),
       figure(page, 'Views by position', [positions, views], {
-        tell: short,
+        format: short,
         isLog: true,
-        name: (at) => named(at, viewsOf(videos[at])),
-        said: range(views, short),
+        describe: (at) => describe(at, viewsOf(videos[at])),
+        summary: range(views, short),
       }),
       lengthsFigure(
         page,
@@ -38,7 +38,7 @@ export function plots(page, videos) {
   return section;
 }
 
-/** How many videos are how long. The steps grow, because lengths do. */
+/** A histogram of lengths. Its steps grow, because most videos are short. */
 function lengthsFigure(page, lengths) {
   if (!lengths.length) return null;
   const starts = [0, 1, 2, 5, 10, 15, 20, 30, 45, 60, 120, 240, 480].map((minutes) => minutes * 60);
@@ -65,9 +65,9 @@ function lengthsFigure(page, lengths) {
 
 const brief = (seconds) => (seconds < 3600 ? `${seconds / 60}m` : `${seconds / 3600}h`);
 
-/** How many were uploaded when: by month, or by year where that is long. */
+/** Uploads by month, or by year if they span more than six years. */
 function datesFigure(page, videos) {
-  // Nothing is older than the platform; what is not told is no date at all.
+  // Excludes missing and implausible dates: YouTube started in 2005.
   const days = videos
     .map(({ publishedAt }) => new Date(publishedAt))
     .filter((day) => day > Date.UTC(2005) && day < Date.UTC(2100));
@@ -87,24 +87,24 @@ function datesFigure(page, videos) {
     const name = day.toISOString().slice(0, digits);
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  const said =
+  const summary =
     first.slice(0, 10) === last.slice(0, 10)
       ? `all on ${first.slice(0, 10)}`
       : `from ${first.slice(0, 10)} to ${last.slice(0, 10)}`;
-  return categories(page, 'Upload dates', [...counts.keys()], [...counts.values()], said);
+  return categories(page, 'Upload dates', [...counts.keys()], [...counts.values()], summary);
 }
 
-/** Counts by name, side by side. */
-function categories(page, title, names, counts, said) {
+/** A bar chart of counts by category. */
+function categories(page, title, names, counts, summary) {
   return figure(page, title, [names.map((_, at) => at), names.map((_, at) => counts[at])], {
-    tell: (count) => (Number.isInteger(count) ? number(count) : ''),
-    tellX: (at) => (Number.isInteger(at) ? (names[at] ?? '') : ''),
-    name: (at) => `${names[at]}: ${plural(counts[at], 'video')}`,
-    said,
+    format: (count) => (Number.isInteger(count) ? number(count) : ''),
+    formatX: (at) => (Number.isInteger(at) ? (names[at] ?? '') : ''),
+    describe: (at) => `${names[at]}: ${plural(counts[at], 'video')}`,
+    summary,
   });
 }
 
-function range(values, tell) {
-  const told = values.filter((value) => value !== null);
-  return told.length ? `from ${tell(Math.min(...told))} to ${tell(Math.max(...told))}` : 'not told';
+function range(values, format) {
+  const known = values.filter((value) => value !== null);
+  return known.length ? `from ${format(Math.min(...known))} to ${format(Math.max(...known))}` : 'no data';
 }

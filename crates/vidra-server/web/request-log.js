@@ -1,33 +1,32 @@
-// What it cost: every question that was asked for what is shown, with its price, the curl line that asks
-// it again, and the answer.
+// The log of requests of the current page: each with its quota cost, its curl command and its response.
 
 import { html, nothing } from './vendor/lit-html.js';
 import { exchanges, key } from './api.js';
 import { number, plural, quoted } from './format.js';
 
-/** More of an answer than that is no reading matter. */
-const MOST_SHOWN = 200_000;
+/** The maximum number of characters of a response that are shown. */
+const MAX_SHOWN = 200_000;
 
-/** `changed` draws it anew; `forget` is called when the caller's key is to be known no more. */
-export function requestLog(changed, forget) {
+/** `changed` renders the page again; `forgetKey` deletes the caller's key. */
+export function requestLog(changed, forgetKey) {
   if (!exchanges.length) return nothing;
   const units = exchanges.reduce((sum, { cost }) => sum + Number(cost ?? 0), 0);
-  // What a stream cost is known when it ends, and a header comes before.
+  // Headers precede the body, so that a stream cannot report its cost in one.
   const streams = exchanges.filter(({ accept }) => accept === 'text/event-stream').length;
-  const kept = exchanges.filter(({ cache }) => cache && cache !== 'miss').length;
+  const cached = exchanges.filter(({ cache }) => cache && cache !== 'miss').length;
   return html`<section class="trail" aria-labelledby="trail-title">
-    <h2 id="trail-title">What it cost</h2>
+    <h2 id="trail-title">Requests and quota cost</h2>
     <p><strong>${plural(units, 'unit')}</strong> of the day's quota for ${plural(exchanges.length, 'request')}${
-      kept ? html`, ${number(kept)} answered from what was known` : nothing
-    }${streams ? `, without what the ${streams > 1 ? 'streams' : 'stream'} cost` : ''}.</p>
+      cached ? html`, ${number(cached)} answered from the cache` : nothing
+    }${streams ? `, not including the ${streams > 1 ? 'streams' : 'stream'}` : ''}.</p>
     <ol>${exchanges.map((exchange) => html`<li>${entry(exchange, changed)}</li>`)}</ol>
-    ${key.get() ? html`<p><button type="button" class="small" @click=${forget}>Forget the key</button></p>` : nothing}
+    ${key.get() ? html`<p><button type="button" class="small" @click=${forgetKey}>Forget the key</button></p>` : nothing}
   </section>`;
 }
 
 function entry(exchange, changed) {
-  const { method, path, accept, status, cost, cache, took } = exchange;
-  const line = curl(exchange);
+  const { method, path, accept, status, cost, cache, elapsed } = exchange;
+  const command = curl(exchange);
   const open = (event) => {
     exchange.isOpen = event.target.open;
     changed();
@@ -37,29 +36,29 @@ function entry(exchange, changed) {
       <span class="facts"><span class=${typeof status === 'number' && status < 400 ? 'good' : 'bad'}>${status ?? '…'}</span>
         ${cache ? html`<span>${cache}</span>` : nothing}
         ${cost ? html`<span>${plural(Number(cost), 'unit')}</span>` : nothing}
-        ${accept ? html`<span>a stream: its cost is in the log</span>` : nothing}
-        ${took ? html`<span>${Math.round(took)} ms</span>` : nothing}</span></summary>
-    <div class="curl"><code tabindex="0" aria-label="The curl line">${line}</code>
-      <button type="button" class="small" @click=${(event) => copy(event.target, line)}>Copy</button></div>
-    <pre class="json" tabindex="0" aria-label="The answer as JSON" .textContent=${textOf(exchange)}></pre>
+        ${accept ? html`<span>stream: its cost is in the log</span>` : nothing}
+        ${elapsed ? html`<span>${Math.round(elapsed)} ms</span>` : nothing}</span></summary>
+    <div class="curl"><code tabindex="0" aria-label="curl command">${command}</code>
+      <button type="button" class="small" @click=${(event) => copy(event.target, command)}>Copy</button></div>
+    <pre class="json" tabindex="0" aria-label="Response as JSON" .textContent=${textOf(exchange)}></pre>
   </details>`;
 }
 
-/** Only when it is looked at: an answer may be megabytes. */
+/** The response as text. Empty while the entry is closed, because a response may have megabytes. */
 function textOf(exchange) {
   const { isOpen, json } = exchange;
   if (!isOpen) return '';
-  if (!json) return 'No JSON: the answer is a stream or a file, or has not come.';
+  if (!json) return 'No JSON: the response is a stream or a file, or has not arrived.';
   exchange.text ??= shortened(JSON.stringify(json, null, 2));
   return exchange.text;
 }
 
 function shortened(text) {
-  const rest = text.length - MOST_SHOWN;
-  return rest > 0 ? `${text.slice(0, MOST_SHOWN)}\n… and ${number(rest)} more characters` : text;
+  const rest = text.length - MAX_SHOWN;
+  return rest > 0 ? `${text.slice(0, MAX_SHOWN)}\n… and ${number(rest)} more characters` : text;
 }
 
-/** Never with the key itself, which would end up in notes and tickets. */
+/** The command never contains the key, because users paste commands into notes and tickets. */
 function curl({ method, path, body, accept }) {
   const words = ['curl'];
   if (accept === 'text/event-stream') words.push('-N');
@@ -71,10 +70,10 @@ function curl({ method, path, body, accept }) {
 }
 
 async function copy(button, text) {
-  // Not everywhere allowed; then the line can still be selected.
+  // Browsers may forbid clipboard access. The user can still select the command.
   const isDone = await navigator.clipboard?.writeText(text).then(
     () => true,
     () => false,
   );
-  button.textContent = isDone ? 'Copied' : 'Select it and copy';
+  button.textContent = isDone ? 'Copied' : 'Select the text to copy';
 }

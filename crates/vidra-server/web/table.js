@@ -1,18 +1,18 @@
-// The videos of a playlist as a table. The service sorts and filters (POST /api/playlist/{id}/query);
-// only titles are searched here, because it does not.
+// The videos of a playlist as a table. The service sorts and filters (POST /api/playlist/{id}/query).
+// The page searches titles itself, because the service cannot.
 
 import { html, nothing } from './vendor/lit-html.js';
-import { linkTo, note, told } from './address.js';
-import { ask } from './api.js';
+import { linkTo, parameter, setParameters } from './address.js';
+import { fetchJson } from './api.js';
 import { count, date, length, number, plural, span } from './format.js';
-import { later } from './loading.js';
+import { reloadable } from './loading.js';
 import { errorView } from './error-view.js';
 
-/** How many rows are drawn before somebody wants more. */
+/** The number of rows at first, and of each "Show more". */
 const ROWS = 100;
 
-/** How long somebody types before the service is asked, in milliseconds. */
-const PAUSE = 200;
+/** The pause in typing before a request, in milliseconds. */
+const DEBOUNCE = 200;
 
 const COLUMNS = [
   ['Length', 'duration'],
@@ -32,46 +32,46 @@ export function table(page, playlist) {
     playlist.videos.map(({ id }, at) => ({ id, position: at + 1 })),
     ({ id }) => id,
   );
-  const view = { sort: told('sort'), title: told('title'), shown: ROWS };
-  for (const [, name] of BOUNDS) view[name] = told(name);
+  const view = { sort: parameter('sort'), title: parameter('title'), shown: ROWS };
+  for (const [, name] of BOUNDS) view[name] = parameter(name);
 
-  /** What the controls say. */
-  const selected = later(
+  /** The videos that match the controls. */
+  const selected = reloadable(
     page,
-    () => ask(`/api/playlist/${playlist.id}/query`, { ...page, method: 'POST', body: selection(view) }),
+    () => fetchJson(`/api/playlist/${playlist.id}/query`, { ...page, method: 'POST', body: queryBody(view) }),
     playlist,
   );
 
-  let pause;
-  page.signal.addEventListener('abort', () => clearTimeout(pause));
+  let debounceTimer;
+  page.signal.addEventListener('abort', () => clearTimeout(debounceTimer));
   function change(name, value, wait = 0) {
     Object.assign(view, { [name]: value, shown: ROWS });
-    note({ [name]: value });
+    setParameters({ [name]: value });
     page.changed();
     if (name === 'title') return;
-    clearTimeout(pause);
-    pause = setTimeout(selected.again, wait);
+    clearTimeout(debounceTimer);
+    debounceTimer = setTimeout(selected.reload, wait);
   }
 
-  if (view.sort || BOUNDS.some(([, name]) => view[name])) selected.again();
+  if (view.sort || BOUNDS.some(([, name]) => view[name])) selected.reload();
 
   const field = ([label, name]) => html`<label>${label}
     <input type="number" min="0" step="any" inputmode="decimal" name=${name} .value=${view[name]}
-      @input=${(event) => change(name, event.target.value, PAUSE)}></label>`;
+      @input=${(event) => change(name, event.target.value, DEBOUNCE)}></label>`;
 
-  /** Rows with their positions: a video that is there twice has two, and they are handed out in turn. */
+  /** Rows with their positions. A duplicate video gets its positions in ascending order. */
   const rows = (videos) => {
-    const given = new Map();
+    const used = new Map();
     return videos.map((video) => {
-      const before = given.get(video.id) ?? 0;
-      given.set(video.id, before + 1);
+      const before = used.get(video.id) ?? 0;
+      used.set(video.id, before + 1);
       return row(video, positions.get(video.id)?.[before]?.position);
     });
   };
 
   return () => {
-    const wanted = view.title.trim().toLocaleLowerCase();
-    const found = selected.value.videos.filter(({ title }) => title.toLocaleLowerCase().includes(wanted));
+    const needle = view.title.trim().toLocaleLowerCase();
+    const found = selected.value.videos.filter(({ title }) => title.toLocaleLowerCase().includes(needle));
     const seconds = found.reduce((sum, { duration }) => sum + duration, 0);
     return html`<section class="videos card" aria-labelledby="videos-title">
       <h2 id="videos-title">Videos</h2>
@@ -80,7 +80,7 @@ export function table(page, playlist) {
           <input type="search" name="title" .value=${view.title} @input=${(event) => change('title', event.target.value)}></label>
         ${BOUNDS.map(field)}
       </form>
-      ${selected.problem ? errorView(selected.problem, selected.again, 'videos') : nothing}
+      ${selected.problem ? errorView(selected.problem, selected.reload, 'videos') : nothing}
       <p class="quiet" role="status">${number(found.length)} of ${plural(playlist.videos.length, 'video')}, ${span(seconds)}</p>
       <div class="scroll" tabindex="0" role="region" aria-label="Table of videos">
       <table>
@@ -105,8 +105,8 @@ export function table(page, playlist) {
   };
 }
 
-/** The body of the question. */
-function selection(view) {
+/** The body of the query. */
+function queryBody(view) {
   const filter = {};
   for (const [, name, key, bound, unit] of BOUNDS) {
     const value = Number.parseFloat(view[name]);
@@ -116,7 +116,7 @@ function selection(view) {
   return { ...(Object.keys(filter).length && { filter }), ...(field && { sort: { field, order } }) };
 }
 
-/** A sort as it stands in the address: `views`, or `-views` for the greatest first. */
+/** Parses the `sort` parameter of the URL: `views`, or `-views` for descending order. */
 function parsed(sort) {
   const field = sort.replace(/^-/, '');
   const isKnown = COLUMNS.some(([, key]) => key === field);
@@ -125,10 +125,10 @@ function parsed(sort) {
 
 function sortedBy(sort) {
   const { field, order } = parsed(sort);
-  return field ? `${field}, ${order === 'desc' ? 'greatest' : 'least'} first` : 'position';
+  return field ? `${field}, ${order === 'desc' ? 'highest' : 'lowest'} first` : 'position';
 }
 
-/** First the greatest, then the least, then as the playlist has it. */
+/** A sortable column. Clicks cycle through descending, ascending and playlist order. */
 function column(name, key, sort, change) {
   const next = { [`-${key}`]: key, [key]: '' }[sort] ?? `-${key}`;
   const [state, arrow] = { [`-${key}`]: ['descending', '▼'], [key]: ['ascending', '▲'] }[sort] ?? [

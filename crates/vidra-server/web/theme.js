@@ -1,17 +1,17 @@
-// Light or dark, and whether anything was asked for. A plain script in the head: the first paint is right.
+// Sets the colour scheme and the welcome layout. A classic script in the head, so that the first paint is correct.
 (() => {
   const root = document.documentElement;
   const preferred = matchMedia('(prefers-color-scheme: dark)');
 
-  // Browsers may forbid to keep anything; then the system's choice is all there is.
-  const kept = () => {
+  // Browsers may block storage. Then only the system's scheme applies.
+  const storedTheme = () => {
     try {
       return localStorage.getItem('theme');
     } catch {
       return null;
     }
   };
-  const keep = (theme) => {
+  const storeTheme = (theme) => {
     try {
       localStorage.setItem('theme', theme);
     } catch {
@@ -20,9 +20,9 @@
   };
 
   function apply() {
-    const isDark = (kept() ?? (preferred.matches ? 'dark' : 'light')) === 'dark';
+    const isDark = (storedTheme() ?? (preferred.matches ? 'dark' : 'light')) === 'dark';
     root.dataset.theme = isDark ? 'dark' : 'light';
-    // What Swagger UI goes by.
+    // Swagger UI reads this class.
     root.classList.toggle('dark-mode', isDark);
     for (const button of document.querySelectorAll('[data-toggle-theme]')) {
       button.setAttribute('aria-pressed', String(isDark));
@@ -37,7 +37,7 @@
   addEventListener('storage', apply);
   addEventListener('click', (event) => {
     if (!event.target.closest?.('[data-toggle-theme]')) return;
-    keep(root.dataset.theme === 'dark' ? 'light' : 'dark');
+    storeTheme(root.dataset.theme === 'dark' ? 'light' : 'dark');
     apply();
   });
 })();

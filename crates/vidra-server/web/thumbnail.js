@@ -1,37 +1,36 @@
-// Pictures of the platform, over a drawing of our own: what is not there yet, or never comes, is not
-// missed.
+// Thumbnails from YouTube. A drawing is shown until the image has loaded, or if it fails to load.
 
 import { html, nothing, svg } from './vendor/lit-html.js';
 
-let areThere = true;
+let isEnabled = true;
 
-/** In a made-up world there are none, and nobody is asked for them. */
-export const withoutPictures = () => {
-  areThere = false;
+/** Shows drawings only. The demo has no thumbnails. */
+export const disableThumbnails = () => {
+  isEnabled = false;
 };
 
-/** A picture that says nothing that the text beside it does not; `seed` decides what is drawn. */
+/** A decorative image, hidden from screen readers. `seed` determines the drawing. */
 export function thumbnail(url, seed, shape = 'wide') {
   return html`<span class="picture ${shape}">${drawing(seed)}${
-    url && areThere
+    url && isEnabled
       ? html`<img src=${url} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer" @load=${reveal(true)} @error=${reveal(false)}>`
       : nothing
   }</span>`;
 }
 
-/** The smallest of a set that is wide enough. */
+/** The smallest thumbnail that is wide enough, or the widest. */
 export function sized(thumbnails, width) {
   const all = Object.values(thumbnails ?? {}).sort((one, other) => one.width - other.width);
   return (all.find((it) => it.width >= width) ?? all.at(-1))?.url;
 }
 
-const reveal = (isThere) => (event) => event.target.classList.toggle('is-there', isThere);
+const reveal = (isLoaded) => (event) => event.target.classList.toggle('is-loaded', isLoaded);
 
-/** Hills under a sun, the same each time for the same seed. */
+/** Hills under a sun. The same seed gives the same drawing. */
 function drawing(seed) {
-  const random = numbersFrom(seed);
+  const random = seededRandom(seed);
   const hue = Math.floor(random() * 360);
-  const tone = (turn, saturation, lightness) => `hsl(${(hue + turn) % 360} ${saturation}% ${lightness}%)`;
+  const tone = (shift, saturation, lightness) => `hsl(${(hue + shift) % 360} ${saturation}% ${lightness}%)`;
   const hill = (top) => {
     const [a, b, c] = [0, 0, 0].map(() => (top + random() * 2.2).toFixed(1));
     return `M0 9V${a}C3 ${b} 5 ${c} 8 ${a}S13 ${b} 16 ${c}V9z`;
@@ -45,8 +44,8 @@ function drawing(seed) {
   </svg>`;
 }
 
-/** Numbers from 0 to 1 that hang on the seed alone (mulberry32 over FNV-1a). */
-function numbersFrom(seed) {
+/** A random number generator from 0 to 1 with a seed (mulberry32 over FNV-1a). */
+function seededRandom(seed) {
   let state = 2166136261;
   for (const letter of String(seed)) state = Math.imul(state ^ letter.codePointAt(0), 16777619);
   return () => {

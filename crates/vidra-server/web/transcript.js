@@ -1,47 +1,47 @@
-// What is said in a video: searched, linked to its moments, saved.
+// The transcript of a video, with search, links to timestamps and downloads.
 
 import { html, nothing } from './vendor/lit-html.js';
-import { note, told } from './address.js';
-import { ask, key, send } from './api.js';
+import { parameter, setParameters } from './address.js';
+import { fetchJson, key, send } from './api.js';
 import { clock, plural } from './format.js';
-import { load, shown } from './loading.js';
+import { load, partView } from './loading.js';
 import { saveAs } from './save.js';
 import { errorView } from './error-view.js';
 
 const FORMATS = ['srt', 'vtt', 'txt', 'json'];
 
 export function transcript(page, videoId) {
-  let [find, lang] = [told('find'), told('lang')];
+  let [find, lang] = [parameter('find'), parameter('lang')];
   const address = (more) => {
     const query = new URLSearchParams({ ...more, ...(lang && { lang }) }).toString();
     return `/api/transcript/${videoId}${query && `?${query}`}`;
   };
-  const lines = load(page, () => ask(address({}), page));
+  const lines = load(page, () => fetchJson(address({}), page));
   let tracks = null;
 
   const search = (event) => {
     find = event.target.value;
-    note({ find });
+    setParameters({ find });
     page.changed();
   };
-  const speak = (event) => {
+  const selectLanguage = (event) => {
     lang = event.target.value;
-    unsaved = null;
-    note({ lang });
+    saveError = null;
+    setParameters({ lang });
     lines.value = null;
-    lines.again();
+    lines.reload();
   };
-  let unsaved = null;
-  /** A link carries no key, so that with one the file is fetched first. */
+  let saveError = null;
+  /** Fetches the file and saves it. A plain link cannot send the key. */
   const save = async (href) => {
-    unsaved = null;
+    saveError = null;
     try {
       const { response } = await send(href, page);
       const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
       saveAs(await response.blob(), name ?? 'transcript');
     } catch (problem) {
       if (page.signal.aborted) return;
-      unsaved = errorView(problem, () => save(href), 'the transcript');
+      saveError = errorView(problem, () => save(href), 'the transcript');
     }
     page.changed();
   };
@@ -51,16 +51,16 @@ export function transcript(page, videoId) {
     save(event.target.getAttribute('href'));
   };
   const languages = () => {
-    // Asked for only when somebody wants to know: it is a request to YouTube of its own.
+    // Loaded on demand, because it costs a separate request to YouTube.
     if (!tracks)
       return html`<button type="button" class="small" @click=${() => {
-        tracks = load(page, () => ask(`/api/transcript/${videoId}/tracks`, page));
+        tracks = load(page, () => fetchJson(`/api/transcript/${videoId}/tracks`, page));
       }}>Other languages</button>`;
-    return shown(
+    return partView(
       tracks,
       'languages',
       (list) => html`<label>Language
-      <select @change=${speak}>${[{ languageCode: '', languageName: 'As spoken' }, ...distinct(list)].map(
+      <select @change=${selectLanguage}>${[{ languageCode: '', languageName: 'As spoken' }, ...distinct(list)].map(
         (track) =>
           html`<option value=${track.languageCode} ?selected=${track.languageCode === lang}>${track.languageName}</option>`,
       )}
@@ -70,40 +70,40 @@ export function transcript(page, videoId) {
 
   return () => html`<section class="transcript card" aria-labelledby="transcript-title">
     <div class="row apart"><h2 id="transcript-title">Transcript</h2>${languages()}</div>
-    ${shown(lines, 'the transcript', (all) => {
+    ${partView(lines, 'the transcript', (all) => {
       const found = matching(all, find);
       return html`<div class="row">
           <label class="grow"><span class="unseen">Search in the transcript</span>
-            <input type="search" class="find" placeholder="Search in what is said" .value=${find} @input=${search}></label>
+            <input type="search" class="find" placeholder="Search the transcript" .value=${find} @input=${search}></label>
           <p class="quiet count" role="status">${find ? `${found.length} of ${plural(all.length, 'line')}` : plural(all.length, 'line')}</p>
         </div>
-        <ol class="lines" tabindex="0" aria-label="Lines of the transcript">${found.map((line) => spoken(videoId, line, find))}</ol>
+        <ol class="lines" tabindex="0" aria-label="Lines of the transcript">${found.map((line) => lineView(videoId, line, find))}</ol>
         <p class="row downloads"><span class="quiet">Save as</span> ${FORMATS.map(
           (format) => html`
           <a class="button small" href=${address({ format, download: '1' })} download @click=${saveWithKey}>${format.toUpperCase()}</a>`,
-        )}</p>${unsaved ?? nothing}`;
+        )}</p>${saveError ?? nothing}`;
     })}
   </section>`;
 }
 
-function spoken(videoId, { text, offset, lang }, find) {
+function lineView(videoId, { text, offset, lang }, find) {
   const second = Math.floor(offset);
   return html`<li><a href="https://www.youtube.com/watch?v=${videoId}&t=${second}s" target="_blank" rel="noopener noreferrer"
-    aria-label="${clock(offset)}, this moment on YouTube">${clock(offset)}</a> <span dir="auto" lang=${lang || nothing}>${marked(text, find)}</span></li>`;
+    aria-label="${clock(offset)}, open at this time on YouTube">${clock(offset)}</a> <span dir="auto" lang=${lang || nothing}>${marked(text, find)}</span></li>`;
 }
 
-/** The lines in which it is said, however it is written. */
+/** The lines that contain the search text. Case does not matter. */
 function matching(lines, find) {
-  const wanted = find.trim().toLocaleLowerCase();
-  return wanted ? lines.filter(({ text }) => text.toLocaleLowerCase().includes(wanted)) : lines;
+  const needle = find.trim().toLocaleLowerCase();
+  return needle ? lines.filter(({ text }) => text.toLocaleLowerCase().includes(needle)) : lines;
 }
 
-/** The text, with what was searched for marked. */
+/** The text with all matches marked. */
 function marked(text, find) {
-  const wanted = find.trim();
-  if (!wanted) return text;
-  const pattern = new RegExp(`(${wanted.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')})`, 'giu');
-  // Every second part is what the pattern matched.
+  const needle = find.trim();
+  if (!needle) return text;
+  const pattern = new RegExp(`(${needle.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')})`, 'giu');
+  // Every second part is a match.
   return text.split(pattern).map((part, at) => (at % 2 ? html`<mark>${part}</mark>` : part));
 }
 

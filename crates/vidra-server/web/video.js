@@ -1,18 +1,18 @@
-// A video: its card, what is said in it, and what people say about it.
+// A video: its card, its transcript and its comments.
 
 import { html, nothing } from './vendor/lit-html.js';
 import { linkTo } from './address.js';
-import { ask } from './api.js';
+import { fetchJson } from './api.js';
 import { comments } from './comments.js';
 import { length, number } from './format.js';
-import { headed, load } from './loading.js';
+import { load, partViewWithHeading } from './loading.js';
 import { thumbnail, sized } from './thumbnail.js';
 import { transcript } from './transcript.js';
 
 export function videoPage(page, { videoId, playlistId }) {
-  const video = load(page, () => ask(`/api/video/${videoId}`, page));
-  const spoken = transcript(page, videoId);
-  const said = comments(page, videoId);
+  const video = load(page, () => fetchJson(`/api/video/${videoId}`, page));
+  const transcriptView = transcript(page, videoId);
+  const commentsView = comments(page, videoId);
   return {
     get title() {
       return video.value?.title;
@@ -20,12 +20,12 @@ export function videoPage(page, { videoId, playlistId }) {
     template: () => html`<div class="video">
       ${
         playlistId
-          ? html`<p class="notice">This link is a video of a playlist.
+          ? html`<p class="notice">This video is part of a playlist.
         <a href=${linkTo(playlistId)}>Show the whole playlist</a></p>`
           : nothing
       }
-      <div class="about">${headed(video, 'the video', `Video ${videoId}`, card)}</div>
-      ${video.problem?.status === 404 ? nothing : html`${spoken()}${said()}`}
+      <div class="about">${partViewWithHeading(video, 'the video', `Video ${videoId}`, card)}</div>
+      ${video.problem?.status === 404 ? nothing : html`${transcriptView()}${commentsView()}`}
     </div>`,
   };
 }
@@ -51,15 +51,15 @@ function card(video) {
   </article>`;
 }
 
-/** Numbers with their names: a count that is not told says so, and a short one has the whole one with it. */
+/** A list of labelled numbers. A hidden count is shown as such; a tooltip has the exact number. */
 export function numbers(list, hidden = []) {
   return html`<dl class="numbers">${list.map(
     ([name, field, text, value]) => html`<div><dt>${name}</dt>
-    <dd title=${hidden.includes(field) ? 'Not told by YouTube' : number(value)}>${hidden.includes(field) ? 'hidden' : text}</dd></div>`,
+    <dd title=${hidden.includes(field) ? 'Hidden by YouTube' : number(value)}>${hidden.includes(field) ? 'hidden' : text}</dd></div>`,
   )}</dl>`;
 }
 
-/** Long ones are folded. */
+/** A description. A long one is collapsed. */
 export function description(text) {
   if (!text?.trim()) return nothing;
   const body = html`<p class="written" dir="auto">${text}</p>`;

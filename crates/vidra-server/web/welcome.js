@@ -1,4 +1,4 @@
-// What is below the search before anything was asked for.
+// The start page, below the search form.
 
 import { html, nothing } from './vendor/lit-html.js';
 import { linkTo } from './address.js';
@@ -9,7 +9,7 @@ export function welcome({ isDemo, examples }) {
     template: () =>
       isDemo
         ? html`<section class="welcome" aria-labelledby="examples-title">
-      <h2 id="examples-title">This world is made up. Try:</h2>
+      <h2 id="examples-title">The data of this demo is made up. Try:</h2>
       <ul class="examples">${examples.map(
         ({ id, what }) => html`<li>
         <a href=${linkTo(id)}><span>${what}</span><code>${id}</code></a></li>`,

@@ -25,12 +25,12 @@ look("a batch streams all transcripts and saves them", { at: "/?id=PLsize200" },
   );
   assert.deepEqual(await page.locator("progress").evaluate((bar) => [bar.value, bar.max]), [200, 200]);
   const whole = await asked("/api/playlist/PLsize200/transcript", {});
-  assert.equal(await text(page, ".outcome"), `Done: ${whole.succeeded} transcripts, ${whole.failed} without`);
+  assert.equal(await text(page, ".outcome"), `Done: ${whole.succeeded} transcripts, ${whole.failed} failed`);
   assert.equal(await page.locator(".results .success").count(), whole.succeeded);
   assert.equal(await page.locator(".results .failed").count(), whole.failed);
   assert.equal(await text(page, "#live"), await text(page, ".outcome"), "the outcome is announced to screen readers");
 
-  assert.match(await text(page, ".trail > p"), /, without what the stream cost\.$/);
+  assert.match(await text(page, ".trail > p"), /, not including the stream\.$/);
 
   const [ndjson, lines] = await saved(page, () =>
     page.getByRole("button", { name: "Save as NDJSON" }).click(),
@@ -55,7 +55,7 @@ look("a batch streams all transcripts and saves them", { at: "/?id=PLsize200" },
 
 look("videos without a transcript show the reason", { at: "/?id=PLquirkUnavailable" }, async (page) => {
   await page.getByRole("button", { name: "Fetch all transcripts" }).click();
-  await becomes(() => text(page, ".outcome").catch(() => ""), "Done: 20 transcripts, 10 without");
+  await becomes(() => text(page, ".outcome").catch(() => ""), "Done: 20 transcripts, 10 failed");
   const { results } = await asked("/api/playlist/PLquirkUnavailable/transcript", {});
   const errors = results.filter(({ status }) => status === "failed").map(({ error }) => error);
   assert.deepEqual((await page.locator(".results .failed .state").allInnerTexts()).sort(), errors.sort());
@@ -67,7 +67,7 @@ look(
   async (page) => {
     await page.getByRole("button", { name: "Fetch all transcripts" }).click();
     await becomes(() => page.locator(".results li").count(), 5);
-    await becomes(async () => /Waiting about \d+ seconds for a turn/.test(await text(page, ".batch")), true);
+    await becomes(async () => /Waiting about \d+ seconds\. The service limits/.test(await text(page, ".batch")), true);
     assert.equal(await page.locator("progress").evaluate((bar) => bar.value), 5);
     const underWay = async () =>
       /^vidra_batches_under_way (\d+)$/m.exec(await (await fetch(`${PACED}/metrics`)).text())[1];

@@ -14,12 +14,12 @@ look(
           .catch(() => ""),
       "This service requires a key.",
     );
-    assert.equal(await text(page, "main h1"), "A key is needed");
+    assert.equal(await text(page, "main h1"), "A key is required");
     await page.getByLabel("Key").fill("vk_schlüssel…");
     await page.getByRole("button", { name: "Use it" }).click();
     await becomes(
       () => text(page, ".trouble .wrong"),
-      "A key has only letters, digits and signs of ASCII, and no spaces: copy it again.",
+      "A key has only ASCII letters, digits and symbols, without spaces. Copy it again.",
     );
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
     await page.getByLabel("Key").fill("vk_wrong");

@@ -72,7 +72,7 @@ for (const at of PAGES) {
 look("all controls can be reached by keyboard", { at: "/?id=PLsize50" }, async (page) => {
   await settled(page);
   await page.keyboard.press("Tab");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to what was found");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the results");
   const questions = [];
   page.on("request", (request) => request.url().includes("/api/") && questions.push(request.url()));
   await page.keyboard.press("Enter");

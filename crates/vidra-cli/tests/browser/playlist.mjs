@@ -81,7 +81,7 @@ look(
 );
 
 look("an empty playlist shows a notice", { at: "/?id=PLquirkEmpty" }, async (page) => {
-  await becomes(() => text(page, ".playlist > .notice"), "It has no videos that can be shown.");
+  await becomes(() => text(page, ".playlist > .notice"), "This playlist has no available videos.");
 });
 
 look("unavailable entries are counted", { at: "/?id=PLquirkUnavailable" }, async (page) => {

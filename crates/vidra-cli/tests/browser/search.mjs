@@ -64,7 +64,7 @@ look("every example of the start page is shown", { at: "/", allowed: /status of/
     await page.fill("#id", id);
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".loading"));
-    const [shown] = (await page.locator("main").innerText()).split("What it cost");
+    const [shown] = (await page.locator("main").innerText()).split("Requests and quota cost");
     assert.doesNotMatch(shown, /undefined|NaN|null|\[object|Invalid Date/, id);
   }
 });
@@ -143,7 +143,7 @@ look("a pending answer is shown when it arrives", { at: "/" }, async (page) => {
   await page.keyboard.press("Enter");
   const request = page.locator(".trail li").nth(1);
   await request.locator("summary").click();
-  await becomes(async () => /has not come/.test(await request.locator(".json").innerText()), true);
+  await becomes(async () => /has not arrived/.test(await request.locator(".json").innerText()), true);
   release();
   await becomes(async () => /^\{\n  "id": "PLsize1",\n/.test(await request.locator(".json").innerText()), true);
 });

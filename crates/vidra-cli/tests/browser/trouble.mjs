@@ -5,7 +5,7 @@ import { becomes, look, text } from "./support.mjs";
 for (const [id, sentence] of [
   [
     "quirkAbsent",
-    "Video not found: quirkAbsent. It may have been removed, or the link is not complete: check it and paste it again.",
+    "Video not found: quirkAbsent. It may have been removed, or the link may be incomplete. Check the link and paste it again.",
   ],
   [
     "https://vimeo.com/1",
@@ -17,7 +17,7 @@ for (const [id, sentence] of [
   ],
   [
     "PLquirkPrivate",
-    "Playlist is not accessible: PLquirkPrivate. Its owner or YouTube does not let it be shown; try another one.",
+    "Playlist is not accessible: PLquirkPrivate. Its owner or YouTube does not allow access. Try another one.",
   ],
 ]) {
   look(
@@ -52,7 +52,7 @@ look(
     await becomes(
       async () =>
         (await text(page, ".trouble").catch(() => "")).startsWith(
-          "The service does not answer. See whether it is running at http://127.0.0.1",
+          "The service does not answer. Check that it is running at http://127.0.0.1",
         ),
       true,
     );
@@ -111,7 +111,7 @@ look(
   async (page) => {
     await becomes(
       () => page.locator(".about .trouble p").innerText(),
-      "The service has no key for the YouTube Data API. The operator of this service has to configure one. Transcripts of single videos work without.",
+      "The service has no key for the YouTube Data API. The operator of this service has to configure one. Transcripts of single videos work without one.",
     );
     await page.locator(".lines li").first().waitFor();
   },
@@ -166,7 +166,7 @@ look(
     await page.locator("main .late").waitFor();
     assert.equal(
       await text(page, "main .late"),
-      "The explorer has not come yet. If it does not, load the page again.",
+      "The explorer has not loaded yet. If this message stays, reload the page.",
     );
   },
 );

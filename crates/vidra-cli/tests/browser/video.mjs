@@ -210,7 +210,7 @@ look("missing lengths and hidden counts are shown consistently", { at: "/?id=qui
   await page.keyboard.press("Enter");
   const row = page.locator("tbody tr").first().locator("td");
   await becomes(async () => (await row.allInnerTexts()).slice(1, 3), ["–", "hidden"]);
-  assert.match(await text(page, ".headline"), /Without the views of 1 video that YouTube hides\./);
+  assert.match(await text(page, ".headline"), /Does not include the hidden views of 1 video\./);
   const told = await page
     .locator(".plot [role=img]")
     .evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));

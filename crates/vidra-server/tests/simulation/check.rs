@@ -170,7 +170,7 @@ impl Checker {
     pub(crate) fn never_ended(&self) {
         let ops = self.state().ops.clone();
         for op in ops.iter().filter(|op| op.end.is_none()) {
-            self.events.check("an operation ends by its deadline", false, || {
+            self.events.check("every operation ends by its deadline", false, || {
                 format!("caller {}, {:?}: it never ends", op.number, op.operation())
             });
         }
@@ -188,7 +188,7 @@ impl Checker {
     pub(crate) fn not_modified(&self, caller: &Caller, answer: &mut Answer) {
         let tag = answer.etag.clone().unwrap_or_default();
         let body = target(caller).and_then(|of| self.state().tags.get(&(of, tag)).cloned());
-        self.events.check("only a known tag is not modified", body.is_some(), || {
+        self.events.check("304 only for an ETag that the service sent", body.is_some(), || {
             format!("{:?}: {:?}", caller.operation, answer.etag)
         });
         (answer.status, answer.body) = (200, body.unwrap_or_default());
@@ -227,7 +227,7 @@ impl Checker {
         ));
         let it = |what: &str| format!("caller {}, {:?}: {what}", op.number, op.operation());
         self.check_time(&op, answer, now);
-        self.events.check("never a 500", answer.status != 500, || it(&answer.message));
+        self.events.check("no 500", answer.status != 500, || it(&answer.message));
         match answer.status {
             200 => self.check_success(&op, answer, now),
             _ => self.check_failure(&op, answer, now),
@@ -242,7 +242,7 @@ impl Checker {
         let items = u32::try_from(answer.results.len()).unwrap_or(u32::MAX).saturating_add(4);
         let reading = op.caller.read_delay * items.saturating_mul(3);
         let late = now.saturating_duration_since(op.deadline + TOLERANCE + reading);
-        self.events.check("an operation ends by its deadline", late.is_zero(), || {
+        self.events.check("every operation ends by its deadline", late.is_zero(), || {
             format!("caller {}, {:?}: {late:?} too late", op.number, op.operation())
         });
     }
@@ -251,9 +251,9 @@ impl Checker {
         let it = |what: String| format!("caller {}, {:?}: {what}", op.number, op.operation());
         if op.operation().is_batch() {
             let is_whole = answer.has_summary;
-            self.events.check("a batch ends with its summary", is_whole, || it(String::new()));
+            self.events.check("every batch ends with a summary", is_whole, || it(String::new()));
             let checked = facts().check_batch(op.operation(), &answer.results, answer.counts);
-            self.events.check("a batch has one result for each entry", checked.is_ok(), || {
+            self.events.check("every batch has one result per entry", checked.is_ok(), || {
                 it(checked.unwrap_err())
             });
             return;
@@ -263,7 +263,7 @@ impl Checker {
             false => facts().check(op.operation(), &answer.body),
         };
         self.events
-            .check("an answer is what the platform says", facts.is_ok(), || it(facts.unwrap_err()));
+            .check("answers match the platform's data", facts.is_ok(), || it(facts.unwrap_err()));
         self.check_editions(op, answer, now);
         self.check_age(op, answer, now);
         self.check_headers(op, answer);
@@ -299,8 +299,8 @@ impl Checker {
             // If the platform fails, the service sends the cached answer.
             || op.caller.no_cache
             || age + TOLERANCE >= life.ttl * 9 / 10;
-        self.events.check("only an old answer is stale", is_old, || it(format!("{age:?}")));
-        self.events.check("no answer is older than it may be", age <= limit + TOLERANCE, || {
+        self.events.check("only expired answers are stale", is_old, || it(format!("{age:?}")));
+        self.events.check("no answer exceeds its maximum age", age <= limit + TOLERANCE, || {
             it(format!("{age:?} where {limit:?} is allowed"))
         });
         // `Age` is that of the list. All parts of a hit are fresh.
@@ -337,9 +337,8 @@ impl Checker {
         };
         for edition in editions(&answer.body) {
             let was = self.platform.was_edition(edition, from, to);
-            self.events.check("an answer is of the time that Age says", was, || {
-                it(format!("edition {edition}, Age {age:?}"))
-            });
+            self.events
+                .check("Age is correct", was, || it(format!("edition {edition}, Age {age:?}")));
         }
     }
 
@@ -388,7 +387,7 @@ impl Checker {
                 subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
             });
             self.events
-                .check("X-Cache is true", calls > 0, || it("a miss without an upstream call"));
+                .check("X-Cache is correct", calls > 0, || it("a miss without an upstream call"));
         }
         if let Some(cost) = answer.cost {
             let billed = sent(&|exchange| {
@@ -398,7 +397,7 @@ impl Checker {
             // The background refresh of a stale answer may be charged before it is sent.
             let is_stale = may_be_stale(op.operation(), answer);
             let is_real = is_stale || u64::from(cost) <= billed as u64;
-            self.events.check("X-Quota-Cost is true", is_free && is_real, || {
+            self.events.check("X-Quota-Cost is correct", is_free && is_real, || {
                 it(&format!("{cost} where {billed} calls were made"))
             });
         }
@@ -407,14 +406,14 @@ impl Checker {
             let known = state.tags.entry((target, etag.clone())).or_insert(answer.body.clone());
             let is_same = *known == answer.body;
             drop(state);
-            self.events.check("equal ETags are of equal bodies", is_same, || it(etag));
+            self.events.check("equal ETags have equal bodies", is_same, || it(etag));
         }
     }
 
     /// Checks one result of a batch.
     fn check_result(&self, op: &Op, result: &serde_json::Value) {
         let checked = facts().check_result(result);
-        self.events.check("an answer is what the platform says", checked.is_ok(), || {
+        self.events.check("answers match the platform's data", checked.is_ok(), || {
             format!("caller {}, {}: {}", op.number, result["videoId"], checked.unwrap_err())
         });
         let Some(error) = result["error"].as_str() else { return };
@@ -433,7 +432,7 @@ impl Checker {
                 let is_empty =
                     reason.as_deref() == Some("po_token_required") && self.may_have_met_fault(op);
                 let may = facts().is_uncaptioned(id) || is_empty;
-                self.events.check("what is there is found", may, || {
+                self.events.check("no false 400, 403 or 404", may, || {
                     format!("caller {}, {id}: {error}", op.number)
                 });
                 return;
@@ -444,7 +443,7 @@ impl Checker {
         let retry_after = Some(Duration::ZERO);
         let answer =
             Answer { status, reason, retry_after, message: error.to_owned(), ..Answer::default() };
-        self.events.check("never a 500", status != 500, || error.to_owned());
+        self.events.check("no 500", status != 500, || error.to_owned());
         // It may have failed at any time since the batch began, and its reader may be slow.
         self.check_refusal(op, &answer, op.start);
     }
@@ -454,12 +453,12 @@ impl Checker {
         match answer.status {
             400 | 403 | 404 => {
                 let may = may_be_missing(op.operation(), answer);
-                self.events.check("what is there is found", may, || it(&answer.message));
+                self.events.check("no false 400, 403 or 404", may, || it(&answer.message));
             }
             429 | 502 | 503 | 504 => self.check_refusal(op, answer, now),
             500 => {}
             other => {
-                self.events.check("a status that is promised", false, || it(&other.to_string()));
+                self.events.check("every status is documented", false, || it(&other.to_string()));
             }
         }
     }

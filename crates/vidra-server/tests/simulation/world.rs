@@ -93,7 +93,7 @@ pub(crate) fn run(plan: &Plan, is_traced: bool) -> Report {
             run()
         });
         if has_ended.recv_timeout(LONGEST_RUN) == Err(mpsc::RecvTimeoutError::Timeout) {
-            eprintln!("VIDRA_SEED={} breaks a world ends: still running", plan.seed);
+            eprintln!("VIDRA_SEED={} breaks every world ends: still running", plan.seed);
             std::process::exit(1);
         }
         world.join().expect("a world does not panic")
@@ -269,16 +269,16 @@ impl World {
         let services = self.services.lock().unwrap().clone();
         for (number, service) in services.iter().enumerate() {
             let held = service.vidra.held();
-            self.events.check("nothing is held at the end", held == Held::default(), || {
+            self.events.check("no resource is held at the end", held == Held::default(), || {
                 format!("service {number}: {held:?}")
             });
             let held = service.app.held();
-            self.events.check("nothing is held at the end", held == (0, 0), || {
+            self.events.check("no resource is held at the end", held == (0, 0), || {
                 format!("service {number}: requests and batches {held:?}")
             });
         }
         let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
-        self.events.check("no task is left", tasks == 0, || format!("{tasks} tasks"));
+        self.events.check("no task is running at the end", tasks == 0, || format!("{tasks} tasks"));
         let vidra = &services.last().unwrap().vidra;
         let (at, quota) = loop {
             // A slow ledger may exceed the deadline of an operation.

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
-use vidra::{BatchQuery, ChannelRef, PlaylistId, VideoId, Vidra};
+use tokio::time::sleep;
+use vidra::{
+    BatchQuery, ChannelRef, Life, Lifetimes, Lookup, PlaylistId, Resource, VideoId, Vidra,
+};
 use vidra_sim::{Endpoint, Simulator};
 
 use crate::sim;
@@ -75,4 +78,38 @@ async fn single_lookups_fill_calls_of_fifty() {
     join_all(ids.chunks(10).map(|ids| connection(ids.to_vec()))).await;
     let calls = sim.record().calls;
     assert!(calls <= 24, "{calls} calls for 1,000 videos");
+}
+
+/// The list of the first request is complete and no longer cached, while its videos are still being fetched.
+#[tokio::test(start_paused = true)]
+async fn a_complete_walk_is_not_followed() {
+    let sim = Simulator::builder().latency(Duration::from_secs(2)).build();
+    let no_time = Duration::ZERO;
+    let life = Life { ttl: Duration::from_secs(1), grace: no_time, stale_if_error: no_time };
+    let lifetimes = Lifetimes::default().with_life(Resource::Playlist, life);
+    let vidra = sim::builder(&sim).cache_bytes(64 << 20).lifetimes(lifetimes).build().unwrap();
+    let id = PlaylistId::parse("PLsize50").unwrap();
+    let later = async {
+        sleep(Duration::from_millis(3_500)).await;
+        vidra.lookup(&Lookup::PlaylistEntries(id.clone())).await
+    };
+    let (whole, entries) = tokio::join!(vidra.playlist(&id), later);
+    assert_eq!(whole.unwrap().video_count, 50);
+    assert_eq!(entries.unwrap().age, no_time);
+    assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 2);
+}
+
+/// A list that a request joins is as old as its first page.
+#[tokio::test(start_paused = true)]
+async fn a_joined_list_has_the_age_of_its_first_page() {
+    let sim = Simulator::builder().latency(Duration::from_secs(2)).build();
+    let vidra = sim::builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    let id = PlaylistId::parse("PLsize120").unwrap();
+    let later = async {
+        sleep(Duration::from_millis(2_500)).await;
+        vidra.lookup(&Lookup::PlaylistEntries(id.clone())).await
+    };
+    let (_, entries) = tokio::join!(vidra.playlist(&id), later);
+    assert_eq!(entries.unwrap().age, Duration::from_secs(4), "pages at 2, 4 and 6 seconds");
+    assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 3);
 }

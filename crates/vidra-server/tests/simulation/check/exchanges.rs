@@ -29,7 +29,9 @@ impl Checker {
         let log = self.platform.log(<[_]>::to_vec);
         let ops = self.state().ops.clone();
         let open = log.iter().filter(|exchange| exchange.is_open()).count();
-        self.events.check("no exchange is left", open == 0, || format!("{open} exchanges"));
+        self.events.check("no upstream request is open at the end", open == 0, || {
+            format!("{open} exchanges")
+        });
         if let (Some(counted), false) = (ledger, self.state().clock_was_set) {
             self.check_ledger(&log, counted);
         }
@@ -71,7 +73,7 @@ impl Checker {
                 (op.is_live(at) || is_refresh)
                     && subjects.any(|subject| op.operation().may_send(exchange.kind, subject))
             });
-            self.events.check("nothing is sent for nobody", is_waited_for, || {
+            self.events.check("no request without a waiting caller", is_waited_for, || {
                 let late = at - self.began;
                 format!("{:?} {:?} at {late:?}", exchange.kind, exchange.subjects.first())
             });
@@ -106,7 +108,7 @@ impl Checker {
                 op.start <= exchange.start && op.end.is_none_or(|gone| gone > end + TOLERANCE)
             });
             let may = !is_waited_for || wanting().any(is_over);
-            self.events.check("a request goes on while somebody waits for it", may, || {
+            self.events.check("no request is cancelled while a caller waits", may, || {
                 format!("{:?} {:?}", exchange.kind, exchange.subjects.first())
             });
         }
@@ -132,7 +134,7 @@ impl Checker {
                     && it.start > at + self.ledger_time()
                     && it.start < until
             });
-            self.events.check("nothing is sent while a bucket is closed", early.is_none(), || {
+            self.events.check("no request to a closed quota bucket", early.is_none(), || {
                 format!("{bucket:?}: {:?}", early.map(|it| (it.kind, it.start - at)))
             });
         }
@@ -164,7 +166,7 @@ impl Checker {
                 false => (sent().count(), sent().count()),
             };
             let is_right = (least..=most).contains(&(used as usize));
-            self.events.check("the ledger equals the bill", is_right, || {
+            self.events.check("the ledger matches the platform's bill", is_right, || {
                 format!("{bucket:?}: {used} counted, {least} to {most} sent")
             });
         }
@@ -200,14 +202,14 @@ impl Checker {
             let budget = self.settings.budgets[payer.key];
             let is_within = budget.is_none_or(|budget| *most_at_once <= budget);
             let is_right = (least..=most).contains(spent) && is_within;
-            self.events.check("callers pay for what they wanted", is_right, || {
+            self.events.check("each key is charged exactly for its own calls", is_right, || {
                 format!("{payer:?} of {budget:?} paid {spent}, expected {least} to {most}")
             });
         }
         let (paid, sent) =
             (spending.iter().map(|spending| spending.spent).sum::<u32>(), billed(log).count());
         let is_right = if may_renew { paid as usize <= sent } else { paid as usize == sent };
-        self.events.check("callers pay for what was sent", is_right, || {
+        self.events.check("the charges of all keys equal the calls sent", is_right, || {
             format!("{paid} paid, {sent} sent")
         });
     }
@@ -241,9 +243,11 @@ impl Checker {
                 let keys = self.fetches(ops, kind, subject, at);
                 let allowed = if is_old { 2 * keys } else { keys };
                 let in_flight = others.len() + 1;
-                self.events.check("one request for a key at a time", in_flight <= allowed, || {
-                    format!("{in_flight} of {kind:?} {subject}, for {keys} fetches")
-                });
+                self.events.check(
+                    "requests for the same record are coalesced",
+                    in_flight <= allowed,
+                    || format!("{in_flight} of {kind:?} {subject}, for {keys} fetches"),
+                );
             }
         }
     }
@@ -289,7 +293,7 @@ impl Checker {
             }
             let retries = same.values().map(|sent| retries(sent, ops)).sum::<usize>();
             let most = 10 + sent.len() / 5;
-            self.events.check("retries stay within their budget", retries <= most, || {
+            self.events.check("retries stay within the retry budget", retries <= most, || {
                 format!("{retries} retries of {} calls, {most} are allowed", sent.len())
             });
         }
@@ -309,7 +313,7 @@ impl Checker {
                 free_at = free_at.max(exchange.start) + interval;
                 let ahead = free_at - exchange.start;
                 let is_within_pace = ahead <= interval * burst + Duration::from_millis(2);
-                self.events.check("an address keeps its pace", is_within_pace, || {
+                self.events.check("no address exceeds its rate limit", is_within_pace, || {
                     format!("address {egress} is {ahead:?} ahead, with {burst} at once and {per_hour} an hour")
                 });
             }
@@ -338,11 +342,9 @@ impl Checker {
             }
             last = Some((at, pause));
             let early = sent.iter().find(|it| it.start > at && it.start < at + pause);
-            self.events.check(
-                "nothing is sent while an address is blocked",
-                early.is_none(),
-                || format!("address {egress}: {:?}", early.map(|it| (it.kind, it.start - at))),
-            );
+            self.events.check("no request from a blocked address", early.is_none(), || {
+                format!("address {egress}: {:?}", early.map(|it| (it.kind, it.start - at)))
+            });
         }
     }
 
@@ -351,7 +353,9 @@ impl Checker {
         let pages: Vec<_> = sent.iter().filter(|exchange| exchange.kind == Kind::Watch).collect();
         for pair in pages.windows(2) {
             let is_over = pair[0].end.is_some_and(|(end, _)| end <= pair[1].start);
-            self.events.check("one watch page at a time", is_over, || format!("address {egress}"));
+            self.events.check("one watch page request at a time per address", is_over, || {
+                format!("address {egress}")
+            });
         }
     }
 
@@ -377,9 +381,11 @@ impl Checker {
             let Some(at) = first.or(is_starved.then_some(end)) else { continue };
             let waited = at.saturating_duration_since(op.start);
             let longest = self.longest_start(op, at) + TOLERANCE;
-            self.events.check("single requests come first", waited <= longest, || {
-                format!("caller {} waited {waited:?}, {longest:?} at the most", op.number)
-            });
+            self.events.check(
+                "single requests have priority over batches",
+                waited <= longest,
+                || format!("caller {} waited {waited:?}, {longest:?} at the most", op.number),
+            );
         }
     }
 }

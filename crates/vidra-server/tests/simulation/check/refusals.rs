@@ -51,11 +51,11 @@ impl Checker {
         let is_key = reason.is_some_and(|reason| reason.starts_with("upstream_key"));
         if matches!(answer.status, 429 | 503) {
             let is_complete = answer.retry_after.is_some() || is_key;
-            self.events.check("a refusal says when to come again", is_complete, it);
+            self.events.check("every 429 and 503 has Retry-After", is_complete, it);
         }
         let is_draining = self.state().restarts.iter().any(|at| now >= *at + DRAIN);
         if reason == Some("shutting_down") {
-            self.events.check("only a service that drains says so", is_draining, it);
+            self.events.check("shutting_down only while the service drains", is_draining, it);
             return;
         }
         let is_keyless = op.operation().is_single_transcript() || op.operation().is_batch();
@@ -84,8 +84,8 @@ impl Checker {
             _ => true,
         };
         let invariant = match answer.status {
-            504 => "no 504 before the caller's own deadline",
-            _ => "nothing is refused that is free",
+            504 => "no 504 before the caller's deadline",
+            _ => "no request is rejected without a cause",
         };
         self.events.check(invariant, is_due, it);
     }
@@ -337,7 +337,7 @@ impl Checker {
         let retry_after = answer.retry_after.unwrap_or_default();
         let is_true = op.operation().is_batch() || retry_after <= longest + TOLERANCE;
         let is_due = now + longest + TOLERANCE >= deadline && is_true;
-        self.events.check("nothing is refused that is free", is_due, || {
+        self.events.check("no request is rejected without a cause", is_due, || {
             format!(
                 "caller {}, {:?}: paced, with a wait of {longest:?} at the most (Retry-After: {:?})",
                 op.number,
