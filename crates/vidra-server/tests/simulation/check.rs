@@ -330,7 +330,9 @@ impl Checker {
         };
         let earliest = age + TOLERANCE + fetching + inner + ahead;
         let from = now.checked_sub(earliest).unwrap_or(self.began).max(self.began);
-        let is_of_one_time = answer.cache.is_some() && !has_parts(op.operation());
+        // The pages of a list come one after another. Its age is that of the first.
+        let has_pages = has_parts(op.operation()) || matches!(op.operation(), Operation::Ids(_));
+        let is_of_one_time = answer.cache.is_some() && !has_pages;
         let to = match is_of_one_time && !is_set && !is_suspended {
             true => now.checked_sub(age).unwrap_or(self.began) + TOLERANCE,
             false => now,
