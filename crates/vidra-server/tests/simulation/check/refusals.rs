@@ -138,7 +138,11 @@ impl Checker {
         let longest = pause + self.settings.deadline.max(self.settings.batch_deadline);
         let others_are_running = {
             let state = self.state();
-            let mut others = state.ops.iter().filter(|other| other.number != op.number);
+            // A part of the operation itself may be the probe.
+            let is_other = |other: &&Op| {
+                other.number != op.number || super::is_composite(op.operation())
+            };
+            let mut others = state.ops.iter().filter(is_other);
             others.any(|other| {
                 let is_running = other.may_be_running(now, self.settings.deadline);
                 is_running && other.operation().key().is_some()
