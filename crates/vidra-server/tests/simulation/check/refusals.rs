@@ -139,9 +139,8 @@ impl Checker {
         let others_are_running = {
             let state = self.state();
             // A part of the operation itself may be the probe.
-            let is_other = |other: &&Op| {
-                other.number != op.number || super::is_composite(op.operation())
-            };
+            let is_other =
+                |other: &&Op| other.number != op.number || super::is_composite(op.operation());
             let mut others = state.ops.iter().filter(is_other);
             others.any(|other| {
                 let is_running = other.may_be_running(now, self.settings.deadline);
