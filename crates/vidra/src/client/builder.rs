@@ -17,7 +17,7 @@ use crate::transport::Transport;
 use crate::transport::resolver::{DATA_API_HOST, WEB_HOST};
 use crate::web::clients::Clients;
 
-/// Settings of a [`Vidra`]. The defaults suit YouTube itself.
+/// Settings of a [`Vidra`](crate::Vidra). The defaults suit YouTube itself.
 ///
 /// ```
 /// use std::sync::Arc;
