@@ -148,7 +148,7 @@ const EVENT_BUFFER: usize = 2;
 /// The maximum concurrency of a batch.
 const MAX_CONCURRENCY: usize = 20;
 
-/// The number of entries to list ahead. One page keeps all workers busy, and a caller who leaves
+/// The number of entries to list ahead. One page keeps all workers busy, and a caller that leaves
 /// early has not paid for further pages.
 const LISTED_AHEAD: usize = 50;
 

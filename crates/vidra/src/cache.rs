@@ -1,12 +1,14 @@
 //! A read-through cache. It serves stored records, joins running fetches, and fetches only the
 //! rest.
 //!
-//! `read_through` is the single entry point, and `share` coalesces the assembly of composites.
+//! `read_through` is the single entry point, `fetch` runs the fetches that it leads, and `share`
+//! coalesces the assembly of composites.
 //! `freshness` maps the age of a record to its state, `flight` coalesces fetches, and
 //! [`store`](crate::store) holds the records.
 
 pub(crate) mod answer;
 mod clock;
+mod fetch;
 mod flight;
 pub(crate) mod freshness;
 mod read_through;
@@ -35,7 +37,8 @@ use freshness::{Kind, Life, Policy, State};
 use renewal::Renewals;
 
 pub(crate) use answer::{CacheOutcome, CacheReport, Cached};
-pub(crate) use read_through::{Answered, Fetch, Fetched};
+pub(crate) use fetch::{Fetch, Fetched};
+pub(crate) use read_through::Answered;
 
 /// A cache key in canonical form: equal requests have equal keys.
 #[derive(Debug, Clone, PartialEq, Eq)]

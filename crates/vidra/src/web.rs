@@ -112,7 +112,7 @@ impl TranscriptContext<'_> {
             answer if page::is_sorry(&answer) => Err(Fault::permanent(failed(Reason::Blocked))),
             // This response comes from the proxy and never from YouTube. A retry would fail too.
             answer if answer.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                let cause = "the proxy asks for another user or password";
+                let cause = "the proxy rejected the user or the password";
                 Err(Fault::permanent(failed(Reason::Unreachable).with_source(cause)))
             }
             answer if answer.status.is_server_error() => {

@@ -4,49 +4,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::{Instant, timeout_at};
 
-use super::flight::{self, Joined, Lead, LeaderGone, Role};
+use super::fetch::{Fetch, Leads, Led};
+use super::flight::{self, Joined, LeaderGone, Role};
 use super::freshness::State;
 use super::renewal::Renewal;
 use super::{Cache, CacheOutcome, Cached, Found, Key};
-use crate::context::waiters::Waiters;
-use crate::context::{Bill, CacheMode, Context, Slot, no_waiters};
+use crate::context::{CacheMode, Context, no_waiters};
 use crate::error::{Error, Result};
 use crate::store::Record;
-use crate::transport::{BoxFuture, traced};
 
 /// How long a caller with a stale record waits for a new one.
 const STALE_PATIENCE: Duration = Duration::from_millis(250);
-
-/// How to fetch uncached records.
-pub(crate) struct Fetch<'a> {
-    /// Whether YouTube fails, so that a stale record is better than a fetch.
-    pub(crate) is_failing: &'a (dyn Fn() -> bool + Sync),
-    /// The number of records that one call returns.
-    pub(crate) per_call: usize,
-    /// Fetches the records of the keys with these indices, with one result for each. It runs in its
-    /// own task. It ends at the deadline of its context, or when it would cost more and has no
-    /// waiters.
-    pub(crate) run:
-        &'a (dyn Fn(Context, Vec<usize>) -> BoxFuture<'static, Vec<Result<Fetched>>> + Sync),
-}
-
-/// A fetched body, and the age of its data. The data are not new if the fetch joined work that had
-/// begun before it.
-pub(crate) struct Fetched {
-    pub(crate) body: Bytes,
-    pub(crate) age: Duration,
-}
-
-impl From<Bytes> for Fetched {
-    fn from(body: Bytes) -> Self {
-        Self { body, age: Duration::ZERO }
-    }
-}
 
 /// The result for one of many keys, with its cache outcome and age. Refusals have both too.
 pub(crate) struct Answered {
@@ -85,25 +57,6 @@ enum Started<'k> {
     Waits(Read<'k>, Joined<Record>, CacheOutcome),
     /// The result is available without a wait.
     Ended(Answered),
-}
-
-/// A fetch that this call leads.
-struct Led {
-    index: usize,
-    key: Key,
-    lead: Lead<Record>,
-    /// Whether it renews a stale record.
-    renews: bool,
-}
-
-/// The fetches that one round leads.
-#[derive(Default)]
-struct Leads {
-    /// Fetches that the caller waits and pays for.
-    paid: Vec<Led>,
-    /// Renewals of records that were already served.
-    unpaid: Vec<Led>,
-    renewal: Option<Renewal>,
 }
 
 impl Cache {
@@ -257,54 +210,6 @@ impl Cache {
     /// [`Reason::Overloaded`](crate::Reason::Overloaded) if all slots are taken.
     pub(crate) fn take_slot(&self, ctx: &Context) -> Result<()> {
         if ctx.slot.take(&self.misses) { Ok(()) } else { Err(Error::overloaded()) }
-    }
-
-    /// Starts the fetches of one round in tasks of their own, so that a caller that leaves does not
-    /// cancel them for followers.
-    fn spawn_fetches(self: &Arc<Self>, leads: Leads, ctx: &Context, fetch: &Fetch<'_>) {
-        let Leads { mut paid, mut unpaid, mut renewal } = leads;
-        // Renewals fill up the last call that the caller pays for, at no extra cost.
-        let free = paid.len().next_multiple_of(fetch.per_call) - paid.len();
-        paid.extend(unpaid.drain(..free.min(unpaid.len())));
-        // A background renewal does not hold the slot of the operation that began it.
-        let charged = (paid, ctx.bill.clone(), ctx.slot.clone());
-        let background = (unpaid, Bill::default(), Slot::not_needed());
-        for (led, bill, slot) in [charged, background] {
-            if led.is_empty() {
-                continue;
-            }
-            let waiters = match led.iter().all(|led| led.renews) {
-                // The renewal of a stale record continues without waiters.
-                true => Waiters::detached(led.iter().map(|led| led.lead.waiters.clone())),
-                false => {
-                    let missing = led.iter().filter(|led| !led.renews);
-                    Waiters::new(missing.map(|led| led.lead.waiters.clone())).part_of(&ctx.waiters)
-                }
-            };
-            // Shared work does not inherit the limits of one caller.
-            let deadline = ctx.deadline.max(Instant::now() + self.fetch_time);
-            let fetch_ctx = Context { deadline, bill, waiters, slot, ..ctx.clone() };
-            let fetching = (fetch.run)(fetch_ctx, led.iter().map(|led| led.index).collect());
-            let renewal = renewal.take_if(|_| led.iter().any(|led| led.renews));
-            let cache = Arc::clone(self);
-            traced::spawn(async move { cache.complete(led, fetching.await, renewal) });
-        }
-    }
-
-    /// Stores the results of a fetch and passes them to its followers.
-    fn complete(&self, led: Vec<Led>, results: Vec<Result<Fetched>>, renewal: Option<Renewal>) {
-        if let Some(renewal) = renewal {
-            let renewed = led.iter().zip(&results).filter(|(led, _)| led.renews);
-            let renewed: Vec<_> = renewed.map(|(_, result)| result).collect();
-            let failed = renewed.iter().find(|result| result.is_err());
-            if let Some(result) = failed.or(renewed.first()) {
-                renewal.end(result);
-            }
-        }
-        for (Led { key, lead, .. }, result) in led.into_iter().zip(results) {
-            let age = result.as_ref().map_or(Duration::ZERO, |fetched| fetched.age);
-            lead.complete(self.store(&key, result.map(|fetched| fetched.body), age));
-        }
     }
 
     /// Waits for the result of a fetch. `Err` means that the key has to start again.

@@ -37,7 +37,7 @@ macro_rules! reasons {
                 match self { $(Self::$name => concat!($($meaning),+).trim_ascii(),)+ }
             }
 
-            /// What a caller can do about it.
+            /// The advice for a caller.
             pub fn advice(self) -> &'static str {
                 match self { $(Self::$name => $advice,)+ }
             }
