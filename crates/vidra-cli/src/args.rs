@@ -52,6 +52,15 @@ impl Args {
         })
     }
 
+    /// Whether the command reads every variable from `.env`. Only the service does. All other commands run in
+    /// any folder, and read only `YOUTUBE_API_KEY`: an untrusted folder must not redirect the key.
+    ///
+    /// The subcommand decides, as the parser reads it, and not a word that looks like one.
+    pub(crate) fn reads_env_file() -> bool {
+        let given = Self::command().ignore_errors(true).try_get_matches();
+        given.is_ok_and(|given| given.subcommand_name() == Some("serve"))
+    }
+
     /// Parses the command line. An error is one line. `--help` and `--version` print their text and exit.
     pub(crate) fn read() -> Result<Self, Failure> {
         let given = Self::whole().try_get_matches();
@@ -77,7 +86,24 @@ fn in_one_line(error: &clap::Error) -> String {
         Some((what, _)) => format!("{what}; put an id that begins with a hyphen after --"),
         None => message,
     };
-    format!("{}; see --help", one_line(&message))
+    format!("{}; see --help", one_line(&without_passwords(&message)))
+}
+
+/// The text without the user and password of URLs in it. An error repeats the value that it refuses, and errors
+/// end up in logs.
+fn without_passwords(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        // The last @ before the host ends: a password may contain one.
+        let authority = part.find(['/', '?', '#', '\'', '"', ' ']).unwrap_or(part.len());
+        clean.push_str("://");
+        match part[..authority].rfind('@') {
+            Some(at) => clean.extend(["***", &part[at..]]),
+            None => clean.push_str(part),
+        }
+    }
+    clean
 }
 
 #[derive(Debug, Subcommand)]
@@ -109,6 +135,18 @@ pub(crate) enum Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn s11_errors_repeat_no_password() {
+        let table = [
+            ("invalid value 'ftp://me:secret@host/x' for", "invalid value 'ftp://***@host/x' for"),
+            ("a://u:p@ss@h b://h/@ c://x", "a://***@h b://h/@ c://x"),
+            ("no URL, me@host", "no URL, me@host"),
+        ];
+        for (text, clean) in table {
+            assert_eq!(without_passwords(text), clean);
+        }
+    }
 
     #[test]
     fn every_flag_has_its_environment_variable() {

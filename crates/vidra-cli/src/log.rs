@@ -1,7 +1,8 @@
 //! The log: text on a terminal, JSON otherwise, always on standard error.
 
 use std::env;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
@@ -9,6 +10,7 @@ use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
+use vidra_server::LogSink;
 
 /// The format of the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -25,14 +27,57 @@ pub(crate) enum LogFormat {
 /// A layer that receives spans and events beside the log.
 pub(crate) type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
 
+/// How long the end of the process waits for the reader of the log.
+const FLUSH_TIME: Duration = Duration::from_secs(1);
+
+/// The installed log. Dropping it writes the last lines.
+pub(crate) struct Log(pub(crate) LogSink);
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.0.flush(FLUSH_TIME);
+    }
+}
+
+/// Adds each event to the log as one line.
+struct EventWriter(LogSink);
+
+impl Write for EventWriter {
+    /// The layer writes an event at once, with its line feed.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        self.0.add(|buffer| buffer.extend_from_slice(event.trim_ascii_end()));
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn dropped_lines(dropped: u64) -> String {
+    let message = "log lines dropped, because nobody read the log";
+    serde_json::json!({ "level": "WARN", "message": message, "lines": dropped }).to_string()
+}
+
 /// Installs the log and the `watcher`. `RUST_LOG` sets the level, `usual` is the default.
-pub(crate) fn install(format: LogFormat, usual: LevelFilter, watcher: Option<Watcher>) {
+///
+/// # Errors
+///
+/// An error of the system if it cannot start the thread of the log.
+pub(crate) fn install(
+    format: LogFormat,
+    usual: LevelFilter,
+    watcher: Option<Watcher>,
+) -> Result<Log, String> {
+    let sink = LogSink::new(io::stderr(), dropped_lines);
+    let sink = sink.map_err(|error| format!("cannot start the thread of the log: {error}"))?;
     let mut filter = EnvFilter::builder().with_default_directive(usual.into()).from_env_lossy();
     if env::var_os(EnvFilter::DEFAULT_ENV).is_none_or(|set| set.is_empty()) {
         // At its usual level rmcp logs session ids and all that clients send about themselves.
         filter = filter.add_directive("rmcp=warn".parse().expect("a directive"));
     }
-    let log = fmt::layer().with_writer(io::stderr);
+    let of_events = sink.clone();
+    let log = fmt::layer().with_writer(move || EventWriter(of_events.clone()));
     let on_terminal = io::stderr().is_terminal();
     let has_colours = on_terminal && env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let is_json = match format {
@@ -51,6 +96,7 @@ pub(crate) fn install(format: LogFormat, usual: LevelFilter, watcher: Option<Wat
     let mut watchers = vec![log];
     watchers.extend(watcher);
     tracing_subscriber::registry().with(watchers).init();
+    Ok(Log(sink))
 }
 
 /// The error of a `.env` file without the line itself, which may contain the key.

@@ -73,7 +73,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Before the arguments are parsed, because they fall back to the environment. Before any thread starts,
     // because changing the environment is not safe afterwards.
-    let env_file = if reads_env_file() { dotenvy::from_path(".env") } else { Ok(()) };
+    let env_file = if Args::reads_env_file() { dotenvy::from_path(".env") } else { Ok(()) };
     let args = match Args::read() {
         Ok(args) => args,
         Err(failure) => return failure.code(),
@@ -90,17 +90,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the command reads every variable from `.env`. Other commands read only `YOUTUBE_API_KEY`, because
-/// they run in any folder, and an untrusted folder must not redirect the key.
-fn reads_env_file() -> bool {
-    let names = ["serve", "mcp", "cache", "health", "keys"];
-    std::env::args_os().skip(1).any(|word| names.iter().any(|name| word == *name))
-}
-
 #[cfg(not(feature = "otel"))]
 fn run(args: Args) -> Result<(), Failure> {
-    log::install(args.log_format, default_level(&args.command), None);
-    work(args.command)
+    let log = log::install(args.log_format, default_level(&args.command), None)?;
+    work(args.command, &log)
 }
 
 /// Runs a command, with traces if a collector is set.
@@ -111,8 +104,8 @@ fn run(args: Args) -> Result<(), Failure> {
         _ => None,
     };
     let watcher = traces.as_ref().map(traces::Traces::watcher);
-    log::install(args.log_format, default_level(&args.command), watcher);
-    let done = work(args.command);
+    let log = log::install(args.log_format, default_level(&args.command), watcher)?;
+    let done = work(args.command, &log);
     if let Some(traces) = traces {
         traces.end();
     }
@@ -127,10 +120,10 @@ fn default_level(command: &Command) -> LevelFilter {
     }
 }
 
-fn work(command: Command) -> Result<(), Failure> {
+fn work(command: Command, log: &log::Log) -> Result<(), Failure> {
     match command {
         Command::Data(command) => commands::run(&command),
-        Command::Serve(options) => Ok(serve::run(&options)?),
+        Command::Serve(options) => Ok(serve::run(&options, log.0.clone())?),
         Command::Mcp(options) => Ok(mcp::run(&options)?),
         Command::Tools(options) => mcp::print_tools(&options),
         Command::Cache(options) => cache::run(&options),

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::CONTENT_LENGTH;
-use axum::http::{Request, Response, StatusCode};
+use axum::http::header::{CONTENT_LENGTH, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use bytes::Bytes;
 use futures_util::future::{self, Either};
 use http_body_util::Full;
@@ -149,7 +149,7 @@ impl App {
                 (response, counters.route(None))
             }
         };
-        admission.add_headers(response.headers_mut());
+        complete(response.headers_mut(), &admission);
         let at = log.end(counters, request, route, response.status());
         Either::Left(ImmediateResponse { response, at })
     }
@@ -177,8 +177,15 @@ impl App {
                 // The router adds the length of the empty body. A 304 may only have that of the full one.
                 response.headers_mut().remove(CONTENT_LENGTH);
             }
-            admission.add_headers(response.headers_mut());
+            complete(response.headers_mut(), &admission);
             pending.end(response).map(ResponseBody::Right)
         })
     }
+}
+
+/// Adds the headers of every response.
+fn complete(headers: &mut HeaderMap, admission: &Admission) {
+    admission.add_headers(headers);
+    // A browser must not take data of strangers for a page.
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use crate::gate::Rules;
+use crate::log_sink::LogSink;
 
 /// The settings of the service. The client has the settings for fetching and caching.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Config {
     /// Whether `Cache-Control: no-cache` in a request bypasses the cache.
     pub callers_may_refresh: bool,
@@ -22,6 +23,8 @@ pub struct Config {
     pub examples: Vec<Example>,
     /// The access rules.
     pub gate: Rules,
+    /// The log, whose dropped lines are a metric.
+    pub log: Option<LogSink>,
 }
 
 impl Default for Config {
@@ -34,6 +37,7 @@ impl Default for Config {
             mcp: true,
             examples: vec![],
             gate: Rules::default(),
+            log: None,
         }
     }
 }

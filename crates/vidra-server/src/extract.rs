@@ -1,5 +1,6 @@
 //! Typed input. Malformed requests are rejected here, before they cost anything.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -57,7 +58,17 @@ impl<S: Sync> FromRequestParts<S> for Query {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let query = parts.uri.query().unwrap_or_default();
+        Self::parse(parts.uri.query().unwrap_or_default())
+    }
+}
+
+const BAD_QUERY: &str = "The query parameters are not valid";
+
+/// The longest name of a parameter that an error repeats.
+const LONGEST_NAME: usize = 64;
+
+impl Query {
+    pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {
         let pairs: Option<Vec<_>> = query
             .split('&')
             .filter(|pair| !pair.is_empty())
@@ -69,9 +80,17 @@ impl<S: Sync> FromRequestParts<S> for Query {
         let pairs = pairs.ok_or_else(|| invalid(BAD_QUERY, "query: must be UTF-8"))?;
         Ok(Self { pairs, faults: vec![] })
     }
-}
 
-const BAD_QUERY: &str = "The query parameters are not valid";
+    /// Fails if a parameter has another name than these.
+    pub(crate) fn only(mut self, names: &HashSet<String>) -> Result<(), ApiError> {
+        let unknown: BTreeSet<String> = self.pairs.drain(..).map(|(name, _)| name).collect();
+        for name in unknown.iter().filter(|name| !names.contains(*name)) {
+            let shown: String = name.chars().take(LONGEST_NAME).collect();
+            self.fault(&shown.escape_debug().to_string(), "unknown parameter");
+        }
+        self.check()
+    }
+}
 
 /// The error of input with one fault.
 pub(crate) fn invalid(message: &str, fault: impl Into<String>) -> ApiError {

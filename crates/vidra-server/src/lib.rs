@@ -15,6 +15,7 @@
 //! - `mcp`: the endpoint for AI agents
 //! - `routes`: the URL table, one file per resource
 //! - `metrics`: the page for Prometheus
+//! - `degraded`: the parts that do not work, for `/readyz` and the metrics
 //! - `stream`: a batch as NDJSON or server-sent events
 //! - `state`: `AppState`, which everything above shares
 //! - `config`: the settings of the service
@@ -26,17 +27,20 @@
 //! - `error_body`: the only mapping of errors to HTTP
 //! - `drain`: whether the service is shutting down
 //! - `slots`: slots that are counted by key
+//! - `log_sink`: a log that never blocks
 //! - `counters`: the counters of the service, as atomics
 
 mod app;
 mod config;
 mod counters;
+mod degraded;
 mod drain;
 pub mod error_body;
 mod extract;
 pub mod gate;
 mod hot;
 mod layers;
+mod log_sink;
 mod mcp;
 mod metrics;
 mod pages;
@@ -50,4 +54,5 @@ mod typed_url;
 
 pub use app::{App, ResponseBody};
 pub use config::{Config, Example};
+pub use log_sink::LogSink;
 pub use serve::{Limits, Serving, Tls, serve};

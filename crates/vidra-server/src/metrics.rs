@@ -5,7 +5,6 @@ mod table;
 mod text;
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
@@ -14,32 +13,37 @@ use vidra::store::Usage;
 use vidra::{BreakerState, CacheReport, Calls, UpstreamReport, Vidra};
 
 use crate::counters::{Counters, METHODS, OTHER, STATUSES};
+use crate::degraded::{self, REPORT_TIMEOUT};
+use crate::log_sink::LogSink;
 use crate::state::AppState;
 use text::Page;
-
-/// How long the quota ledger or the store may take to report. The page leaves out what comes later.
-pub(crate) const REPORT_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The maximum number of egress addresses with series of their own. The log has the others.
 const MAX_ADDRESSES: usize = 50;
 
 /// Renders all metrics.
 pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
-    let (cache, quota) = tokio::join!(
-        timeout(REPORT_TIMEOUT, vidra.cache_report()),
-        timeout(REPORT_TIMEOUT, vidra.quota())
-    );
+    // The page leaves out what comes too late.
+    let (cache, quota) =
+        tokio::join!(timeout(REPORT_TIMEOUT, vidra.cache_report()), degraded::quota(vidra));
     let mut page = Page::default();
     page.each(&table::BUILD_INFO, [(env!("CARGO_PKG_VERSION"), 1)]);
     write_service(&mut page, &state.counters);
+    let dropped = state.log.as_ref().map_or(0, LogSink::dropped);
+    page.family(&table::LOG_DROPPED).sample(&[], dropped);
     if let Ok(report) = cache {
         write_cache(&mut page, &report, state.responses.usage());
     }
     write_upstream(&mut page, &vidra.upstream_report());
-    if let Ok(Ok(quota)) = quota {
+    let degraded = degraded::degraded(vidra, quota.as_ref());
+    let is_degraded = |part: &str| u64::from(degraded.iter().any(|it| it.what == part));
+    page.each(&table::DEGRADED, degraded::PARTS.map(|part| (part, is_degraded(part))));
+    if let Some(quota) = quota {
         let buckets = || quota.buckets.iter();
         page.each(&table::QUOTA_USED, buckets().map(|bucket| (bucket.name, bucket.used)));
         page.each(&table::QUOTA_LIMIT, buckets().map(|bucket| (bucket.name, bucket.limit)));
+        let exhausted = buckets().map(|bucket| (bucket.name, u32::from(bucket.remaining == 0)));
+        page.each(&table::QUOTA_EXHAUSTED, exhausted);
     }
     process::write(&mut page);
     let headers = [(CONTENT_TYPE, text::CONTENT_TYPE), (CACHE_CONTROL, "no-store")];

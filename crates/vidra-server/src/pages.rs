@@ -101,7 +101,6 @@ impl File {
             (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
             (header::ETAG, etag.expect("hexadecimal digits in quotes")),
             (header::VARY, HeaderValue::from_static("accept-encoding")),
-            (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         ];
         if is_gzip {
             let gzip = [(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))];

@@ -4,6 +4,7 @@ mod channel;
 mod comment;
 mod document;
 mod link;
+mod parameters;
 mod patterns;
 mod playlist;
 mod region;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{OriginalUri, State};
 use axum::http::Method;
+use axum::middleware;
 use utoipa::OpenApi;
 use utoipa::openapi;
 use utoipa_axum::router::OpenApiRouter;
@@ -88,7 +90,9 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(get_openapi));
     let routes = if has_metrics { routes.routes(routes!(status::get_metrics)) } else { routes };
     let (routes, document) = routes.split_for_parts();
-    (with_fallbacks(routes), document::completed(document))
+    let known = parameters::known(&document);
+    let only_known = middleware::from_fn_with_state(known, parameters::only_known);
+    (with_fallbacks(routes.route_layer(only_known)), document::completed(document))
 }
 
 /// The routes of the admin listener.

@@ -30,6 +30,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::app::{App, ImmediateResponse, ResponseBody};
+use crate::extract::MAX_BODY_BYTES;
 use activity::{Activity, RequestGuard};
 use connection_limit::{ConnectionLimit, ConnectionSlot};
 use graceful::{Connections, Membership};
@@ -79,9 +80,8 @@ pub async fn serve(
     let newer = Connections::new(app.drain_state());
     let shutdown = async {
         let older_are_closed = async {
-            if older.count() > 0 {
-                sleep(delay).await;
-            }
+            // Also without connections: a load balancer may just be about to send some.
+            sleep(delay).await;
             older.shutdown().await;
         };
         acceptor.accept_until(older_are_closed, &listener, &newer).await;
@@ -246,16 +246,19 @@ impl Connection {
         let (app, peer) = (self.app.clone(), self.peer);
         let service = service_fn(move |request: Request<Incoming>| {
             let mut guard = activity.begin();
+            let has_large_body = is_large(&request);
             // An immediate response needs no state machine of a future.
             match app.answer_immediately(&request, peer) {
                 Either::Left(ImmediateResponse { response, at }) => {
                     guard.completed(at);
-                    let response = prepare(response, is_http2, guard);
+                    let response = prepare(response, is_http2, has_large_body, guard);
                     Either::Left(future::ready(Ok::<_, Infallible>(response)))
                 }
                 Either::Right(admitted) => {
                     let answer = app.answer_by_route(request, admitted);
-                    Either::Right(async move { Ok(prepare(answer.await, is_http2, guard)) })
+                    Either::Right(async move {
+                        Ok(prepare(answer.await, is_http2, has_large_body, guard))
+                    })
                 }
             }
         });
@@ -297,14 +300,22 @@ async fn read_start(reader: &mut (impl AsyncRead + Unpin)) -> Vec<u8> {
     start
 }
 
-/// Ties a response to its request guard. During shutdown it is the last of its connection.
+/// Whether the body may be larger than any that is read.
+fn is_large(request: &Request<Incoming>) -> bool {
+    request.body().size_hint().upper().is_none_or(|most| most > MAX_BODY_BYTES as u64)
+}
+
+/// Ties a response to its request guard. It is the last of its connection during shutdown, and if the request
+/// was refused before its large body was read: the rest of the body would be taken for the next request.
 fn prepare(
     mut response: Response<ResponseBody>,
     is_http2: bool,
+    has_large_body: bool,
     guard: RequestGuard,
 ) -> Response<GuardedBody> {
-    // HTTP/2 sends GOAWAY instead.
-    if guard.is_draining() && !is_http2 {
+    let leaves_body = has_large_body && response.status().is_client_error();
+    // HTTP/2 sends GOAWAY instead, and resets the stream of a body that it does not read.
+    if (guard.is_draining() || leaves_body) && !is_http2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     // HTTP/2 does not poll the body while its window is full, so the wait begins here.

@@ -11,6 +11,7 @@ use crate::counters::Counters;
 use crate::drain::Drain;
 use crate::gate::CallerId;
 use crate::hot::ResponseCache;
+use crate::log_sink::LogSink;
 use crate::slots::{Slot, Slots};
 
 /// The shared state of the public and the admin routes. Clones share it.
@@ -25,6 +26,8 @@ pub(crate) struct AppState {
     /// The batches that each caller runs.
     pub(crate) batches: Arc<Slots<CallerId>>,
     batches_per_caller: usize,
+    /// The log, whose dropped lines are a metric.
+    pub(crate) log: Option<LogSink>,
     /// The document that `GET /openapi.json` serves.
     pub(crate) document: Arc<OpenApi>,
 }
@@ -44,6 +47,7 @@ impl AppState {
             drain: Drain::default(),
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
+            log: config.log.clone(),
             document: Arc::new(document),
         }
     }

@@ -5,12 +5,13 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::future::{Either, select};
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
+use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
 
@@ -36,8 +37,11 @@ pub(crate) enum StreamFormat {
     Sse,
 }
 
-/// How often an idle event stream sends a comment.
+/// The longest silence of a stream. Proxies close a connection that is silent for a minute.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Tells nginx to pass each line on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 impl BatchFormat {
     /// The format that `Accept` prefers.
@@ -85,14 +89,14 @@ pub(crate) async fn respond(
         Some(Ok(_)) | None => return Err(ApiError::internal("a batch did not begin")),
     }
     let lines = events.filter_map(|event| std::future::ready(BatchLine::from_event(event)));
-    let lines = until(lines, Box::pin(drain.has_lasted(STREAM_LIMIT)), || {
+    let lines = until(with_heartbeat(lines), Box::pin(drain.has_lasted(STREAM_LIMIT)), || {
         BatchLine::Error(ApiError::shutting_down().into_body())
     });
     let mut response = match format {
         StreamFormat::Sse => {
             let events = lines.zip(stream::iter(1..));
             let events = events.map(|(line, id)| Ok::<_, Infallible>(line.event(id)));
-            Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+            Sse::new(events).into_response()
         }
         StreamFormat::Ndjson => {
             let lines = lines.map(|line| Ok::<_, Infallible>(line.json() + "\n"));
@@ -100,8 +104,30 @@ pub(crate) async fn respond(
             (ndjson, Body::from_stream(lines)).into_response()
         }
     };
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     Ok(response)
+}
+
+/// Adds a `waiting` line whenever nothing else was sent for 15 seconds.
+fn with_heartbeat(
+    lines: impl Stream<Item = BatchLine> + Unpin,
+) -> impl Stream<Item = BatchLine> + Unpin {
+    // The end of the last reported wait.
+    let start = (lines, Instant::now());
+    let beating = stream::unfold(start, |(mut lines, wait_ends)| async move {
+        let line = match timeout(HEARTBEAT, lines.next()).await {
+            Ok(line) => line?,
+            Err(_elapsed) => BatchLine::waiting(wait_ends.duration_since(Instant::now())),
+        };
+        let wait_ends = match &line {
+            BatchLine::Waiting(wait) => Instant::now() + Duration::from_secs_f64(wait.waiting),
+            _ => wait_ends,
+        };
+        Some((line, (lines, wait_ends)))
+    });
+    Box::pin(beating)
 }
 
 /// `events` until `end` resolves, and then one last item.
@@ -119,10 +145,10 @@ fn until<T>(
     })
 }
 
-/// A line of a stream while entries wait for the rate limiter.
+/// A line of a stream while there is no result.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Waiting {
-    /// Seconds until the first of them may continue.
+    /// Seconds until an entry that waits for the rate limiter may continue; 0 if none waits.
     #[schema(example = 3.6)]
     waiting: f64,
 }
@@ -154,11 +180,11 @@ pub(crate) enum EventName {
 /// A line of a stream, or the `data` of an event.
 #[derive(Serialize, ToSchema)]
 #[schema(rename_all = "lowercase")]
-#[serde(untagged)]
+#[serde(tag = "type", rename_all = "lowercase")]
 pub(crate) enum BatchLine {
     /// Event `result`: the result of an entry. Results are in no particular order.
     Result(VideoTranscript),
-    /// Event `waiting`: entries wait for the rate limiter. Sent at once, and then at most every 15 seconds.
+    /// Event `waiting`: entries wait for the rate limiter, or no result was ready for 15 seconds.
     Waiting(Waiting),
     /// Event `summary`: the batch is complete. It is the last line.
     Summary(BatchSummary),
@@ -174,10 +200,7 @@ impl BatchLine {
             // The head of the response reports it.
             Ok(BatchEvent::Started) => return None,
             Ok(BatchEvent::Result(result)) => Self::Result(result),
-            Ok(BatchEvent::Waiting(wait)) => {
-                // To the millisecond, as all times of the service.
-                Self::Waiting(Waiting { waiting: wait.as_millis() as f64 / 1000.0 })
-            }
+            Ok(BatchEvent::Waiting(wait)) => Self::waiting(wait),
             Ok(BatchEvent::Done(summary)) => Self::Summary(summary),
             // The status has been sent, so this is the body of the error alone.
             Err(error) => {
@@ -186,6 +209,11 @@ impl BatchLine {
                 Self::Error(ApiError::from(error).into_body())
             }
         })
+    }
+
+    /// A wait, to the millisecond, as all times of the service.
+    fn waiting(wait: Duration) -> Self {
+        Self::Waiting(Waiting { waiting: wait.as_millis() as f64 / 1000.0 })
     }
 
     fn json(&self) -> String {

@@ -19,6 +19,8 @@ export function batch(page, playlist) {
 
   /** Shows the wait for the rate limit until it is over. */
   function showWait(seconds) {
+    // Zero only says that the stream is alive.
+    if (seconds === 0) return;
     work.waitSeconds = Math.ceil(seconds);
     clearTimeout(waitTimer);
     waitTimer = setTimeout(() => {

@@ -39,6 +39,7 @@ use renewal::Renewals;
 pub(crate) use answer::{CacheOutcome, CacheReport, Cached};
 pub(crate) use fetch::{Fetch, Fetched};
 pub(crate) use read_through::Answered;
+pub(crate) use refusal::is_refusal_body;
 
 /// A cache key in canonical form: equal requests have equal keys.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -105,15 +105,32 @@ impl Member for bool {
     }
 }
 
-/// A list. It omits elements of the wrong type.
+/// The maximum number of elements of a list. No list of YouTube comes near it. Without a bound, a
+/// body of a few kilobytes, compressed, could fill the memory.
+pub(crate) const MAX_ELEMENTS: usize = 1_000;
+
+/// A list. It omits elements of the wrong type. More than [`MAX_ELEMENTS`] are an error.
 impl<M: Member> Member for Vec<M> {
-    fn from_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<Option<Self>, A::Error> {
-        let mut list = vec![];
-        while let Some(Lenient(element)) = seq.next_element()? {
-            list.extend(element);
-        }
-        Ok(Some(list))
+    fn from_seq<'de, A: SeqAccess<'de>>(seq: A) -> Result<Option<Self>, A::Error> {
+        elements(seq).map(Some)
     }
+}
+
+/// Parses the elements of a list.
+pub(crate) fn elements<'de, A, M>(mut seq: A) -> Result<Vec<M>, A::Error>
+where
+    A: SeqAccess<'de>,
+    M: Member,
+{
+    let (mut list, mut count) = (vec![], 0);
+    while let Some(Lenient(element)) = seq.next_element()? {
+        list.extend(element);
+        count += 1;
+        if count > MAX_ELEMENTS {
+            return Err(A::Error::custom("a list with too many elements"));
+        }
+    }
+    Ok(list)
 }
 
 /// Any type that is written as an object.

@@ -7,6 +7,7 @@ pub(crate) mod lifetime;
 pub(crate) mod lookup;
 pub(crate) mod playlist;
 pub(crate) mod region;
+pub(crate) mod stored;
 pub(crate) mod video;
 
 use std::sync::Arc;

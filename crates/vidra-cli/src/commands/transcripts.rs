@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vidra::{BatchSummary, PlaylistId, PlaylistIds, VideoId, VideoTranscript};
@@ -74,7 +73,7 @@ const MOST_SKIPPED: usize = 4_000;
 
 /// An event of the service's stream.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "type", rename_all = "lowercase")]
 enum Event {
     Result(VideoTranscript),
     Waiting {
@@ -85,7 +84,8 @@ enum Event {
         error: Value,
     },
     /// An event of a newer service.
-    Other(IgnoredAny),
+    #[serde(other)]
+    Other,
 }
 
 /// The body of the request.
@@ -155,7 +155,7 @@ async fn print(
                 Form::Ndjson => {}
             },
             Event::Summary(last) => summary = Some((last, line)),
-            Event::Waiting { .. } | Event::Error { .. } | Event::Other(_) => {}
+            Event::Waiting { .. } | Event::Error { .. } | Event::Other => {}
         }
     }
     let (summary, line) = summary.ok_or_else(broken_off)?;
@@ -253,12 +253,13 @@ async fn receive(
                 progress.done(&result);
                 folder.save(result)?;
             }
-            Event::Waiting { waiting } => progress.waits(waiting),
+            // Zero only says that the stream is alive.
+            Event::Waiting { waiting } if waiting > 0.0 => progress.waits(waiting),
             Event::Summary(summary) => {
                 folder.total(summary.total_videos);
                 return Ok(());
             }
-            Event::Error { .. } | Event::Other(_) => {}
+            Event::Waiting { .. } | Event::Error { .. } | Event::Other => {}
         }
     }
     Err(broken_off())

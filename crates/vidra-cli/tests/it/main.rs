@@ -2,6 +2,7 @@
 
 mod callers;
 mod commands;
+mod env_file;
 mod guides;
 mod health;
 mod mcp;

@@ -70,6 +70,12 @@ metrics! {
         "Units spent since the start of the platform's day.";
     QUOTA_LIMIT: "vidra_quota_limit" "gauge" ["bucket"]
         "Units that the platform grants a day.";
+    QUOTA_EXHAUSTED: "vidra_quota_exhausted" "gauge" ["bucket"]
+        "1 from the time that a bucket is spent, or that YouTube says so, until midnight Pacific time.";
+    DEGRADED: "vidra_degraded" "gauge" ["what"]
+        "1 while a part of the service does not work, as /readyz reports. Parts: key_missing, key_rejected, quota_exhausted, searches_exhausted, store_failing, addresses_blocked, addresses_unreachable, breaker_open.";
+    LOG_DROPPED: "vidra_log_lines_dropped_total" "counter" []
+        "Lines that the log dropped, because nobody read it.";
     RESIDENT_MEMORY: "process_resident_memory_bytes" "gauge" []
         "Resident memory of the process.";
     OPEN_FDS: "process_open_fds" "gauge" []

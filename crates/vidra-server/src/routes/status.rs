@@ -7,14 +7,14 @@ use axum::extract::State;
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::Serialize;
-use tokio::time::timeout;
 use utoipa::ToSchema;
 use vidra::store::Usage;
-use vidra::{Addresses, BreakerState, Bucket, BucketUse, Counts, Quota, Vidra};
+use vidra::{Bucket, BucketUse, Counts, Quota, Vidra};
 
+use crate::degraded;
 use crate::error_body::{ApiError, ErrorBody, Result};
 use crate::gate::Caller;
-use crate::metrics::{self, REPORT_TIMEOUT};
+use crate::metrics;
 use crate::respond::Tagged;
 use crate::state::AppState;
 
@@ -191,50 +191,9 @@ pub(super) async fn get_readiness(
     if state.drain.has_begun() {
         return Err(ApiError::shutting_down());
     }
-    // A disk that hangs must not make the service look dead.
-    let quota = timeout(REPORT_TIMEOUT, vidra.quota()).await;
-    let is_spent = |name: &str| {
-        let is_empty = |bucket: &BucketUse| bucket.name == name && bucket.remaining == 0;
-        matches!(&quota, Ok(Ok(quota)) if quota.buckets.iter().any(is_empty))
-    };
-    let degraded = [
-        (!vidra.has_key(), "data-api: no key is configured"),
-        (vidra.key_was_rejected(), "data-api: the key was rejected"),
-        (is_spent("default"), "data-api: the day's quota is used up"),
-        (is_spent("search"), "data-api: the day's searches are used up"),
-        (vidra.is_store_failing(), "cache: the store behind memory does not answer"),
-    ];
-    let degraded = degraded.into_iter().filter(|(is_so, _)| *is_so);
-    let degraded = degraded.map(|(_, what)| what.to_owned());
-    let degraded = degraded
-        .chain(unusable_addresses(vidra.addresses()))
-        .chain(open_breakers(vidra.upstream_report().breakers));
-    Ok(Tagged(Health { status: "ready", degraded: degraded.collect() }))
-}
-
-/// The egress addresses that cannot fetch transcripts.
-fn unusable_addresses(
-    Addresses { all, blocked, unreachable }: Addresses,
-) -> impl Iterator<Item = String> {
-    let faults = [(blocked, "blocked by YouTube"), (unreachable, "out of reach")];
-    let faults = faults.into_iter().filter(|(count, _)| *count > 0);
-    faults.map(move |(count, fault)| match (all, count) {
-        (1, _) => format!("transcripts: the address is {fault}"),
-        (_, 1) => format!("transcripts: 1 of {all} addresses is {fault}"),
-        _ => format!("transcripts: {count} of {all} addresses are {fault}"),
-    })
-}
-
-/// The circuit breakers that are not closed.
-fn open_breakers(breakers: Vec<(String, BreakerState)>) -> impl Iterator<Item = String> {
-    breakers.into_iter().filter_map(|(domain, state)| {
-        let state = match state {
-            BreakerState::Closed => return None,
-            BreakerState::HalfOpen => "half-open",
-            BreakerState::Open => "open",
-        };
-        Some(format!("{domain}: failing; the circuit breaker is {state}"))
-    })
+    let degraded = degraded::degraded(&vidra, degraded::quota(&vidra).await.as_ref());
+    let degraded = degraded.into_iter().map(|part| part.message).collect();
+    Ok(Tagged(Health { status: "ready", degraded }))
 }
 
 /// The metrics of the service, in the text format of Prometheus. Makes no upstream call.

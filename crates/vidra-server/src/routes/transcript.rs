@@ -132,9 +132,9 @@ pub(super) struct PlaylistTranscripts {
 ///
 /// With `Accept: application/x-ndjson` or `text/event-stream` the answer is a stream. It begins when the
 /// first page of the playlist has arrived, sends each result as soon as it is ready, and ends with a summary.
-/// A line of NDJSON, or the `data` of an event, is a `BatchLine`. Events are named `result`, `waiting`,
-/// `summary` and `error`, and their `id` is their number. An idle event stream sends a comment every 15
-/// seconds. Streams have neither `ETag` nor `X-Quota-Cost`, because both are unknown when they begin.
+/// A line of NDJSON, or the `data` of an event, is a `BatchLine`. Its `type`, which is also the name of the
+/// event, is `result`, `waiting`, `summary` or `error`; the `id` of an event is its number. A stream is never
+/// silent for more than 15 seconds: it sends a `waiting` line then. Streams have neither `ETag` nor `X-Quota-Cost`, because both are unknown when they begin.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/transcript", tag = "Transcripts",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLquirkMixed")),

@@ -114,7 +114,7 @@ fn raw_response(reason: Reason, message: &str) -> Vec<u8> {
     let id = new_request_id();
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-         cache-control: no-store\r\nx-request-id: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n",
+         cache-control: no-store\r\nx-content-type-options: nosniff\r\nx-request-id: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n",
         body.len(),
         id.to_str().unwrap_or_default(),
     );

@@ -34,10 +34,6 @@ impl Connections {
         Membership { shutdown: self.shutdown.subscribe(), drain: self.drain.clone() }
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.shutdown.receiver_count()
-    }
-
     /// Waits until all connections are closed.
     pub(super) async fn closed(&self) {
         self.shutdown.closed().await;

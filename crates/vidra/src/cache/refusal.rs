@@ -25,6 +25,12 @@ pub(super) fn encode(error: &Error) -> Option<Bytes> {
     serde_json::to_vec(&refusal).ok().map(Bytes::from)
 }
 
+/// Whether `decode` can read the body.
+pub(crate) fn is_refusal_body(body: &[u8]) -> bool {
+    let refusal = serde_json::from_slice::<Refusal>(body);
+    refusal.is_ok_and(|refusal| Reason::from_code(&refusal.reason).is_some())
+}
+
 pub(super) fn decode(body: &[u8]) -> Error {
     let Ok(Refusal { reason, message, details }) = serde_json::from_slice(body) else {
         return Error::internal("a stored refusal cannot be read");

@@ -14,19 +14,30 @@ use crate::error::Result;
 /// into a URL.
 const MAX_TOKEN_LENGTH: usize = 8192;
 
+/// The maximum number of pages of one list. YouTube shows at most 20,000 entries, which are 400 full
+/// pages.
+const MAX_PAGES: usize = 1_000;
+
+/// The maximum number of consecutive pages without an item. YouTube sends a few, where videos are
+/// hidden.
+const MAX_EMPTY_PAGES: usize = 20;
+
 /// A position in a list. Only `nextPageToken` tells whether there are more pages: a short page is
-/// not the last one, and item counts are unreliable. A repeated token ends the list.
+/// not the last one, and item counts are unreliable. A repeated token ends the list. A list without an
+/// end is an error, because every page costs quota.
 pub(crate) struct Pages {
     call: Call,
     /// The token of the next page. Empty for the first page, `None` after the last.
     next: Option<String>,
     seen: HashSet<String>,
+    /// The number of consecutive pages without an item.
+    empty: usize,
 }
 
 impl Pages {
     /// Creates a position before the first page of `call`.
     pub(crate) fn new(call: Call) -> Self {
-        Self { call, next: Some(String::new()), seen: HashSet::new() }
+        Self { call, next: Some(String::new()), seen: HashSet::new(), empty: 0 }
     }
 
     /// Fetches the next page. `None` after the last. An error does not change the position, so that
@@ -44,10 +55,16 @@ impl Pages {
         if page.next_page_token.as_ref().is_some_and(|token| token.len() > MAX_TOKEN_LENGTH) {
             return Err(super::Fault::unreadable("a page token without end".to_owned()).error);
         }
+        let items = page.items.unwrap_or_default();
         self.next = page
             .next_page_token
             .filter(|token| !token.is_empty() && self.seen.insert(token.clone()));
-        Ok(Some(page.items.unwrap_or_default()))
+        self.empty = if items.is_empty() { self.empty + 1 } else { 0 };
+        let is_endless = self.seen.len() >= MAX_PAGES || self.empty >= MAX_EMPTY_PAGES;
+        if is_endless && self.next.is_some() {
+            return Err(super::Fault::unreadable("a list without end".to_owned()).error);
+        }
+        Ok(Some(items))
     }
 
     /// Whether there are no more pages.

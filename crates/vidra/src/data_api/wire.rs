@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::ident::VideoId;
-use crate::lenient::{Lenient, Member, Object, member, shapes};
+use crate::lenient::{Member, Object, elements, member, shapes};
 use crate::thumbnail::Thumbnails;
 
 /// A list response. Some endpoints omit `items` if they find nothing.
@@ -28,7 +28,7 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
         struct Page<T> {
             // Spelled out, because `default` alone would require `T: Default`.
             #[serde(default = "Option::default")]
-            items: Option<Vec<Lenient<Object<T>>>>,
+            items: Option<Items<T>>,
             #[serde(default, deserialize_with = "member")]
             next_page_token: Option<String>,
             error: Option<IgnoredAny>,
@@ -48,14 +48,36 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
                 if page.error.is_some() {
                     return Err(A::Error::custom("an error in place of a list"));
                 }
-                let objects = |items: Vec<Lenient<Object<T>>>| {
-                    items.into_iter().filter_map(|item| item.0).map(|Object(item)| item).collect()
-                };
-                Ok(List { items: page.items.map(objects), next_page_token: page.next_page_token })
+                let items = page.items.map(|Items(items)| items);
+                Ok(List { items, next_page_token: page.next_page_token })
             }
         }
 
         deserializer.deserialize_map(AnObject(PhantomData))
+    }
+}
+
+/// The items of a page: an array, and of a bounded length.
+struct Items<T>(Vec<T>);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Items<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnArray<T>(PhantomData<T>);
+
+        impl<'de, T: DeserializeOwned> Visitor<'de> for AnArray<T> {
+            type Value = Items<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of items")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+                let items = elements(seq)?.into_iter();
+                Ok(Items(items.map(|Object(item)| item).collect()))
+            }
+        }
+
+        deserializer.deserialize_seq(AnArray(PhantomData))
     }
 }
 

@@ -8,11 +8,15 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, Cmd, FromRedisValue, IntoConnectionInfo as _, Pipeline, RedisError};
 
 use super::{BoxFuture, Record, Store, StoreError, Usage};
 use crate::error::{Error, Reason};
+
+/// The maximum size of a record. The largest ones, lists of 20,000 entries, have a few megabytes.
+const MAX_RECORD_BYTES: usize = 32 << 20;
 
 /// The prefix of all keys. The number is the version of the layout.
 const PREFIX: &str = "vidra:1:";
@@ -85,6 +89,19 @@ impl Redis {
         commands.query_async(&mut self.connection()?).await.map_err(|error| unavailable(&error))
     }
 
+    /// Reads a record, but no more than [`MAX_RECORD_BYTES`] of it: another program may have written it.
+    async fn read(&self, key: &str) -> Result<Option<Record>, StoreError> {
+        let mut command = redis::cmd("GETRANGE");
+        command.arg(name(key)).arg(0).arg(MAX_RECORD_BYTES);
+        let stored: Vec<u8> = self.call(&command).await?;
+        match stored.len() {
+            // The answer for a key that does not exist.
+            0 => Ok(None),
+            length if length > MAX_RECORD_BYTES => Err(StoreError::Corrupt),
+            _ => Record::decode(&Bytes::from(stored), key),
+        }
+    }
+
     /// Runs one scan step. Returns the next cursor (0 at the end) and the keys with our prefix.
     async fn scan(&self, cursor: u64) -> Result<(u64, Vec<Vec<u8>>), StoreError> {
         let mut command = redis::cmd("SCAN");
@@ -102,10 +119,7 @@ impl fmt::Debug for Redis {
 
 impl Store for Redis {
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        Box::pin(async move {
-            let stored: Option<Vec<u8>> = self.call(redis::cmd("GET").arg(name(key))).await?;
-            stored.map_or(Ok(None), |stored| Record::decode(&Bytes::from(stored), key))
-        })
+        Box::pin(self.read(key))
     }
 
     fn get_many<'a>(
@@ -113,18 +127,14 @@ impl Store for Redis {
         keys: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<Option<Record>>, StoreError>> {
         Box::pin(async move {
-            if keys.is_empty() {
-                return Ok(vec![]);
+            // The connection sends them together. One value of another type does not fail the others.
+            let read = join_all(keys.iter().map(|key| self.read(key))).await;
+            match read.iter().all(Result::is_err).then(|| read.first().cloned()).flatten() {
+                Some(Err(error @ (StoreError::Unavailable(_) | StoreError::TimedOut))) => {
+                    Err(error)
+                }
+                _ => Ok(read.into_iter().map(|read| read.ok().flatten()).collect()),
             }
-            let mut command = redis::cmd("MGET");
-            for key in keys {
-                command.arg(name(key));
-            }
-            let stored: Vec<Option<Vec<u8>>> = self.call(&command).await?;
-            let read = |(key, stored): (&String, Option<Vec<u8>>)| {
-                stored.and_then(|stored| Record::decode(&Bytes::from(stored), key).ok().flatten())
-            };
-            Ok(keys.iter().zip(stored).map(read).collect())
         })
     }
 

@@ -38,6 +38,8 @@ pub struct Tiers {
     /// memory holds this lock, so that its precondition still holds. Reads of memory do not need
     /// it.
     removals: Mutex<u64>,
+    /// Whether the far store's record has the form that its key requires.
+    is_valid: fn(&str, &Record) -> bool,
 }
 
 #[derive(Debug)]
@@ -53,7 +55,13 @@ impl Tiers {
             let store = Arc::new(Guarded::new(store));
             Far { writes: Arc::new(Writes::to(Arc::clone(&store))), store }
         });
-        Self { memory, far, removals: Mutex::new(0) }
+        Self { memory, far, removals: Mutex::new(0), is_valid: |_, _| true }
+    }
+
+    /// Checks the records of the far store with `is_valid`. A record of another form, which another
+    /// program may have written, is a miss. It is checked once, when it comes into memory.
+    pub(crate) fn checked(self, is_valid: fn(&str, &Record) -> bool) -> Self {
+        Self { is_valid, ..self }
     }
 
     /// Returns the record in memory. It never waits.
@@ -184,7 +192,7 @@ impl Tiers {
     /// Copies a record of the far store into memory. It does nothing if memory has a newer record,
     /// or if a removal happened since `removals` was read.
     fn bring_near(&self, key: &str, record: Record, now: u64, removals: u64) -> Option<Record> {
-        if record.keep_until <= now {
+        if record.keep_until <= now || !(self.is_valid)(key, &record) {
             return None;
         }
         let changing = self.removals();

@@ -26,6 +26,7 @@ use crate::resilience::send::Sender;
 use crate::resilience::traffic::Traffic;
 use crate::resource::Services;
 use crate::resource::lookup::{Lookup, SCHEMA};
+use crate::resource::stored::has_valid_body;
 use crate::store::{Memory, Tiers};
 use crate::transport::Network;
 use crate::web::egress::{Egress, EgressLimits, Egresses};
@@ -158,7 +159,7 @@ impl Builder {
         let max_misses = self.max_misses.min(Semaphore::MAX_PERMITS);
         let fetch_time = self.deadline.min(FOREVER);
         let limits = Limits { failures_last, refusals_last: policy, max_misses, fetch_time };
-        let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store);
+        let tiers = Tiers::new(Memory::new(self.cache_bytes), self.store).checked(has_valid_body);
         let cache = Cache::new(
             tiers,
             self.lifetimes.policies(),

@@ -1,0 +1,89 @@
+//! The parts of the service that do not work as they should, for `/readyz` and for the metrics.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+use vidra::{Addresses, BreakerState, BucketUse, Quota, Vidra};
+
+/// How long a report waits for the ledger and the store. A disk that hangs must not make the service look dead.
+pub(crate) const REPORT_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// A part that does not work: its name in metrics, and a message for the operator.
+pub(crate) struct Degraded {
+    pub(crate) what: &'static str,
+    pub(crate) message: String,
+}
+
+/// The names of all parts that can be degraded.
+pub(crate) const PARTS: [&str; 8] = [
+    "key_missing",
+    "key_rejected",
+    "quota_exhausted",
+    "searches_exhausted",
+    "store_failing",
+    "addresses_blocked",
+    "addresses_unreachable",
+    "breaker_open",
+];
+
+/// The day's quota; `None` if the ledger does not answer in time.
+pub(crate) async fn quota(vidra: &Vidra) -> Option<Quota> {
+    timeout(REPORT_TIMEOUT, vidra.quota()).await.ok()?.ok()
+}
+
+/// The parts that do not work now.
+pub(crate) fn degraded(vidra: &Vidra, quota: Option<&Quota>) -> Vec<Degraded> {
+    let is_spent = |name: &str| {
+        let is_empty = |bucket: &BucketUse| bucket.name == name && bucket.remaining == 0;
+        quota.is_some_and(|quota| quota.buckets.iter().any(is_empty))
+    };
+    let states = [
+        (!vidra.has_key(), "key_missing", "data-api: no key is configured"),
+        (vidra.key_was_rejected(), "key_rejected", "data-api: the key was rejected"),
+        (is_spent("default"), "quota_exhausted", "data-api: the day's quota is used up"),
+        (is_spent("search"), "searches_exhausted", "data-api: the day's searches are used up"),
+        (
+            vidra.is_store_failing(),
+            "store_failing",
+            "cache: the store behind memory does not answer",
+        ),
+    ];
+    let states = states.into_iter().filter(|(is_so, ..)| *is_so);
+    let states = states.map(|(_, what, message)| Degraded { what, message: message.to_owned() });
+    states
+        .chain(unusable_addresses(vidra.addresses()))
+        .chain(open_breakers(vidra.upstream_report().breakers))
+        .collect()
+}
+
+/// The egress addresses that cannot fetch transcripts.
+fn unusable_addresses(
+    Addresses { all, blocked, unreachable }: Addresses,
+) -> impl Iterator<Item = Degraded> {
+    let faults = [
+        (blocked, "addresses_blocked", "blocked by YouTube"),
+        (unreachable, "addresses_unreachable", "out of reach"),
+    ];
+    let faults = faults.into_iter().filter(|(count, ..)| *count > 0);
+    faults.map(move |(count, what, fault)| {
+        let message = match (all, count) {
+            (1, _) => format!("transcripts: the address is {fault}"),
+            (_, 1) => format!("transcripts: 1 of {all} addresses is {fault}"),
+            _ => format!("transcripts: {count} of {all} addresses are {fault}"),
+        };
+        Degraded { what, message }
+    })
+}
+
+/// The circuit breakers that are not closed.
+fn open_breakers(breakers: Vec<(String, BreakerState)>) -> impl Iterator<Item = Degraded> {
+    breakers.into_iter().filter_map(|(domain, state)| {
+        let state = match state {
+            BreakerState::Closed => return None,
+            BreakerState::HalfOpen => "half-open",
+            BreakerState::Open => "open",
+        };
+        let message = format!("{domain}: failing; the circuit breaker is {state}");
+        Some(Degraded { what: "breaker_open", message })
+    })
+}

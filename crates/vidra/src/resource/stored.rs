@@ -1,0 +1,42 @@
+//! Whether a stored record has the form that its key requires. A store is shared with other programs and other
+//! releases, and a wrong record must be a miss instead of an answer.
+
+use serde::de::DeserializeOwned;
+
+use crate::cache::is_refusal_body;
+use crate::channel::Channel;
+use crate::comment::{Comment, CommentThread};
+use crate::ident::VideoId;
+use crate::playlist::PlaylistInfo;
+use crate::region::{Language, Region, VideoCategory};
+use crate::resource::playlist::Entry;
+use crate::store::Record;
+use crate::transcript::{CaptionTrack, TranscriptLine};
+use crate::video::Video;
+
+/// Whether the body of a record can be decoded as the resource of its key.
+pub(crate) fn has_valid_body(key: &str, record: &Record) -> bool {
+    if record.is_refusal {
+        return is_refusal_body(&record.body);
+    }
+    let is_valid = match key.split('/').next() {
+        Some("video") => is::<Video>,
+        Some("channel") => is::<Channel>,
+        Some("upload-ids") => is::<Vec<VideoId>>,
+        Some("playlist-info") => is::<PlaylistInfo>,
+        Some("playlist-entries") => is::<Vec<Entry>>,
+        Some("comments") => is::<Vec<CommentThread>>,
+        Some("replies") => is::<Vec<Comment>>,
+        Some("regions") => is::<Vec<Region>>,
+        Some("languages") => is::<Vec<Language>>,
+        Some("categories") => is::<Vec<VideoCategory>>,
+        Some("tracks") => is::<Vec<CaptionTrack>>,
+        Some("transcript") => is::<Vec<TranscriptLine>>,
+        _ => return false,
+    };
+    is_valid(&record.body)
+}
+
+fn is<T: DeserializeOwned>(body: &[u8]) -> bool {
+    serde_json::from_slice::<T>(body).is_ok()
+}
