@@ -18,7 +18,7 @@ use vidra_sim::Simulator;
 use crate::cache_args::{CacheArgs, StoreLocation};
 use crate::failure::described;
 use crate::user_folder::user_folder;
-use crate::values::{OrOff, at_least_one, http_url, millis, seconds};
+use crate::values::{OrOff, at_least_one, bytes, http_url, millis, seconds};
 
 /// How long shutdown waits for the cache to store answers.
 pub(crate) const SETTLE: Duration = Duration::from_secs(2);
@@ -124,6 +124,14 @@ pub(crate) struct ClientArgs {
     #[arg(long, env = "VIDRA_MAX_BATCHES", value_name = "COUNT", default_value_t = 32, value_parser = at_least_one)]
     pub(crate) max_batches: usize,
 
+    /// Memory for large answers that are built before they are sent, all together; more go to temporary files
+    #[arg(long, env = "VIDRA_MAX_ANSWER_MEMORY", value_name = "BYTES", default_value = "128MB", value_parser = bytes)]
+    pub(crate) max_answer_memory: u64,
+
+    /// Size of the temporary files of large answers, all together; more get 503
+    #[arg(long, env = "VIDRA_MAX_SPOOL", value_name = "BYTES", default_value = "2GB", value_parser = bytes)]
+    pub(crate) max_spool: u64,
+
     /// Pause of a circuit breaker after repeated failures; it grows by the same time with each opening in a
     /// row, up to ten times. A plain number is seconds [default: 30s for YouTube's own addresses, 1s for
     /// others, up to 5s]
@@ -211,6 +219,8 @@ fn settings(args: &ClientArgs) -> Result<Builder, String> {
         .pacing(pacing(args))
         .max_misses(args.max_misses)
         .max_batches(args.max_batches)
+        .max_answer_memory(args.max_answer_memory)
+        .max_spool(args.max_spool)
         .search(!args.no_search);
     if let Some(pause) = args.block_pause {
         builder = builder.block_pause(pause);

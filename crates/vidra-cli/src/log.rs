@@ -10,7 +10,7 @@ use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
-use vidra_server::LogSink;
+use vidra_server::{AccessLog, LogSink};
 
 /// The format of the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -31,11 +31,21 @@ pub(crate) type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
 const FLUSH_TIME: Duration = Duration::from_secs(1);
 
 /// The installed log. Dropping it writes the last lines.
-pub(crate) struct Log(pub(crate) LogSink);
+pub(crate) struct Log {
+    sink: LogSink,
+    is_json: bool,
+}
+
+impl Log {
+    /// The access log of the service, into the same output.
+    pub(crate) fn of_requests(&self) -> AccessLog {
+        AccessLog::new(self.sink.clone(), self.is_json)
+    }
+}
 
 impl Drop for Log {
     fn drop(&mut self) {
-        self.0.flush(FLUSH_TIME);
+        self.sink.flush(FLUSH_TIME);
     }
 }
 
@@ -54,9 +64,14 @@ impl Write for EventWriter {
     }
 }
 
-fn dropped_lines(dropped: u64) -> String {
-    let message = "log lines dropped, because nobody read the log";
-    serde_json::json!({ "level": "WARN", "message": message, "lines": dropped }).to_string()
+const DROPPED: &str = "log lines dropped, because nobody read the log";
+
+fn dropped_as_json(dropped: u64) -> String {
+    serde_json::json!({ "level": "WARN", "message": DROPPED, "lines": dropped }).to_string()
+}
+
+fn dropped_as_text(dropped: u64) -> String {
+    format!("WARN {DROPPED} lines={dropped}")
 }
 
 /// Installs the log and the `watcher`. `RUST_LOG` sets the level, `usual` is the default.
@@ -69,7 +84,13 @@ pub(crate) fn install(
     usual: LevelFilter,
     watcher: Option<Watcher>,
 ) -> Result<Log, String> {
-    let sink = LogSink::new(io::stderr(), dropped_lines);
+    let on_terminal = io::stderr().is_terminal();
+    let is_json = match format {
+        LogFormat::Json => true,
+        LogFormat::Auto => !on_terminal,
+        LogFormat::Text => false,
+    };
+    let sink = LogSink::new(io::stderr(), if is_json { dropped_as_json } else { dropped_as_text });
     let sink = sink.map_err(|error| format!("cannot start the thread of the log: {error}"))?;
     let mut filter = EnvFilter::builder().with_default_directive(usual.into()).from_env_lossy();
     if env::var_os(EnvFilter::DEFAULT_ENV).is_none_or(|set| set.is_empty()) {
@@ -78,25 +99,22 @@ pub(crate) fn install(
     }
     let of_events = sink.clone();
     let log = fmt::layer().with_writer(move || EventWriter(of_events.clone()));
-    let on_terminal = io::stderr().is_terminal();
     let has_colours = on_terminal && env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-    let is_json = match format {
-        LogFormat::Json => true,
-        LogFormat::Auto => !on_terminal,
-        LogFormat::Text => false,
-    };
-    // Spans are for traces: each line of the log is complete by itself. Without the hint, disabled events
-    // would no longer be skipped by their level.
-    let events = filter_fn(|metadata| metadata.is_event()).with_max_level_hint(LevelFilter::TRACE);
-    let filter = filter.and(events);
+    // Most spans are for traces. With debug lines, the span of the request shows to which one a line belongs.
+    // Without the hint, disabled events would no longer be skipped by their level.
+    let shows_requests = filter.max_level_hint() >= Some(LevelFilter::DEBUG);
+    let shown = filter_fn(move |metadata| {
+        metadata.is_event() || (shows_requests && metadata.name() == "request")
+    });
+    let filter = filter.and(shown.with_max_level_hint(LevelFilter::TRACE));
     let log: Watcher = match is_json {
-        true => log.json().flatten_event(true).with_filter(filter).boxed(),
+        true => log.json().flatten_event(true).with_span_list(false).with_filter(filter).boxed(),
         false => log.with_ansi(has_colours).with_target(false).with_filter(filter).boxed(),
     };
     let mut watchers = vec![log];
     watchers.extend(watcher);
     tracing_subscriber::registry().with(watchers).init();
-    Ok(Log(sink))
+    Ok(Log { sink, is_json })
 }
 
 /// The error of a `.env` file without the line itself, which may contain the key.

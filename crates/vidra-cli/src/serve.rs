@@ -10,12 +10,13 @@ use clap::builder::FalseyValueParser;
 use futures_util::FutureExt;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use vidra_server::{App, Config, Example, Limits, LogSink, Serving, Tls};
+use vidra_server::{AccessLog, App, Config, Example, Limits, Serving, Tls};
 use vidra_sim::Kind;
 
 use crate::cache_args::StoreLocation;
 use crate::callers::{CallerArgs, Callers};
 use crate::client::{ClientArgs, SETTLE, client, state_dir};
+use crate::log::Log;
 use crate::open_files;
 use crate::runtime::runtime;
 use crate::signals::Signals;
@@ -97,7 +98,7 @@ pub(crate) struct ServeArgs {
 }
 
 /// Runs the service until a signal stops it.
-pub(crate) fn run(args: &ServeArgs, log: LogSink) -> Result<(), String> {
+pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), String> {
     let state_dir = state_dir(&args.client);
     let callers = Callers::open(&args.callers, args.listen, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
@@ -111,7 +112,7 @@ pub(crate) fn run(args: &ServeArgs, log: LogSink) -> Result<(), String> {
             Signals::on_hangup(reload(&callers, &serving, args))?;
         }
         let (listener, address) = listen(args.listen).await?;
-        let app = App::new(vidra.clone(), config(args, &callers, log));
+        let app = App::new(vidra.clone(), config(args, &callers, log.of_requests()));
         if let Some(address) = args.admin_listen {
             serve_operator(address, &app).await?;
         }
@@ -146,7 +147,7 @@ pub(crate) fn run(args: &ServeArgs, log: LogSink) -> Result<(), String> {
 }
 
 /// The configuration of the service.
-fn config(args: &ServeArgs, callers: &Callers, log: LogSink) -> Config {
+fn config(args: &ServeArgs, callers: &Callers, access_log: AccessLog) -> Config {
     let batches_per_caller = args.max_batches_per_caller;
     Config {
         callers_may_refresh: !args.no_caller_refresh,
@@ -156,7 +157,7 @@ fn config(args: &ServeArgs, callers: &Callers, log: LogSink) -> Config {
         mcp: !args.no_mcp,
         examples: if args.client.demo { examples() } else { vec![] },
         gate: callers.rules.clone(),
-        log: Some(log),
+        access_log: Some(access_log),
     }
 }
 

@@ -12,16 +12,17 @@ use axum::http::header::{CONTENT_LENGTH, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use bytes::Bytes;
 use futures_util::future::{self, Either};
+use http_body::Body as _;
 use http_body_util::Full;
 use tokio::time::Instant;
 use tower::ServiceExt;
-use vidra::Vidra;
+use vidra::{CacheOutcome, Error, Vidra};
 
 use crate::config::Config;
 use crate::counters::{ConnectionCounters, Counters};
 use crate::drain::Drain;
 use crate::gate::{Admission, Gate, Rules};
-use crate::hot::{RequestHead, RequestLog};
+use crate::hot::{RequestHead, RequestLog, ResponseFacts};
 use crate::state::AppState;
 use crate::{layers, mcp, pages, routes, typed_url};
 
@@ -90,8 +91,8 @@ impl App {
     /// The resources that are held at this moment: requests in flight, and batches counted for a caller.
     #[doc(hidden)]
     pub fn held(&self) -> (usize, usize) {
-        let AppState { counters, batches, .. } = &self.0.state;
-        let requests = counters.in_flight.load(Ordering::Relaxed);
+        let AppState { observers, batches, .. } = &self.0.state;
+        let requests = observers.counters.in_flight.load(Ordering::Relaxed);
         (usize::try_from(requests).unwrap_or(0), batches.total())
     }
 
@@ -100,7 +101,7 @@ impl App {
     }
 
     pub(crate) fn connections(&self) -> &ConnectionCounters {
-        &self.0.state.counters.connections
+        &self.0.state.observers.counters.connections
     }
 
     /// Answers a request from `peer`. Dropping the future cancels the request.
@@ -128,29 +129,37 @@ impl App {
         peer: IpAddr,
     ) -> Either<ImmediateResponse, AdmittedRequest> {
         let Inner { gate, state, is_public, .. } = &*self.0;
-        let AppState { vidra, counters, responses, .. } = state;
+        let AppState { vidra, observers, responses, .. } = state;
         let head = RequestHead::new(request.headers());
         let log = RequestLog::begin(request, &head);
         let mut admission = Admission::default();
-        let (mut response, route) = match gate.check(peer, request, &head, &mut admission) {
+        let (mut response, route, cache) = match gate.check(peer, request, &head, &mut admission) {
             Ok(()) => {
                 let cached = is_public.then(|| responses.get(vidra, request, &head, &log));
                 let Some((response, route)) = cached.flatten() else {
                     return Either::Right(AdmittedRequest { log, admission });
                 };
-                (response.map(ResponseBody::Left), route)
+                (response.map(ResponseBody::Left), route, CacheOutcome::Hit.name())
             }
             Err(reason) => {
                 if let Some(label) = reason.label() {
-                    counters.rejected.add(label);
+                    observers.counters.rejected.add(label);
                 }
                 let mut response = reason.response().map(ResponseBody::Right);
                 log.add_id(response.headers_mut());
-                (response, counters.route(None))
+                (response, observers.counters.route(None), "")
             }
         };
         complete(response.headers_mut(), &admission);
-        let at = log.end(counters, request, route, response.status());
+        let error = response.extensions().get::<Error>();
+        let facts = ResponseFacts {
+            route,
+            status: response.status(),
+            bytes: response.body().size_hint().exact().unwrap_or(0),
+            cache,
+            reason: error.map(|error| error.reason().code()),
+        };
+        let at = log.end(observers, request, admission.sender(), facts);
         Either::Left(ImmediateResponse { response, at })
     }
 
@@ -166,11 +175,11 @@ impl App {
         B::Error: Into<axum::BoxError>,
     {
         let Inner { state, routes, .. } = &*self.0;
-        let (routes, counters) = (routes.clone(), Arc::clone(&state.counters));
+        let (routes, observers) = (routes.clone(), state.observers.clone());
         Box::pin(async move {
             let mut request = request.map(Body::new);
             admission.identify(&mut request);
-            let pending = log.into_pending(&counters, &mut request);
+            let pending = log.into_pending(&observers, &mut request, admission.sender());
             let answered = pending.trace().around(routes.oneshot(request)).await;
             let mut response = answered.unwrap_or_else(|never: Infallible| match never {});
             if response.status() == StatusCode::NOT_MODIFIED {

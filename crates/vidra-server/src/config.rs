@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::gate::Rules;
-use crate::log_sink::LogSink;
+use crate::hot::AccessLog;
 
 /// The settings of the service. The client has the settings for fetching and caching.
 #[derive(Clone)]
@@ -23,8 +23,8 @@ pub struct Config {
     pub examples: Vec<Example>,
     /// The access rules.
     pub gate: Rules,
-    /// The log, whose dropped lines are a metric.
-    pub log: Option<LogSink>,
+    /// The access log, if there is one.
+    pub access_log: Option<AccessLog>,
 }
 
 impl Default for Config {
@@ -37,7 +37,7 @@ impl Default for Config {
             mcp: true,
             examples: vec![],
             gate: Rules::default(),
-            log: None,
+            access_log: None,
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) use caller_id::CallerId;
 pub(crate) use keys::Caller;
 pub(crate) use rate::ClientNetwork;
 
-use crate::hot::RequestHead;
+use crate::hot::{RequestHead, Sender};
 use rate::{AddressMeters, RateStatus};
 use rejection::RejectReason;
 
@@ -81,6 +81,8 @@ pub(crate) struct Admission {
     caller: Option<Arc<Caller>>,
     /// `None` on loopback, where every caller is the operator.
     network: Option<ClientNetwork>,
+    /// The address, as trusted proxies report it.
+    address: Option<IpAddr>,
     rate: Option<RateStatus>,
     origin: Option<HeaderValue>,
     vary: Option<HeaderValue>,
@@ -120,6 +122,8 @@ impl Gate {
         let (headers, rules) = (head.headers, &self.rules);
         let allowed = &rules.allowed_hosts;
         admission.vary.clone_from(&self.vary);
+        let address = proxies::caller_address(peer, headers, &rules.trusted_proxies);
+        admission.address = Some(address);
         let access = Access::for_path(request.uri().path());
         // A monitor outside of loopback uses the address of the service as its host.
         let checks_host = self.checks_host && (rules.on_loopback || access != Access::Always);
@@ -142,38 +146,37 @@ impl Gate {
         };
         if !matches!(access, Access::Always | Access::Unmetered) {
             let holder = known.as_ref().ok().and_then(Option::as_deref);
-            admission.rate = self.measure(peer, headers, holder);
+            admission.rate = self.measure(address, holder);
         }
         if let Some(RateStatus { wait: Some(wait), .. }) = admission.rate {
             return Err(RejectReason::RateLimited(wait));
         }
         admission.caller = known?;
         if !rules.on_loopback && admission.caller.is_none() {
-            let address = proxies::caller_address(peer, headers, &rules.trusted_proxies);
             admission.network = Some(ClientNetwork::from_address(address));
         }
         Ok(())
     }
 
     /// Counts a request against the limit of its key, or of its address without a key.
-    fn measure(
-        &self,
-        peer: IpAddr,
-        headers: &HeaderMap,
-        holder: Option<&Caller>,
-    ) -> Option<RateStatus> {
+    fn measure(&self, address: IpAddr, holder: Option<&Caller>) -> Option<RateStatus> {
         let now = || u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if let Some(caller) = holder {
             let rate = caller.rate.or(self.rules.rate)?;
             return Some(caller.account.meter.count(rate, now()));
         }
         let (rate, addresses) = self.rules.rate.zip(self.addresses.as_ref())?;
-        let address = proxies::caller_address(peer, headers, &self.rules.trusted_proxies);
         Some(addresses.count(address, rate, now()))
     }
 }
 
 impl Admission {
+    /// Who sent the request, for its line in the log.
+    pub(crate) fn sender(&self) -> Sender<'_> {
+        let caller = self.caller.as_ref().map(|caller| caller.name.as_str());
+        Sender { caller, address: self.address }
+    }
+
     /// Adds `Vary`, CORS and rate limit headers to a response.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
         if let Some(vary) = &self.vary {

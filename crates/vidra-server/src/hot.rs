@@ -1,6 +1,7 @@
 //! The path of a cached response. A request for the exact target of a rendered response is answered
 //! before routing, without JSON, and with at most three allocations.
 
+mod access_log;
 mod answer;
 mod gzip;
 mod rendered;
@@ -10,9 +11,10 @@ mod request_log;
 mod response_cache;
 mod trace;
 
+pub use access_log::AccessLog;
 pub(crate) use answer::Answer;
 pub(crate) use gzip::accepts_gzip;
 pub(crate) use request_head::{HeaderLines, RequestHead, SEC_FETCH_SITE};
 pub(crate) use request_id::new_request_id;
-pub(crate) use request_log::{RequestLog, RouteInfo};
+pub(crate) use request_log::{Observers, RequestLog, ResponseFacts, RouteInfo, Sender};
 pub(crate) use response_cache::ResponseCache;

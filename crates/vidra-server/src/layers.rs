@@ -74,7 +74,7 @@ fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>> {
 
 /// Gives the request a client with its own bill, and reports the bill in the response.
 async fn bill(
-    State((AppState { vidra, counters, .. }, callers_may_refresh)): State<(AppState, bool)>,
+    State((AppState { vidra, observers, .. }, callers_may_refresh)): State<(AppState, bool)>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -86,7 +86,7 @@ async fn bill(
         None => vidra.metered(),
     };
     let cost = vidra.cost().clone();
-    RouteInfo::record(request.extensions(), &counters, &cost);
+    RouteInfo::record(request.extensions(), &observers.counters, &cost);
     let mut response = match request_timeout(request.headers()) {
         Ok(timeout) => {
             let vidra = timeout.map_or_else(|| vidra.clone(), |limit| vidra.within(limit));

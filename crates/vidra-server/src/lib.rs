@@ -20,7 +20,7 @@
 //! - `state`: `AppState`, which everything above shares
 //! - `config`: the settings of the service
 //! - `gate`: admission of callers: hosts, origins, keys, rate limits
-//! - `hot`: the path of a cached response: request head, response cache, gzip, request log
+//! - `hot`: the path of a cached response: request head, response cache, gzip, access log
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
 //! - `extract`: typed path, query and body
 //! - `typed_url`: URLs typed into a path
@@ -54,5 +54,6 @@ mod typed_url;
 
 pub use app::{App, ResponseBody};
 pub use config::{Config, Example};
+pub use hot::AccessLog;
 pub use log_sink::LogSink;
 pub use serve::{Limits, Serving, Tls, serve};

@@ -14,7 +14,7 @@ use vidra::{BreakerState, CacheReport, Calls, UpstreamReport, Vidra};
 
 use crate::counters::{Counters, METHODS, OTHER, STATUSES};
 use crate::degraded::{self, REPORT_TIMEOUT};
-use crate::log_sink::LogSink;
+use crate::hot::Observers;
 use crate::state::AppState;
 use text::Page;
 
@@ -28,8 +28,9 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         tokio::join!(timeout(REPORT_TIMEOUT, vidra.cache_report()), degraded::quota(vidra));
     let mut page = Page::default();
     page.each(&table::BUILD_INFO, [(env!("CARGO_PKG_VERSION"), 1)]);
-    write_service(&mut page, &state.counters);
-    let dropped = state.log.as_ref().map_or(0, LogSink::dropped);
+    let Observers { counters, access_log } = &state.observers;
+    write_service(&mut page, counters);
+    let dropped = access_log.as_ref().map_or(0, |log| log.sink.dropped());
     page.family(&table::LOG_DROPPED).sample(&[], dropped);
     if let Ok(report) = cache {
         write_cache(&mut page, &report, state.responses.usage());

@@ -1,19 +1,55 @@
 //! Responses that are rendered for each request: JSON with an `ETag`, and 304 where the caller has that
 //! version. Responses that come from the cache are rendered in `hot`.
 
+use std::io;
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::TryStreamExt;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use vidra::SpooledBody;
 
 use crate::error_body::ApiError;
 use crate::extract::list_items;
 
 /// The upstream units that a request cost.
 pub(crate) const X_QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
+
+/// A document as JSON, with a strong `ETag`, from memory or from a file.
+pub(crate) async fn document(body: vidra::Body) -> Result<Response, ApiError> {
+    let (response, etag) = match body {
+        vidra::Body::Memory(bytes) => (Response::new(Body::from(bytes.clone())), etag(&bytes)),
+        vidra::Body::File(body) => {
+            let etag = spooled_etag(&body).await.map_err(ApiError::internal)?;
+            (with_spooled(Response::default(), body), etag)
+        }
+        _ => return Err(ApiError::internal("an unknown kind of body")),
+    };
+    Ok((json_headers(etag), response).into_response())
+}
+
+/// The response with a body from a file.
+pub(crate) fn with_spooled(response: Response, body: Arc<SpooledBody>) -> Response {
+    let length = body.length();
+    let mut response = response.map(|_| Body::from_stream(body.pieces()));
+    response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+    response
+}
+
+fn json_headers(etag: HeaderValue) -> [(HeaderName, HeaderValue); 3] {
+    [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        // A cache may store the response but must revalidate it.
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::ETAG, etag),
+    ]
+}
 
 /// A value as JSON, with a strong `ETag` that changes only when the bytes do.
 pub(crate) struct Tagged<T>(pub(crate) T);
@@ -24,18 +60,25 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
             Ok(bytes) => bytes,
             Err(error) => return ApiError::internal(error).into_response(),
         };
-        let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-            // A cache may store the response but must revalidate it.
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-            (header::ETAG, etag(&bytes)),
-        ];
-        (headers, bytes).into_response()
+        (json_headers(etag(&bytes)), bytes).into_response()
     }
 }
 
 pub(crate) fn etag(bytes: &[u8]) -> HeaderValue {
-    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    digest_etag(Sha256::digest(bytes).into())
+}
+
+/// The `ETag` of a body in a file.
+pub(crate) async fn spooled_etag(body: &Arc<SpooledBody>) -> io::Result<HeaderValue> {
+    let hash = |mut hash: Sha256, piece: Bytes| async move {
+        hash.update(&piece);
+        Ok(hash)
+    };
+    let hash = Arc::clone(body).pieces().try_fold(Sha256::new(), hash).await?;
+    Ok(digest_etag(hash.finalize().into()))
+}
+
+fn digest_etag(digest: [u8; 32]) -> HeaderValue {
     let first_half = u128::from_be_bytes(std::array::from_fn(|at| digest[at]));
     let tag = format!("\"{first_half:032x}\"");
     HeaderValue::try_from(tag).expect("hexadecimal digits in quotes")

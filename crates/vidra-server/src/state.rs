@@ -10,8 +10,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::drain::Drain;
 use crate::gate::CallerId;
-use crate::hot::ResponseCache;
-use crate::log_sink::LogSink;
+use crate::hot::{Observers, ResponseCache};
 use crate::slots::{Slot, Slots};
 
 /// The shared state of the public and the admin routes. Clones share it.
@@ -20,14 +19,13 @@ pub(crate) struct AppState {
     /// The client without a caller. Handlers use the handle that bills their request instead, which
     /// is an extension of the request.
     pub(crate) vidra: Vidra,
-    pub(crate) counters: Arc<Counters>,
+    /// The counters and the access log.
+    pub(crate) observers: Observers,
     pub(crate) responses: Arc<ResponseCache>,
     pub(crate) drain: Drain,
     /// The batches that each caller runs.
     pub(crate) batches: Arc<Slots<CallerId>>,
     batches_per_caller: usize,
-    /// The log, whose dropped lines are a metric.
-    pub(crate) log: Option<LogSink>,
     /// The document that `GET /openapi.json` serves.
     pub(crate) document: Arc<OpenApi>,
 }
@@ -42,12 +40,14 @@ impl AppState {
         let responses = ResponseCache::new(config.response_cache_bytes, Arc::clone(vidra.clock()));
         Self {
             vidra,
-            counters: Arc::new(counters),
+            observers: Observers {
+                counters: Arc::new(counters),
+                access_log: config.access_log.clone(),
+            },
             responses: Arc::new(responses),
             drain: Drain::default(),
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
-            log: config.log.clone(),
             document: Arc::new(document),
         }
     }

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::future::{Either, select};
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
@@ -53,25 +53,6 @@ impl BatchFormat {
         ];
         preferred_type(headers, &types).unwrap_or(Self::Whole)
     }
-}
-
-/// Waits for the end of a batch. Returns the summary and the results in playlist order.
-pub(crate) async fn collect(
-    events: impl Stream<Item = Result<BatchEvent>>,
-) -> Result<(BatchSummary, Vec<VideoTranscript>), ApiError> {
-    let mut events = std::pin::pin!(events);
-    let mut results = vec![];
-    while let Some(event) = events.try_next().await? {
-        match event {
-            BatchEvent::Result(result) => results.push(result),
-            BatchEvent::Started | BatchEvent::Waiting(_) => {}
-            BatchEvent::Done(summary) => {
-                results.sort_by_key(|result| result.position);
-                return Ok((summary, results));
-            }
-        }
-    }
-    Err(ApiError::internal("a batch ended without a summary"))
 }
 
 /// Streams the events of a batch. The response begins when the first page of the playlist has arrived, so

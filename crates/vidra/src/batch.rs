@@ -1,5 +1,6 @@
 //! Playlist batches: transcripts with bounded concurrency, partial failure and progress events.
 
+pub(crate) mod body;
 mod parse;
 mod tally;
 
@@ -301,7 +302,7 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: NumberedEntry) -> Vi
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
             let lookup = Lookup::Transcript(id, wanted);
-            let read = || batch.services.read(ctx, &lookup);
+            let read = || batch.services.read_record(ctx, &lookup);
             let caught =
                 AssertUnwindSafe(retry_while_breaker_open(ctx.deadline, read)).catch_unwind().await;
             caught

@@ -29,6 +29,7 @@ use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::held::Held;
 use crate::resilience::breaker::BreakerPolicy;
+use crate::spool::Body;
 use crate::store::{Record, Tiers, Usage};
 use answer::Tally;
 use clock::CacheClock;
@@ -57,7 +58,7 @@ pub(crate) struct Cache {
     pub(crate) tiers: Tiers,
     flights: Arc<Flights<Record>>,
     /// Composites that are being assembled.
-    composites: Arc<Flights<Cached>>,
+    composites: Arc<Flights<Cached<Body>>>,
     /// One for each `RenewalGroup`.
     renewals: [Renewals; 2],
     /// The slots of fetches for uncached answers.
@@ -197,10 +198,10 @@ impl Cache {
     pub(crate) fn assembled(
         &self,
         key: &Key,
-        body: Bytes,
+        body: Body,
         outcome: CacheOutcome,
         age: Duration,
-    ) -> Cached {
+    ) -> Cached<Body> {
         let life = self.policy(key).life(false, 0);
         Cached { body, outcome, age, life }
     }

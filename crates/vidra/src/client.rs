@@ -26,6 +26,7 @@ use crate::resilience::circuit::BreakerState;
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::Lookup;
+use crate::spool::Body;
 use crate::web::WebRequestKind;
 use crate::web::egress::Addresses;
 use report::UpstreamReport;
@@ -184,7 +185,24 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn lookup(&self, lookup: &Lookup) -> Result<Cached> {
+        let answer = self.lookup_body(lookup).await?;
+        let body = answer.body.clone().into_bytes().await?;
+        Ok(answer.with_body(body))
+    }
+
+    /// Returns the answer to `lookup` as [`Vidra::lookup`] does. The JSON of a long playlist may be in a temporary
+    /// file, so that many of them fit into memory at once ([`Builder::max_answer_memory`]).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Vidra::lookup`].
+    pub async fn lookup_body(&self, lookup: &Lookup) -> Result<Cached<Body>> {
         self.services.read(&self.context(), lookup).await
+    }
+
+    /// Bytes of memory and of temporary files that large answers use.
+    pub fn answer_bytes(&self) -> (u64, u64) {
+        self.services.spool.usage()
     }
 
     /// Reports the size of the cache, and its hits and misses per resource.

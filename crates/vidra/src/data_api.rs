@@ -146,8 +146,7 @@ impl DataApi {
         let attempt = self.sender.begin(endpoint, breaker, is_retry).map_err(Fault::failing)?;
         let charged = self.charge(ctx, call).await?;
         // The charge may have been slow. Dropping the guard refunds it.
-        let left = ctx.left();
-        if left.is_zero() {
+        if ctx.left().is_zero() {
             return Err(Fault::out_of_time(call));
         }
         if ctx.waiters.is_gone() {
@@ -155,7 +154,7 @@ impl DataApi {
         }
         let charge = charged.sent();
         tracing::debug!(endpoint, "sending request");
-        match attempt.exchange(&*self.transport, request, left).await {
+        match attempt.exchange(&*self.transport, request, ctx).await {
             Err(Unanswered::Failed(failure)) => {
                 if let Failure::NotSent(_) = failure {
                     let (bill, now) = (ctx.bill.clone(), self.clock.now());

@@ -81,6 +81,7 @@
 //! - `context`: plain data of one operation: deadline, cost, waiters, cache mode
 //! - `quota`: the ledger of the daily quota
 //! - `transport`: one HTTP exchange, over the network or in this process
+//! - `spool`: large answers, in memory or in temporary files
 //! - `clock`: the wall clock, which a simulation replaces
 //! - `held`: counts of held resources, for simulations
 //! - `selection`: [`Selection`]: filter, sort and slice the videos of a playlist
@@ -140,6 +141,8 @@ mod resilience;
 mod resource;
 pub mod selection;
 #[cfg(feature = "client")]
+mod spool;
+#[cfg(feature = "client")]
 pub mod store;
 mod thumbnail;
 pub mod transcript;
@@ -189,6 +192,7 @@ pub use {
     resilience::traffic::Calls,
     resource::lifetime::{Lifetimes, Resource},
     resource::lookup::Lookup,
+    spool::{Body, SpooledBody},
     transport::{InProcess, Network, Transport},
     web::clients::Clients,
     web::egress::Addresses,

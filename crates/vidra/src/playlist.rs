@@ -116,15 +116,25 @@ fn is_zero(count: &usize) -> bool {
 impl Playlist {
     pub(crate) fn new(info: PlaylistInfo, videos: Vec<PlaylistVideo>, unavailable: usize) -> Self {
         let total_duration = videos.iter().map(|video| video.duration).sum();
+        let playlist = Self::without_videos(info, total_duration, unavailable);
+        Self { video_count: videos.len(), videos, ..playlist }
+    }
+
+    /// A playlist whose videos are filled in later.
+    pub(crate) fn without_videos(
+        info: PlaylistInfo,
+        total_duration: u64,
+        unavailable: usize,
+    ) -> Self {
         Self {
             id: info.id,
             title: info.title,
             description: info.description,
             thumbnails: info.thumbnails,
-            video_count: videos.len(),
+            video_count: 0,
             total_duration,
             total_duration_fmt: format::span(total_duration),
-            videos,
+            videos: vec![],
             unavailable_count: unavailable,
         }
     }

@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::data_api::{DataApi, wire};
 use crate::error::{Error, Reason, Result};
 use crate::ident::VideoId;
+use crate::spool::{Body, Spool};
 use crate::transport::BoxFuture;
 use crate::video::Video;
 use crate::web::{Web, WebRequestKind};
@@ -37,12 +38,20 @@ pub(crate) struct Services {
     pub(crate) channels: Arc<Gather<String, wire::Channel>>,
     /// Running walks through playlists.
     pub(crate) walks: Walks,
+    /// Holds large answers while they are built and sent.
+    pub(crate) spool: Spool,
     /// Whether a search is allowed if no cheaper lookup finds a channel.
     pub(crate) may_search: bool,
 }
 
 impl Services {
-    pub(crate) fn new(cache: Cache, data_api: DataApi, web: Web, may_search: bool) -> Self {
+    pub(crate) fn new(
+        cache: Cache,
+        data_api: DataApi,
+        web: Web,
+        spool: Spool,
+        may_search: bool,
+    ) -> Self {
         let data_api = Arc::new(data_api);
         let (for_videos, for_channels) = (Arc::clone(&data_api), Arc::clone(&data_api));
         Self {
@@ -58,28 +67,33 @@ impl Services {
                 Box::pin(async move { channel::list_by_id(&data_api, &ctx, &ids).await })
             })),
             walks: Walks::default(),
+            spool,
             may_search,
         }
     }
 
     /// Reads a resource through the cache: a record, or a composite of several.
-    pub(crate) async fn read(self: &Arc<Self>, ctx: &Context, lookup: &Lookup) -> Result<Cached> {
+    pub(crate) async fn read(
+        self: &Arc<Self>,
+        ctx: &Context,
+        lookup: &Lookup,
+    ) -> Result<Cached<Body>> {
         match lookup {
             Lookup::Playlist(id) => {
-                let assemble = |ctx: Context| -> BoxFuture<'static, Result<Cached>> {
+                let assemble = |ctx: Context| -> BoxFuture<'static, Result<Cached<Body>>> {
                     let (services, id) = (Arc::clone(self), id.clone());
                     Box::pin(async move { playlist::complete(&services, &ctx, &id).await })
                 };
                 self.cache.share(&lookup.key(), ctx, assemble).await
             }
             Lookup::Uploads(channel) => {
-                let assemble = |ctx: Context| -> BoxFuture<'static, Result<Cached>> {
+                let assemble = |ctx: Context| -> BoxFuture<'static, Result<Cached<Body>>> {
                     let (services, channel) = (Arc::clone(self), channel.clone());
                     Box::pin(async move { channel::uploads(&services, &ctx, &channel).await })
                 };
                 self.cache.share(&lookup.key(), ctx, assemble).await
             }
-            record => self.read_record(ctx, record).await,
+            record => Ok(self.read_record(ctx, record).await?.into_body()),
         }
     }
 

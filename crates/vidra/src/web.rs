@@ -210,8 +210,7 @@ impl TranscriptContext<'_> {
         let timed_out = || Reason::TimedOut.error(self.id);
         // Followers of the same fetch may have more time.
         let deadline_passed = || Fault::permanent(timed_out().for_one_caller());
-        let left = self.left();
-        if left.is_zero() {
+        if self.left().is_zero() {
             return Err(deadline_passed());
         }
         let sender = &self.web.sender;
@@ -223,7 +222,7 @@ impl TranscriptContext<'_> {
         if let Some(permit) = permit {
             permit.used();
         }
-        let failure = match attempt.exchange(&*egress.transport, request.clone(), left).await {
+        let failure = match attempt.exchange(&*egress.transport, request.clone(), self.ctx).await {
             Ok((answer, attempt)) => {
                 let is_blocked = page::is_sorry(&answer);
                 attempt.end(if is_blocked {

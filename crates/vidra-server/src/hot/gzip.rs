@@ -13,8 +13,11 @@ use crate::extract::list_items;
 /// Smaller bodies fit into one packet either way.
 const MIN_BYTES: usize = 1024;
 
-/// Larger bodies use the fastest level, because compression blocks the thread.
-const LARGE: usize = 256 * 1024;
+/// Larger bodies are compressed on a thread of their own, because it takes more than a millisecond.
+pub(super) const LARGE_BYTES: usize = 64 * 1024;
+
+/// Larger bodies use the fastest level.
+const HUGE_BYTES: usize = 256 * 1024;
 
 /// Each encoding of a resource needs its own strong tag.
 pub(super) fn gzip_etag(etag: &HeaderValue) -> HeaderValue {
@@ -27,7 +30,7 @@ pub(super) fn compress(body: &Bytes) -> Option<Bytes> {
     if body.len() < MIN_BYTES {
         return None;
     }
-    let level = if body.len() < LARGE { Compression::new(6) } else { Compression::fast() };
+    let level = if body.len() < HUGE_BYTES { Compression::new(6) } else { Compression::fast() };
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), level);
     encoder.write_all(body).ok()?;
     let packed = encoder.finish().ok().filter(|packed| packed.len() < body.len())?;

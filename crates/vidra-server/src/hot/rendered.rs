@@ -9,17 +9,18 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use http_body_util::Full;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 use vidra::{CacheOutcome, Resource};
 
 use super::answer::{Answer, JSON};
-use super::gzip::{accepts_gzip, compress, gzip_etag};
+use super::gzip::{LARGE_BYTES, accepts_gzip, compress, gzip_etag};
 use super::request_head::RequestHead;
 use super::request_id::X_REQUEST_ID;
 use crate::counters::RouteId;
 use crate::respond::{X_QUOTA_COST, etag, names_etag};
 
-const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
+pub(super) const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 /// The headers of most responses. Cloning a whole map and changing some values takes fewer instructions
@@ -56,8 +57,8 @@ static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| {
 pub(super) struct RenderedResponse {
     pub(super) plain: Bytes,
     etag: HeaderValue,
-    /// The compressed body and its `ETag`, if compression makes it smaller.
-    pub(super) gzip: Option<Arc<(Bytes, HeaderValue)>>,
+    /// The compressed body; not set before a large one is compressed.
+    gzip: OnceCell<Option<Compressed>>,
     content_type: &'static str,
     cache_control: HeaderValue,
     /// Boxed, because few responses have any of these.
@@ -72,6 +73,9 @@ pub(super) struct RenderedResponse {
     pub(super) fresh_until: Instant,
 }
 
+/// A compressed body and its `ETag`.
+type Compressed = Arc<(Bytes, HeaderValue)>;
+
 struct Extras {
     disposition: Option<HeaderValue>,
     /// The lines of `Accept` that this response matches; `None` if it matches any.
@@ -79,7 +83,7 @@ struct Extras {
 }
 
 impl RenderedResponse {
-    /// Takes the compressed body of `before` if the plain body is the same.
+    /// Takes the tag and the compressed body of `before` if the plain body is the same.
     pub(super) fn new(
         answer: &Answer,
         route: RouteId,
@@ -88,17 +92,41 @@ impl RenderedResponse {
         suspended: Duration,
         before: Option<&Self>,
     ) -> Self {
-        let fresh_for = answer.cached.life.ttl.saturating_sub(answer.cached.age);
-        let fresh_for = answer.valid_for.map_or(fresh_for, |valid_for| fresh_for.min(valid_for));
         let (tag, gzip) = match before.filter(|before| before.plain == answer.cached.body) {
             Some(before) => (before.etag.clone(), before.gzip.clone()),
             None => {
-                let tag = etag(&answer.cached.body);
-                let gzip =
-                    compress(&answer.cached.body).map(|body| Arc::new((body, gzip_etag(&tag))));
-                (tag, gzip)
+                let body = &answer.cached.body;
+                let (tag, is_large) = (etag(body), body.len() > LARGE_BYTES);
+                let gzip = (!is_large).then(|| compress(body).map(|body| packed(body, &tag)));
+                (tag, OnceCell::new_with(gzip))
             }
         };
+        Self::with_tag(answer, &tag, gzip, route, headers, now, suspended)
+    }
+
+    /// The head of a response whose body is sent from a file, and not compressed.
+    pub(super) fn head(
+        answer: &Answer,
+        tag: &HeaderValue,
+        route: RouteId,
+        headers: &HeaderMap,
+        now: Instant,
+    ) -> Self {
+        let gzip = OnceCell::new_with(Some(None));
+        Self::with_tag(answer, tag, gzip, route, headers, now, Duration::ZERO)
+    }
+
+    fn with_tag(
+        answer: &Answer,
+        tag: &HeaderValue,
+        gzip: OnceCell<Option<Compressed>>,
+        route: RouteId,
+        headers: &HeaderMap,
+        now: Instant,
+        suspended: Duration,
+    ) -> Self {
+        let fresh_for = answer.cached.life.ttl.saturating_sub(answer.cached.age);
+        let fresh_for = answer.valid_for.map_or(fresh_for, |valid_for| fresh_for.min(valid_for));
         let [etag, cache_control] =
             header_values([tag.to_str().unwrap_or_default(), &cache_control(answer, fresh_for)]);
         let accept =
@@ -119,6 +147,31 @@ impl RenderedResponse {
             ttl: answer.cached.life.ttl,
             fresh_until: now + fresh_for,
         }
+    }
+
+    /// The bytes of both bodies. A large one has room for its compressed form before it is there.
+    pub(super) fn bytes(&self) -> usize {
+        let gzip = self.gzip.get().map(|gzip| gzip.as_ref().map_or(0, |gzip| gzip.0.len()));
+        self.plain.len() + gzip.unwrap_or(self.plain.len() / 2)
+    }
+
+    /// Whether [`Self::compress`] still has to run for a caller that accepts gzip.
+    pub(super) fn needs_compression(&self, head: &RequestHead<'_>) -> bool {
+        !self.gzip.initialized() && head.has_accept_encoding && accepts_gzip(head.headers)
+    }
+
+    /// Compresses a large body, once, on a thread that may block.
+    pub(super) async fn compress(&self, threads: &Arc<Semaphore>) {
+        let compressed = async {
+            let _thread = threads.acquire().await;
+            let body = self.plain.clone();
+            let packing = tokio::task::spawn_blocking(move || compress(&body));
+            let body = packing.await.ok().flatten();
+            // Otherwise it is hardly worth the memory.
+            let body = body.filter(|body| body.len() <= self.plain.len() / 2);
+            body.map(|body| packed(body, &self.etag))
+        };
+        self.gzip.get_or_init(|| compressed).await;
     }
 
     /// Whether this response was rendered from the same fetch. The address of the bytes alone does not
@@ -147,7 +200,7 @@ impl RenderedResponse {
         id: Option<&HeaderValue>,
     ) -> Response<Full<Bytes>> {
         let accepts_gzip = head.has_accept_encoding && accepts_gzip(head.headers);
-        let gzip = self.gzip.as_deref().filter(|_| accepts_gzip);
+        let gzip = self.gzip.get().and_then(Option::as_deref).filter(|_| accepts_gzip);
         let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
         // A caller that accepts gzip may hold the plain form, and its tag is as good. Not the other way
         // round: a request for the plain form may come from a cache whose clients read no other.
@@ -201,6 +254,10 @@ impl RenderedResponse {
         *response.headers_mut() = headers;
         response
     }
+}
+
+fn packed(body: Bytes, etag: &HeaderValue) -> Compressed {
+    Arc::new((body, gzip_etag(etag)))
 }
 
 /// How far two computed times of one fetch may lie apart. The cache gives ages in whole milliseconds, and

@@ -1,22 +1,27 @@
-//! The record of one request: its id, its counters, its trace and its line in the log.
+//! The record of one request: its id, its counters, its trace and its line in the access log.
 //!
 //! A cached response begins and ends its record in one step. Every other request has a
 //! [`PendingRequest`], which ends the record when it is dropped, also if the caller disconnects.
 
-use std::borrow::Cow;
 use std::error::Error as _;
+use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::MatchedPath;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use futures_util::{StreamExt, stream};
-use percent_encoding::{CONTROLS, utf8_percent_encode};
+use bytes::Bytes;
+use http_body::{Body as _, Frame};
 use tokio::time::Instant;
+use tracing::Level;
 use vidra::{Cost, Error, Reason};
 
+use super::access_log::{AccessLog, Line};
+use super::rendered::X_CACHE;
 use super::request_head::RequestHead;
 use super::request_id::{X_REQUEST_ID, request_id};
 use super::trace::Trace;
@@ -46,48 +51,95 @@ impl RequestLog {
     /// that the caller does not read the clock again.
     pub(crate) fn end<B>(
         self,
-        counters: &Counters,
+        observers: &Observers,
         request: &Request<B>,
-        route: RouteId,
-        status: StatusCode,
+        sender: Sender<'_>,
+        response: ResponseFacts,
     ) -> Instant {
-        let (method, status) = (request.method(), status.as_u16());
+        let Observers { counters, access_log } = observers;
+        let ResponseFacts { route, status, bytes, cache, reason } = response;
+        let status = status.as_u16();
         let now = Instant::now();
         let elapsed = now.saturating_duration_since(self.began);
-        counters.count(route, method, status, elapsed);
+        counters.count(route, request.method(), status, elapsed);
         self.trace.end(counters.template(route), status);
-        tracing::info!(
-            request_id = text(&self.id),
-            %method,
-            path = &*ascii_path(request.uri().path()),
-            status,
-            cost = 0,
-            elapsed_ms = elapsed.as_millis() as u64,
-            "request"
-        );
+        if let Some(log) = access_log.as_ref().filter(|log| log.writes(Level::INFO)) {
+            log.write(&Line {
+                level: Level::INFO,
+                message: "request",
+                request_id: text(&self.id),
+                caller: sender.caller,
+                client: sender.address,
+                method: request.method().as_str(),
+                route: counters.template(route),
+                path: request.uri().path(),
+                status: Some(status),
+                cache,
+                cost: 0,
+                upstream_calls: 0,
+                upstream_time: Duration::ZERO,
+                bytes,
+                first_byte: elapsed,
+                elapsed,
+                reason,
+                error: None,
+                source: None,
+            });
+        }
         now
     }
 
     /// Continues the record of a request that is routed.
     pub(crate) fn into_pending<B>(
         self,
-        counters: &Arc<Counters>,
+        observers: &Observers,
         request: &mut Request<B>,
+        sender: Sender<'_>,
     ) -> PendingRequest {
         let info = Arc::new(RouteInfo::default());
-        counters.in_flight.fetch_add(1, Ordering::Relaxed);
+        observers.counters.in_flight.fetch_add(1, Ordering::Relaxed);
         request.extensions_mut().insert(Arc::clone(&info));
         PendingRequest {
             log: self,
-            counters: Arc::clone(counters),
+            observers: observers.clone(),
+            caller: sender.caller.map(Box::from),
+            client: sender.address,
             method: request.method().clone(),
-            path: ascii_path(request.uri().path()).into_owned(),
+            path: request.uri().path().to_owned(),
             info,
-            status: None,
+            response: None,
+            bytes: 0,
             error: None,
             is_complete: false,
         }
     }
+}
+
+/// What records the requests. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Observers {
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) access_log: Option<AccessLog>,
+}
+
+/// Who sent a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Sender<'a> {
+    /// The name of the key.
+    pub(crate) caller: Option<&'a str>,
+    /// The address, as trusted proxies report it.
+    pub(crate) address: Option<IpAddr>,
+}
+
+/// The facts about an immediate response.
+pub(crate) struct ResponseFacts {
+    pub(crate) route: RouteId,
+    pub(crate) status: StatusCode,
+    pub(crate) bytes: u64,
+    /// The cache outcome; empty for a rejection.
+    pub(crate) cache: &'static str,
+    /// Why the request was rejected.
+    pub(crate) reason: Option<&'static str>,
 }
 
 /// The facts that routing adds to the record of a request. The request carries them as an extension.
@@ -111,16 +163,25 @@ impl RouteInfo {
 /// A request without a response, or a stream that has not ended.
 pub(crate) struct PendingRequest {
     log: RequestLog,
-    counters: Arc<Counters>,
+    observers: Observers,
+    caller: Option<Box<str>>,
+    client: Option<IpAddr>,
     method: Method,
-    /// Without the query, which may contain a secret that somebody pasted by mistake.
     path: String,
     info: Arc<RouteInfo>,
     /// `None` if the caller disconnected before the response.
-    status: Option<StatusCode>,
+    response: Option<ResponseHead>,
+    bytes: u64,
     error: Option<Error>,
     /// Whether the caller stayed to the end.
     is_complete: bool,
+}
+
+/// The facts that are known when a response begins.
+struct ResponseHead {
+    status: StatusCode,
+    cache: Option<HeaderValue>,
+    first_byte: Duration,
 }
 
 impl PendingRequest {
@@ -130,61 +191,105 @@ impl PendingRequest {
 
     /// Ends the record with this response; with its last frame, if it is a stream.
     pub(crate) fn end(mut self, mut response: Response<Body>) -> Response<Body> {
-        self.status = Some(response.status());
+        self.response = Some(ResponseHead {
+            status: response.status(),
+            cache: response.headers().get(X_CACHE).cloned(),
+            first_byte: self.log.began.elapsed(),
+        });
         self.error = response.extensions_mut().remove();
         self.log.add_id(response.headers_mut());
         if is_stream(&response) {
-            return response.map(|body| {
-                // The stream owns the record: dropping it before its end leaves the record incomplete.
-                let end = stream::poll_fn(move |_| {
-                    let request = &mut self;
-                    request.is_complete = true;
-                    Poll::Ready(None)
-                });
-                Body::from_stream(body.into_data_stream().chain(end))
-            });
+            return response.map(|body| Body::new(RecordedStream { body, request: self }));
         }
+        self.bytes = response.body().size_hint().exact().unwrap_or(0);
         self.is_complete = true;
         response
+    }
+
+    /// The level and the message of the line.
+    fn verdict(&self, route: &str, status: u16) -> (Level, &'static str) {
+        // Refusals during shutdown are no news: the log says that it has begun.
+        let is_failure = |error: &Error| status >= 429 && error.reason() != Reason::ShuttingDown;
+        if self.error.as_ref().is_some_and(is_failure) {
+            (Level::WARN, "request failed")
+        } else if !self.is_complete {
+            (Level::INFO, "request abandoned by its caller")
+        } else if status < 400 && matches!(route, "/healthz" | "/readyz" | "/metrics") {
+            // Probes come every few seconds.
+            (Level::DEBUG, "request")
+        } else {
+            (Level::INFO, "request")
+        }
     }
 }
 
 impl Drop for PendingRequest {
     fn drop(&mut self) {
-        let Self { log, counters, method, path, info, .. } = self;
+        let Self { log, observers: Observers { counters, access_log }, info, .. } = &*self;
         let elapsed = log.began.elapsed();
-        let status = self.status.map(|status| status.as_u16());
+        let status = self.response.as_ref().map(|response| response.status.as_u16());
         let counted_status = status.unwrap_or(CLIENT_CLOSED_REQUEST);
         counters.in_flight.fetch_sub(1, Ordering::Relaxed);
         let route = info.route.get().copied().unwrap_or_else(|| counters.route(None));
-        counters.count(route, method, counted_status, elapsed);
-        log.trace.end(counters.template(route), counted_status);
-        let cost = info.cost.get().map_or(0, Cost::units);
-        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
-        let request_id = text(&log.id);
-        // Refusals during shutdown are no news: the log says that it has begun.
-        let is_failure =
-            |error: &&Error| status >= Some(429) && error.reason() != Reason::ShuttingDown;
-        if let Some(error) = self.error.as_ref().filter(is_failure) {
-            let (reason, source) = (error.reason().code(), error.source());
-            let error = error.message();
-            tracing::warn!(
-                request_id, %method, path, status, cost, elapsed_ms, reason, error, source, "request failed"
-            );
-        } else if self.is_complete {
-            tracing::info!(request_id, %method, path, status, cost, elapsed_ms, "request");
-        } else {
-            let event = "request abandoned by its caller";
-            tracing::info!(request_id, %method, path, status, cost, elapsed_ms, "{event}");
-        }
+        counters.count(route, &self.method, counted_status, elapsed);
+        let route = counters.template(route);
+        log.trace.end(route, counted_status);
+        let (level, message) = self.verdict(route, status.unwrap_or_default());
+        let Some(access_log) = access_log.as_ref().filter(|log| log.writes(level)) else { return };
+        let cost = info.cost.get().cloned().unwrap_or_default();
+        let cache = self.response.as_ref().and_then(|response| response.cache.as_ref());
+        let error = self.error.as_ref();
+        let failure = error.filter(|_| level == Level::WARN);
+        access_log.write(&Line {
+            level,
+            message,
+            request_id: text(&log.id),
+            caller: self.caller.as_deref(),
+            client: self.client,
+            method: self.method.as_str(),
+            route,
+            path: &self.path,
+            status,
+            cache: cache.map_or("", text),
+            cost: cost.units(),
+            upstream_calls: cost.calls(),
+            upstream_time: cost.upstream_time(),
+            bytes: self.bytes,
+            first_byte: self.response.as_ref().map_or(elapsed, |response| response.first_byte),
+            elapsed,
+            reason: error.map(|error| error.reason().code()),
+            error: failure.map(Error::message),
+            source: failure.and_then(|error| error.source()).map(ToString::to_string),
+        });
     }
 }
 
-/// A path as ASCII: other characters could reverse the text of a terminal or control it.
-fn ascii_path(path: &str) -> Cow<'_, str> {
-    utf8_percent_encode(path, CONTROLS).into()
+/// A stream that owns the record of its request: dropping it before its end leaves the record incomplete.
+struct RecordedStream {
+    body: Body,
+    request: PendingRequest,
 }
 
-fn text(id: &HeaderValue) -> &str {
-    id.to_str().unwrap_or_default()
+impl http_body::Body for RecordedStream {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        match &frame {
+            Some(Ok(frame)) => {
+                self.request.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+            }
+            Some(Err(_)) => {}
+            None => self.request.is_complete = true,
+        }
+        Poll::Ready(frame)
+    }
+}
+
+fn text(value: &HeaderValue) -> &str {
+    value.to_str().unwrap_or_default()
 }

@@ -1,24 +1,27 @@
 //! Rendered responses by request target.
 
 use std::hash::{BuildHasher, DefaultHasher, Hasher};
+use std::io;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Request, Response};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body_util::Full;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use vidra::clock::Clock;
 use vidra::store::Usage;
-use vidra::{CacheOutcome, Vidra};
+use vidra::{CacheOutcome, SpooledBody, Vidra};
 
 use super::answer::Answer;
 use super::rendered::RenderedResponse;
 use super::request_head::RequestHead;
 use super::request_log::RequestLog;
 use crate::counters::RouteId;
+use crate::respond::{spooled_etag, with_spooled};
 
 /// The memory of an entry beyond its bodies and its target, in bytes.
 const OVERHEAD: u64 = 600;
@@ -31,6 +34,8 @@ const SHARDS: usize = 4;
 pub(crate) struct ResponseCache {
     responses: Cache<Box<str>, Arc<RenderedResponse>, ByteWeight, SeededHasher>,
     clock: Arc<dyn Clock>,
+    /// Threads that compress large bodies.
+    compressors: Arc<Semaphore>,
 }
 
 /// A hasher with a secret seed, so that no caller can choose targets that collide. The seed comes from the
@@ -53,8 +58,7 @@ struct ByteWeight;
 
 impl Weighter<Box<str>, Arc<RenderedResponse>> for ByteWeight {
     fn weight(&self, target: &Box<str>, rendered: &Arc<RenderedResponse>) -> u64 {
-        let gzip = rendered.gzip.as_ref().map_or(0, |gzip| gzip.0.len());
-        let bodies = rendered.plain.len() + gzip;
+        let bodies = rendered.bytes();
         // The allocator rounds up, by an eighth at most.
         OVERHEAD + (target.len() + bodies + bodies / 8) as u64
     }
@@ -73,7 +77,8 @@ impl ResponseCache {
         let hasher = SeededHasher(fastrand::u64(..));
         let responses =
             Cache::with_options(options, ByteWeight, hasher, DefaultLifecycle::default());
-        Self { responses, clock }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { responses, clock, compressors: Arc::new(Semaphore::new(threads)) }
     }
 
     /// The response to a request whose target has a fresh rendered response, and the route that
@@ -91,18 +96,21 @@ impl ResponseCache {
         let target = request.uri().path_and_query()?.as_str();
         let rendered = self.responses.get(target)?;
         let now = log.began + self.clock.suspended().saturating_sub(rendered.suspended);
-        if now >= rendered.fresh_until || !rendered.matches(head.headers) {
+        let is_usable = now < rendered.fresh_until && rendered.matches(head.headers);
+        if !is_usable || rendered.needs_compression(head) {
             return None;
         }
         vidra.note_hit(rendered.resource);
         Some((rendered.response(head, CacheOutcome::Hit, now, Some(&log.id)), rendered.route))
     }
 
-    /// Renders an answer, and caches the result for the next request for `target`.
-    pub(crate) fn render(
+    /// Renders an answer, and caches the result for the next request for `target`. A large body is compressed
+    /// first, unless only the head is requested.
+    pub(crate) async fn render(
         &self,
         target: &str,
         route: RouteId,
+        method: &Method,
         headers: &HeaderMap,
         answer: &Answer,
     ) -> Response<Body> {
@@ -120,9 +128,34 @@ impl ResponseCache {
             self.responses.insert(target.into(), Arc::clone(&rendered));
             rendered
         });
-        rendered
-            .response(&RequestHead::new(headers), answer.cached.outcome, now, None)
-            .map(Body::new)
+        let head = RequestHead::new(headers);
+        if *method != Method::HEAD && rendered.needs_compression(&head) {
+            rendered.compress(&self.compressors).await;
+        }
+        rendered.response(&head, answer.cached.outcome, now, None).map(Body::new)
+    }
+
+    /// Renders an answer whose body is in a file. It is too large to be cached.
+    ///
+    /// # Errors
+    ///
+    /// An error of the file.
+    pub(crate) async fn render_spooled(
+        &self,
+        route: RouteId,
+        headers: &HeaderMap,
+        answer: &Answer,
+        body: Arc<SpooledBody>,
+    ) -> io::Result<Response<Body>> {
+        let etag = spooled_etag(&body).await?;
+        let now = Instant::now();
+        let rendered = RenderedResponse::head(answer, &etag, route, headers, now);
+        let head = RequestHead::new(headers);
+        let response = rendered.response(&head, answer.cached.outcome, now, None).map(Body::new);
+        Ok(match response.status() {
+            StatusCode::OK => with_spooled(response, body),
+            _ => response,
+        })
     }
 
     pub(crate) fn usage(&self) -> Usage {

@@ -38,5 +38,5 @@ pub(super) async fn get_channel_videos(
     let (newest, changes) = ChannelVideo::newest(&uploads, limit, now)?;
     let mut answer = Answer::new(Resource::Uploads, uploads).with_json(&newest)?;
     answer.valid_for = changes.map(|changes| changes.duration_since(now).unsigned_abs());
-    Ok(responder.send(&answer))
+    Ok(responder.send(&answer).await)
 }

@@ -41,7 +41,7 @@ pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId
     let entries = responder.vidra.lookup(&Lookup::PlaylistEntries(id.clone())).await?;
     let ids = PlaylistIds::from_entries(id, &entries)?;
     let answer = Answer::new(Resource::Playlist, entries).with_json(&ids)?;
-    Ok(responder.send(&answer))
+    Ok(responder.send(&answer).await)
 }
 
 /// A playlist, filtered, then sorted, then sliced. Without a body it is complete.

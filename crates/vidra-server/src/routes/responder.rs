@@ -2,11 +2,13 @@
 
 use axum::Extension;
 use axum::extract::{FromRequestParts, MatchedPath, OriginalUri, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Method};
 use axum::response::Response;
-use vidra::{Lookup, Vidra};
+use bytes::Bytes;
+use vidra::{Body, Lookup, Vidra};
 
-use crate::error_body::Result;
+use crate::counters::RouteId;
+use crate::error_body::{ApiError, Result};
 use crate::hot::Answer;
 use crate::state::AppState;
 
@@ -22,18 +24,33 @@ pub(super) struct Responder {
     /// The target as the caller wrote it, before a typed URL is rewritten.
     uri: OriginalUri,
     route: MatchedPath,
+    method: Method,
     headers: HeaderMap,
 }
 
 impl Responder {
     /// Reads `lookup` through the cache and renders the answer.
     pub(super) async fn fetch(self, lookup: Lookup) -> Result {
-        Ok(self.send(&Answer::fetch(&self.vidra, lookup).await?))
+        let found = self.vidra.lookup_body(&lookup).await?;
+        let (body, file) = match found.body.clone() {
+            Body::Memory(bytes) => (bytes, None),
+            Body::File(file) => (Bytes::new(), Some(file)),
+            _ => return Err(ApiError::internal("an unknown kind of body")),
+        };
+        let answer = Answer::new(lookup.resource(), found.with_body(body));
+        let Some(file) = file else { return Ok(self.send(&answer).await) };
+        let rendered =
+            self.state.responses.render_spooled(self.route(), &self.headers, &answer, file);
+        rendered.await.map_err(ApiError::internal)
     }
 
-    pub(super) fn send(&self, answer: &Answer) -> Response {
+    pub(super) async fn send(&self, answer: &Answer) -> Response {
         let target = self.uri.path_and_query().map_or("", |target| target.as_str());
-        let route = self.state.counters.route(Some(self.route.as_str()));
-        self.state.responses.render(target, route, &self.headers, answer)
+        let responses = &self.state.responses;
+        responses.render(target, self.route(), &self.method, &self.headers, answer).await
+    }
+
+    fn route(&self) -> RouteId {
+        self.state.observers.counters.route(Some(self.route.as_str()))
     }
 }

@@ -3,7 +3,6 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue};
-use axum::response::IntoResponse;
 use futures_util::StreamExt;
 use serde::Serialize;
 use serde_json::json;
@@ -21,7 +20,7 @@ use crate::error_body::{ApiError, BatchErrors, BodyErrors, FetchErrors, Result, 
 use crate::extract::{Id, JsonBody, Query, preferred_type};
 use crate::gate::CallerId;
 use crate::hot::Answer;
-use crate::respond::Tagged;
+use crate::respond;
 use crate::state::AppState;
 use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
 
@@ -65,7 +64,7 @@ pub(super) async fn get_transcript(
     query.check()?;
     let mut answer = Answer::fetch(&responder.vidra, Lookup::Transcript(id, wanted)).await?;
     answer.varies_by_accept = !is_named;
-    Ok(responder.send(&format.convert(id, answer, download)?))
+    Ok(responder.send(&format.convert(id, answer, download)?).await)
 }
 
 /// The caption tracks that a video has.
@@ -162,10 +161,7 @@ pub(super) async fn get_playlist_transcripts(
     // The stream owns the slot, however it ends.
     let events = vidra.playlist_transcripts(&id, &query).inspect(move |_| _ = &slot);
     match BatchFormat::preferred(&headers) {
-        BatchFormat::Whole => {
-            let (summary, results) = stream::collect(events).await?;
-            Ok(Tagged(PlaylistTranscripts { summary, results }).into_response())
-        }
+        BatchFormat::Whole => respond::document(vidra.batch_body(events).await?).await,
         BatchFormat::Stream(format) => stream::respond(events, format, state.drain).await,
     }
 }

@@ -29,7 +29,7 @@ pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Resu
 pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -> Result {
     let answer = Answer::fetch(&responder.vidra, Lookup::Video(id)).await?;
     let Video { id, title, .. } = answer.decode()?;
-    Ok(responder.send(&answer.with_json(&VideoTitle { id, title })?))
+    Ok(responder.send(&answer.with_json(&VideoTitle { id, title })?).await)
 }
 
 /// Several videos, in the order of the request, without those that do not exist.
@@ -41,7 +41,7 @@ pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -
 pub(super) async fn get_videos(responder: Responder, query: Query) -> Result {
     let ids = video_ids(&query.list("ids"))?;
     let answer = Answer::new(Resource::Video, responder.vidra.videos_json(&ids).await?);
-    Ok(responder.send(&answer))
+    Ok(responder.send(&answer).await)
 }
 
 const BAD_LIST: &str = "The list of videos is not valid";

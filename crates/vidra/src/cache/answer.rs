@@ -9,13 +9,14 @@ use serde::de::DeserializeOwned;
 
 use super::freshness::{Kind, Life};
 use crate::error::{Error, Result};
+use crate::spool::Body;
 use crate::store::{Failures, Usage};
 
 /// An answer as JSON, with its cache outcome and age.
 #[derive(Debug, Clone)]
-pub struct Cached {
+pub struct Cached<B = Bytes> {
     /// The JSON.
-    pub body: Bytes,
+    pub body: B,
     /// The cache outcome.
     pub outcome: CacheOutcome,
     /// The time since the fetch.
@@ -24,10 +25,23 @@ pub struct Cached {
     pub life: Life,
 }
 
-impl Cached {
+impl<B> Cached<B> {
+    /// The same answer with another body.
+    pub fn with_body<C>(self, body: C) -> Cached<C> {
+        Cached { body, outcome: self.outcome, age: self.age, life: self.life }
+    }
+
     /// The remaining time for which the answer is fresh.
     pub fn fresh_for(&self) -> Duration {
         self.life.ttl.saturating_sub(self.age)
+    }
+}
+
+impl Cached {
+    /// The same with its body as one that is in memory.
+    pub(crate) fn into_body(self) -> Cached<Body> {
+        let body = Body::Memory(self.body.clone());
+        self.with_body(body)
     }
 
     /// Deserialises the JSON.

@@ -9,6 +9,7 @@ use super::{Cache, CacheOutcome, Cached, Key};
 use crate::context::waiters::Waiters;
 use crate::context::{CacheMode, Context, no_waiters};
 use crate::error::{Error, Result};
+use crate::spool::Body;
 use crate::transport::{BoxFuture, traced};
 
 impl Cache {
@@ -17,8 +18,8 @@ impl Cache {
         &self,
         key: &Key,
         ctx: &Context,
-        assemble: impl Fn(Context) -> BoxFuture<'static, Result<Cached>>,
-    ) -> Result<Cached> {
+        assemble: impl Fn(Context) -> BoxFuture<'static, Result<Cached<Body>>>,
+    ) -> Result<Cached<Body>> {
         let assembled = self.join_or_assemble(key, ctx, assemble).await;
         let outcome = assembled.as_ref().map_or(CacheOutcome::Miss, |assembled| assembled.outcome);
         self.note(key, outcome, ctx);
@@ -29,8 +30,8 @@ impl Cache {
         &self,
         key: &Key,
         ctx: &Context,
-        assemble: impl Fn(Context) -> BoxFuture<'static, Result<Cached>>,
-    ) -> Result<Cached> {
+        assemble: impl Fn(Context) -> BoxFuture<'static, Result<Cached<Body>>>,
+    ) -> Result<Cached<Body>> {
         // An operation that bypasses the cache must not get an answer from it.
         let text = match ctx.mode {
             CacheMode::Normal => key.text.clone(),
@@ -74,7 +75,7 @@ impl Cache {
     }
 }
 
-impl Cached {
+impl Cached<Body> {
     /// The answer for a follower of a shared fetch.
     fn for_follower(self) -> Self {
         let outcome = match self.outcome {

@@ -68,6 +68,8 @@ pub struct Builder {
     lifetimes: Lifetimes,
     max_misses: usize,
     max_batches: usize,
+    max_answer_memory: u64,
+    max_spool: u64,
 }
 
 /// The default memory limit of the cache: 20,000 videos of 4 KB, the longest list that YouTube
@@ -112,6 +114,8 @@ impl Default for Builder {
             lifetimes: Lifetimes::default(),
             max_misses: 1_000,
             max_batches: 32,
+            max_answer_memory: 128 << 20,
+            max_spool: 2 << 30,
         }
     }
 }
@@ -276,6 +280,22 @@ impl Builder {
     /// once with [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable).
     pub fn max_batches(mut self, max: usize) -> Self {
         self.max_batches = max;
+        self
+    }
+
+    /// Limits the memory of large answers that are built before they are sent: long playlists, and
+    /// the results of whole batches. The default is 128 MB for all of them together. Beyond the
+    /// limit they are written to temporary files.
+    pub fn max_answer_memory(mut self, bytes: u64) -> Self {
+        self.max_answer_memory = bytes;
+        self
+    }
+
+    /// Limits the temporary files of large answers. The default is 2 GB. Beyond the limit an answer fails
+    /// with [`Reason::Overloaded`](crate::Reason::Overloaded). The files are in the temporary folder of
+    /// the system and have no name: nothing is left of them when the process ends.
+    pub fn max_spool(mut self, bytes: u64) -> Self {
+        self.max_spool = bytes;
         self
     }
 }

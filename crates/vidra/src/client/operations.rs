@@ -20,6 +20,7 @@ use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::resource::lookup::Lookup;
 use crate::resource::video;
 use crate::selection::{Selected, Selection};
+use crate::spool::Body;
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
 use crate::video::{Video, VideoTitle};
 
@@ -365,6 +366,17 @@ impl Vidra {
         let (services, id, query) = (Arc::clone(&self.services), id.clone(), query.clone());
         let tally = Arc::clone(&self.batches);
         batch::run(Batch { services, ctx, id, query, _slot: slot, tally }).right_stream()
+    }
+
+    /// Waits for the end of a batch, and returns its summary and its results in playlist order as one JSON
+    /// document. Many results may be in a temporary file, as with [`Vidra::lookup_body`].
+    ///
+    /// # Errors
+    ///
+    /// The error of the batch, or [`Reason::Overloaded`](crate::Reason::Overloaded) if there is no room for its
+    /// results.
+    pub async fn batch_body(&self, events: impl Stream<Item = Result<BatchEvent>>) -> Result<Body> {
+        batch::body::collect(&self.services.spool, events).await
     }
 
     /// Reports the state of the daily quota. It sends nothing and costs nothing.

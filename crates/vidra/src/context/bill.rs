@@ -1,29 +1,60 @@
 //! The payer and the cost of an operation.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::clock::Clock;
 use crate::quota::{Allowance, Bucket, Charge, Ledger, Spent};
 
-/// The quota units spent so far. Clones share the count.
+/// What an operation has cost so far: quota units, and requests to YouTube. Clones share the counts.
+///
+/// A request that is shared by several operations counts for the one that started it.
 #[derive(Debug, Clone, Default)]
-pub struct Cost(Arc<AtomicU32>);
+pub struct Cost(Arc<Totals>);
+
+#[derive(Debug, Default)]
+struct Totals {
+    units: AtomicU32,
+    calls: AtomicU32,
+    micros: AtomicU64,
+}
 
 impl Cost {
-    /// The number of units.
+    /// The number of quota units.
     pub fn units(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
+        self.0.units.load(Ordering::Relaxed)
+    }
+
+    /// The number of requests to YouTube, with retries.
+    pub fn calls(&self) -> u32 {
+        self.0.calls.load(Ordering::Relaxed)
+    }
+
+    /// The time of these requests together. Concurrent requests make it longer than the operation itself.
+    pub fn upstream_time(&self) -> Duration {
+        Duration::from_micros(self.0.micros.load(Ordering::Relaxed))
     }
 
     fn add(&self, units: u32) {
-        self.0.fetch_add(units, Ordering::Relaxed);
+        self.0.units.fetch_add(units, Ordering::Relaxed);
     }
 
     fn subtract(&self, units: u32) {
-        self.0.fetch_sub(units, Ordering::Relaxed);
+        self.0.units.fetch_sub(units, Ordering::Relaxed);
+    }
+
+    /// Counts a request when it is sent.
+    pub(crate) fn note_call(&self) {
+        self.0.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds the time of a request that has ended.
+    pub(crate) fn note_time(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.0.micros.fetch_add(micros, Ordering::Relaxed);
     }
 }
 

@@ -129,12 +129,15 @@ impl Attempt<'_> {
         mut self,
         transport: &dyn Transport,
         request: Request<Bytes>,
-        left: Duration,
+        ctx: &Context,
     ) -> Result<(Answer, Self), Unanswered> {
         let usual = self.sender.attempt_timeout;
-        let limit = usual.min(left);
+        let limit = usual.min(ctx.left());
         self.started = Instant::now();
-        match timeout(limit, traced::exchange(transport, self.endpoint, request)).await {
+        ctx.bill.cost.note_call();
+        let exchanged = timeout(limit, traced::exchange(transport, self.endpoint, request)).await;
+        ctx.bill.cost.note_time(self.started.elapsed());
+        match exchanged {
             Ok(Ok(answer)) => Ok((answer, self)),
             Ok(Err(failure)) => {
                 self.end(CallOutcome::of_failure(&failure));

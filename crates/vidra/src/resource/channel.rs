@@ -19,6 +19,7 @@ use crate::ident::{ChannelId, ChannelRef, Handle, PlaylistId, VideoId};
 use crate::resource::Services;
 use crate::resource::gather::MAX_IDS;
 use crate::resource::lookup::{self, Lookup};
+use crate::spool::Body;
 use crate::video::{HiddenCount, Video, without_comments};
 
 impl Channel {
@@ -226,7 +227,7 @@ pub(crate) async fn uploads(
     services: &Arc<Services>,
     ctx: &Context,
     channel: &ChannelRef,
-) -> Result<Cached> {
+) -> Result<Cached<Body>> {
     // A channel has one list of uploads, whatever reference was used.
     let (channel, outcome) = match channel {
         ChannelRef::Id(_) => (channel.clone(), CacheOutcome::Hit),
@@ -244,7 +245,7 @@ pub(crate) async fn uploads(
     newest.sort_by_key(|video| std::cmp::Reverse(video.published_at));
     let now = services.data_api.clock.now();
     let newest: Vec<_> = newest.into_iter().map(|video| ChannelVideo::new(video, now)).collect();
-    Ok(Cached { body: lookup::json(&newest)?, outcome, ..ids })
+    Ok(Cached { outcome, ..ids.with_body(Body::Memory(lookup::json(&newest)?)) })
 }
 
 /// Fetches the ids of the newest uploads, as many as one call for videos takes. A full call costs

@@ -18,8 +18,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 use crate::resource::gather::MAX_IDS;
-use crate::resource::lookup::{self, Lookup};
+use crate::resource::lookup::Lookup;
 use crate::resource::{Services, find_item};
+use crate::spool::{Body, SpooledList};
 use crate::video::Video;
 
 pub(crate) use entries::{Availability, Entries, Entry, all_entries};
@@ -71,7 +72,7 @@ pub(crate) async fn complete(
     services: &Arc<Services>,
     ctx: &Context,
     id: &PlaylistId,
-) -> Result<Cached> {
+) -> Result<Cached<Body>> {
     let mut entries = Entries::new(services, ctx, id).await?;
     let first = entries.next().await?;
     let has_entries = first.as_ref().is_some_and(|page| !page.is_empty());
@@ -101,34 +102,41 @@ pub(crate) async fn complete(
             Err(error) => Err(error),
         }
     };
-    let details = video::read_chunks(services, ctx, queue);
-    let ((order, entries), (details, of_videos), (head, of_head)) =
+    let mut videos = Videos { list: services.spool.list(), known: HashMap::new() };
+    let details = video::read_chunks(services, ctx, queue, |video| videos.add(video));
+    let ((order, entries), of_videos, (head, of_head)) =
         future::try_join3(walk, details, head).await?;
-    let body = lookup::json(&in_order(head, &order, details))?;
+    let body = videos.in_order(head, &order)?;
     let outcome = entries.outcome().worst(of_videos).worst(of_head);
     Ok(entries.answer(services, body, outcome))
 }
 
-/// Lists the videos in playlist order. An entry without details is private or deleted.
-fn in_order(
-    info: PlaylistInfo,
-    order: &[Option<VideoId>],
-    mut details: HashMap<VideoId, Video>,
-) -> Playlist {
-    let mut still_to_come: HashMap<VideoId, usize> = HashMap::with_capacity(details.len());
-    for id in order.iter().flatten() {
-        *still_to_come.entry(*id).or_default() += 1;
+/// The videos of a playlist as JSON, in the order of their arrival.
+struct Videos {
+    list: SpooledList,
+    /// The element and the length in seconds of each video.
+    known: HashMap<VideoId, (usize, u64)>,
+}
+
+impl Videos {
+    fn add(&mut self, video: Video) -> Result<()> {
+        let (id, duration) = (video.id, video.duration);
+        let element = self.list.push(&PlaylistVideo::from(video))?;
+        self.known.insert(id, (element, duration));
+        Ok(())
     }
-    let mut videos = Vec::with_capacity(order.len());
-    for id in order.iter().flatten() {
-        let left = still_to_come.get_mut(id).expect("every entry was counted");
-        *left -= 1;
-        // Moved at its last occurrence, so that only real duplicates are cloned.
-        let video = if *left == 0 { details.remove(id) } else { details.get(id).cloned() };
-        videos.extend(video.map(PlaylistVideo::from));
+
+    /// The playlist with its videos in its order. An entry without a video is private or deleted.
+    fn in_order(self, info: PlaylistInfo, order: &[Option<VideoId>]) -> Result<Body> {
+        let videos = order.iter().flatten().filter_map(|id| self.known.get(id));
+        let (elements, durations): (Vec<usize>, Vec<u64>) = videos.copied().unzip();
+        let unavailable = order.len() - elements.len();
+        let playlist = Playlist {
+            video_count: elements.len(),
+            ..Playlist::without_videos(info, durations.into_iter().sum(), unavailable)
+        };
+        self.list.finish(&playlist, "videos", &elements)
     }
-    let unavailable = order.len() - videos.len();
-    Playlist::new(info, videos, unavailable)
 }
 
 /// Groups ids across page borders, so that each group has fifty uncached videos. Pages can be

@@ -1,9 +1,10 @@
 //! Videos, fetched in calls of fifty and each once.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 
 use crate::cache::freshness::Life;
 use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key};
@@ -149,37 +150,28 @@ async fn bodies(services: Arc<Services>, ctx: Context, ids: Vec<VideoId>) -> Vec
 /// The number of concurrent calls for video details.
 const CALLS_AT_ONCE: usize = 8;
 
-/// Reads the videos of all `chunks` as the chunks arrive. It returns the videos and the worst
-/// outcome, and omits unknown ones.
+/// Reads the videos of all `chunks` as the chunks arrive, and passes each to `add`, in any order and without
+/// the unknown ones. Returns the worst outcome.
 pub(crate) async fn read_chunks(
     services: &Arc<Services>,
     ctx: &Context,
     chunks: impl Stream<Item = Vec<VideoId>>,
-) -> Result<(HashMap<VideoId, Video>, CacheOutcome)> {
-    let chunk = |ids: Vec<VideoId>| async move {
-        let mut found = Vec::with_capacity(ids.len());
-        let mut outcome = CacheOutcome::Hit;
-        for (id, answered) in ids.iter().zip(read(services, ctx, &ids).await) {
-            outcome = outcome.worst(answered.outcome);
+    mut add: impl FnMut(Video) -> Result<()>,
+) -> Result<CacheOutcome> {
+    let chunk = |ids: Vec<VideoId>| async move { read(services, ctx, &ids).await };
+    let mut chunks = pin!(chunks.map(chunk).buffer_unordered(CALLS_AT_ONCE));
+    let mut worst = CacheOutcome::Hit;
+    while let Some(chunk) = chunks.next().await {
+        for answered in chunk {
+            worst = worst.worst(answered.outcome);
             match answered.result {
-                Ok(video) => found.push((*id, video.decode()?)),
+                Ok(video) => add(video.decode()?)?,
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok((found, outcome))
-    };
-    chunks
-        .map(chunk)
-        .buffer_unordered(CALLS_AT_ONCE)
-        .try_fold(
-            (HashMap::new(), CacheOutcome::Hit),
-            |(mut all, worst), (some, outcome)| async move {
-                all.extend(some);
-                Ok((all, worst.worst(outcome)))
-            },
-        )
-        .await
+    }
+    Ok(worst)
 }
 
 /// Fetches up to fifty videos in one call. If YouTube sent a video that was not requested, a

@@ -27,6 +27,7 @@ use crate::resilience::traffic::Traffic;
 use crate::resource::Services;
 use crate::resource::lookup::{Lookup, SCHEMA};
 use crate::resource::stored::has_valid_body;
+use crate::spool::Spool;
 use crate::store::{Memory, Tiers};
 use crate::transport::Network;
 use crate::web::egress::{Egress, EgressLimits, Egresses};
@@ -168,8 +169,9 @@ impl Builder {
             SCHEMA,
             self.clock,
         );
+        let spool = Spool::new(self.max_answer_memory, self.max_spool, std::env::temp_dir());
         Ok(Vidra {
-            services: Arc::new(Services::new(cache, data_api, web, self.search)),
+            services: Arc::new(Services::new(cache, data_api, web, spool, self.search)),
             batches: Arc::new(Batches::new(self.max_batches)),
             mode: CacheMode::Normal,
             deadline: self.deadline,

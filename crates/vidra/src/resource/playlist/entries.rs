@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::walk::{Follower, Walks};
@@ -14,6 +13,7 @@ use crate::error::Result;
 use crate::ident::{PlaylistId, VideoId};
 use crate::resource::Services;
 use crate::resource::lookup::Lookup;
+use crate::spool::Body;
 
 /// An entry of a playlist.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -121,9 +121,14 @@ impl Entries {
     }
 
     /// Returns an answer that was assembled from these entries and has their age.
-    pub(crate) fn answer(&self, services: &Services, body: Bytes, outcome: CacheOutcome) -> Cached {
+    pub(crate) fn answer(
+        &self,
+        services: &Services,
+        body: Body,
+        outcome: CacheOutcome,
+    ) -> Cached<Body> {
         match self {
-            Self::Cached { cached, .. } => Cached { body, outcome, ..cached.clone() },
+            Self::Cached { cached, .. } => Cached { outcome, ..cached.clone().with_body(body) },
             Self::Walked { follower, key, .. } => {
                 services.cache.assembled(key, body, outcome, follower.age())
             }

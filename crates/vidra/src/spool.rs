@@ -1,0 +1,457 @@
+//! Large answers that are built before they are sent. They stay in memory within a budget that all answers share,
+//! and go to temporary files beyond it.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, stream};
+use serde::Serialize;
+
+use crate::error::{Error, Reason, Result};
+
+/// The size of a piece that is read from or written to a file.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// Answers of up to this size leave the budget when they are complete: others hold them by then, and count them.
+const SMALL_BYTES: usize = 1 << 20;
+
+/// The budgets of the answers that are being built. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Spool {
+    memory: Arc<Budget>,
+    disk: Arc<Budget>,
+    folder: Arc<PathBuf>,
+}
+
+struct Budget {
+    max: u64,
+    used: AtomicU64,
+}
+
+/// A share of a budget, returned when it is dropped.
+struct Share {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Share {
+    fn none(budget: &Arc<Budget>) -> Self {
+        Self { budget: Arc::clone(budget), bytes: 0 }
+    }
+
+    /// Takes more of the budget. Returns `false` if it has not so much left.
+    fn grow(&mut self, bytes: u64) -> bool {
+        let Budget { max, used } = &*self.budget;
+        let within = |used: u64| used.checked_add(bytes).filter(|sum| sum <= max);
+        let has_grown = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok();
+        self.bytes += if has_grown { bytes } else { 0 };
+        has_grown
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl Spool {
+    /// Budgets of this many bytes. Temporary files are in `folder`, without a name, so that none is left behind
+    /// even if the process is killed.
+    pub(crate) fn new(max_memory: u64, max_disk: u64, folder: PathBuf) -> Self {
+        let budget = |max| Arc::new(Budget { max, used: AtomicU64::new(0) });
+        Self { memory: budget(max_memory), disk: budget(max_disk), folder: Arc::new(folder) }
+    }
+
+    /// Begins the list of an answer.
+    pub(crate) fn list(&self) -> SpooledList {
+        let content = Content::Memory(Vec::new(), Share::none(&self.memory));
+        SpooledList { spool: self.clone(), content, length: 0, elements: vec![] }
+    }
+
+    /// Bytes of memory and of disk in use.
+    pub(crate) fn usage(&self) -> (u64, u64) {
+        let used = |budget: &Budget| budget.used.load(Ordering::Relaxed);
+        (used(&self.memory), used(&self.disk))
+    }
+}
+
+/// The long list of a JSON document. Its elements are written in any order, and sent in another.
+pub(crate) struct SpooledList {
+    spool: Spool,
+    content: Content,
+    length: u64,
+    /// Where each element begins, and its length. A comma follows each of them.
+    elements: Vec<(u64, usize)>,
+}
+
+enum Content {
+    Memory(Vec<u8>, Share),
+    File(BufWriter<File>, Share),
+}
+
+impl SpooledList {
+    /// Writes an element. Returns its number, which begins at 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Overloaded`] if both budgets are exhausted, or the file cannot be written.
+    pub(crate) fn push(&mut self, element: &impl Serialize) -> Result<usize> {
+        let mut json = serde_json::to_vec(element).map_err(Error::internal)?;
+        json.push(b',');
+        self.write(&json).map_err(too_large)?;
+        self.elements.push((self.length, json.len() - 1));
+        self.length += json.len() as u64;
+        Ok(self.elements.len() - 1)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Content::Memory(memory, share) = &mut self.content {
+            let missing = (memory.len() + bytes.len()).saturating_sub(memory.capacity());
+            if missing == 0 {
+                memory.extend_from_slice(bytes);
+                return Ok(());
+            }
+            let more = missing.max(memory.capacity());
+            if share.grow(more as u64) {
+                memory.reserve_exact(memory.capacity() - memory.len() + more);
+                memory.extend_from_slice(bytes);
+                return Ok(());
+            }
+            self.move_to_file()?;
+        }
+        if let Content::File(file, share) = &mut self.content {
+            if !share.grow(bytes.len() as u64) {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            // The system buffers what is written: it takes microseconds.
+            file.write_all(bytes)?;
+        }
+        Ok(())
+    }
+
+    fn move_to_file(&mut self) -> io::Result<()> {
+        let Content::Memory(memory, _) = &self.content else { return Ok(()) };
+        let mut share = Share::none(&self.spool.disk);
+        if !share.grow(memory.len() as u64) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let file = tempfile::tempfile_in(&*self.spool.folder)?;
+        let mut file = BufWriter::with_capacity(PIECE_BYTES, file);
+        file.write_all(memory)?;
+        self.content = Content::File(file, share);
+        Ok(())
+    }
+
+    /// Completes the answer: the JSON of `document` with these elements in its empty list `name`.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Overloaded`] if both budgets are exhausted, or the file cannot be written.
+    pub(crate) fn finish(
+        mut self,
+        document: &impl Serialize,
+        name: &str,
+        order: &[usize],
+    ) -> Result<Body> {
+        let document = serde_json::to_string(document).map_err(Error::internal)?;
+        // No text contains this: it would have a backslash before the second quote.
+        let list = format!("\"{name}\":[]");
+        let at =
+            document.find(&list).ok_or_else(|| Error::internal("a document without its list"))?;
+        let (head, tail) = document.split_at(at + list.len() - 1);
+        let segments = self.segments(head, order, tail);
+        let length = segments.iter().map(Segment::length).sum();
+        if let Content::Memory(_, share) = &mut self.content
+            && !share.grow(length)
+        {
+            self.move_to_file().map_err(too_large)?;
+        }
+        match self.content {
+            Content::Memory(memory, mut share) => {
+                let mut body = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+                for segment in segments {
+                    match segment {
+                        Segment::Text(text) => body.extend_from_slice(&text),
+                        Segment::Spooled { at, length } => {
+                            let at = usize::try_from(at).map_err(Error::internal)?;
+                            body.extend_from_slice(&memory[at..at + length]);
+                        }
+                    }
+                }
+                let kept = if body.len() > SMALL_BYTES { length } else { 0 };
+                drop(memory);
+                share.budget.used.fetch_sub(share.bytes - kept, Ordering::Relaxed);
+                share.bytes = kept;
+                Ok(Body::Memory(match kept {
+                    0 => Bytes::from(body.into_boxed_slice()),
+                    _ => Bytes::from_owner(Counted { body, _share: share }),
+                }))
+            }
+            Content::File(file, share) => {
+                let file = file.into_inner().map_err(|error| too_large(error.into_error()))?;
+                let body = SpooledBody { file, segments, length, _share: share };
+                Ok(Body::File(Arc::new(body)))
+            }
+        }
+    }
+
+    /// The pieces of the document in their order. Neighbours are one piece.
+    fn segments(&self, head: &str, order: &[usize], tail: &str) -> Vec<Segment> {
+        let text = |text: &str| Segment::Text(Bytes::copy_from_slice(text.as_bytes()));
+        let mut segments = vec![text(head)];
+        for (number, element) in order.iter().enumerate() {
+            let (start, length) = self.elements[*element];
+            // The last element loses its comma.
+            let length = length + usize::from(number + 1 < order.len());
+            match segments.last_mut() {
+                Some(Segment::Spooled { at, length: before }) if *at + *before as u64 == start => {
+                    *before += length;
+                }
+                _ => segments.push(Segment::Spooled { at: start, length }),
+            }
+        }
+        segments.push(text(tail));
+        segments
+    }
+}
+
+fn too_large(error: io::Error) -> Error {
+    Error::new(Reason::Overloaded, "The answer is too large to be built now").with_source(error)
+}
+
+/// Bytes that count against the budget of memory.
+struct Counted {
+    body: Vec<u8>,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+/// A JSON document in memory, or in a temporary file if it is large. Clones share it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Body {
+    /// The document in memory.
+    Memory(Bytes),
+    /// The document in a temporary file.
+    File(Arc<SpooledBody>),
+}
+
+/// A JSON document in a temporary file, which is removed with the last clone.
+pub struct SpooledBody {
+    file: File,
+    segments: Vec<Segment>,
+    length: u64,
+    _share: Share,
+}
+
+/// A piece of a document.
+enum Segment {
+    Text(Bytes),
+    Spooled { at: u64, length: usize },
+}
+
+impl Segment {
+    fn length(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64,
+            Self::Spooled { length, .. } => *length as u64,
+        }
+    }
+}
+
+impl Body {
+    /// Loads the document into memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Internal`] if the temporary file cannot be read.
+    pub(crate) async fn into_bytes(self) -> Result<Bytes> {
+        use futures_util::TryStreamExt as _;
+        match self {
+            Self::Memory(bytes) => Ok(bytes),
+            Self::File(body) => {
+                let whole = BytesMut::with_capacity(usize::try_from(body.length).unwrap_or(0));
+                let whole = body.pieces().try_fold(whole, |mut whole, piece| async move {
+                    whole.extend_from_slice(&piece);
+                    Ok(whole)
+                });
+                Ok(whole.await.map_err(Error::internal)?.freeze())
+            }
+        }
+    }
+}
+
+impl SpooledBody {
+    /// The number of bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Reads the document in pieces of at most 256 KB, on threads that may wait for the disk. An error of the file
+    /// ends the stream.
+    pub fn pieces(self: Arc<Self>) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
+        let start = Some((self, Position::default()));
+        stream::unfold(start, |state| async move {
+            let (body, mut position) = state?;
+            let reading = tokio::task::spawn_blocking(move || {
+                let piece = body.read(&mut position);
+                (body, position, piece)
+            });
+            let (body, position, piece) = match reading.await {
+                Ok(read) => read,
+                Err(error) => return Some((Err(io::Error::other(error)), None)),
+            };
+            match piece {
+                Ok(piece) if piece.is_empty() => None,
+                Ok(piece) => Some((Ok(piece), Some((body, position)))),
+                Err(error) => Some((Err(error), None)),
+            }
+        })
+    }
+
+    /// Reads the piece at this position and moves on. Empty at the end.
+    fn read(&self, position: &mut Position) -> io::Result<Bytes> {
+        let mut piece = BytesMut::with_capacity(PIECE_BYTES.min(self.length as usize));
+        while let Some(segment) = self.segments.get(position.segment) {
+            let free = PIECE_BYTES - piece.len();
+            let left = usize::try_from(segment.length()).unwrap_or(usize::MAX) - position.offset;
+            let wanted = left.min(free);
+            match segment {
+                Segment::Text(text) => {
+                    piece.extend_from_slice(&text[position.offset..position.offset + wanted]);
+                }
+                Segment::Spooled { at, .. } => {
+                    let start = piece.len();
+                    piece.resize(start + wanted, 0);
+                    read_at(&self.file, &mut piece[start..], at + position.offset as u64)?;
+                }
+            }
+            position.offset += wanted;
+            if wanted < left {
+                break;
+            }
+            *position = Position { segment: position.segment + 1, offset: 0 };
+        }
+        Ok(piece.freeze())
+    }
+}
+
+impl std::fmt::Debug for SpooledBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SpooledBody").field("length", &self.length).finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+struct Position {
+    segment: usize,
+    /// Bytes of the segment that were read.
+    offset: usize,
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, buffer, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => {
+                buffer = &mut buffer[read..];
+                offset += read as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const DOCUMENT: fn() -> Value = || json!({ "title": "\"list\":[] a", "list": [], "total": 7 });
+
+    fn spool(memory: u64, disk: u64) -> Spool {
+        Spool::new(memory, disk, std::env::temp_dir())
+    }
+
+    /// An answer with `count` elements of a kilobyte, in reverse order.
+    fn built(spool: &Spool, count: usize) -> Result<Body> {
+        let mut list = spool.list();
+        for number in 0..count {
+            let element = list.push(&(number, "x".repeat(1000)))?;
+            assert_eq!(element, number);
+        }
+        list.finish(&DOCUMENT(), "list", &(0..count).rev().collect::<Vec<_>>())
+    }
+
+    async fn text(body: Body) -> String {
+        String::from_utf8(body.into_bytes().await.unwrap().to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_the_same_in_memory_and_in_a_file() {
+        for count in [0, 1, 2, 700, 3000] {
+            let in_memory = built(&spool(u64::MAX, 0), count).unwrap();
+            assert!(matches!(in_memory, Body::Memory(_)));
+            let in_memory = text(in_memory).await;
+            let expected: Vec<Value> =
+                (0..count).rev().map(|number| json!([number, "x".repeat(1000)])).collect();
+            let mut document = DOCUMENT();
+            document["list"] = expected.into();
+            assert_eq!(serde_json::from_str::<Value>(&in_memory).unwrap(), document);
+            // From the first byte on, and in the middle.
+            for memory in [0, 100_000] {
+                let spooled = built(&spool(memory, u64::MAX), count).unwrap();
+                assert_eq!(text(spooled).await, in_memory, "{count} elements, {memory} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn s4_all_answers_share_one_budget_and_return_it() {
+        let spool = spool(20 << 20, 3 << 20);
+        // Three megabytes are six while the answer is completed.
+        let held: Vec<Body> = (0..3).map(|_| built(&spool, 3000).unwrap()).collect();
+        assert!(held.iter().all(|body| matches!(body, Body::Memory(_))));
+        let in_memory: u64 = spool.usage().0;
+        assert!((9_000_000..10_000_000).contains(&in_memory), "{in_memory}");
+        let more: Vec<_> = (0..6).map(|_| built(&spool, 2800)).collect();
+        let in_files = more.iter().filter(|body| matches!(body, Ok(Body::File(_)))).count();
+        assert_eq!(in_files, 1, "the disk has its budget too");
+        let refused: Vec<_> = more.iter().filter_map(|body| body.as_ref().err()).collect();
+        assert!(!refused.is_empty());
+        assert!(refused.iter().all(|error| error.reason() == Reason::Overloaded));
+        drop((held, more));
+        assert_eq!(spool.usage(), (0, 0));
+    }
+
+    #[test]
+    fn small_answers_leave_the_budget() {
+        let spool = spool(4 << 20, 0);
+        let small: Vec<Body> = (0..50).map(|_| built(&spool, 500).unwrap()).collect();
+        assert_eq!((small.len(), spool.usage()), (50, (0, 0)));
+    }
+
+    #[test]
+    fn a_missing_folder_is_an_error() {
+        let spool = Spool::new(0, u64::MAX, "/nonexistent/vidra".into());
+        assert_eq!(built(&spool, 1).unwrap_err().reason(), Reason::Overloaded);
+        assert_eq!(spool.usage(), (0, 0));
+    }
+}
