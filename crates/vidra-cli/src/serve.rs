@@ -92,6 +92,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "VIDRA_NO_CALLER_REFRESH", value_parser = FalseyValueParser::new(), help_heading = None)]
     pub(crate) no_caller_refresh: bool,
 
+    /// Units that one key or address may spend in an hour with Cache-Control: no-cache; beyond that the cache
+    /// answers. Not applied on loopback without keys
+    #[arg(long, env = "VIDRA_REFRESH_UNITS", value_name = "UNITS", default_value_t = 500, help_heading = None)]
+    pub(crate) refresh_units: u32,
+
     /// Disable the MCP endpoint /mcp
     #[arg(long, env = "VIDRA_NO_MCP", value_parser = FalseyValueParser::new(), help_heading = None)]
     pub(crate) no_mcp: bool,
@@ -151,6 +156,7 @@ fn config(args: &ServeArgs, callers: &Callers, access_log: AccessLog) -> Config 
     let batches_per_caller = args.max_batches_per_caller;
     Config {
         callers_may_refresh: !args.no_caller_refresh,
+        refresh_units: args.refresh_units,
         response_cache_bytes: args.client.cache.response_bytes(),
         metrics_apart: args.admin_listen.is_some(),
         batches_per_caller: batches_per_caller.unwrap_or(args.client.max_batches.div_ceil(4)),

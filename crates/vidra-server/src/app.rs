@@ -66,7 +66,7 @@ impl App {
         let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);
         let counters = Counters::new(templates.chain(others));
         let state = AppState::new(vidra, counters, document, &config);
-        let router = layers::wrap(router, &state, config.callers_may_refresh);
+        let router = layers::wrap(router, &state);
         let routes = typed_url::before_routing(router);
         let gate = Gate::new(config.gate);
         Self(Arc::new(Inner { gate, state, is_public: true, routes }))
@@ -76,8 +76,7 @@ impl App {
     /// the operator can reach. It requires no key. On loopback it rejects requests of web pages.
     pub fn admin(&self, on_loopback: bool) -> Self {
         let state = self.0.state.clone();
-        let callers_may_refresh = Config::default().callers_may_refresh;
-        let routes = layers::wrap(routes::admin_routes(), &state, callers_may_refresh);
+        let routes = layers::wrap(routes::admin_routes(), &state);
         let gate = Gate::new(Rules { on_loopback, ..Rules::default() });
         Self(Arc::new(Inner { gate, state, is_public: false, routes }))
     }

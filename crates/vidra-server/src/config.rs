@@ -10,6 +10,9 @@ use crate::hot::AccessLog;
 pub struct Config {
     /// Whether `Cache-Control: no-cache` in a request bypasses the cache.
     pub callers_may_refresh: bool,
+    /// How many units one caller may spend in an hour with `Cache-Control: no-cache`. Beyond that the
+    /// cache answers. Callers on loopback without keys are the operator and have no limit.
+    pub refresh_units: u32,
     /// The maximum number of bytes of rendered responses in memory.
     pub response_cache_bytes: u64,
     /// Whether `/metrics` is served by [`App::admin`](crate::App::admin) only.
@@ -31,6 +34,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             callers_may_refresh: true,
+            refresh_units: 500,
             response_cache_bytes: 52 << 20,
             metrics_apart: false,
             batches_per_caller: 8,

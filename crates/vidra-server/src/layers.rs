@@ -14,7 +14,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::drain::{Drain, REQUEST_LIMIT};
 use crate::error_body::{self, ApiError, Result};
 use crate::extract::{invalid, list_items};
-use crate::gate::Caller;
+use crate::gate::{Caller, CallerId};
 use crate::hot::RouteInfo;
 use crate::respond::{self, X_QUOTA_COST, is_stream};
 use crate::state::AppState;
@@ -22,11 +22,7 @@ use crate::state::AppState;
 const X_REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
 
 /// Wraps the routes. The last layer added is the first to see a request.
-pub(crate) fn wrap(
-    routes: Router<AppState>,
-    state: &AppState,
-    callers_may_refresh: bool,
-) -> Router {
+pub(crate) fn wrap(routes: Router<AppState>, state: &AppState) -> Router {
     routes
         .with_state(state.clone())
         // Innermost: it cancels handlers only, and its 503 is a response like theirs.
@@ -36,7 +32,7 @@ pub(crate) fn wrap(
         // Inside the bill, so that the response to a panic has a cost too.
         .layer(CatchPanicLayer::custom(error_body::after_panic))
         // Outermost: every response, also 404 and 405, has a cost.
-        .layer(middleware::from_fn_with_state((state.clone(), callers_may_refresh), bill))
+        .layer(middleware::from_fn_with_state(state.clone(), bill))
 }
 
 /// Answers with 503 if shutdown leaves a request no more time, before its connection is closed.
@@ -73,13 +69,13 @@ fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>> {
 }
 
 /// Gives the request a client with its own bill, and reports the bill in the response.
-async fn bill(
-    State((AppState { vidra, observers, .. }, callers_may_refresh)): State<(AppState, bool)>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let bypasses_cache = callers_may_refresh && has_no_cache(request.headers());
-    let vidra = if bypasses_cache { vidra.refreshing() } else { vidra };
+async fn bill(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let AppState { vidra, observers, refreshes, .. } = state;
+    let caller = request.extensions().get::<CallerId>().cloned();
+    let refreshes = refreshes.filter(|budget| {
+        has_no_cache(request.headers()) && caller.as_ref().is_none_or(|it| budget.allows(it))
+    });
+    let vidra = if refreshes.is_some() { vidra.refreshing() } else { vidra };
     // A caller with a key pays from the allowance of that key.
     let vidra = match request.extensions().get::<Arc<Caller>>() {
         Some(caller) => vidra.on_allowance(caller.account.allowance.clone()).metered(),
@@ -95,6 +91,9 @@ async fn bill(
         }
         Err(error) => error.into_response(),
     };
+    if let Some((budget, caller)) = refreshes.zip(caller) {
+        budget.spend(caller, cost.units());
+    }
     // The cost of a stream is not known yet. Its log line has it at the end.
     if !is_stream(&response) {
         response.headers_mut().insert(X_QUOTA_COST, cost.units().into());

@@ -18,6 +18,7 @@
 //! - `degraded`: the parts that do not work, for `/readyz` and the metrics
 //! - `stream`: a batch as NDJSON or server-sent events
 //! - `state`: `AppState`, which everything above shares
+//! - `refresh_budget`: units that callers may spend on bypassing the cache
 //! - `config`: the settings of the service
 //! - `gate`: admission of callers: hosts, origins, keys, rate limits
 //! - `hot`: the path of a cached response: request head, response cache, gzip, access log
@@ -44,6 +45,7 @@ mod log_sink;
 mod mcp;
 mod metrics;
 mod pages;
+mod refresh_budget;
 mod respond;
 pub mod routes;
 mod serve;

@@ -11,6 +11,7 @@ use crate::counters::Counters;
 use crate::drain::Drain;
 use crate::gate::CallerId;
 use crate::hot::{Observers, ResponseCache};
+use crate::refresh_budget::RefreshBudget;
 use crate::slots::{Slot, Slots};
 
 /// The shared state of the public and the admin routes. Clones share it.
@@ -26,6 +27,8 @@ pub(crate) struct AppState {
     /// The batches that each caller runs.
     pub(crate) batches: Arc<Slots<CallerId>>,
     batches_per_caller: usize,
+    /// `None` if callers may not bypass the cache.
+    pub(crate) refreshes: Option<Arc<RefreshBudget>>,
     /// The document that `GET /openapi.json` serves.
     pub(crate) document: Arc<OpenApi>,
 }
@@ -48,6 +51,9 @@ impl AppState {
             drain: Drain::default(),
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
+            refreshes: config
+                .callers_may_refresh
+                .then(|| Arc::new(RefreshBudget::new(config.refresh_units))),
             document: Arc::new(document),
         }
     }

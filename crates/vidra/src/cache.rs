@@ -141,7 +141,8 @@ impl Cache {
     }
 
     async fn find(&self, key: &Key) -> Option<Found> {
-        let record = self.tiers.get(&key.text, self.clock.now()).await?;
+        let is_cheap = self.policy(key).is_cheap;
+        let record = self.tiers.read(&key.text, self.clock.now(), is_cheap).await?;
         self.usable(key, record)
     }
 

@@ -16,6 +16,9 @@ use crate::resilience::circuit::BreakerState;
 
 /// The timeout of a read.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// The timeout of a read of an expensive record: a list of many pages, or a transcript. Fetching it again
+/// takes longer, and costs quota or risks a block.
+const LONG_PATIENCE: Duration = Duration::from_secs(1);
 /// The timeout of a write. No caller waits for a write, so it can be longer. While the breaker is
 /// open, writes are dropped.
 const PATIENCE_TO_PUT: Duration = Duration::from_millis(500);
@@ -50,7 +53,8 @@ pub struct Failures {
 
 /// Wraps a store with timeouts and a circuit breaker.
 ///
-/// A read that fails or exceeds 50 ms is a miss. A write has 500 ms, because no caller waits for
+/// A read that fails or exceeds 50 ms is a miss. A read of an expensive record has a second, and is tried even
+/// while the breaker is open. A write has 500 ms, because no caller waits for
 /// it. After a failure the guard skips calls for about one second, and for one second more after
 /// each failed probe, up to about 30 seconds. Then a single call probes the store. Reads and writes have separate breakers,
 /// because a full disk is still readable.
@@ -104,13 +108,29 @@ impl Guarded {
 
     /// Returns the record under `key`. It removes a damaged record.
     pub async fn get(&self, key: &str) -> Option<Record> {
-        let until = Instant::now() + PATIENCE;
-        match self.call(&self.reads, PATIENCE, async { self.store.get(key).await }).await {
+        let read = self.call(&self.reads, PATIENCE, async { self.store.get(key).await }).await;
+        self.checked(key, read).await
+    }
+
+    /// Returns the record under `key` as [`Self::get`] does, and waits longer for it, because a miss would be
+    /// expensive.
+    pub async fn get_expensive(&self, key: &str) -> Option<Record> {
+        let read = async || self.store.get(key).await;
+        let read = match self.call(&self.reads, LONG_PATIENCE, read()).await {
+            Err(StoreError::BreakerOpen) => within(LONG_PATIENCE, read()).await,
+            read => read,
+        };
+        self.checked(key, read).await
+    }
+
+    /// The record that was read. It removes a damaged record.
+    async fn checked(&self, key: &str, read: Result<Option<Record>, StoreError>) -> Option<Record> {
+        match read {
             Ok(found) => found,
             Err(StoreError::Corrupt) => {
                 self.corrupt.fetch_add(1, Ordering::Relaxed);
                 self.log(&StoreError::Corrupt);
-                let _ = timeout_at(until, self.remove(key)).await;
+                let _ = self.remove(key).await;
                 None
             }
             Err(_) => None,
