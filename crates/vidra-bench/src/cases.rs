@@ -11,7 +11,7 @@ use vidra_sim::{Endpoint, Simulator};
 use crate::report::{Report, expect};
 use crate::service::Service;
 use crate::upstream::Upstream;
-use crate::{cache_cost, hot, overload, soak};
+use crate::{cache_cost, crowd, hot, overload, soak};
 
 const LATENCY: Duration = Duration::from_millis(50);
 const ENTRIES: u64 = 5_000;
@@ -28,6 +28,8 @@ pub(crate) enum Part {
     CacheCost,
     /// Overload: three times the capacity, over 2,000 connections; runs only if it is named
     Load,
+    /// Cached answers beside many large ones; runs only if it is named
+    Crowd,
     /// Soak: a long mixture of requests with faults; runs only if it is named
     Soak,
 }
@@ -70,6 +72,9 @@ pub(crate) fn run_all(
     }
     if is_selected(Part::Load) {
         overload::measure(&upstream, durations.seconds, &mut report)?;
+    }
+    if is_selected(Part::Crowd) {
+        crowd::measure(&upstream, durations.seconds, &mut report)?;
     }
     if is_selected(Part::Soak) {
         soak::measure(&upstream, durations.minutes, &mut report)?;

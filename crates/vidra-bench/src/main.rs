@@ -8,6 +8,7 @@
 //!
 //! - `cases`: the cases and their goals
 //! - `soak`: a long mixture of requests at a steady rate, with faults
+//! - `crowd`: cached answers beside many large ones
 //! - `overload`: three times the capacity over 2,000 connections
 //! - `cache_cost`: the cost of the cache: misses, memory, upstream units
 //! - `hot`: answers from the cache, against a bare server and nginx
@@ -23,6 +24,7 @@
 mod bare;
 mod cache_cost;
 mod cases;
+mod crowd;
 mod hot;
 mod load;
 mod nginx;
@@ -77,7 +79,7 @@ enum Role {
 fn main() -> ExitCode {
     let Args { runs, only, seconds, minutes, role } = Args::parse();
     let is_selected = |part| match part {
-        Part::Load | Part::Soak => only == Some(part),
+        Part::Load | Part::Crowd | Part::Soak => only == Some(part),
         _ => only.is_none_or(|only| only == part),
     };
     let durations = cases::Durations { seconds, minutes };

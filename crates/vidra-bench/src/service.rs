@@ -76,6 +76,13 @@ impl Service {
         Ok(answer)
     }
 
+    /// Sends one request in wire format and returns the length of the response, which is not kept.
+    pub(crate) fn send(&self, request: &str) -> io::Result<u64> {
+        let mut stream = TcpStream::connect(self.address)?;
+        stream.write_all(request.as_bytes())?;
+        io::copy(&mut stream, &mut io::sink())
+    }
+
     /// Sends one request and returns the status and the body.
     pub(crate) fn get(&self, path: &str) -> io::Result<(u16, Vec<u8>)> {
         let mut answer = self.answer(path)?;

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s11_errors_repeat_no_password() {
+    fn review_s11_errors_repeat_no_password() {
         let table = [
             ("invalid value 'ftp://me:secret@host/x' for", "invalid value 'ftp://***@host/x' for"),
             ("a://u:p@ss@h b://h/@ c://x", "a://***@h b://h/@ c://x"),

@@ -104,7 +104,7 @@ pub(crate) fn install(
     // Without the hint, disabled events would no longer be skipped by their level.
     let shows_requests = filter.max_level_hint() >= Some(LevelFilter::DEBUG);
     let shown = filter_fn(move |metadata| {
-        metadata.is_event() || (shows_requests && metadata.name() == "request")
+        !metadata.is_span() || (shows_requests && metadata.name() == "request")
     });
     let filter = filter.and(shown.with_max_level_hint(LevelFilter::TRACE));
     let log: Watcher = match is_json {

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn s6_a_stuck_output_drops_lines_and_blocks_nobody() {
+    fn review_s6_a_stuck_output_drops_lines_and_blocks_nobody() {
         let (log, release, written) = slow();
         let line = "x".repeat(1000);
         for _ in 0..3000 {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn s11_a_line_has_at_most_4_kb_and_json_stays_json() {
+    fn review_s11_a_line_has_at_most_4_kb_and_json_stays_json() {
         let (log, release, written) = slow();
         drop(release);
         let path = "\u{1}é\"".repeat(20_000);

@@ -32,6 +32,8 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
     write_service(&mut page, counters);
     let dropped = access_log.as_ref().map_or(0, |log| log.sink.dropped());
     page.family(&table::LOG_DROPPED).sample(&[], dropped);
+    let (memory, files) = vidra.answer_bytes();
+    page.each(&table::ANSWER_BYTES, [("memory", memory), ("file", files)]);
     if let Ok(report) = cache {
         write_cache(&mut page, &report, state.responses.usage());
     }

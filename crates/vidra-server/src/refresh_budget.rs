@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn s11_each_caller_has_its_own_budget_for_an_hour() {
+    async fn review_s11_each_caller_has_its_own_budget_for_an_hour() {
         let budget = RefreshBudget::new(100);
         for _ in 0..2 {
             assert!(budget.allows(&key("alice")));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn s11_many_callers_do_not_fill_the_memory() {
+    async fn review_s11_many_callers_do_not_fill_the_memory() {
         let budget = RefreshBudget::new(100);
         for number in 0..MAX_CALLERS {
             budget.spend(key(&number.to_string()), 1);

@@ -21,11 +21,16 @@ const PREFIXES: [(&str, &[&str]); 6] = [
     ("/api/transcript/", &["tracks"]),
 ];
 
+/// Marks a request with a typed URL, whose query may contain anything.
+#[derive(Clone)]
+pub(crate) struct TypedUrl;
+
 /// Rewrites typed URLs before the router matches the path. `OriginalUri` has the URL before that.
 pub(crate) fn before_routing(routes: Router) -> Router {
     let rewrite = MapRequestLayer::new(|mut request: Request| {
         if let Some(uri) = rewritten(request.uri()) {
             *request.uri_mut() = uri;
+            request.extensions_mut().insert(TypedUrl);
         }
         request
     });

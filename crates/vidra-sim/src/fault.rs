@@ -104,6 +104,11 @@ pub enum Action {
         /// The decompressed size.
         mebibytes: u32,
     },
+    /// Status 200 and a small gzip body: a list of so many empty items.
+    GzipItems {
+        /// The number of items.
+        count: usize,
+    },
     /// A redirect.
     Redirect {
         /// The target.

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, stream};
@@ -220,8 +221,14 @@ impl SpooledList {
     }
 }
 
+const TOO_LARGE: &str = "The answer is too large to be built now";
+
+/// Some other answers are sent by then.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
+
 fn too_large(error: io::Error) -> Error {
-    Error::new(Reason::Overloaded, "The answer is too large to be built now").with_source(error)
+    let error = Error::new(Reason::Overloaded, TOO_LARGE).with_source(error);
+    error.with_retry_after(Some(RETRY_AFTER))
 }
 
 /// Bytes that count against the budget of memory.
@@ -424,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn s4_all_answers_share_one_budget_and_return_it() {
+    fn review_s4_all_answers_share_one_budget_and_return_it() {
         let spool = spool(20 << 20, 3 << 20);
         // Three megabytes are six while the answer is completed.
         let held: Vec<Body> = (0..3).map(|_| built(&spool, 3000).unwrap()).collect();

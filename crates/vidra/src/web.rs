@@ -316,10 +316,17 @@ impl TranscriptContext<'_> {
         }
         let body: serde_json::Value =
             serde_json::from_slice(&answer.body).map_err(|error| failed(error.to_string()))?;
-        let token = body["poToken"].as_str().filter(|token| !token.is_empty());
-        token.map(|token| Some(token.to_owned())).ok_or_else(|| failed("no poToken".to_owned()))
+        // It becomes a part of a URL.
+        let is_usable = |token: &&str| (1..=MAX_PO_TOKEN_LENGTH).contains(&token.len());
+        let token = body["poToken"].as_str().filter(is_usable);
+        token
+            .map(|token| Some(token.to_owned()))
+            .ok_or_else(|| failed("no usable poToken".to_owned()))
     }
 }
+
+/// The maximum length of a proof-of-origin token. Real ones have some hundred characters.
+const MAX_PO_TOKEN_LENGTH: usize = 4_096;
 
 /// Requests use English, because error messages are recognised by their words.
 pub(crate) const ENGLISH: &str = "en-US,en;q=0.9";

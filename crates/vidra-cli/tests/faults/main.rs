@@ -10,6 +10,7 @@ mod drain;
 mod files;
 mod flood;
 mod kills;
+mod memory;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
 mod outage;

@@ -146,14 +146,14 @@ fn f23_damaged_cache_files_are_fetched_again() {
 }
 
 /// A Redis server on a free port; killed when dropped.
-struct Redis {
-    port: u16,
+pub(crate) struct Redis {
+    pub(crate) port: u16,
     process: Child,
 }
 
 impl Redis {
     /// `None` if there is no `redis-server`, which is an error if peers are required.
-    fn start(folder: &Path) -> Option<Self> {
+    pub(crate) fn start(folder: &Path) -> Option<Self> {
         if Command::new("redis-server").arg("--version").output().is_err() {
             let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
             assert!(!is_required, "redis-server is missing: scripts/needs --tests installs it");

@@ -70,7 +70,7 @@ fn variables() -> Vec<String> {
 }
 
 #[test]
-fn s1_an_untrusted_folder_redirects_no_command() {
+fn review_s1_an_untrusted_folder_redirects_no_command() {
     let trap = TcpListener::bind("127.0.0.1:0").unwrap();
     trap.set_nonblocking(true).unwrap();
     let url = format!("http://{}", trap.local_addr().unwrap());
@@ -101,7 +101,7 @@ fn s1_an_untrusted_folder_redirects_no_command() {
 }
 
 #[test]
-fn s1_every_command_is_tried() {
+fn review_s1_every_command_is_tried() {
     let folder = tempfile::tempdir().unwrap();
     let help = run(folder.path(), &["--help"]);
     let help = String::from_utf8(help.stdout).unwrap();

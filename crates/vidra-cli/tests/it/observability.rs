@@ -1,6 +1,11 @@
 //! Observability of a running service: metrics, request ids, the operator's address.
 
-use crate::process::{Service, send, vidra};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::process::{Service, address_in, send, vidra};
 
 /// The value of the first sample with this prefix.
 fn value(page: &str, sample: &str) -> f64 {
@@ -67,9 +72,92 @@ fn requests_are_logged_with_their_id() {
     for path in ["/api/video/quirkNoLike", "/api/video/quirkNoLike", "/api/video/nope"] {
         send(service.address, "GET", path, "x-request-id: from-outside\r\n");
     }
-    send(service.address, "GET", "/healthz", "x-request-id: two words\r\n");
+    send(service.address, "GET", "/none", "x-request-id: two words\r\n");
     let (_, log) = service.stop();
     let lines = |text: &str| log.lines().filter(|line| line.contains(text)).count();
-    assert_eq!(lines("\"request_id\":\"from-outside\",\"method\":\"GET\""), 3, "{log}");
+    assert_eq!(
+        lines("\"request_id\":\"from-outside\",\"client\":\"127.0.0.1\",\"method\":\"GET\""),
+        3,
+        "{log}"
+    );
     assert!(lines("two words") == 0 && lines("\"request_id\":\"") == 4, "{log}");
+}
+
+/// The log of the service goes into a pipe that nobody reads.
+#[test]
+fn review_s6_a_stuck_log_blocks_neither_requests_nor_the_shutdown() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = vidra(folder.path());
+    command.env("VIDRA_DEMO", "1").args(["serve", "--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    let address = loop {
+        line.clear();
+        assert!(log.read_line(&mut line).unwrap() > 0, "the process ended");
+        if let Some(address) = address_in("address", &line) {
+            break address;
+        }
+    };
+    // Lines of 1.4 KB: more than the pipe and the buffer of the service hold.
+    let path = format!("/{}", "x".repeat(1_000));
+    for _ in 0..1_500 {
+        assert_eq!(send(address, "GET", &path, "").0, 404);
+    }
+    let (status, page) = send(address, "GET", "/metrics", "");
+    assert_eq!(status, 200);
+    assert!(value(&page, "vidra_log_lines_dropped_total") > 0.0);
+    assert_eq!(send(address, "GET", "/api/video/quirkNoLike", "").0, 200);
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    // The reader is back, and the end of the log is still there.
+    let mut rest = String::new();
+    log.read_to_string(&mut rest).unwrap();
+    assert!(rest.lines().all(|line| line.len() < 4_096));
+}
+
+#[test]
+fn the_access_log_has_every_fact_of_a_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    for _ in 0..2 {
+        assert_eq!(service.get("/api/video/quirkNoLike").0, 200);
+    }
+    assert_eq!(service.batch("PLsize1", "application/x-ndjson").0, 200);
+    assert_eq!(service.get("/api/video/quirkUnknwn").0, 404);
+    assert_eq!(service.get("/healthz").0, 200);
+    let (_, log) = service.stop();
+    let lines = log.lines().filter(|line| line.contains("\"message\":\"request\""));
+    let lines: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4, "probes are logged at the level DEBUG: {log}");
+    let facts = |line: &Value| {
+        ["route", "cache", "status", "cost", "upstream_calls", "reason"]
+            .map(|name| line[name].clone())
+    };
+    let expected = [
+        json!(["/api/video/{id}", "miss", 200, 1, 1, null]),
+        json!(["/api/video/{id}", "hit", 200, 0, 0, null]),
+        json!(["/api/playlist/{id}/transcript", null, 200, 1, 3, null]),
+        json!(["/api/video/{id}", null, 404, 1, 1, "video_not_found"]),
+    ];
+    for (line, expected) in lines.iter().zip(expected) {
+        assert_eq!(json!(facts(line)), expected, "{line}");
+        assert_eq!(line["client"], "127.0.0.1");
+        assert!(line["bytes"].as_u64() > Some(100) && line["elapsed_ms"].is_number());
+        assert!(line["first_byte_ms"].as_f64() <= line["elapsed_ms"].as_f64());
+        assert!(line["cost"] == 0 || line["upstream_ms"].as_f64() > Some(0.0), "{line}");
+    }
+}
+
+#[test]
+fn debug_lines_have_the_request_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = vidra(folder.path());
+    let service = Service::start(command.env("VIDRA_DEMO", "1").env("RUST_LOG", "debug"));
+    send(service.address, "GET", "/api/video/quirkNoLike", "x-request-id: from-outside\r\n");
+    let (_, log) = service.stop();
+    let line = log.lines().find(|line| line.contains("sending request")).expect("a debug line");
+    let line: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(line["span"]["request_id"], "from-outside", "{line}");
 }

@@ -15,6 +15,8 @@ pub(crate) fn vidra(folder: &Path) -> Command {
     midnight::wait_out();
     let mut command = Command::new(env!("CARGO_BIN_EXE_vidra"));
     command.env_clear().env("HOME", folder).current_dir(folder);
+    // No load balancer has to notice the end of a test.
+    command.env("VIDRA_DRAIN_DELAY", "0");
     command
 }
 
@@ -151,7 +153,7 @@ impl Drop for Service {
 }
 
 /// The value of an address field in the log, as JSON or as text.
-fn address_in(name: &str, log: &str) -> Option<SocketAddr> {
+pub(crate) fn address_in(name: &str, log: &str) -> Option<SocketAddr> {
     let prefixes = [format!("\"{name}\":\""), format!(" {name}=")];
     let (_, rest) = prefixes.iter().find_map(|prefix| log.split_once(prefix))?;
     rest.split(['"', ' ', '\n']).next()?.parse().ok()

@@ -199,12 +199,14 @@ fn check_secrets_through_a_proxy(scheme: &str) {
 fn each_request_is_logged_as_one_json_line() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    service.get("/api/video/quirkNoLike");
     service.get("/api/video/quirkNoLike?token=secret");
     service.get("/api/channel/https://www.youtube.com/@fermata?si=secret");
     let (_, log) = service.stop();
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("\"request\"")).collect();
-    assert_eq!(lines.len(), 2, "{log}");
-    assert!(lines[1].contains("\"path\":\"/api/channel/https://www.youtube.com/@fermata\""));
+    assert_eq!(lines.len(), 3, "{log}");
+    assert!(lines[1].contains("\"status\":400"), "an unknown parameter");
+    assert!(lines[2].contains("\"path\":\"/api/channel/https://www.youtube.com/@fermata\""));
     for part in [
         "\"method\":\"GET\"",
         "\"path\":\"/api/video/quirkNoLike\"",

@@ -11,6 +11,7 @@ use utoipa::openapi::path::{Operation, ParameterIn, PathItem};
 use utoipa::openapi::{OpenApi, RefOr};
 
 use crate::extract::Query;
+use crate::typed_url::TypedUrl;
 
 /// The names of the query parameters of each route, by its path.
 pub(super) type KnownParameters = Arc<HashMap<String, HashSet<String>>>;
@@ -32,13 +33,15 @@ fn query_parameters(operation: &Operation) -> impl Iterator<Item = String> {
     })
 }
 
-/// Answers with 400 if the query has a parameter that the route does not have.
+/// Answers with 400 if the query has a parameter that the route does not have. The query of a typed URL belongs to
+/// the URL.
 pub(super) async fn only_known(
     State(known): State<KnownParameters>,
     request: Request,
     next: Next,
 ) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let route = route.filter(|_| request.extensions().get::<TypedUrl>().is_none());
     let Some(names) = route.and_then(|route| known.get(route)) else {
         return next.run(request).await;
     };

@@ -56,6 +56,43 @@ async fn until_closed(stream: &mut TcpStream) -> String {
 const GET_HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 #[tokio::test]
+async fn review_s11_a_refused_large_body_closes_its_connection() {
+    let address = served(&TestApp::new(), generous()).await;
+    let large = "x".repeat(70_000);
+    for (method, path) in [("POST", "/api/url/parse"), ("PUT", "/api/url/parse"), ("POST", "/none")]
+    {
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n");
+        let json = "content-type: application/json\r\n";
+        let length = format!("{head}{json}content-length: {}\r\n\r\n", large.len());
+        let chunked = format!("{head}{json}transfer-encoding: chunked\r\n\r\n11170\r\n");
+        for request in [length, chunked] {
+            let mut stream = connect_and_send(address, &request).await;
+            // The service may close before it has read the body.
+            let _ = stream.write_all(large.as_bytes()).await;
+            let response = until_closed(&mut stream).await;
+            assert!(response.starts_with("HTTP/1.1 4"), "{request}: {response}");
+            assert!(response.contains("\r\nconnection: close\r\n"), "{request}: {response}");
+        }
+        // A small body is read, and the connection stays open.
+        let small = format!("{head}content-type: text/plain\r\ncontent-length: 2\r\n\r\n{{}}");
+        let closing = GET_HEALTH.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+        let mut stream = connect_and_send(address, &(small + &closing)).await;
+        let responses = until_closed(&mut stream).await;
+        assert!(responses.contains("\"status\":\"ok\""), "{responses}");
+    }
+}
+
+#[tokio::test]
+async fn review_s11_no_response_may_be_sniffed() {
+    let app = TestApp::new();
+    for path in
+        ["/api/video/quirkNoLike", "/api/video/quirkNoLike", "/api/nothing", "/", "/healthz"]
+    {
+        assert_eq!(app.get(path).await.header("x-content-type-options"), Some("nosniff"), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn slow_and_idle_connections_are_closed() {
     let app = TestApp::new();
     let slow_head = Limits { head_timeout: SHORT, ..generous() };

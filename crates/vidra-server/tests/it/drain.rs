@@ -42,7 +42,7 @@ async fn a_request_that_outlasts_the_drain_gets_an_error() {
 #[tokio::test(start_paused = true)]
 async fn draining_ends_a_stream_with_an_error_event() {
     for (accept, last) in [
-        ("application/x-ndjson", "{\"error\":{\"code\":503,"),
+        ("application/x-ndjson", "{\"type\":\"error\",\"error\":{\"code\":503,"),
         ("text/event-stream", "event: error\nid: "),
     ] {
         let app = TestApp::new();
@@ -66,6 +66,31 @@ async fn draining_ends_a_stream_with_an_error_event() {
         assert!(tail.contains("The service is shutting down"), "{tail}");
         assert!(!got.text.contains("\"totalVideos\""), "there is no summary: {}", got.text);
     }
+}
+
+#[tokio::test]
+async fn review_o3_the_drain_delay_applies_without_a_connection_too() {
+    let app = TestApp::new();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let limits = Limits { drain_delay: LONG, ..Limits::default() };
+    let stopped = async { drop(stopped.await) };
+    let (address, ended) = app.served(Serving { limits, tls: None }, stopped).await;
+    stop.send(()).unwrap();
+    // The balancer has not seen the change of /readyz yet.
+    let is_draining = async {
+        while !app.get("/readyz").await.text.contains("shutting_down") {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, is_draining).await.unwrap();
+    for _ in 0..3 {
+        let mut late = TcpStream::connect(address).await.unwrap();
+        late.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        let mut response = String::new();
+        late.read_to_string(&mut response).await.unwrap();
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+    }
+    assert!(!ended.is_finished());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Metrics: their values, labels and format.
 
-mod scrape;
+pub(crate) mod scrape;
 
 use std::time::Duration;
 

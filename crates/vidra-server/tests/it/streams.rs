@@ -1,4 +1,4 @@
-//! Streamed batches: keep-alive comments, errors in the middle, disconnects.
+//! Streamed batches: heartbeats, errors in the middle, disconnects.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,38 +21,40 @@ const NDJSON: &str = "application/x-ndjson";
 const SSE: &str = "text/event-stream";
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_event_stream_sends_a_comment_every_15_seconds() {
-    for slow_from in [1, 2] {
-        check_keep_alive(slow_from).await;
+async fn review_o4_a_stream_is_never_silent_for_more_than_15_seconds() {
+    for accept in [NDJSON, SSE] {
+        for slow_from in [1, 2] {
+            check_heartbeat(accept, slow_from).await;
+        }
     }
 }
 
 /// Streams two entries, which wait 100 seconds each for their player, beginning with entry `from`.
-async fn check_keep_alive(from: u64) {
+async fn check_heartbeat(accept: &str, from: u64) {
     let app = TestApp::with(|builder| builder.attempt_timeout(Duration::from_secs(300)));
     let slow = Action::delay(Duration::from_secs(100));
     app.sim.inject(Fault::on(Endpoint::Player, slow).from_call(from));
     let request = Request::post("/api/playlist/PLsize50/transcript")
-        .header("accept", SSE)
+        .header("accept", accept)
         .header("content-type", JSON);
     let body = json!({"concurrency": 1, "to": 2}).to_string();
     let started = Instant::now();
     let response = app.app.answer(request.body(Body::from(body)).unwrap(), PEER).await;
     assert_eq!(started.elapsed().as_secs(), 0, "the stream begins before the first result");
+    assert_eq!(response.headers()["x-accel-buffering"], "no", "nginx passes each line on");
     let mut body = response.into_body();
-    let (mut comments, mut events) = (vec![], 0);
+    let (mut waiting, mut others) = (vec![], 0);
     while let Some(frame) = body.frame().await {
         let text = String::from_utf8(frame.unwrap().into_data().unwrap().to_vec()).unwrap();
-        if text.starts_with(':') {
-            assert_eq!(text, ":\n\n", "a comment, which clients ignore");
-            comments.push(started.elapsed().as_secs() % 100);
+        if text.contains(r#"{"type":"waiting","waiting":0.0}"#) {
+            waiting.push(started.elapsed().as_secs() % 100);
         } else {
-            events += 1;
+            others += 1;
         }
     }
     let slow_ones = 3 - from;
-    assert_eq!(comments, [15, 30, 45, 60, 75, 90].repeat(slow_ones as usize));
-    let whole = (events, started.elapsed().as_secs());
+    assert_eq!(waiting, [15, 30, 45, 60, 75, 90].repeat(slow_ones as usize));
+    let whole = (others, started.elapsed().as_secs());
     assert_eq!(whole, (3, 100 * slow_ones), "two results and the summary");
 }
 
@@ -71,7 +73,7 @@ async fn waiting_events_have_millisecond_precision() {
     let pace = vidra::Pace { burst: 1, per_hour: 1300 };
     let app = TestApp::with(|builder| builder.pacing(vidra::Pacing::At(pace)));
     let got = batch(&app, "PLsize50", NDJSON, &json!({"concurrency": 2, "to": 2})).await;
-    assert!(got.text.contains("{\"waiting\":2.769}\n"), "{}", got.text);
+    assert!(got.text.contains("{\"type\":\"waiting\",\"waiting\":2.769}\n"), "{}", got.text);
 }
 
 #[tokio::test(start_paused = true)]
@@ -80,12 +82,15 @@ async fn a_stream_reports_that_entries_wait_for_the_pace() {
     let app = TestApp::uncached_with(|builder| builder.pacing(vidra::Pacing::At(pace)));
     let body = json!({"concurrency": 2, "to": 2});
     let got = batch(&app, "PLsize50", NDJSON, &body).await;
-    assert_eq!(got.text.lines().filter(|line| *line == r#"{"waiting":2.0}"#).count(), 1);
+    assert_eq!(
+        got.text.lines().filter(|line| *line == r#"{"type":"waiting","waiting":2.0}"#).count(),
+        1
+    );
     tokio::time::advance(Duration::from_secs(60)).await;
     let got = batch(&app, "PLsize50", SSE, &body).await;
     let events: Vec<_> = got.text.trim_end().split("\n\n").map(event).collect();
     let waiting: Vec<_> = events.iter().filter(|(name, ..)| *name == "waiting").collect();
-    assert_eq!((waiting.len(), &waiting[0].2), (1, &json!({"waiting": 2.0})));
+    assert_eq!((waiting.len(), &waiting[0].2), (1, &json!({"type": "waiting", "waiting": 2.0})));
 }
 
 /// A service whose platform fails at the fifth page, after some results.
@@ -100,25 +105,27 @@ fn failing_at_page_five() -> TestApp {
 async fn a_listing_failure_is_an_error_at_the_end_of_the_stream() {
     let expected = batch(&failing_at_page_five(), "PLsize500", JSON, &json!({})).await;
     assert_eq!(expected.problem(502).1, Vec::<String>::new());
+    let mut expected = expected.json();
+    expected["type"] = "error".into();
 
     let got = batch(&failing_at_page_five(), "PLsize500", NDJSON, &json!({})).await;
     assert_eq!(got.status.as_u16(), 200);
     let mut lines: Vec<Value> =
         got.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.pop(), Some(expected.json()), "the error of the whole response");
+    assert_eq!(lines.pop(), Some(expected.clone()), "the error of the whole response");
     assert_eq!(lines.iter().filter(|line| line["status"] == "success").count(), 200);
     assert_eq!(lines.len(), 200, "all listed entries");
 
     let got = batch(&failing_at_page_five(), "PLsize500", SSE, &json!({})).await;
     let mut events: Vec<_> = got.text.trim_end().split("\n\n").map(event).collect();
     let (name, id, data) = events.pop().unwrap();
-    assert_eq!((name, id, data), ("error", &*(events.len() + 1).to_string(), expected.json()));
+    assert_eq!((name, id, data), ("error", &*(events.len() + 1).to_string(), expected));
     assert_eq!(events.iter().filter(|(name, ..)| *name == "result").count(), 200);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_ends_with_an_error_has_a_complete_body() {
-    for (accept, last) in [(NDJSON, "{\"error\":"), (SSE, "event: error\n")] {
+    for (accept, last) in [(NDJSON, "{\"type\":\"error\",\"error\":"), (SSE, "event: error\n")] {
         let app = failing_at_page_five();
         let mut caller = call(app.listening().await, accept, "PLsize500").await;
         let mut answer = String::new();

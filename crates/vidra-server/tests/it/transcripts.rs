@@ -210,13 +210,19 @@ pub(crate) fn event(text: &str) -> (&str, &str, Value) {
 
 /// Checks the results, in any order, and the summary, which comes last.
 fn same_data(whole: &Value, lines: &[Value]) {
-    let (summary, results) = lines.split_last().unwrap();
-    let mut results = results.to_vec();
+    let mut lines = lines.to_vec();
+    let types: Vec<Value> = lines
+        .iter_mut()
+        .map(|line| line.as_object_mut().unwrap().remove("type").unwrap())
+        .collect();
+    let (summary, mut results) = (lines.pop().unwrap(), lines);
+    assert_eq!(types.last().unwrap(), "summary");
+    assert!(types[..results.len()].iter().all(|it| it == "result"));
     results.sort_by_key(|result| result["position"].as_u64());
     assert_eq!(Value::from(results), whole["results"]);
     let mut expected = whole.clone();
     expected.as_object_mut().unwrap().remove("results");
-    assert_eq!(*summary, expected);
+    assert_eq!(summary, expected);
 }
 
 #[tokio::test]

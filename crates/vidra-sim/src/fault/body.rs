@@ -4,8 +4,10 @@ use super::Junk;
 use crate::response::Dropped;
 use axum::body::Body;
 use bytes::Bytes;
+use flate2::write::GzEncoder;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use futures_util::stream;
+use std::io::Write;
 use std::time::Duration;
 
 /// Half of the bytes, then a broken connection.
@@ -76,6 +78,16 @@ pub(crate) fn gzip_bomb(mebibytes: u32) -> Body {
     let all =
         std::iter::once(Bytes::from_static(HEADER)).chain(blocks).chain([Bytes::from(trailer)]);
     Body::from_stream(stream::iter(all.map(Ok::<_, Dropped>)))
+}
+
+/// A compressed list of `count` empty items.
+pub(crate) fn gzip_items(count: usize) -> Body {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let items = "{},".repeat(count);
+    let list = ["{\"items\":[", items.trim_end_matches(','), "]}"].concat();
+    let written = encoder.write_all(list.as_bytes());
+    debug_assert!(written.is_ok(), "memory accepts everything");
+    Body::from(encoder.finish().unwrap_or_default())
 }
 
 /// The content type and the bytes of a wrong body.

@@ -39,12 +39,8 @@ impl Simulator {
             Action::Huge { bytes } => {
                 Ok(reply(200, "application/json; charset=UTF-8", body::huge(bytes)))
             }
-            Action::GzipBomb { mebibytes } => {
-                let mut response =
-                    reply(200, "application/json; charset=UTF-8", body::gzip_bomb(mebibytes));
-                set(&mut response, header::CONTENT_ENCODING, "gzip");
-                Ok(response)
-            }
+            Action::GzipBomb { mebibytes } => Ok(gzip_reply(body::gzip_bomb(mebibytes))),
+            Action::GzipItems { count } => Ok(gzip_reply(body::gzip_items(count))),
             Action::WrongId { id } => {
                 let about =
                     ABOUT.iter().find(|name| call.query.get(name).is_some()).unwrap_or(&ABOUT[0]);
@@ -77,4 +73,11 @@ impl Simulator {
         head.headers.insert(header::CONTENT_LENGTH, length.into());
         Ok(Response::from_parts(head, body))
     }
+}
+
+/// A compressed JSON body.
+fn gzip_reply(body: Body) -> Response<Body> {
+    let mut response = reply(200, "application/json; charset=UTF-8", body);
+    set(&mut response, header::CONTENT_ENCODING, "gzip");
+    response
 }

@@ -3,6 +3,7 @@
 mod admission;
 mod allowance;
 mod batch;
+mod bounds;
 mod breakers;
 mod cache;
 mod composites;

@@ -363,8 +363,9 @@ async fn an_error_of_the_provider_gives_no_token() {
     let table = [
         (500, body.clone(), "500 Internal Server Error"),
         (403, body, "403 Forbidden"),
-        (200, "{}".to_owned(), "no poToken"),
-        (200, r#"{"poToken": ""}"#.to_owned(), "no poToken"),
+        (200, "{}".to_owned(), "no usable poToken"),
+        (200, format!(r#"{{"poToken": "{}"}}"#, "x".repeat(70_000)), "no usable poToken"),
+        (200, r#"{"poToken": ""}"#.to_owned(), "no usable poToken"),
     ];
     for (status, body, cause) in table {
         let sim = Simulator::new();

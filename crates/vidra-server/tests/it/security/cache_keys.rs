@@ -231,7 +231,7 @@ async fn s8_unkeyed_input_does_not_change_any_answer() {
         let request = Request::post(path).header(name, "GET").body(Body::empty()).unwrap();
         app.send(request).await.problem(405);
     }
-    assert_eq!(app.get(&format!("{path}?_method=POST")).await.text, plain.text);
+    app.get(&format!("{path}?_method=POST")).await.problem(400);
 }
 
 /// The platform returns the data of another item, and then the right data.

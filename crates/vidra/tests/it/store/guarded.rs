@@ -20,6 +20,19 @@ fn guarded(fault: StoreFault) -> (Arc<Faulty>, Guarded) {
 }
 
 #[tokio::test(start_paused = true)]
+async fn review_s5_a_slow_read_of_an_expensive_record_is_not_a_miss() {
+    let (store, guarded) = guarded(StoreFault::Slow);
+    store.memory.insert("key", record("here"));
+    assert_eq!(guarded.get("key").await, None, "fetching a cheap record is faster");
+    assert!(guarded.is_failing());
+    assert_eq!(guarded.get_expensive("key").await, Some(record("here")), "also during the pause");
+    store.set_fault(StoreFault::Hangs);
+    let begun = Instant::now();
+    assert_eq!(guarded.get_expensive("key").await, None);
+    assert_eq!(begun.elapsed(), 1_000 * MS);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_hanging_store_is_a_miss_after_50_ms_and_its_pauses_grow() {
     let (store, guarded) = guarded(StoreFault::Hangs);
     for round in 0..32 {

@@ -1,0 +1,136 @@
+//! A service with little memory: large answers, hostile answers of the platform and large records in the store.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use vidra_sim::{Action, Endpoint, Fault};
+
+use crate::is_long;
+use crate::platform::{Platform, Running};
+use crate::process::{Service, send};
+use crate::stores::Redis;
+
+const LIMIT: &str = "268435456";
+
+/// A control group with a limit of memory; removed when dropped.
+struct MemoryGroup(PathBuf);
+
+impl MemoryGroup {
+    /// `None` where this process may not create one.
+    fn new() -> Option<Self> {
+        let name = format!("vidra-test-{}", std::process::id());
+        let table =
+            [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
+        table.into_iter().find_map(|(root, limit)| {
+            let group = Self(PathBuf::from(root).join(&name));
+            fs::create_dir(&group.0).ok()?;
+            fs::write(group.0.join(limit), LIMIT).ok()?;
+            // Swap would hide that the limit is exceeded.
+            let _ = fs::write(group.0.join("memory.swappiness"), "0");
+            let _ = fs::write(group.0.join("memory.swap.max"), "0");
+            Some(group)
+        })
+    }
+
+    /// The command inside the group.
+    fn wrapped(&self, command: &Command) -> Command {
+        let mut wrapped = Command::new("/bin/sh");
+        let procs = self.0.join("cgroup.procs");
+        wrapped.arg("-c").arg(format!("echo $$ > {} && exec \"$0\" \"$@\"", procs.display()));
+        wrapped.arg(command.get_program()).args(command.get_args()).env_clear();
+        for (name, value) in command.get_envs() {
+            wrapped.env(name, value.unwrap_or_default());
+        }
+        wrapped.current_dir(command.get_current_dir().unwrap());
+        wrapped
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        // It is empty as soon as the process is reaped.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// The status of a request whose body is read and not kept, and the length of the response.
+fn exchange(address: SocketAddr, request: &str) -> (u16, u64) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).unwrap();
+    let length = std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+    (std::str::from_utf8(&head[9..]).unwrap().parse().unwrap(), length)
+}
+
+#[test]
+fn review_s3_s4_s8_a_service_with_256_mb_survives() {
+    let Some(group) = MemoryGroup::new() else {
+        let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
+        assert!(!is_required, "no control group can be created, which needs root");
+        println!("SKIPPED: no control group can be created, which needs root");
+        return;
+    };
+    let platform = Platform::new();
+    let Some(redis) = Redis::start(platform.folder()) else { return };
+    // A record of 400 MB, which somebody else has written.
+    let mut store = TcpStream::connect(("127.0.0.1", redis.port)).unwrap();
+    store.write_all(b"SETRANGE vidra:1:video/quirkNoView 419430400 x\r\n").unwrap();
+    store.read_exact(&mut [0; 10]).unwrap();
+
+    // The full scale takes minutes without optimisation.
+    let (batches, entries, memory) = if is_long() { (32, 5_000, "32MB") } else { (12, 250, "8MB") };
+    let cache = format!("redis://127.0.0.1:{}", redis.port);
+    let command = platform.command(&[
+        ("VIDRA_CACHE", &cache),
+        ("VIDRA_CACHE_SIZE", "64MB"),
+        ("VIDRA_MAX_ANSWER_MEMORY", memory),
+        ("VIDRA_RETRIES", "0"),
+    ]);
+    let service = Running(Service::start(&mut group.wrapped(&command)));
+    let known = "/api/video/quirkNoLike";
+    let address = service.address;
+    let status = |path| send(address, "GET", path, "").0;
+    assert_eq!(status(known), 200);
+
+    let batch = format!(
+        "POST /api/playlist/PLsize{entries}/transcript HTTP/1.1\r\nhost: localhost\r\n\
+         connection: close\r\ncontent-type: application/json\r\ncontent-length: 18\r\n\r\n\
+         {{\"concurrency\": 20}}"
+    );
+    let playlist = format!(
+        "GET /api/playlist/PLsize{playlist} HTTP/1.1\r\nhost: localhost\r\n\
+         accept-encoding: gzip\r\nconnection: close\r\n\r\n"
+    );
+    platform.sim.inject(Fault::on(Endpoint::Channels, Action::GzipItems { count: items }));
+    let is_over = AtomicBool::new(false);
+    let (hits, answers) = thread::scope(|scope| {
+        let hits = scope.spawn(|| {
+            let mut hits = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                assert_eq!(status(known), 200);
+                hits += 1;
+            }
+            hits
+        });
+        let requests = std::iter::repeat_n(&*batch, batches).chain([&*playlist; 4]);
+        let large: Vec<_> =
+            requests.map(|request| scope.spawn(move || exchange(address, request))).collect();
+        assert_eq!(status("/api/channel/@fermata"), 502, "too many items");
+        assert_eq!(status("/api/video/quirkNoView"), 200, "a record of 400 MB is a miss");
+        let answers: Vec<_> = large.into_iter().map(|answer| answer.join().unwrap()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        (hits.join().unwrap(), answers)
+    });
+    println!("{hits} hits beside {answers:?}; {} KB resident", service.memory());
+    assert!(answers.iter().all(|(status, _)| matches!(status, 200 | 503)), "{answers:?}");
+    assert!(answers.iter().any(|(status, length)| *status == 200 && *length > 1_000_000));
+    assert_eq!(status(known), 200);
+    assert_eq!(service.metric("vidra_large_answer_bytes{place=\"file\"} "), 0.0);
+    assert_eq!(service.0.stop().0, Some(0));
+}

@@ -1,0 +1,75 @@
+//! Large answers: spooled to files beyond a budget of memory, and compressed once.
+
+use axum::body::Body;
+use axum::http::Request;
+use serde_json::json;
+use vidra::Builder;
+
+use crate::app::{PEER, TestApp, TestResponse};
+use crate::metrics::scrape::scrape;
+
+const PLAYLIST: &str = "/api/playlist/PLsize500";
+
+/// A service without memory for answers.
+fn spooling() -> TestApp {
+    TestApp::with(|builder| builder.max_answer_memory(0))
+}
+
+async fn batch(app: &TestApp) -> TestResponse {
+    app.post("/api/playlist/PLsize50/transcript", json!({"to": 30, "concurrency": 7})).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn review_s4_a_spooled_answer_equals_one_from_memory() {
+    let (in_memory, spooled) = (TestApp::new(), spooling());
+    for (expected, got) in [
+        (in_memory.get(PLAYLIST).await, spooled.get(PLAYLIST).await),
+        (batch(&in_memory).await, batch(&spooled).await),
+    ] {
+        assert_eq!((got.status, &got.text), (expected.status, &expected.text));
+        for name in ["etag", "cache-control", "content-type", "x-quota-cost", "x-cache", "vary"] {
+            assert_eq!(got.header(name), expected.header(name), "{name}");
+        }
+        assert_eq!(got.header("content-length"), Some(&*got.text.len().to_string()));
+    }
+    assert_eq!(scrape(&spooled).await.sum("vidra_large_answer_bytes"), 0.0, "nothing is left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn review_s4_a_spooled_answer_is_conditional() {
+    let app = spooling();
+    let etag = app.get(PLAYLIST).await.header("etag").unwrap().to_owned();
+    let request = Request::get(PLAYLIST).header("if-none-match", &etag);
+    let got = app.send(request.body(Body::empty()).unwrap()).await;
+    assert_eq!((got.status.as_u16(), &*got.text), (304, ""));
+    let head = app.method(axum::http::Method::HEAD, PLAYLIST).await;
+    assert_eq!((head.header("etag"), &*head.text), (Some(&*etag), ""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn review_s4_an_answer_beyond_both_budgets_is_503() {
+    let full = |builder: Builder| builder.max_answer_memory(0).max_spool(1_000);
+    let app = TestApp::with(full);
+    for got in [app.get(PLAYLIST).await, batch(&app).await] {
+        assert_eq!(got.problem(503).0, "The answer is too large to be built now");
+        assert!(got.header("retry-after").is_some());
+    }
+    assert_eq!(app.get("/api/playlist/PLsize0").await.status, 200, "a small one fits");
+    assert_eq!(scrape(&app).await.sum("vidra_large_answer_bytes"), 0.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn review_s5_a_head_request_does_not_compress() {
+    let app = TestApp::new();
+    let etag_of = async |method: &str| {
+        let request =
+            Request::builder().method(method).uri(PLAYLIST).header("accept-encoding", "gzip");
+        let response = app.app.answer(request.body(Body::empty()).unwrap(), PEER).await;
+        response.headers()["etag"].to_str().unwrap().to_owned()
+    };
+    let plain = etag_of("HEAD").await;
+    assert!(!plain.contains("gzip"));
+    let packed = etag_of("GET").await;
+    assert_eq!(packed, plain.trim_end_matches('"').to_owned() + "-gzip\"");
+    assert_eq!(etag_of("HEAD").await, packed, "compressed by then");
+}

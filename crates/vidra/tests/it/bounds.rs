@@ -1,0 +1,184 @@
+//! Bounds on what YouTube and a store decide: the length of lists and of walks, and the form of records.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request};
+use serde_json::{Value, json};
+use vidra::store::{Memory, Record, Store};
+use vidra::transcript::Player;
+use vidra::transport::{Answer, BoxFuture, Failure, Transport};
+use vidra::{
+    CacheOutcome, ChannelRef, CommentId, CommentQuery, ErrorKind, Lookup, PlaylistId, Reason,
+    TranscriptQuery, VideoId, Vidra,
+};
+use vidra_sim::Simulator;
+
+use crate::sim;
+
+/// A platform that answers the call with this number, counted from 0, with JSON.
+#[derive(Clone)]
+struct Platform {
+    answer: fn(usize) -> Value,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Platform {
+    fn new(answer: fn(usize) -> Value) -> (Vidra, Arc<AtomicUsize>) {
+        let calls = Arc::default();
+        let platform = Self { answer, calls: Arc::clone(&calls) };
+        (sim::builder(&Simulator::new()).transport(platform).build().unwrap(), calls)
+    }
+}
+
+impl Transport for Platform {
+    fn exchange(&self, _: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        let body = (self.answer)(call).to_string().into();
+        let answer = Answer { status: http::StatusCode::OK, headers: HeaderMap::new(), body };
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+fn video() -> VideoId {
+    VideoId::parse("quirkNoLike").unwrap()
+}
+
+fn playlist() -> PlaylistId {
+    PlaylistId::parse("PLsize500").unwrap()
+}
+
+fn empty_items(count: usize) -> Value {
+    json!({ "items": vec![json!({}); count] })
+}
+
+#[tokio::test(start_paused = true)]
+async fn review_s3_a_list_with_too_many_elements_is_a_malformed_answer() {
+    let (vidra, _) = Platform::new(|_| empty_items(1_000));
+    assert_eq!(vidra.video(video()).await.unwrap_err().kind(), ErrorKind::NotFound);
+    let tables: [fn(usize) -> Value; 3] = [
+        |_| empty_items(1_001),
+        |_| json!({ "items": [{ "id": "quirkNoLike", "snippet": { "thumbnails": {} } }, {}], "x": vec![0; 5] }),
+        |_| json!({ "items": vec![0; 1_001] }),
+    ];
+    for (answer, is_malformed) in tables.into_iter().zip([true, false, true]) {
+        let (vidra, calls) = Platform::new(answer);
+        let failed = vidra.video(video()).await;
+        let is_upstream =
+            failed.as_ref().is_err_and(|error| error.reason() == Reason::UpstreamFailed);
+        assert_eq!(is_upstream, is_malformed, "{failed:?}");
+        assert!(calls.load(Ordering::Relaxed) <= 3, "at most two retries");
+    }
+    // The tracks of a player.
+    let tracks = |count: usize| {
+        let track =
+            json!({ "baseUrl": "https://www.youtube.com/api/timedtext?v=x", "languageCode": "en" });
+        json!({
+            "playabilityStatus": { "status": "OK" }, "videoDetails": { "videoId": "quirkNoLike" },
+            "captions": { "playerCaptionsTracklistRenderer": { "captionTracks": vec![track; count] } },
+        })
+    };
+    let parsed = |count| Player::parse(tracks(count).to_string().as_bytes(), video());
+    assert_eq!(parsed(1_000).unwrap().tracks().len(), 1_000);
+    assert_eq!(parsed(1_001).unwrap_err().reason(), Reason::PlatformChanged);
+}
+
+/// A page with a fresh token.
+fn page(call: usize, items: &[Value]) -> Value {
+    json!({ "items": items, "nextPageToken": format!("token{call}") })
+}
+
+#[tokio::test(start_paused = true)]
+async fn review_s7_a_walk_through_endless_pages_ends() {
+    let empty: fn(usize) -> Value = |call| page(call, &[]);
+    let full: fn(usize) -> Value = |call| {
+        let id = format!("{call:011}");
+        let entry =
+            json!({ "contentDetails": { "videoId": id }, "status": { "privacyStatus": "public" } });
+        page(call, &[entry])
+    };
+    for (answer, most) in [(empty, 20), (full, 1_000)] {
+        let (vidra, calls) = Platform::new(answer);
+        let error = vidra.playlist_ids(&playlist()).await.unwrap_err();
+        assert_eq!(error.reason(), Reason::UpstreamFailed, "{error}");
+        assert_eq!(calls.load(Ordering::Relaxed), most);
+        let (vidra, calls) = Platform::new(answer);
+        vidra.playlist(&playlist()).await.unwrap_err();
+        assert!(calls.load(Ordering::Relaxed) <= most + 25, "{calls:?}");
+    }
+    let (vidra, calls) = Platform::new(empty);
+    vidra.comment_replies(&CommentId::parse("UgzQuirk").unwrap()).await.unwrap_err();
+    assert_eq!(calls.load(Ordering::Relaxed), 20);
+    let (vidra, calls) = Platform::new(empty);
+    let all = CommentQuery { limit: 2_000, ..CommentQuery::default() };
+    vidra.comments(video(), &all).await.unwrap_err();
+    assert_eq!(calls.load(Ordering::Relaxed), 20);
+}
+
+/// Every kind of record.
+fn records() -> Vec<Lookup> {
+    let transcript = VideoId::parse("txManualAsr").unwrap();
+    vec![
+        Lookup::Video(video()),
+        Lookup::Channel(ChannelRef::parse("@fermata").unwrap()),
+        Lookup::UploadIds(ChannelRef::parse("@fermata").unwrap()),
+        Lookup::PlaylistInfo(playlist()),
+        Lookup::PlaylistEntries(playlist()),
+        Lookup::Comments(VideoId::parse("quirkHtmlCm").unwrap(), CommentQuery::top(2)),
+        Lookup::Regions(None),
+        Lookup::Languages(None),
+        Lookup::Tracks(transcript),
+        Lookup::Transcript(transcript, TranscriptQuery::default()),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn review_s8_a_record_of_the_wrong_form_is_a_miss_and_is_replaced() {
+    let sim = Simulator::new();
+    let store = Arc::new(Memory::new(64 << 20));
+    let client = || {
+        let store: Arc<dyn Store> = Arc::<Memory>::clone(&store);
+        sim::builder(&sim).cache_bytes(1 << 20).store(store).build().unwrap()
+    };
+    let other = |record: &Record, body: &str| Record {
+        body: Bytes::from(body.to_owned()),
+        ..record.clone()
+    };
+    for lookup in records() {
+        let vidra = client();
+        let right = vidra.lookup(&lookup).await.unwrap().body;
+        vidra.settled().await;
+        assert_eq!(
+            client().lookup(&lookup).await.unwrap().outcome,
+            CacheOutcome::Hit,
+            "{lookup:?}"
+        );
+        let records = stored(&store, &right);
+        for body in ["{}", "", "<html>sorry</html>", "null", "[{}]", "\"text\"", "[[", "{\"id\":7}"]
+        {
+            for (key, record) in &records {
+                store.insert(key, other(record, body));
+            }
+            let vidra = client();
+            let answer = vidra.lookup(&lookup).await.unwrap();
+            assert_eq!(answer.outcome, CacheOutcome::Miss, "{lookup:?}: {body}");
+            assert_eq!(answer.body, right, "{lookup:?}: {body}");
+            vidra.settled().await;
+            assert_eq!(stored(&store, &right).len(), records.len(), "{lookup:?}: replaced");
+        }
+        for (key, record) in &records {
+            store.insert(key, Record { is_refusal: true, ..other(record, "{}") });
+        }
+        assert_eq!(client().lookup(&lookup).await.unwrap().body, right, "a wrong refusal");
+    }
+}
+
+/// The records with this body, and their keys. A channel has several.
+fn stored(store: &Memory, body: &Bytes) -> Vec<(String, Record)> {
+    let mut keys = vec![];
+    store.each(|key, _| keys.push(key.to_owned()));
+    let records = keys.into_iter().filter_map(|key| Some((store.peek(&key)?, key)));
+    let right = records.filter(|(record, _)| record.body == *body);
+    right.map(|(record, key)| (key, record)).collect()
+}
