@@ -9,7 +9,7 @@ use vidra_mcp::BatchLimit;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::drain::Drain;
-use crate::gate::CallerId;
+use crate::gate::{CallerId, Keys};
 use crate::hot::ResponseCache;
 use crate::log_sink::LogSink;
 use crate::slots::{Slot, Slots};
@@ -26,6 +26,8 @@ pub(crate) struct AppState {
     /// The batches that each caller runs.
     pub(crate) batches: Arc<Slots<CallerId>>,
     batches_per_caller: usize,
+    /// The keys of callers, whose spending may have a file.
+    pub(crate) keys: Option<Arc<Keys>>,
     /// The log, whose dropped lines are a metric.
     pub(crate) log: Option<LogSink>,
     /// The document that `GET /openapi.json` serves.
@@ -47,6 +49,7 @@ impl AppState {
             drain: Drain::default(),
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
+            keys: config.gate.keys.clone(),
             log: config.log.clone(),
             document: Arc::new(document),
         }

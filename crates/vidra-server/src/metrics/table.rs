@@ -73,7 +73,7 @@ metrics! {
     QUOTA_EXHAUSTED: "vidra_quota_exhausted" "gauge" ["bucket"]
         "1 from the time that a bucket is spent, or that YouTube says so, until midnight Pacific time.";
     DEGRADED: "vidra_degraded" "gauge" ["what"]
-        "1 while a part of the service does not work, as /readyz reports. Parts: key_missing, key_rejected, quota_exhausted, searches_exhausted, store_failing, addresses_blocked, addresses_unreachable, breaker_open.";
+        "1 while a part of the service does not work, as /readyz reports. Parts: key_missing, key_rejected, quota_exhausted, searches_exhausted, ledger_failing, ledger_incomplete, spending_failing, spending_incomplete, store_failing, addresses_blocked, addresses_unreachable, breaker_open.";
     LOG_DROPPED: "vidra_log_lines_dropped_total" "counter" []
         "Lines that the log dropped, because nobody read it.";
     RESIDENT_MEMORY: "process_resident_memory_bytes" "gauge" []

@@ -10,6 +10,7 @@ mod drain;
 mod errors;
 mod gate;
 mod hostile;
+mod ledger;
 mod mcp;
 mod metrics;
 #[path = "../../../vidra/tests/it/midnight.rs"]

@@ -26,6 +26,9 @@ struct Content {
     files: HashMap<usize, Vec<Option<Vec<u8>>>>,
     /// The next sync fails, as for a process that is killed before it.
     fails_next_sync: bool,
+    /// A file whose sync failed for good: Linux forgets what it could not write, and later syncs
+    /// succeed.
+    forgotten: Option<Part>,
     syncs: usize,
 }
 
@@ -73,7 +76,9 @@ impl Disk for DiskDouble {
     }
 
     fn write(&self, part: Part, bytes: &[u8]) -> io::Result<()> {
-        Self::versions(&mut self.content(), part).push(Some(bytes.to_vec()));
+        let mut content = self.content();
+        content.forgotten = content.forgotten.filter(|forgotten| *forgotten != part);
+        Self::versions(&mut content, part).push(Some(bytes.to_vec()));
         Ok(())
     }
 
@@ -83,8 +88,10 @@ impl Disk for DiskDouble {
         if std::mem::take(&mut content.fails_next_sync) {
             return Err(io::Error::other("the sync failed"));
         }
-        let versions = Self::versions(&mut content, part);
-        versions.drain(..versions.len() - 1);
+        if content.forgotten != Some(part) {
+            let versions = Self::versions(&mut content, part);
+            versions.drain(..versions.len() - 1);
+        }
         Ok(())
     }
 
@@ -190,6 +197,27 @@ fn s10_a_group_of_charges_takes_one_sync_and_no_change_takes_none() {
     }
     disk.cut_power(&mut Rng::with_seed(1));
     assert_eq!(used(&open(&disk)), 103);
+}
+
+#[test]
+fn s10_a_copy_whose_sync_failed_is_written_again() {
+    for seed in 0..50 {
+        let disk = Arc::new(DiskDouble::default());
+        let (ledger, mut syncer) = (open(&disk), copies(&disk));
+        for is_failing in [false, true, false] {
+            ledger.charge(Bucket::Default, now()).unwrap();
+            if is_failing {
+                disk.content().fails_next_sync = true;
+                syncer.sync().unwrap_err();
+                disk.content().forgotten = Some(Part::First);
+                syncer.sync().unwrap();
+                disk.cut_power(&mut Rng::with_seed(seed));
+                assert_eq!(used(&open(&disk)), 2, "{seed}");
+            } else {
+                syncer.sync().unwrap();
+            }
+        }
+    }
 }
 
 #[test]
