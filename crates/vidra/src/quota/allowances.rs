@@ -159,12 +159,11 @@ mod tests {
         before.save(today);
         assert_eq!(fs::read(&path).unwrap(), written, "an unchanged file is not written again");
         // A key that is added later continues the spending of its name.
-        let after = Allowances::open(path.clone(), today);
+        let after = Allowances::open(path, today);
         after.save(today);
         assert_eq!((used(&after, "alice", today), used(&after, "alice", tomorrow)), (3, 0));
         // The file of an earlier version.
-        fs::remove_dir_all(folder.path()).unwrap();
-        fs::create_dir(folder.path()).unwrap();
+        let path = folder.path().join("earlier.json");
         let earlier = r#"{"alice": {"date": "2026-11-15", "default": 2, "search": 0}}"#;
         fs::write(&path, earlier).unwrap();
         let upgraded = Allowances::open(path.clone(), today);

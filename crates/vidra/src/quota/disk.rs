@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+
 /// A larger file is damaged. The spending of 100,000 callers is smaller.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -95,8 +97,8 @@ impl Disk for Files {
             file => file?,
         };
         let mut bytes = Vec::new();
-        file.take(MAX_BYTES).read_to_end(&mut bytes)?;
-        Ok(Some(bytes))
+        let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
+        damaged_by_bad_sectors(read.map(|_| bytes)).map(Some)
     }
 
     fn write(&self, part: Part, bytes: &[u8]) -> io::Result<()> {
@@ -131,6 +133,15 @@ impl Disk for Files {
     }
 }
 
+/// Bad sectors damage a file, so that another copy is used. Other errors may pass, and then the file
+/// is as good as before.
+fn damaged_by_bad_sectors(read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
+    match read {
+        Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => Ok(vec![0]),
+        read => read,
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "on a blocking thread; a file lock has no waker")]
 fn wait_for(lock: &File, patience: Duration) -> io::Result<()> {
     let until = Instant::now() + patience;
@@ -142,5 +153,19 @@ fn wait_for(lock: &File, patience: Duration) -> io::Result<()> {
             }
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bad_sectors_count_as_damage() {
+        let read = |errno: Errno| damaged_by_bad_sectors(Err(errno.into())).ok();
+        assert_eq!(read(Errno::IO), Some(vec![0]));
+        assert_eq!(read(Errno::MFILE), None);
+        assert_eq!(read(Errno::ACCESS), None);
+        assert_eq!(damaged_by_bad_sectors(Ok(b"x".to_vec())).unwrap(), b"x");
     }
 }
