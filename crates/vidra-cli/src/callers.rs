@@ -8,16 +8,14 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use jiff::Timestamp;
-use vidra_server::gate::{
-    AllowedHost, KeyFile, Keys, Origin, Rate, Rules, SpentFile, TrustedProxy,
-};
+use vidra_server::gate::{AllowedHost, KeyFile, Keys, Origin, Rate, Rules, TrustedProxy};
 
 use crate::values::OrOff;
 
 /// The file of the callers' spending in the state folder.
-const SPENT: &str = "callers.json";
+const SPENDING: &str = "callers.json";
 
-/// How often that file is written.
+/// How often processes exchange the spending of callers by that file.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 
 /// The rate limit of each address for a public service. It stops one address from crowding out the others.
@@ -89,8 +87,8 @@ impl CallerArgs {
 pub(crate) struct Callers {
     pub(crate) rules: Rules,
     key_file: Option<PathBuf>,
-    /// The spending, which survives a restart.
-    spent: Option<Arc<SpentFile>>,
+    /// Whether the spending has a file.
+    is_saved: bool,
 }
 
 impl Callers {
@@ -105,11 +103,16 @@ impl Callers {
         if entries.as_ref().is_some_and(|entries| entries.keys().is_empty()) {
             tracing::warn!("nobody has a key: add one with vidra keys add");
         }
-        let keys = entries.map(|entries| Arc::new(Keys::new(&entries)));
-        let spent = keys.as_ref().zip(state_dir).map(|(keys, folder)| {
-            Arc::new(SpentFile::open(folder.join(SPENT), keys, Timestamp::now()))
+        let keys = entries.map(|entries| {
+            Arc::new(match state_dir {
+                Some(folder) => {
+                    Keys::with_spending(&entries, folder.join(SPENDING), Timestamp::now())
+                }
+                None => Keys::new(&entries),
+            })
         });
-        Ok(Self { rules: args.rules(listen, keys)?, key_file, spent })
+        let is_saved = keys.is_some() && state_dir.is_some();
+        Ok(Self { rules: args.rules(listen, keys)?, key_file, is_saved })
     }
 
     /// Starts to save spending periodically.
@@ -118,7 +121,7 @@ impl Callers {
     ///
     /// Outside of a runtime.
     pub(crate) fn watch(&self) {
-        if self.spent.is_none() {
+        if !self.is_saved {
             return;
         }
         let callers = self.clone();
@@ -148,10 +151,8 @@ impl Callers {
 
     /// Saves spending.
     pub(crate) fn save(&self) {
-        if let Some((keys, spent)) = self.rules.keys.as_ref().zip(self.spent.as_ref())
-            && let Err(error) = spent.save(keys, Timestamp::now())
-        {
-            tracing::warn!(%error, "cannot save the spending of callers");
+        if let Some(keys) = &self.rules.keys {
+            keys.save_spending(Timestamp::now());
         }
     }
 }

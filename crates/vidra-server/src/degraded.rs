@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use vidra::{Addresses, BreakerState, BucketUse, Quota, Vidra};
+use vidra::{Addresses, BreakerState, BucketUse, LedgerHealth, Quota, Vidra};
+
+use crate::gate::Keys;
 
 /// How long a report waits for the ledger and the store. A disk that hangs must not make the service look dead.
 pub(crate) const REPORT_TIMEOUT: Duration = Duration::from_millis(250);
@@ -15,11 +17,15 @@ pub(crate) struct Degraded {
 }
 
 /// The names of all parts that can be degraded.
-pub(crate) const PARTS: [&str; 8] = [
+pub(crate) const PARTS: [&str; 12] = [
     "key_missing",
     "key_rejected",
     "quota_exhausted",
     "searches_exhausted",
+    "ledger_failing",
+    "ledger_incomplete",
+    "spending_failing",
+    "spending_incomplete",
     "store_failing",
     "addresses_blocked",
     "addresses_unreachable",
@@ -31,8 +37,11 @@ pub(crate) async fn quota(vidra: &Vidra) -> Option<Quota> {
     timeout(REPORT_TIMEOUT, vidra.quota()).await.ok()?.ok()
 }
 
-/// The parts that do not work now.
-pub(crate) fn degraded(vidra: &Vidra, quota: Option<&Quota>) -> Vec<Degraded> {
+/// The parts that do not work now. `keys` are those of callers, whose spending may have a file.
+pub(crate) fn degraded(vidra: &Vidra, quota: Option<&Quota>, keys: Option<&Keys>) -> Vec<Degraded> {
+    let ledger = vidra.ledger_health();
+    let now = vidra.clock().now();
+    let spending = keys.map_or_else(LedgerHealth::default, |keys| keys.spending_health(now));
     let is_spent = |name: &str| {
         let is_empty = |bucket: &BucketUse| bucket.name == name && bucket.remaining == 0;
         quota.is_some_and(|quota| quota.buckets.iter().any(is_empty))
@@ -42,6 +51,31 @@ pub(crate) fn degraded(vidra: &Vidra, quota: Option<&Quota>) -> Vec<Degraded> {
         (vidra.key_was_rejected(), "key_rejected", "data-api: the key was rejected"),
         (is_spent("default"), "quota_exhausted", "data-api: the day's quota is used up"),
         (is_spent("search"), "searches_exhausted", "data-api: the day's searches are used up"),
+        (
+            ledger.is_failing,
+            "ledger_failing",
+            "ledger: its file cannot be written; the quota is counted in memory",
+        ),
+        (
+            quota.is_none() && !ledger.is_failing,
+            "ledger_failing",
+            "ledger: its file does not answer",
+        ),
+        (
+            ledger.is_incomplete,
+            "ledger_incomplete",
+            "ledger: its file was unreadable; earlier calls of today are not counted",
+        ),
+        (
+            spending.is_failing,
+            "spending_failing",
+            "callers: the file of their spending cannot be written; it is counted in memory",
+        ),
+        (
+            spending.is_incomplete,
+            "spending_incomplete",
+            "callers: the file of their spending was unreadable; earlier spending of today is not counted",
+        ),
         (
             vidra.is_store_failing(),
             "store_failing",

@@ -12,7 +12,6 @@ mod keys;
 mod proxies;
 mod rate;
 mod rejection;
-mod spent;
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -27,7 +26,6 @@ pub use key_file::{KeyEntry, KeyFile, KeyLimits, KeyName};
 pub use keys::Keys;
 pub use proxies::TrustedProxy;
 pub use rate::Rate;
-pub use spent::SpentFile;
 
 pub(crate) use caller_id::CallerId;
 pub(crate) use keys::Caller;

@@ -38,7 +38,7 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         write_cache(&mut page, &report, state.responses.usage());
     }
     write_upstream(&mut page, &vidra.upstream_report());
-    let degraded = degraded::degraded(vidra, quota.as_ref());
+    let degraded = degraded::degraded(vidra, quota.as_ref(), state.keys.as_deref());
     let is_degraded = |part: &str| u64::from(degraded.iter().any(|it| it.what == part));
     page.each(&table::DEGRADED, degraded::PARTS.map(|part| (part, is_degraded(part))));
     if let Some(quota) = quota {

@@ -9,7 +9,7 @@ use vidra_mcp::BatchLimit;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::drain::Drain;
-use crate::gate::CallerId;
+use crate::gate::{CallerId, Keys};
 use crate::hot::{Observers, ResponseCache};
 use crate::refresh_budget::RefreshBudget;
 use crate::slots::{Slot, Slots};
@@ -29,6 +29,8 @@ pub(crate) struct AppState {
     batches_per_caller: usize,
     /// `None` if callers may not bypass the cache.
     pub(crate) refreshes: Option<Arc<RefreshBudget>>,
+    /// The keys of callers, whose spending may have a file.
+    pub(crate) keys: Option<Arc<Keys>>,
     /// The document that `GET /openapi.json` serves.
     pub(crate) document: Arc<OpenApi>,
 }
@@ -54,6 +56,7 @@ impl AppState {
             refreshes: config
                 .callers_may_refresh
                 .then(|| Arc::new(RefreshBudget::new(config.refresh_units))),
+            keys: config.gate.keys.clone(),
             document: Arc::new(document),
         }
     }

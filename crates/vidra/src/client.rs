@@ -21,7 +21,7 @@ use crate::context::{Bill, CacheMode, Context, Cost, Slot};
 use crate::data_api::DataApi;
 use crate::error::Result;
 use crate::held::Held;
-use crate::quota::Allowance;
+use crate::quota::{Allowance, LedgerHealth};
 use crate::resilience::circuit::BreakerState;
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
@@ -252,6 +252,13 @@ impl Vidra {
     /// Whether the store behind memory failed on its last use.
     pub fn is_store_failing(&self) -> bool {
         self.services.cache.tiers.is_store_failing()
+    }
+
+    /// Whether the file of the quota ledger works. Without a file it always does. The report does
+    /// not wait for the file.
+    pub fn ledger_health(&self) -> LedgerHealth {
+        let data_api = &self.services.data_api;
+        data_api.ledger.health(data_api.clock.now())
     }
 
     /// Reports the egress addresses for transcripts, and whether YouTube accepts them.

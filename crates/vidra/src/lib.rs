@@ -182,7 +182,9 @@ pub use {
     client::{Builder, Pacing, Vidra},
     context::Cost,
     data_api::ApiKey,
-    quota::{Allowance, Bucket, BucketUse, Quota, QuotaLimits, SearchBilling, Spending},
+    quota::{
+        Allowance, Allowances, Bucket, BucketUse, LedgerHealth, Quota, QuotaLimits, SearchBilling,
+    },
     resilience::bucket::LeakyBucket,
     resilience::circuit::BreakerState,
     resilience::histogram::{CumulativeHistogram, Histogram},

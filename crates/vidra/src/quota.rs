@@ -4,9 +4,15 @@
 //! searches have their own bucket of 100 calls a day. All other calls share 10,000 units.
 
 mod allowance;
+mod allowances;
+mod counts;
 mod day;
+mod disk;
 mod double;
 mod file;
+mod health;
+mod record;
+mod sync;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,12 +24,15 @@ use tokio::runtime::Handle;
 use tokio::task::JoinError;
 
 use crate::format::iso_millis;
-use day::{Day, next_reset, until_reset};
-use file::Locked;
+use counts::UnitCounts;
+use day::{date, next_reset, until_reset};
+use file::CountFile;
 
-pub use allowance::{Allowance, Spending};
+pub use allowance::Allowance;
+pub use allowances::Allowances;
 #[doc(hidden)] // Only for simulations.
 pub use double::LedgerDouble;
+pub use health::LedgerHealth;
 
 /// A bucket of YouTube's daily quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -138,44 +147,46 @@ pub(crate) struct Charge {
     date: String,
 }
 
-/// The storage of the day's count, besides the memory of this process.
-#[derive(Debug, Clone, Default)]
-pub(crate) enum Backing {
-    #[default]
-    None,
-    File(PathBuf),
+/// The account of the ledger in its file. It has no other.
+const LEDGER_ACCOUNT: &str = "ledger";
+
+/// The storage of the counts.
+#[derive(Debug)]
+enum Backing {
+    /// The memory of this process.
+    Memory(Mutex<UnitCounts>),
+    File(CountFile),
     /// Replaces the file in a simulation.
     Double(LedgerDouble),
 }
 
-/// Counts every attempt in memory, and first in the file if there is one. A killed process must not
-/// lose its count, and processes with the same key must share one.
+/// Counts every attempt before it is sent. With a file, a killed process does not lose its count,
+/// and processes with the same key share one.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     limits: QuotaLimits,
     backing: Backing,
-    /// Held during file I/O of a few microseconds, so callers use a blocking thread.
-    state: Mutex<State>,
 }
-
-#[derive(Debug)]
-struct State {
-    /// The last known count.
-    day: Day,
-    /// The count since the last successful write. `None` while writes succeed. The next successful
-    /// write adds it to the file.
-    unsaved: Option<Day>,
-}
-
-/// How long to wait for another process that holds the file lock.
-const FILE_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Ledger {
-    pub(crate) fn new(limits: QuotaLimits, backing: Backing, now: Timestamp) -> Self {
-        let state = State { day: Day::at(now), unsaved: None };
-        let ledger = Self { limits, backing, state: Mutex::new(state) };
-        ledger.update(now, |_| ());
-        ledger
+    /// A ledger that ends with this process.
+    pub(crate) fn in_memory(limits: QuotaLimits) -> Self {
+        Self { limits, backing: Backing::Memory(Mutex::default()) }
+    }
+
+    /// A ledger in the file at `path`, with copies beside it. Blocks on file I/O. An unusable file
+    /// is no error: see [`Ledger::health`].
+    pub(crate) fn in_file(limits: QuotaLimits, path: PathBuf, now: Timestamp) -> Self {
+        Self::open(limits, CountFile::new(path, "quota ledger"), now)
+    }
+
+    fn open(limits: QuotaLimits, file: CountFile, now: Timestamp) -> Self {
+        file.update(now, |_| ());
+        Self { limits, backing: Backing::File(file) }
+    }
+
+    pub(crate) fn in_double(limits: QuotaLimits, double: LedgerDouble) -> Self {
+        Self { limits, backing: Backing::Double(double) }
     }
 
     /// Runs `work` on this ledger. File I/O runs on a blocking thread, so that a slow disk stalls
@@ -186,7 +197,7 @@ impl Ledger {
     ) -> Result<T, JoinError> {
         let ledger = Arc::clone(self);
         match &self.backing {
-            Backing::None => Ok(work(&ledger)),
+            Backing::Memory(_) => Ok(work(&ledger)),
             Backing::File(_) => tokio::task::spawn_blocking(move || work(&ledger)).await,
             Backing::Double(double) => double.spawn(move || work(&ledger)).await,
         }
@@ -197,7 +208,7 @@ impl Ledger {
     pub(crate) fn run_detached(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) + Send + 'static) {
         let ledger = Arc::clone(self);
         match &self.backing {
-            Backing::None => work(&ledger),
+            Backing::Memory(_) => work(&ledger),
             Backing::File(_) => {
                 if let Ok(runtime) = Handle::try_current() {
                     runtime.spawn_blocking(move || work(&ledger));
@@ -219,49 +230,47 @@ impl Ledger {
     /// [`Spent`] if the bucket is exhausted.
     pub(crate) fn charge(&self, wanted: Bucket, now: Timestamp) -> Result<Charge, Spent> {
         let (bucket, cost) = self.price(wanted);
-        let limit = self.limits.of(bucket);
-        self.update(now, |day| {
-            let date = day.date.clone();
+        let (limit, date) = (self.limits.of(bucket), date(now));
+        self.update(now, |counts| {
+            let tally = counts.tally(&date, LEDGER_ACCOUNT);
             // Searches can be exhausted while the bucket that pays for them is not.
-            if day.count(wanted).exhausted {
+            if tally.count(wanted).exhausted {
                 return Err(Spent { bucket: wanted, resets_in: until_reset(now) });
             }
-            let count = day.count(bucket);
+            let count = tally.count(bucket);
             if count.exhausted || count.used.saturating_add(cost) > limit {
                 return Err(Spent { bucket, resets_in: until_reset(now) });
             }
-            count.used += cost;
+            counts.tally_mut(&date, LEDGER_ACCOUNT).count_mut(bucket).used += cost;
             Ok(Charge { cost, bucket, date })
         })
     }
 
     /// Refunds a charge for an attempt that was never sent.
     pub(crate) fn refund(&self, charge: &Charge, now: Timestamp) {
-        self.update(now, |day| {
-            if day.date == charge.date {
-                let count = day.count(charge.bucket);
-                count.used = count.used.saturating_sub(charge.cost);
-            }
+        self.update(now, |counts| {
+            let tally = counts.tally_mut(&charge.date, LEDGER_ACCOUNT);
+            let count = tally.count_mut(charge.bucket);
+            count.used = count.used.saturating_sub(charge.cost);
         });
     }
 
-    /// Marks a bucket as exhausted until the reset, because YouTube reported it. The default is the
-    /// bucket of `charge`. The call has no effect if a reset has happened since the charge.
+    /// Marks a bucket as exhausted until the reset after the charge, because YouTube reported it.
+    /// The default is the bucket of `charge`.
     pub(crate) fn exhaust(&self, charge: &Charge, named: Option<Bucket>, now: Timestamp) -> Spent {
         let bucket = named.unwrap_or(charge.bucket);
-        self.update(now, |day| {
-            if day.date == charge.date {
-                day.count(bucket).exhausted = true;
-            }
+        self.update(now, |counts| {
+            let tally = counts.tally_mut(&charge.date, LEDGER_ACCOUNT);
+            tally.count_mut(bucket).exhausted = true;
         });
         Spent { bucket, resets_in: until_reset(now) }
     }
 
     /// The state of the daily quota.
     pub(crate) fn quota(&self, now: Timestamp) -> Quota {
-        let mut day = self.update(now, |day| day.clone());
+        let tally = self.update(now, |counts| counts.tally(&date(now), LEDGER_ACCOUNT));
         let show = |bucket: &Bucket| {
-            let (limit, count) = (self.limits.of(*bucket), *day.count(*bucket));
+            let (limit, count) = (self.limits.of(*bucket), tally.count(*bucket));
             let left = if count.exhausted { 0 } else { limit.saturating_sub(count.used) };
             BucketUse { name: bucket.name(), limit, used: count.used, remaining: left }
         };
@@ -271,52 +280,27 @@ impl Ledger {
         }
     }
 
-    /// Reads, changes and writes the day atomically across threads and processes.
-    fn update<T>(&self, now: Timestamp, change: impl FnOnce(&mut Day) -> T) -> T {
-        let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { day, unsaved } = &mut *guard;
-        let path = match &self.backing {
-            Backing::File(path) => path,
-            Backing::Double(double) => {
-                return double.update(|stored| {
-                    day.clone_from(stored.get_or_insert_with(|| Day::at(now)));
-                    day.begin_if_over(now);
-                    let result = change(day);
-                    *stored = Some(day.clone());
-                    result
-                });
-            }
-            Backing::None => {
-                day.begin_if_over(now);
-                return change(day);
-            }
-        };
-        // After a failure it does not wait for the file lock again, because all callers queue
-        // behind this mutex.
-        let patience = if unsaved.is_some() { Duration::ZERO } else { FILE_PATIENCE };
-        let opened = Locked::open(path, patience);
-        if let Ok(Locked { stored: Some(stored), .. }) = &opened {
-            day.clone_from(stored);
-            unsaved.iter().for_each(|unsaved| day.add(unsaved));
+    /// Whether the file works. Does not wait for it.
+    pub(crate) fn health(&self, now: Timestamp) -> LedgerHealth {
+        match &self.backing {
+            Backing::File(file) => file.health(now),
+            Backing::Memory(_) | Backing::Double(_) => LedgerHealth::default(),
         }
-        day.begin_if_over(now);
-        let before = day.clone();
-        let result = change(day);
-        match opened.and_then(|file| file.replace(day)) {
-            Ok(()) => *unsaved = None,
-            Err(error) => {
-                if unsaved.is_none() {
-                    // A full disk must not stop the service.
-                    tracing::warn!(%error, "quota ledger file unusable, counting in memory");
-                }
-                let mut counted = day.beyond(&before);
-                unsaved.iter().for_each(|earlier| counted.add(earlier));
-                *unsaved = Some(counted);
+    }
+
+    /// Reads, changes and writes the counts atomically across threads and processes.
+    fn update<T>(&self, now: Timestamp, change: impl FnOnce(&mut UnitCounts) -> T) -> T {
+        match &self.backing {
+            Backing::Memory(counts) => {
+                change(&mut counts.lock().unwrap_or_else(PoisonError::into_inner))
             }
+            Backing::File(file) => file.update(now, change),
+            Backing::Double(double) => double.update(change),
         }
-        result
     }
 }
 
+#[cfg(test)]
+mod power_cut;
 #[cfg(test)]
 mod tests;

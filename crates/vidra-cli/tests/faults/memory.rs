@@ -84,7 +84,10 @@ fn review_s3_s4_s8_a_service_with_256_mb_survives() {
     store.read_exact(&mut [0; 10]).unwrap();
 
     // The full scale takes minutes without optimisation.
-    let (batches, entries, memory) = if is_long() { (32, 5_000, "32MB") } else { (12, 250, "8MB") };
+    let (batches, entries, playlist, items, memory) = match is_long() {
+        true => (32, 5_000, 20_000, 11_000_000, "32MB"),
+        false => (8, 100, 5_000, 1_000_000, "2MB"),
+    };
     let cache = format!("redis://127.0.0.1:{}", redis.port);
     let command = platform.command(&[
         ("VIDRA_CACHE", &cache),

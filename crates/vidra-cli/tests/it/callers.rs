@@ -175,6 +175,38 @@ fn caller_spending_survives_a_restart() {
     assert!(stored.contains("\"alice\"") && !stored.contains("vk_"), "{stored}");
 }
 
+/// Two processes, as in an upgrade without a pause.
+#[test]
+fn o2_two_services_with_one_state_folder_lose_no_spending() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let names = ["alice", "bob"];
+    let [alice, bob] = names.map(|name| new_key(folder, &[name, "--units", "9"]));
+    let (old, new) = (Service::start(&mut demo(folder)), Service::start(&mut demo(folder)));
+    // A request that arrives at the end of another one's fetch shares it, and costs nothing.
+    let cost = |service: &Service, key: &str| {
+        let headers = format!("x-api-key: {key}\r\n{NO_CACHE}");
+        let (_, head, _) = service.get_with("/api/video/quirkNoLike", &headers);
+        let cost = head.lines().find_map(|line| line.strip_prefix("x-quota-cost: "));
+        cost.unwrap().trim().parse::<u32>().unwrap()
+    };
+    let mut bobs: u32 = (0..3).map(|_| cost(&old, &bob)).sum();
+    let alices = cost(&new, &alice);
+    bobs += cost(&new, &bob);
+    assert!(alices == 1 && bobs >= 3, "{alices} {bobs}");
+    for service in [old, new] {
+        assert_eq!(service.stop().0, Some(0));
+    }
+    let service = Service::start(&mut demo(folder));
+    for (name, key, used) in [("alice", alice, alices), ("bob", bob, bobs)] {
+        let (_, _, quota) = service.get_with("/api/quota", &format!("x-api-key: {key}\r\n"));
+        let yours = format!(
+            "\"yours\":{{\"name\":\"{name}\",\"buckets\":[{{\"name\":\"default\",\"limit\":9,\"used\":{used},"
+        );
+        assert!(quota.contains(&yours), "{quota}");
+    }
+}
+
 #[test]
 fn caller_keys_appear_in_no_log_response_or_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -198,7 +198,7 @@ impl KeyFile {
 
 /// Replaces a file with JSON, atomically. It keeps the owner and the permissions of the old file; a new file
 /// is readable by its owner only.
-pub(super) fn replace_file(path: &Path, value: &impl Serialize) -> io::Result<()> {
+fn replace_file(path: &Path, value: &impl Serialize) -> io::Result<()> {
     // Replaces the target of a symbolic link, not the link.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();

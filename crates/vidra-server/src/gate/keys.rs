@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
 use subtle::ConstantTimeEq;
-use vidra::{Allowance, Spending};
+use vidra::{Allowance, Allowances, LedgerHealth};
 
 use super::key_file::{KeyFile, KeyHash, KeyName};
 use super::rate::{Meter, Rate};
@@ -24,7 +25,9 @@ pub struct Keys {
     /// By the first bytes of the hash of the key.
     callers: ArcSwap<HashMap<u64, Arc<Caller>>>,
     /// By name, also of revoked keys: a new key under the same name continues with the same usage.
-    accounts: Mutex<BTreeMap<KeyName, Account>>,
+    meters: Mutex<BTreeMap<KeyName, Arc<Meter>>>,
+    /// The same for the spending, which a file may hold.
+    allowances: Allowances,
 }
 
 /// The usage of a caller.
@@ -33,12 +36,6 @@ pub(crate) struct Account {
     pub(super) meter: Arc<Meter>,
     /// Every key has an allowance, also without a limit, because a reload may set one during the day.
     pub(crate) allowance: Allowance,
-}
-
-impl Account {
-    fn new() -> Self {
-        Self { meter: Arc::default(), allowance: Allowance::new(None, None) }
-    }
 }
 
 /// The holder of a key.
@@ -51,9 +48,19 @@ pub(crate) struct Caller {
 }
 
 impl Keys {
-    /// The keys of a file.
+    /// The keys of a file. Their spending ends with this process.
     pub fn new(file: &KeyFile) -> Self {
-        let keys = Self { callers: ArcSwap::default(), accounts: Mutex::default() };
+        Self::with_allowances(file, Allowances::default())
+    }
+
+    /// The keys of a file, and the file of their spending. An unusable file of spending is logged and reported
+    /// by `/readyz`: it must not prevent the service from starting. Blocks on file I/O.
+    pub fn with_spending(file: &KeyFile, spending: PathBuf, now: Timestamp) -> Self {
+        Self::with_allowances(file, Allowances::open(spending, now))
+    }
+
+    fn with_allowances(file: &KeyFile, allowances: Allowances) -> Self {
+        let keys = Self { callers: ArcSwap::default(), meters: Mutex::default(), allowances };
         keys.replace(file);
         keys
     }
@@ -62,39 +69,31 @@ impl Keys {
     /// refused from now on. New budgets also apply to requests in flight, and units spent today stay
     /// spent.
     pub fn replace(&self, file: &KeyFile) {
-        let mut accounts = self.accounts();
+        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
         let callers = file.keys().iter().map(|entry| {
-            let account = accounts.entry(entry.name.clone()).or_insert_with(Account::new);
-            account.allowance.set_limits(entry.units, entry.searches);
+            let allowance = self.allowances.get(entry.name.as_str());
+            allowance.set_limits(entry.units, entry.searches);
+            let meter = Arc::clone(meters.entry(entry.name.clone()).or_default());
             let caller = Caller {
                 name: entry.name.clone(),
                 sha256: entry.sha256,
                 rate: entry.rate,
-                account: account.clone(),
+                account: Account { meter, allowance },
             };
             (entry.sha256.prefix(), Arc::new(caller))
         });
         self.callers.store(Arc::new(callers.collect()));
     }
 
-    /// The spending of each caller today, without callers that spent nothing.
-    pub(super) fn spending(&self, now: Timestamp) -> BTreeMap<KeyName, Spending> {
-        let accounts = self.accounts();
-        let spent = accounts.iter().map(|(name, it)| (name.clone(), it.allowance.spending(now)));
-        spent.filter(|(_, spent)| spent.default > 0 || spent.search > 0).collect()
+    /// Adds the spending of callers to its file, and takes over what other processes have added there.
+    /// Blocks on file I/O.
+    pub fn save_spending(&self, now: Timestamp) {
+        self.allowances.save(now);
     }
 
-    /// Adds the spending of callers before a restart, also of names without a key at the moment.
-    pub(super) fn restore(&self, spent: &BTreeMap<KeyName, Spending>, now: Timestamp) {
-        let mut accounts = self.accounts();
-        for (name, spent) in spent {
-            let account = accounts.entry(name.clone()).or_insert_with(Account::new);
-            account.allowance.restore(spent, now);
-        }
-    }
-
-    fn accounts(&self) -> MutexGuard<'_, BTreeMap<KeyName, Account>> {
-        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether the file of the spending works.
+    pub(crate) fn spending_health(&self, now: Timestamp) -> LedgerHealth {
+        self.allowances.health(now)
     }
 
     /// The caller whose key a request presents. A part of the hash finds the entry, and a comparison in

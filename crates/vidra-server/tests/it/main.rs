@@ -11,6 +11,7 @@ mod errors;
 mod gate;
 mod hostile;
 mod large_answers;
+mod ledger;
 mod mcp;
 mod metrics;
 #[path = "../../../vidra/tests/it/midnight.rs"]

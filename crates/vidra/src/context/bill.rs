@@ -87,7 +87,7 @@ impl Drop for Charged {
     fn drop(&mut self) {
         let Some(charge) = self.charge.take() else { return };
         let now = self.clock.now();
-        self.bill.refund_payer(&charge, now);
+        self.bill.refund_payer(&charge);
         self.ledger.run_detached(move |ledger| ledger.refund(&charge, now));
     }
 }
@@ -136,14 +136,14 @@ impl Bill {
 
     /// Refunds a charge for an attempt that was never sent.
     pub(crate) fn refund(&self, ledger: &Ledger, charge: &Charge, now: Timestamp) {
-        self.refund_payer(charge, now);
+        self.refund_payer(charge);
         ledger.refund(charge, now);
     }
 
-    fn refund_payer(&self, charge: &Charge, now: Timestamp) {
+    fn refund_payer(&self, charge: &Charge) {
         self.cost.subtract(charge.cost);
         if let Some(allowance) = &self.allowance {
-            allowance.refund(charge, now);
+            allowance.refund(charge);
         }
     }
 

@@ -3,25 +3,30 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use super::day::{Count, Day, until_reset};
+use super::counts::{Tally, UnitCounts};
+use super::day::{date, until_reset};
 use super::{Bucket, Charge, Spent};
 
 /// The daily budget of one caller for each bucket. It resets with YouTube's quota. Clones share the
 /// count and the limits.
 ///
 /// A request charges the allowance before the ledger. Both count every attempt, except attempts
-/// that were never sent.
+/// that were never sent. [`Allowances`](crate::Allowances) stores the count of several callers in a
+/// file.
 #[derive(Debug, Clone)]
 pub struct Allowance(Arc<Mutex<Share>>);
 
 /// Its lock is held only briefly and never across an await.
 #[derive(Debug)]
 struct Share {
+    /// The account of the caller in its own counts and in the file.
+    name: String,
     default: Option<u32>,
     search: Option<u32>,
-    day: Day,
+    counts: UnitCounts,
+    /// The part of `counts` that the file has.
+    exchanged: UnitCounts,
 }
 
 impl Share {
@@ -31,28 +36,35 @@ impl Share {
             Bucket::Search => self.search,
         }
     }
-}
 
-/// The units spent from an [`Allowance`] in one day, for storage across a restart.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Spending {
-    /// The Pacific date, as ISO 8601.
-    pub date: String,
-    /// Units of the default bucket.
-    pub default: u32,
-    /// Searches.
-    pub search: u32,
+    fn tally_mut(&mut self, date: &str) -> &mut Tally {
+        self.counts.tally_mut(date, &self.name)
+    }
+
+    fn subtract(&mut self, date: &str, bucket: Bucket, cost: u32) {
+        let count = self.tally_mut(date).count_mut(bucket);
+        count.used = count.used.saturating_sub(cost);
+    }
 }
 
 impl Allowance {
     /// Creates an allowance with a daily limit for each bucket. `None` means no limit besides
     /// YouTube's quota.
     pub fn new(default: Option<u32>, search: Option<u32>) -> Self {
-        // An empty date sorts before all others, so the first use begins its own day.
-        let date = String::new();
-        let day = Day { date, default: Count::default(), search: Count::default() };
-        Self(Arc::new(Mutex::new(Share { default, search, day })))
+        let allowance = Self::named("");
+        allowance.set_limits(default, search);
+        allowance
+    }
+
+    /// Creates an allowance without limits for an account of the file.
+    pub(super) fn named(name: &str) -> Self {
+        Self(Arc::new(Mutex::new(Share {
+            name: name.to_owned(),
+            default: None,
+            search: None,
+            counts: UnitCounts::default(),
+            exchanged: UnitCounts::default(),
+        })))
     }
 
     /// Replaces the limits for all clones and for calls in flight. Units spent today stay spent, so
@@ -69,26 +81,8 @@ impl Allowance {
 
     /// The units spent from `bucket` since the last reset.
     pub fn used(&self, bucket: Bucket, now: Timestamp) -> u32 {
-        self.today(now).day.count(bucket).used
-    }
-
-    /// The units spent from all buckets since the last reset.
-    pub fn spending(&self, now: Timestamp) -> Spending {
-        let share = self.today(now);
-        let Day { date, default, search } = &share.day;
-        Spending { date: date.clone(), default: default.used, search: search.used }
-    }
-
-    /// Adds earlier spending after a restart. It ignores the spending of another day.
-    pub fn restore(&self, spent: &Spending, now: Timestamp) {
-        let day = &mut self.today(now).day;
-        if day.date == spent.date {
-            for (bucket, more) in [(Bucket::Default, spent.default), (Bucket::Search, spent.search)]
-            {
-                let count = day.count(bucket);
-                count.used = count.used.saturating_add(more);
-            }
-        }
+        let share = self.lock();
+        share.counts.tally(&date(now), &share.name).count(bucket).used
     }
 
     /// Takes the cost of an attempt.
@@ -97,31 +91,33 @@ impl Allowance {
     ///
     /// [`Spent`] if the allowance is exhausted.
     pub(crate) fn take(&self, bucket: Bucket, cost: u32, now: Timestamp) -> Result<(), Spent> {
-        let mut share = self.today(now);
-        let limit = share.limit(bucket);
-        let count = share.day.count(bucket);
-        let used = count.used.saturating_add(cost);
-        if limit.is_some_and(|limit| used > limit) {
+        let (mut share, date) = (self.lock(), date(now));
+        let used = share.counts.tally(&date, &share.name).count(bucket).used.saturating_add(cost);
+        if share.limit(bucket).is_some_and(|limit| used > limit) {
             return Err(Spent { bucket, resets_in: until_reset(now) });
         }
-        count.used = used;
+        share.tally_mut(&date).count_mut(bucket).used = used;
         Ok(())
     }
 
-    /// Returns the cost of an attempt that was not charged.
+    /// Returns the cost of an attempt that was not charged. `now` is the time of
+    /// [`Allowance::take`].
     pub(crate) fn give_back(&self, bucket: Bucket, cost: u32, now: Timestamp) {
-        let mut share = self.today(now);
-        let count = share.day.count(bucket);
-        count.used = count.used.saturating_sub(cost);
+        self.lock().subtract(&date(now), bucket, cost);
     }
 
-    /// Returns the cost of a charge, unless its day is over.
-    pub(crate) fn refund(&self, charge: &Charge, now: Timestamp) {
-        let mut share = self.today(now);
-        if share.day.date == charge.date {
-            let count = share.day.count(charge.bucket);
-            count.used = count.used.saturating_sub(charge.cost);
-        }
+    /// Returns the cost of a charge.
+    pub(crate) fn refund(&self, charge: &Charge) {
+        self.lock().subtract(&charge.date, charge.bucket, charge.cost);
+    }
+
+    /// Adds the spending since the last exchange to `all`, and takes over what others have added
+    /// there.
+    pub(super) fn exchange(&self, all: &mut UnitCounts) {
+        let mut share = self.lock();
+        all.apply_changes(&share.exchanged, &share.counts);
+        share.counts = all.of_account(&share.name);
+        share.exchanged = share.counts.clone();
     }
 
     /// Whether both are clones of the same allowance.
@@ -131,13 +127,6 @@ impl Allowance {
 
     fn lock(&self) -> MutexGuard<'_, Share> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The state after a reset that may be due at `now`.
-    fn today(&self, now: Timestamp) -> MutexGuard<'_, Share> {
-        let mut share = self.lock();
-        share.day.begin_if_over(now);
-        share
     }
 }
 
@@ -184,22 +173,11 @@ mod tests {
         in_flight.take(Bucket::Default, 1, now).unwrap();
         in_flight.take(Bucket::Default, 1, now).unwrap_err();
         in_flight.take(Bucket::Search, 1, now).unwrap_err();
-        let Spending { default, search, .. } = allowance.spending(now);
-        assert_eq!((default, search), (4, 1));
+        let used = [Bucket::Default, Bucket::Search].map(|bucket| allowance.used(bucket, now));
+        assert_eq!(used, [4, 1]);
         allowance.set_limits(Some(5), None);
         in_flight.take(Bucket::Default, 1, now).unwrap();
         in_flight.take(Bucket::Search, 1, now).unwrap();
-    }
-
-    #[test]
-    fn the_first_day_is_that_of_the_first_use() {
-        // Yesterday too, although a day that is one ahead of the clock stays: see
-        // `Day::begin_if_over`.
-        let yesterday = Timestamp::now() - jiff::SignedDuration::from_hours(24);
-        for first_use in [yesterday, at("1999-12-31T12:00:00Z"), at("2199-01-01T12:00:00Z")] {
-            let spent = Allowance::new(None, None).spending(first_use);
-            assert_eq!(spent.date, Day::at(first_use).date);
-        }
     }
 
     #[test]
@@ -212,17 +190,20 @@ mod tests {
         allowance.take(Bucket::Search, 1, now).unwrap_err();
     }
 
+    /// A refund belongs to the day of its charge.
     #[test]
-    fn spending_is_restored_on_the_same_day_only() {
-        let (today, tomorrow) = (at("2020-11-15T12:00:00Z"), at("2020-11-16T12:00:00Z"));
-        let before = Allowance::new(Some(5), None);
-        before.take(Bucket::Default, 3, today).unwrap();
-        let text = serde_json::to_string(&before.spending(today)).unwrap();
-        let spent: Spending = serde_json::from_str(&text).unwrap();
-        let after = Allowance::new(Some(5), None);
-        after.restore(&spent, today);
-        assert_eq!(after.used(Bucket::Default, today), 3);
-        after.restore(&spent, tomorrow);
-        assert_eq!(after.used(Bucket::Default, tomorrow), 0);
+    fn s9_a_clock_that_jumps_does_not_change_an_allowance() {
+        let now = at("2026-11-15T12:00:00Z");
+        let allowance = Allowance::new(Some(5), None);
+        allowance.take(Bucket::Default, 4, now).unwrap();
+        for wrong in ["1970-01-01T00:00:00Z", "2026-11-16T12:00:00Z", "2036-01-01T00:00:00Z"] {
+            assert_eq!(allowance.used(Bucket::Default, at(wrong)), 0, "{wrong}");
+            allowance.take(Bucket::Default, 2, at(wrong)).unwrap();
+            assert_eq!(allowance.used(Bucket::Default, now), 4, "{wrong}");
+        }
+        let charge = Charge { cost: 1, bucket: Bucket::Default, date: date(now) };
+        allowance.refund(&charge);
+        assert_eq!(allowance.used(Bucket::Default, now), 3);
+        allowance.take(Bucket::Default, 3, now).unwrap_err();
     }
 }

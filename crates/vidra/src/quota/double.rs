@@ -7,15 +7,15 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::day::Day;
+use super::counts::UnitCounts;
 
-/// A day's count that outlives its clients, as a file does. Its work runs in a separate task with a
+/// A count that outlives its clients, as a file does. Its work runs in a separate task with a
 /// delay before and after it. Like a blocking thread, it cannot be cancelled.
 #[derive(Clone)]
 pub struct LedgerDouble(Arc<Inner>);
 
 struct Inner {
-    day: Mutex<Option<Day>>,
+    counts: Mutex<UnitCounts>,
     /// Returns the delays before and after one piece of work.
     delays: Box<dyn Fn() -> (Duration, Duration) + Send + Sync>,
 }
@@ -23,11 +23,11 @@ struct Inner {
 impl LedgerDouble {
     /// Creates an empty double with these delays.
     pub fn new(delays: impl Fn() -> (Duration, Duration) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Inner { day: Mutex::default(), delays: Box::new(delays) }))
+        Self(Arc::new(Inner { counts: Mutex::default(), delays: Box::new(delays) }))
     }
 
-    pub(super) fn update<T>(&self, change: impl FnOnce(&mut Option<Day>) -> T) -> T {
-        change(&mut self.0.day.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn update<T>(&self, change: impl FnOnce(&mut UnitCounts) -> T) -> T {
+        change(&mut self.0.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn spawn<T: Send + 'static>(

@@ -1,13 +1,17 @@
 //! Budgets: the daily quota of each caller.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::sleep;
-use vidra_server::gate::{KeyLimits, Rules, SpentFile};
+use vidra_server::gate::{KeyLimits, Keys, Rules};
 
 use super::{VIDEO, app, file, get_as, keys};
+use crate::app::TestApp;
 
 fn units(units: u32) -> KeyLimits {
     KeyLimits { units: Some(units), ..KeyLimits::default() }
@@ -100,37 +104,78 @@ async fn a_new_budget_applies_to_requests_in_flight() {
     }
 }
 
+/// A service with two callers and a file of their spending.
+fn started(path: &Path) -> (TestApp, Arc<Keys>) {
+    let file = file(&[("alice", units(9)), ("bob", units(9))]);
+    let keys = Arc::new(Keys::with_spending(&file, path.to_owned(), Timestamp::now()));
+    (app(Rules { keys: Some(keys.clone()), ..Rules::default() }), keys)
+}
+
+async fn used(app: &TestApp, name: &str) -> u64 {
+    let quota = get_as(app, name, "/api/quota").await.json();
+    quota["yours"]["buckets"][0]["used"].as_u64().unwrap()
+}
+
 #[tokio::test]
 async fn a_restart_does_not_reset_budget_usage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/callers.json");
-    let callers = || keys(&[("alice", units(2)), ("bob", units(2))]);
-    let used = async |keys| {
-        let app = app(Rules { keys: Some(keys), ..Rules::default() });
-        let quota = get_as(&app, "alice", "/api/quota").await.json();
-        let used = quota["yours"]["buckets"][0]["used"].as_u64();
+    for before in [0, 1, 2, 3] {
+        let (app, keys) = started(&path);
+        assert_eq!(used(&app, "alice").await, before);
         get_as(&app, "alice", VIDEO).await;
-        used
-    };
-    for before in [0, 1, 2, 2] {
-        let keys = callers();
-        let file = SpentFile::open(path.clone(), &keys, Timestamp::now());
-        assert_eq!(used(keys.clone()).await, Some(before));
-        file.save(&keys, Timestamp::now()).unwrap();
-        let written = std::fs::metadata(&path).unwrap();
-        file.save(&keys, Timestamp::now()).unwrap();
-        let again = std::fs::metadata(&path).unwrap();
-        use std::os::unix::fs::MetadataExt;
-        assert_eq!(written.ino(), again.ino(), "an unchanged file is not written again");
-        assert_eq!(written.mode() & 0o777, 0o600);
+        keys.save_spending(Timestamp::now());
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     }
-    // A file of another day, or a damaged one: usage starts at zero.
-    for text in [r#"{"alice": {"date": "2020-01-01", "default": 2, "search": 0}}"#, "{", "[1]"] {
-        std::fs::write(&path, text).unwrap();
-        let keys = callers();
-        SpentFile::open(path.clone(), &keys, Timestamp::now());
-        assert_eq!(used(keys).await, Some(0), "{text}");
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::create_dir(path.parent().unwrap()).unwrap();
+    // The file of an earlier version, of another day.
+    let text = r#"{"alice": {"date": "2020-01-01", "default": 2, "search": 0}}"#;
+    std::fs::write(&path, text).unwrap();
+    assert_eq!(used(&started(&path).0, "alice").await, 0);
+}
+
+#[tokio::test]
+async fn o2_two_services_with_one_state_folder_share_the_budgets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("callers.json");
+    let ((one, ones), (other, others)) = (started(&path), started(&path));
+    for video in ["quirkNoLike", "quirkDurDay", "quirkNoComm"] {
+        assert_eq!(get_as(&one, "bob", &format!("/api/video/{video}")).await.cost(), 1);
     }
-    let left: Vec<_> = std::fs::read_dir(path.parent().unwrap()).unwrap().collect();
-    assert_eq!(left.len(), 1, "no other file is left");
+    ones.save_spending(Timestamp::now());
+    get_as(&other, "alice", VIDEO).await;
+    others.save_spending(Timestamp::now());
+    assert_eq!(used(&other, "bob").await, 3, "spent at the other service");
+    let (restarted, _) = started(&path);
+    assert_eq!((used(&restarted, "bob").await, used(&restarted, "alice").await), (3, 1));
+}
+
+#[tokio::test]
+async fn o6_an_unusable_file_of_spending_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = folder.path().join("blocked");
+    std::fs::write(&blocked, "a file in place of the folder").unwrap();
+    let damaged = folder.path().join("callers.json");
+    std::fs::write(&damaged, "{").unwrap();
+    let table = [
+        (
+            blocked.join("callers.json"),
+            "spending_failing",
+            "callers: the file of their spending cannot",
+        ),
+        (damaged, "spending_incomplete", "callers: the file of their spending was unreadable"),
+    ];
+    for (path, what, message) in table {
+        let (app, _) = started(&path);
+        let ready = app.get("/readyz").await;
+        assert_eq!(ready.status, 200);
+        let degraded = &ready.json()["degraded"];
+        assert!(degraded[0].as_str().unwrap().starts_with(message), "{degraded}");
+        assert_eq!(degraded.as_array().unwrap().len(), 1);
+        let metrics = get_as(&app, "alice", "/metrics").await.text;
+        assert!(metrics.contains(&format!("vidra_degraded{{what=\"{what}\"}} 1")), "{metrics}");
+        assert_eq!(get_as(&app, "alice", VIDEO).await.status, 200);
+        assert_eq!(used(&app, "alice").await, 1);
+    }
 }

@@ -18,7 +18,7 @@ use crate::context::{Bill, CacheMode};
 use crate::data_api::call::Endpoint;
 use crate::data_api::{ApiKey, DataApi, Holds};
 use crate::error::{Error, Result};
-use crate::quota::{Backing, Ledger};
+use crate::quota::Ledger;
 use crate::resilience::breaker::{Breaker, BreakerPolicy};
 use crate::resilience::pace::Pace;
 use crate::resilience::retry::RetryBudget;
@@ -137,12 +137,11 @@ impl Builder {
             clock: Arc::clone(&self.clock),
         };
         let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
-        let backing = match (self.ledger_double, file) {
-            (Some(double), _) => Backing::Double(double),
-            (None, Some(file)) => Backing::File(file),
-            (None, None) => Backing::None,
+        let ledger = match (self.ledger_double, file) {
+            (Some(double), _) => Ledger::in_double(self.limits, double),
+            (None, Some(file)) => Ledger::in_file(self.limits, file, self.clock.now()),
+            (None, None) => Ledger::in_memory(self.limits),
         };
-        let ledger = Ledger::new(self.limits, backing, self.clock.now());
         let data_api = DataApi {
             base: self.data_api_url,
             key: self.key,

@@ -1,0 +1,250 @@
+//! Spent units by day, account and bucket.
+//!
+//! The counts of a day belong to its date and not to the clock. A clock that jumps begins another
+//! day beside it, and the count of the first one is there when the clock comes back.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Bucket;
+
+/// The number of days that are stored. A new day replaces the one that was charged least recently,
+/// so a few days of a wrong clock do not replace the current one.
+const MAX_DAYS: usize = 8;
+
+/// The units of some days, in the format of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct UnitCounts {
+    /// The day that was charged last is the last one.
+    days: Vec<Day>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Day {
+    /// The Pacific date, as ISO 8601.
+    date: String,
+    /// Earlier charges of this day were lost with an unreadable file.
+    #[serde(default, skip_serializing_if = "is_default")]
+    is_incomplete: bool,
+    /// The units by the name of the account that paid.
+    accounts: BTreeMap<String, Tally>,
+}
+
+/// The units of one account on one day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Tally {
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) default: Count,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) search: Count,
+}
+
+/// The count of one bucket.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Count {
+    pub(super) used: u32,
+    /// YouTube reported the exhaustion, whatever the count says: other services can use the same
+    /// project.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) exhausted: bool,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl UnitCounts {
+    /// The units of an account on a day.
+    pub(super) fn tally(&self, date: &str, account: &str) -> Tally {
+        let day = self.days.iter().find(|day| day.date == date);
+        day.and_then(|day| day.accounts.get(account)).copied().unwrap_or_default()
+    }
+
+    /// The units of an account on a day, to change them.
+    pub(super) fn tally_mut(&mut self, date: &str, account: &str) -> &mut Tally {
+        self.day_mut(date).accounts.entry(account.to_owned()).or_default()
+    }
+
+    fn day_mut(&mut self, date: &str) -> &mut Day {
+        let position = self.days.iter().position(|day| day.date == date);
+        let day = match position {
+            Some(position) => self.days.remove(position),
+            None => {
+                if self.days.len() >= MAX_DAYS {
+                    self.days.remove(0);
+                }
+                Day { date: date.to_owned(), is_incomplete: false, accounts: BTreeMap::new() }
+            }
+        };
+        self.days.push_mut(day)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.days.is_empty()
+    }
+
+    /// Whether charges of this day were lost.
+    pub(super) fn is_incomplete(&self, date: &str) -> bool {
+        self.days.iter().any(|day| day.date == date && day.is_incomplete)
+    }
+
+    /// Records that charges of this day were lost.
+    pub(super) fn mark_incomplete(&mut self, date: &str) {
+        self.day_mut(date).is_incomplete = true;
+    }
+
+    /// The names of all accounts.
+    pub(super) fn accounts(&self) -> impl Iterator<Item = &str> {
+        self.days.iter().flat_map(|day| day.accounts.keys()).map(String::as_str)
+    }
+
+    /// The counts of one account.
+    pub(super) fn of_account(&self, account: &str) -> Self {
+        let days = self.days.iter().filter_map(|day| {
+            let (name, tally) = day.accounts.get_key_value(account)?;
+            let accounts = BTreeMap::from([(name.clone(), *tally)]);
+            Some(Day { accounts, date: day.date.clone(), is_incomplete: day.is_incomplete })
+        });
+        Self { days: days.collect() }
+    }
+
+    /// Applies the changes that made `after` out of `before`.
+    pub(super) fn apply_changes(&mut self, before: &Self, after: &Self) {
+        for day in &after.days {
+            if day.is_incomplete && !before.is_incomplete(&day.date) {
+                self.mark_incomplete(&day.date);
+            }
+            for (account, tally) in &day.accounts {
+                let earlier = before.tally(&day.date, account);
+                if *tally != earlier {
+                    self.tally_mut(&day.date, account).apply_changes(earlier, *tally);
+                }
+            }
+        }
+    }
+
+    /// Raises each count to that of `other`, if that is higher.
+    pub(super) fn raise_to(&mut self, other: &Self) {
+        for day in &other.days {
+            if day.is_incomplete {
+                self.mark_incomplete(&day.date);
+            }
+            for (account, tally) in &day.accounts {
+                let raised = self.tally(&day.date, account).max(*tally);
+                if raised != self.tally(&day.date, account) {
+                    *self.tally_mut(&day.date, account) = raised;
+                }
+            }
+        }
+    }
+}
+
+impl Tally {
+    pub(super) fn count(self, bucket: Bucket) -> Count {
+        match bucket {
+            Bucket::Default => self.default,
+            Bucket::Search => self.search,
+        }
+    }
+
+    pub(super) fn count_mut(&mut self, bucket: Bucket) -> &mut Count {
+        match bucket {
+            Bucket::Default => &mut self.default,
+            Bucket::Search => &mut self.search,
+        }
+    }
+
+    fn apply_changes(&mut self, before: Self, after: Self) {
+        self.default.apply_changes(before.default, after.default);
+        self.search.apply_changes(before.search, after.search);
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self { default: self.default.max(other.default), search: self.search.max(other.search) }
+    }
+}
+
+impl Count {
+    fn apply_changes(&mut self, before: Self, after: Self) {
+        // Refunds lower a count.
+        self.used = self.used.saturating_add(after.used.saturating_sub(before.used));
+        self.used = self.used.saturating_sub(before.used.saturating_sub(after.used));
+        self.exhausted |= after.exhausted && !before.exhausted;
+    }
+
+    fn max(self, other: Self) -> Self {
+        let exhausted = self.exhausted || other.exhausted;
+        Self { used: self.used.max(other.used), exhausted }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(table: &[(&str, &str, u32)]) -> UnitCounts {
+        let mut counts = UnitCounts::default();
+        for (date, account, used) in table {
+            counts.tally_mut(date, account).default.used = *used;
+        }
+        counts
+    }
+
+    fn dates(counts: &UnitCounts) -> Vec<&str> {
+        counts.days.iter().map(|day| &*day.date).collect()
+    }
+
+    #[test]
+    fn a_new_day_replaces_the_one_charged_least_recently() {
+        let names = ["1", "2", "3", "4", "5", "6", "7", "8"];
+        let mut stored = counts(&names.map(|date| (date, "a", 1)));
+        stored.tally_mut("1", "a").default.used += 1;
+        assert_eq!(stored.tally("9", "a"), Tally::default(), "a look begins no day");
+        assert_eq!(stored.days.len(), MAX_DAYS);
+        stored.tally_mut("9", "a").default.used = 5;
+        assert_eq!(dates(&stored), ["3", "4", "5", "6", "7", "8", "1", "9"]);
+        assert_eq!(stored.tally("1", "a").default.used, 2);
+        assert_eq!(stored.tally("2", "a").default.used, 0, "it was replaced");
+    }
+
+    #[test]
+    fn changes_of_one_copy_are_applied_to_another() {
+        // Before and after the change, in the file, and the result.
+        let table = [(0, 3, 10, 13), (3, 3, 10, 10), (5, 3, 10, 8), (5, 0, 3, 0), (0, 0, 7, 7)];
+        for (before, after, stored, expected) in table {
+            let mut file = counts(&[("1", "a", stored), ("1", "b", 9)]);
+            file.apply_changes(&counts(&[("1", "a", before)]), &counts(&[("1", "a", after)]));
+            assert_eq!(file, counts(&[("1", "a", expected), ("1", "b", 9)]), "{before} {after}");
+        }
+        let mut after = counts(&[("1", "a", 2)]);
+        after.tally_mut("1", "a").search.exhausted = true;
+        after.mark_incomplete("2");
+        let mut file = UnitCounts::default();
+        file.apply_changes(&counts(&[("1", "a", 2)]), &after);
+        assert_eq!(file.tally("1", "a").default.used, 0);
+        assert!(file.tally("1", "a").search.exhausted && file.is_incomplete("2"));
+    }
+
+    #[test]
+    fn raising_never_lowers_a_count() {
+        let mut stored = counts(&[("1", "a", 5), ("1", "b", 2)]);
+        stored.tally_mut("1", "a").search.exhausted = true;
+        let mut other = counts(&[("1", "a", 4), ("1", "b", 3), ("2", "a", 1)]);
+        other.mark_incomplete("2");
+        stored.raise_to(&other);
+        let used = |date, account| stored.tally(date, account).default.used;
+        assert_eq!((used("1", "a"), used("1", "b"), used("2", "a")), (5, 3, 1));
+        assert!(stored.tally("1", "a").search.exhausted);
+        assert!(stored.is_incomplete("2") && !stored.is_incomplete("1"));
+    }
+
+    #[test]
+    fn an_account_has_its_own_days() {
+        let stored = counts(&[("1", "a", 5), ("1", "b", 2), ("2", "b", 1)]);
+        assert_eq!(stored.of_account("a"), counts(&[("1", "a", 5)]));
+        assert_eq!(stored.of_account("b"), counts(&[("1", "b", 2), ("2", "b", 1)]));
+        assert!(stored.of_account("c").is_empty());
+        assert_eq!(stored.accounts().collect::<Vec<_>>(), ["a", "b", "b"]);
+    }
+}

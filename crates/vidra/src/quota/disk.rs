@@ -1,0 +1,171 @@
+//! The files of a count: a working copy, two synced copies, and a lock.
+
+use std::any::Any;
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+
+/// A larger file is damaged. The spending of 100,000 callers is smaller.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// One of the files with a count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Written at each change and never synced. It survives a killed process.
+    Working,
+    /// Two synced copies, written in turn. One of them survives a power cut.
+    First,
+    Second,
+}
+
+/// A lock that other processes respect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lock {
+    /// Protects the working copy. It is never held during a sync.
+    Working,
+    /// Protects the synced copies.
+    Synced,
+}
+
+/// Holds a lock until it is dropped.
+pub(super) type Held = Box<dyn Any + Send>;
+
+/// The disk below a count. Tests replace it with one that loses its power.
+pub(super) trait Disk: Debug + Send + Sync {
+    /// The content of a file; `None` if there is no file.
+    fn read(&self, part: Part) -> io::Result<Option<Vec<u8>>>;
+    /// Overwrites a file in place. It is on the disk only after a sync.
+    fn write(&self, part: Part, bytes: &[u8]) -> io::Result<()>;
+    /// Waits until the content of a file is on the disk.
+    fn sync(&self, part: Part) -> io::Result<()>;
+    /// Takes a lock. It waits at most `patience` for another process.
+    fn lock(&self, lock: Lock, patience: Duration) -> io::Result<Held>;
+}
+
+/// Real files.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// The path of the working copy.
+    path: PathBuf,
+    /// Whether the entries of the folder are on the disk.
+    is_folder_synced: AtomicBool,
+}
+
+impl Files {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, is_folder_synced: AtomicBool::new(false) }
+    }
+
+    fn path(&self, part: Part) -> PathBuf {
+        let suffix = match part {
+            Part::Working => return self.path.clone(),
+            Part::First => ".1",
+            Part::Second => ".2",
+        };
+        let mut path: OsString = self.path.clone().into();
+        path.push(suffix);
+        path.into()
+    }
+
+    /// Opens a file for writing, and creates it and its folder if necessary. Only the owner has
+    /// access, because another user could hold the lock.
+    fn open(&self, path: &Path) -> io::Result<File> {
+        let mut options = File::options();
+        options.read(true).write(true).mode(0o600);
+        match (options.open(path), path.parent()) {
+            (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
+                DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+                self.is_folder_synced.store(false, Ordering::Relaxed);
+                options.create(true).truncate(false).open(path)
+            }
+            (opened, _) => opened,
+        }
+    }
+}
+
+impl Disk for Files {
+    fn read(&self, part: Part) -> io::Result<Option<Vec<u8>>> {
+        let file = match File::open(self.path(part)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let mut bytes = Vec::new();
+        let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
+        damaged_by_bad_sectors(read.map(|_| bytes)).map(Some)
+    }
+
+    fn write(&self, part: Part, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.open(&self.path(part))?;
+        file.write_all(bytes)?;
+        let length = bytes.len() as u64;
+        if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
+    }
+
+    fn sync(&self, part: Part) -> io::Result<()> {
+        File::open(self.path(part))?.sync_data()?;
+        if !self.is_folder_synced.load(Ordering::Relaxed)
+            && let Some(folder) = self.path.parent()
+        {
+            // The folder of `a.json` is "".
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            File::open(folder)?.sync_all()?;
+            self.is_folder_synced.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn lock(&self, lock: Lock, patience: Duration) -> io::Result<Held> {
+        let path = match lock {
+            // Not the working copy itself, because an operator can delete it.
+            Lock::Working => self.path.with_extension("lock"),
+            Lock::Synced => self.path(Part::First),
+        };
+        let file = self.open(&path)?;
+        wait_for(&file, patience)?;
+        Ok(Box::new(file))
+    }
+}
+
+/// Bad sectors damage a file, so that another copy is used. Other errors may pass, and then the file
+/// is as good as before.
+fn damaged_by_bad_sectors(read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
+    match read {
+        Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => Ok(vec![0]),
+        read => read,
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "on a blocking thread; a file lock has no waker")]
+fn wait_for(lock: &File, patience: Duration) -> io::Result<()> {
+    let until = Instant::now() + patience;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bad_sectors_count_as_damage() {
+        let read = |errno: Errno| damaged_by_bad_sectors(Err(errno.into())).ok();
+        assert_eq!(read(Errno::IO), Some(vec![0]));
+        assert_eq!(read(Errno::MFILE), None);
+        assert_eq!(read(Errno::ACCESS), None);
+        assert_eq!(damaged_by_bad_sectors(Ok(b"x".to_vec())).unwrap(), b"x");
+    }
+}
