@@ -10,6 +10,7 @@ mod concurrency;
 mod faults;
 mod format;
 mod ident;
+mod key;
 mod leaving;
 mod midnight;
 mod network;

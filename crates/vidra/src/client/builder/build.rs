@@ -1,7 +1,6 @@
 //! Builds a client from its settings.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use http::Uri;
@@ -16,7 +15,8 @@ use crate::cache::{Cache, Limits};
 use crate::client::Vidra;
 use crate::context::{Bill, CacheMode};
 use crate::data_api::call::Endpoint;
-use crate::data_api::{ApiKey, DataApi, Holds};
+use crate::data_api::account::{ApiKey, CurrentAccount};
+use crate::data_api::{DataApi, Holds};
 use crate::error::{Error, Result};
 use crate::quota::{Backing, Ledger};
 use crate::resilience::breaker::{Breaker, BreakerPolicy};
@@ -135,24 +135,25 @@ impl Builder {
             sender: sender(),
             clock: Arc::clone(&self.clock),
         };
-        let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
-        let backing = match (self.ledger_double, file) {
-            (Some(double), _) => Backing::Double(double),
-            (None, Some(file)) => Backing::File(file),
-            (None, None) => Backing::None,
+        let (limits, clock) = (self.limits, Arc::clone(&self.clock));
+        let (double, state_dir) = (self.ledger_double, self.state_dir);
+        let open_ledger = move |key: Option<&ApiKey>| {
+            let backing = match (&double, &state_dir) {
+                (Some(double), _) => Backing::Double(double.clone()),
+                (None, Some(folder)) => Backing::File(folder.join(ledger_name(key))),
+                (None, None) => Backing::None,
+            };
+            Ledger::new(limits, backing, clock.now())
         };
-        let ledger = Ledger::new(self.limits, backing, self.clock.now());
         let data_api = DataApi {
             base: self.data_api_url,
-            key: self.key,
             transport,
             clock: Arc::clone(&self.clock),
-            ledger: Arc::new(ledger),
+            account: CurrentAccount::new(self.key, Box::new(open_ledger)),
             holds: Holds::default(),
             sender: sender(),
             breaker: Arc::new(Breaker::new("data-api", policy, now)),
             search_breaker: Arc::new(Breaker::new("search", policy, now)),
-            key_rejected: AtomicBool::new(false),
         };
         let keeps = self.cache_bytes > 0 || self.store.is_some();
         let failures_last = if keeps { FAILURES_LAST } else { Duration::ZERO };
