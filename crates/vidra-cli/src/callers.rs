@@ -132,18 +132,15 @@ impl Callers {
         });
     }
 
-    /// Reloads the keys. An invalid file changes nothing: existing keys stay valid.
-    pub(crate) fn reload(&self) {
+    /// Reloads the keys. `Ok(None)` if there is no file; otherwise the number of keys. An invalid file changes
+    /// nothing: existing keys stay valid.
+    pub(crate) fn reload(&self) -> Result<Option<usize>, String> {
         let Some((keys, file)) = self.rules.keys.as_ref().zip(self.key_file.as_ref()) else {
-            return;
+            return Ok(None);
         };
-        match read(file) {
-            Ok(file) => {
-                keys.replace(&file);
-                tracing::info!(keys = file.keys().len(), "the caller keys were read anew");
-            }
-            Err(error) => tracing::error!("the caller keys stay as they were: {error}"),
-        }
+        let file = read(file)?;
+        keys.replace(&file);
+        Ok(Some(file.keys().len()))
     }
 
     /// Saves spending.

@@ -15,7 +15,7 @@ use futures_util::future::{self, Either};
 use http_body_util::Full;
 use tokio::time::Instant;
 use tower::ServiceExt;
-use vidra::Vidra;
+use vidra::{Error, Vidra};
 
 use crate::config::Config;
 use crate::counters::{ConnectionCounters, Counters};
@@ -63,7 +63,7 @@ impl App {
         // The admin listener counts into the same table, so it has the template of every route.
         let templates = routes::openapi().paths.paths.into_keys();
         let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);
-        let counters = Counters::new(templates.chain(others));
+        let counters = Counters::new(templates.chain(others), &[routes::BATCH_PATH, mcp::PATH]);
         let state = AppState::new(vidra, counters, document, &config);
         let router = layers::wrap(router, &state, config.callers_may_refresh);
         let routes = typed_url::before_routing(router);
@@ -141,10 +141,8 @@ impl App {
                 (response.map(ResponseBody::Left), route)
             }
             Err(reason) => {
-                if let Some(label) = reason.label() {
-                    counters.rejected.add(label);
-                }
                 let mut response = reason.response().map(ResponseBody::Right);
+                note_error(counters, &response);
                 log.add_id(response.headers_mut());
                 (response, counters.route(None))
             }
@@ -177,9 +175,17 @@ impl App {
                 // The router adds the length of the empty body. A 304 may only have that of the full one.
                 response.headers_mut().remove(CONTENT_LENGTH);
             }
+            note_error(&counters, &response);
             complete(response.headers_mut(), &admission);
             pending.end(response).map(ResponseBody::Right)
         })
+    }
+}
+
+/// Counts a refusal. Every error response carries its error.
+fn note_error<B>(counters: &Counters, response: &Response<B>) {
+    if let Some(error) = response.extensions().get::<Error>() {
+        counters.note_error(error);
     }
 }
 

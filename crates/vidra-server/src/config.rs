@@ -4,6 +4,8 @@ use serde::Serialize;
 
 use crate::gate::Rules;
 use crate::log_sink::LogSink;
+use crate::reloads::Reloads;
+use crate::tls::Tls;
 
 /// The settings of the service. The client has the settings for fetching and caching.
 #[derive(Clone)]
@@ -25,6 +27,10 @@ pub struct Config {
     pub gate: Rules,
     /// The log, whose dropped lines are a metric.
     pub log: Option<LogSink>,
+    /// The certificate, whose expiry is a metric.
+    pub tls: Option<Tls>,
+    /// The reloads of files, which are a metric.
+    pub reloads: Reloads,
 }
 
 impl Default for Config {
@@ -38,6 +44,8 @@ impl Default for Config {
             examples: vec![],
             gate: Rules::default(),
             log: None,
+            tls: None,
+            reloads: Reloads::default(),
         }
     }
 }

@@ -12,7 +12,9 @@ use crate::drain::Drain;
 use crate::gate::CallerId;
 use crate::hot::ResponseCache;
 use crate::log_sink::LogSink;
+use crate::reloads::Reloads;
 use crate::slots::{Slot, Slots};
+use crate::tls::Tls;
 
 /// The shared state of the public and the admin routes. Clones share it.
 #[derive(Clone)]
@@ -28,6 +30,9 @@ pub(crate) struct AppState {
     batches_per_caller: usize,
     /// The log, whose dropped lines are a metric.
     pub(crate) log: Option<LogSink>,
+    /// The certificate, whose expiry is a metric.
+    pub(crate) tls: Option<Tls>,
+    pub(crate) reloads: Reloads,
     /// The document that `GET /openapi.json` serves.
     pub(crate) document: Arc<OpenApi>,
 }
@@ -48,6 +53,8 @@ impl AppState {
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
             log: config.log.clone(),
+            tls: config.tls.clone(),
+            reloads: config.reloads.clone(),
             document: Arc::new(document),
         }
     }

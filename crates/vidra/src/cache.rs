@@ -128,9 +128,10 @@ impl Cache {
         }
     }
 
-    /// Allows renewals of these records at once, although YouTube refused the last ones.
-    pub(crate) fn resume_renewals(&self, group: RenewalGroup) {
+    /// Allows fetches and renewals of these records at once, although YouTube refused the last ones.
+    pub(crate) fn resume(&self, group: RenewalGroup) {
         self.renewals[group as usize].resume(Instant::now());
+        self.flights.forget_failures();
     }
 
     /// The maximum number of concurrent fetches of uncached answers.

@@ -146,7 +146,7 @@ impl Vidra {
     /// ```
     pub fn replace_key(&self, key: ApiKey) -> bool {
         let is_new = self.services.data_api.replace_key(key);
-        self.services.cache.resume_renewals(RenewalGroup::Data);
+        self.services.cache.resume(RenewalGroup::Data);
         is_new
     }
 

@@ -10,9 +10,11 @@ mod mcp;
 mod midnight;
 mod observability;
 mod process;
+mod reload;
 mod rooms;
 mod security;
 mod serve;
+mod systemd;
 #[cfg(feature = "otel")]
 mod traces;
 mod transcripts;

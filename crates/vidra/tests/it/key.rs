@@ -96,10 +96,11 @@ async fn a_new_key_ends_the_pauses_of_the_old_one() {
     // A pause that YouTube requests belongs to the project of a key.
     sim.inject(Fault::any(Action::error("rateLimitExceeded").retry_after("3000")).once());
     for _ in 0..2 {
+        sleep(1_001 * MS).await;
         let error = vidra.video(video("fda4eREcaTQ")).await.unwrap_err();
         assert_eq!(error.reason(), Reason::UpstreamRateLimited);
-        sleep(1_001 * MS).await;
     }
+    // The failure of this second is forgotten too.
     vidra.replace_key(key("demo-key"));
     vidra.video(video("fda4eREcaTQ")).await.unwrap();
 }
