@@ -33,8 +33,8 @@ pub fn read_config_file(path: &Path) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use rustix::fs::{CWD, Mode, mkfifoat};
+    use std::fs;
 
     use super::*;
 

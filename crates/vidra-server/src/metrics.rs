@@ -48,8 +48,9 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         page.each(&table::QUOTA_EXHAUSTED, exhausted);
     }
     write_reloads(&mut page, &state.reloads);
+    let mut family = page.family(&table::CERTIFICATE_EXPIRY);
     if let Some(expires) = state.tls.as_ref().and_then(Tls::expires) {
-        page.one(&table::CERTIFICATE_EXPIRY, expires);
+        family.sample(&[], expires);
     }
     process::write(&mut page);
     let headers = [(CONTENT_TYPE, text::CONTENT_TYPE), (CACHE_CONTROL, "no-store")];

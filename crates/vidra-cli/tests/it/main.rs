@@ -10,6 +10,7 @@ mod mcp;
 mod midnight;
 mod observability;
 mod process;
+mod prometheus;
 mod reload;
 mod rooms;
 mod security;
