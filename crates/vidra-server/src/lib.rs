@@ -8,7 +8,7 @@
 //! Imports point downwards only: a module imports modules below it in this list and nothing above it.
 //! The test `rooms` reads this list and the imports of every file.
 //!
-//! - `serve`: the accept loop, connection slots, timeouts, TLS, graceful shutdown
+//! - `serve`: the accept loop, connection slots, timeouts, graceful shutdown
 //! - `app`: [`App`]: gate, response cache, then routes
 //! - `layers`: the middleware around the routes
 //! - `pages`: the explorer and the API reference
