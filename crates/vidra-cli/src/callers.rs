@@ -132,15 +132,12 @@ impl Callers {
         });
     }
 
-    /// Reloads the keys. `Ok(None)` if there is no file; otherwise the number of keys. An invalid file changes
-    /// nothing: existing keys stay valid.
-    pub(crate) fn reload(&self) -> Result<Option<usize>, String> {
-        let Some((keys, file)) = self.rules.keys.as_ref().zip(self.key_file.as_ref()) else {
-            return Ok(None);
-        };
-        let file = read(file)?;
-        keys.replace(&file);
-        Ok(Some(file.keys().len()))
+    /// Reloads the keys, if there is a file of them. An invalid file changes nothing: existing keys stay valid.
+    pub(crate) fn reload(&self) -> Result<(), String> {
+        if let Some((keys, file)) = self.rules.keys.as_ref().zip(self.key_file.as_ref()) {
+            keys.replace(&read(file)?);
+        }
+        Ok(())
     }
 
     /// Saves spending.

@@ -74,7 +74,7 @@ fn expiring_certificate(state: &AppState) -> Option<Degraded> {
     let left = expires - state.vidra.clock().now().as_second();
     let (what, message) = match left {
         ..=0 => ("certificate_expired", "tls: the certificate has expired".to_owned()),
-        ..=EXPIRES_SOON => {
+        1..=EXPIRES_SOON => {
             let days = left / 86_400;
             let days = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
             ("certificate_expiring", format!("tls: the certificate expires in {days}"))

@@ -59,25 +59,24 @@ impl Reload {
     pub(super) fn run(&self) {
         tracing::info!("reloading files");
         systemd::reloading();
-        self.note("caller_keys", self.callers.reload());
+        if self.callers.rules.keys.is_some() {
+            self.note("caller_keys", &self.callers.reload());
+        }
         if let Some(Certificate { tls, chain, key, http2 }) = &self.certificate {
-            self.note("certificate", tls.renew(chain, key, *http2).map(Some));
+            self.note("certificate", &tls.renew(chain, key, *http2));
         }
         if let Some(file) = &self.api_key {
-            self.note("api_key", key_from(file).map(|key| Some(self.vidra.replace_key(key))));
+            self.note("api_key", &key_from(file).map(|key| drop(self.vidra.replace_key(key))));
         }
         systemd::ready();
     }
 
-    /// Counts and logs the reload of a file. `Ok(None)` if there is no such file.
-    fn note<T>(&self, file: &'static str, outcome: Result<Option<T>, String>) {
-        match outcome {
-            Ok(None) => return,
-            Ok(Some(_)) => tracing::info!(file, "file reloaded"),
-            Err(ref error) => {
-                tracing::error!(file, error, "reload failed; the old file stays in use")
-            }
-        }
+    /// Counts and logs the reload of a file.
+    fn note(&self, file: &'static str, outcome: &Result<(), String>) {
         self.reloads.note(file, outcome.is_ok());
+        match outcome {
+            Ok(()) => tracing::info!(file, "file reloaded"),
+            Err(error) => tracing::error!(file, error, "reload failed; the old file stays in use"),
+        }
     }
 }

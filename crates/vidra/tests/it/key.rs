@@ -73,7 +73,8 @@ async fn a_late_rejection_of_the_old_key_says_nothing_about_the_new_one() {
 #[tokio::test(start_paused = true)]
 async fn a_new_key_ends_the_pauses_of_the_old_one() {
     let sim = Simulator::new();
-    let vidra = sim::builder(&sim).cache_bytes(1 << 20).build().unwrap();
+    let minute = Duration::from_secs(60);
+    let vidra = sim::builder(&sim).cache_bytes(1 << 20).breaker_pause(minute).build().unwrap();
     let lookup = Lookup::Video(video("quirkNoLike"));
     vidra.lookup(&lookup).await.unwrap();
     vidra.replace_key(key("revoked"));
