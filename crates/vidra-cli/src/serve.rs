@@ -118,18 +118,19 @@ pub(crate) fn run(args: &ServeArgs, log: LogSink) -> Result<(), String> {
             Signals::on_hangup(move || reload.run())?;
         }
         let Inherited { service, admin } = inherited;
-        let (listener, address) = listen(service, address).await?;
-        let has_admin = admin.is_some() || args.admin_listen.is_some();
+        let service = service.map_or(Socket::Bind(address), Socket::Inherited);
+        let admin = admin.map(Socket::Inherited).or(args.admin_listen.map(Socket::Bind));
+        let (listener, address) = service.listen().await?;
         let config = Config {
-            metrics_apart: has_admin,
+            metrics_apart: admin.is_some(),
             log: Some(log),
             tls: serving.tls.clone(),
             reloads,
             ..config(args, &callers)
         };
         let app = App::new(vidra.clone(), config);
-        if has_admin {
-            serve_operator(admin, args.admin_listen, &app).await?;
+        if let Some(socket) = admin {
+            serve_operator(socket, &app).await?;
         }
         tracing::info!(%address, demo = args.client.demo, "listening");
         if args.client.demo {
@@ -181,13 +182,8 @@ fn config(args: &ServeArgs, callers: &Callers) -> Config {
 }
 
 /// Serves the operator's address until the process ends: metrics are useful during shutdown too.
-async fn serve_operator(
-    inherited: Option<net::TcpListener>,
-    address: Option<SocketAddr>,
-    app: &App,
-) -> Result<(), String> {
-    let address = address.unwrap_or_else(|| SocketAddr::from((net::Ipv4Addr::LOCALHOST, 0)));
-    let (listener, address) = listen(inherited, address).await?;
+async fn serve_operator(socket: Socket, app: &App) -> Result<(), String> {
+    let (listener, address) = socket.listen().await?;
     let is_loopback = address.ip().to_canonical().is_loopback();
     tracing::info!(admin = %address, "listening for the operator");
     if !is_loopback {
@@ -220,18 +216,28 @@ fn serving(args: &ServeArgs, callers: &Callers) -> Result<Serving, String> {
     Ok(Serving { limits, tls })
 }
 
-/// Uses the inherited socket, or binds an address. Returns the actual address: port 0 picks a free port.
-async fn listen(
-    inherited: Option<net::TcpListener>,
-    address: SocketAddr,
-) -> Result<(TcpListener, SocketAddr), String> {
-    let listener = match inherited {
-        Some(listener) => TcpListener::from_std(listener),
-        None => TcpListener::bind(address).await,
-    };
-    let listener = listener.map_err(|error| format!("cannot listen on {address}: {error}"))?;
-    let address = listener.local_addr().map_err(|error| error.to_string())?;
-    Ok((listener, address))
+/// Where connections come from.
+enum Socket {
+    /// A socket that systemd has opened.
+    Inherited(net::TcpListener),
+    /// An address to bind; port 0 picks a free port.
+    Bind(SocketAddr),
+}
+
+impl Socket {
+    /// The listener and its actual address.
+    async fn listen(self) -> Result<(TcpListener, SocketAddr), String> {
+        let listener = match self {
+            Self::Inherited(socket) => {
+                TcpListener::from_std(socket).map_err(|it| it.to_string())?
+            }
+            Self::Bind(address) => TcpListener::bind(address)
+                .await
+                .map_err(|error| format!("cannot listen on {address}: {error}"))?,
+        };
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        Ok((listener, address))
+    }
 }
 
 /// The examples of the explorer, which cannot show a comment by itself.

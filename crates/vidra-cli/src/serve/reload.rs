@@ -66,7 +66,10 @@ impl Reload {
             self.note("certificate", &tls.renew(chain, key, *http2));
         }
         if let Some(file) = &self.api_key {
-            self.note("api_key", &key_from(file).map(|key| drop(self.vidra.replace_key(key))));
+            let replace = |key| {
+                self.vidra.replace_key(key);
+            };
+            self.note("api_key", &key_from(file).map(replace));
         }
         systemd::ready();
     }

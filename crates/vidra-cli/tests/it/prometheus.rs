@@ -139,6 +139,16 @@ fn dashboard_queries() -> Vec<String> {
     targets.map(replaced).collect()
 }
 
+/// Names, types and help texts follow the conventions of Prometheus.
+fn check_metrics(page: &str) {
+    let mut command = Command::new("promtool");
+    command.args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut promtool = command.spawn().unwrap();
+    promtool.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Something of everything that is counted.
 fn send_traffic(service: &Service) {
     for path in ["video/quirkNoLike", "video/quirkUnknwn", "transcript/txManualAsr"] {
@@ -172,8 +182,9 @@ fn dashboard_and_alerts_work_with_a_real_prometheus() {
     encrypted.log_until("reload failed", "-HUP");
 
     let admin = encrypted.admin.expect("the log names the address");
-    assert_eq!(send(admin, "GET", "/metrics", "").0, 200);
     send_traffic(&plain);
+    check_metrics(&plain.get("/metrics").1);
+    check_metrics(&send(admin, "GET", "/metrics", "").1);
     let prometheus = Prometheus::start(data, &[plain.address, admin]);
     // A rate takes two scrapes of each service, with traffic in between.
     while prometheus.value("min(count_over_time(vidra_build_info[5m]))") < 3.0
