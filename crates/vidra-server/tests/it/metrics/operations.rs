@@ -203,3 +203,24 @@ async fn a_failed_reload_is_a_metric_until_the_next_success() {
     };
     assert_eq!((count("success"), count("failure"), degraded().await), (2.0, 1.0, 0.0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn o1_a_spent_quota_and_a_rejected_key_are_visible() {
+    let app = TestApp::uncached();
+    let shown = async |name, labels: &[(&str, &str)]| scrape(&app).await.value(name, labels);
+    let videos = |outcome| [("endpoint", "videos"), ("outcome", outcome)];
+    app.get("/api/video/________404").await;
+    app.sim.inject(Fault::any(Action::error("keyInvalid")).once());
+    app.get("/api/video/quirkNoLike").await;
+    assert_eq!(shown("vidra_upstream_calls_total", &videos("key_rejected")).await, 1.0);
+    assert_eq!(shown("vidra_degraded", &[("what", "key_rejected")]).await, 1.0);
+    // Of ten thousand units three are used, and YouTube says that none is left.
+    app.sim.inject(Fault::any(Action::quota_exceeded()));
+    app.get("/api/video/fda4eREcaTQ").await;
+    assert_eq!(shown("vidra_upstream_calls_total", &videos("quota_exhausted")).await, 1.0);
+    assert_eq!(shown("vidra_upstream_calls_total", &videos("refused")).await, 0.0);
+    assert_eq!(shown("vidra_quota_used", &[("bucket", "default")]).await, 3.0);
+    assert_eq!(shown("vidra_quota_exhausted", &[("bucket", "default")]).await, 1.0);
+    assert_eq!(shown("vidra_quota_exhausted", &[("bucket", "search")]).await, 0.0);
+    assert_eq!(shown("vidra_degraded", &[("what", "quota_exhausted")]).await, 1.0);
+}
