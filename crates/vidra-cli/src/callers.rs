@@ -135,18 +135,12 @@ impl Callers {
         });
     }
 
-    /// Reloads the keys. An invalid file changes nothing: existing keys stay valid.
-    pub(crate) fn reload(&self) {
-        let Some((keys, file)) = self.rules.keys.as_ref().zip(self.key_file.as_ref()) else {
-            return;
-        };
-        match read(file) {
-            Ok(file) => {
-                keys.replace(&file);
-                tracing::info!(keys = file.keys().len(), "the caller keys were read anew");
-            }
-            Err(error) => tracing::error!("the caller keys stay as they were: {error}"),
+    /// Reloads the keys, if there is a file of them. An invalid file changes nothing: existing keys stay valid.
+    pub(crate) fn reload(&self) -> Result<(), String> {
+        if let Some((keys, file)) = self.rules.keys.as_ref().zip(self.key_file.as_ref()) {
+            keys.replace(&read(file)?);
         }
+        Ok(())
     }
 
     /// Saves spending.

@@ -2,7 +2,6 @@
 //! simulator.
 
 use std::env;
-use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use vidra::{
     ApiKey, Builder, Clients, InProcess, Network, Pace, Pacing, QuotaLimits, RetryPolicy,
     SearchBilling, Vidra,
 };
+use vidra_server::read_config_file;
 use vidra_sim::Simulator;
 
 use crate::cache_args::{CacheArgs, StoreLocation};
@@ -49,7 +49,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, env = "VIDRA_DEMO", value_parser = FalseyValueParser::new(), help_heading = None)]
     pub(crate) demo: bool,
 
-    /// File with the API key, used if YOUTUBE_API_KEY is not set
+    /// File with the API key, used if YOUTUBE_API_KEY is not set. SIGHUP reloads it
     #[arg(long, env = "VIDRA_API_KEY_FILE", value_name = "FILE")]
     pub(crate) api_key_file: Option<PathBuf>,
 
@@ -260,19 +260,31 @@ fn proxies(args: &ClientArgs) -> Result<Vec<Network>, String> {
 
 /// The API key, from the environment or from a file. `None` if neither is set.
 fn api_key(args: &ClientArgs) -> Result<Option<ApiKey>, String> {
-    let (text, source) = match (env::var("YOUTUBE_API_KEY"), &args.api_key_file) {
-        (Err(env::VarError::NotUnicode(_)), _) => {
+    let (text, source) = match env::var("YOUTUBE_API_KEY") {
+        Err(env::VarError::NotUnicode(_)) => {
             return Err("YOUTUBE_API_KEY does not hold a usable key".to_owned());
         }
-        (Ok(key), _) if !key.trim().is_empty() => (key, "YOUTUBE_API_KEY".to_owned()),
-        (_, Some(file)) => (read(file)?, file.display().to_string()),
-        _ => match key_in_env_file() {
-            Some(key) => (key, ".env".to_owned()),
-            None => return Ok(None),
+        Ok(key) if !key.trim().is_empty() => (key, "YOUTUBE_API_KEY"),
+        _ => match (&args.api_key_file, key_in_env_file()) {
+            (Some(file), _) => return key_from(file).map(Some),
+            (None, Some(key)) => (key, ".env"),
+            (None, None) => return Ok(None),
         },
     };
     let key = ApiKey::new(&text).ok_or_else(|| format!("{source} does not hold a usable key"))?;
     Ok(Some(key))
+}
+
+/// The file of the API key; `None` if the key comes from elsewhere.
+pub(crate) fn key_file(args: &ClientArgs) -> Option<PathBuf> {
+    let is_set = env::var("YOUTUBE_API_KEY").is_ok_and(|key| !key.trim().is_empty());
+    args.api_key_file.clone().filter(|_| !args.demo && !is_set)
+}
+
+/// The API key in a file.
+pub(crate) fn key_from(file: &Path) -> Result<ApiKey, String> {
+    let text = read(file)?;
+    ApiKey::new(&text).ok_or_else(|| format!("{} does not hold a usable key", file.display()))
 }
 
 /// The key in the `.env` of the current folder; see `main` for why commands read no other variable.
@@ -282,7 +294,9 @@ fn key_in_env_file() -> Option<String> {
 }
 
 fn read(file: &Path) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+    let unreadable = |why: &dyn std::fmt::Display| format!("cannot read {}: {why}", file.display());
+    let bytes = read_config_file(file).map_err(|error| unreadable(&error))?;
+    String::from_utf8(bytes).map_err(|_| unreadable(&"not a text"))
 }
 
 /// The folder of the quota ledger and the spending of callers. The demo has none unless a flag sets it,

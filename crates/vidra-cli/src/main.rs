@@ -25,6 +25,7 @@
 //! - `failure`: exit codes and the error line
 //! - `terminal`: text for a terminal
 //! - `signals`: SIGTERM, Ctrl-C and SIGHUP
+//! - `systemd`: inherited sockets, notifications and the watchdog
 //! - `runtime`: the runtime of asynchronous work
 //! - `open_files`: the limit of open files
 //! - `user_folder`: the user's cache and state folders
@@ -54,6 +55,7 @@ mod serve;
 mod service;
 mod signals;
 mod sim;
+mod systemd;
 mod terminal;
 #[cfg(feature = "otel")]
 mod traces;

@@ -1,8 +1,10 @@
 //! `vidra serve`: builds the client and the service, and runs them.
 
+mod reload;
+
 use std::future::pending;
 use std::io::{self, IsTerminal, Write};
-use std::net::SocketAddr;
+use std::net::{self, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +12,7 @@ use clap::builder::FalseyValueParser;
 use futures_util::FutureExt;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use vidra_server::{AccessLog, App, Config, Example, Limits, Serving, Tls};
+use vidra_server::{App, Config, Example, Limits, Reloads, Serving, Tls};
 use vidra_sim::Kind;
 
 use crate::cache_args::StoreLocation;
@@ -20,7 +22,9 @@ use crate::log::Log;
 use crate::open_files;
 use crate::runtime::runtime;
 use crate::signals::Signals;
+use crate::systemd::{self, Inherited};
 use crate::values::{at_least_one, drain_delay, seconds};
+use reload::Reload;
 
 /// How long requests may take after the first signal. Together with the later steps shutdown takes at most
 /// 25 seconds.
@@ -32,7 +36,7 @@ const ADMIN_CONNECTIONS: usize = 64;
 /// Options of `vidra serve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
-    /// Address to listen on; port 0 picks a free port
+    /// Address to listen on; port 0 picks a free port. Ignored if systemd passes a socket
     #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
@@ -105,21 +109,34 @@ pub(crate) struct ServeArgs {
 /// Runs the service until a signal stops it.
 pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), String> {
     let state_dir = state_dir(&args.client);
-    let callers = Callers::open(&args.callers, args.listen, state_dir.as_deref())?;
+    let inherited = Inherited::take()?;
+    let address = inherited.service_address(args.listen);
+    let callers = Callers::open(&args.callers, address, state_dir.as_deref())?;
     let serving = serving(args, &callers)?;
     let vidra = client(&args.client, &StoreLocation::Memory)?;
     let runtime = runtime()?;
     runtime.block_on(async {
         callers.watch();
-        let has_files = callers.rules.keys.is_some() || serving.tls.is_some();
+        let reloads = Reloads::default();
+        let reload = Reload::new(args, &callers, &serving, &vidra, &reloads);
         // Without files to reload, SIGHUP keeps its default action: it ends a process whose terminal closed.
-        if has_files || !io::stdin().is_terminal() {
-            Signals::on_hangup(reload(&callers, &serving, args))?;
+        if reload.has_files() || !io::stdin().is_terminal() {
+            Signals::on_hangup(move || reload.run())?;
         }
-        let (listener, address) = listen(args.listen).await?;
-        let app = App::new(vidra.clone(), config(args, &callers, log.of_requests()));
-        if let Some(address) = args.admin_listen {
-            serve_operator(address, &app).await?;
+        let Inherited { service, admin } = inherited;
+        let service = service.map_or(Socket::Bind(address), Socket::Inherited);
+        let admin = admin.map(Socket::Inherited).or(args.admin_listen.map(Socket::Bind));
+        let (listener, address) = service.listen().await?;
+        let config = Config {
+            metrics_apart: admin.is_some(),
+            access_log: Some(log.of_requests()),
+            tls: serving.tls.clone(),
+            reloads,
+            ..config(args, &callers)
+        };
+        let app = App::new(vidra.clone(), config);
+        if let Some(socket) = admin {
+            serve_operator(socket, &app).await?;
         }
         tracing::info!(%address, demo = args.client.demo, "listening");
         if args.client.demo {
@@ -129,13 +146,18 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), String> {
             tracing::warn!("no upstream key: set YOUTUBE_API_KEY or --api-key-file");
         }
         let signals = Signals::listen()?;
-        let stop = signals.first().inspect(|()| tracing::info!("stopping"));
+        let stop = signals.first().inspect(|()| {
+            tracing::info!("stopping");
+            systemd::stopping();
+        });
         let (first, second) = (signals.first(), signals.second());
         let give_up = async move {
             first.await;
             let _ = timeout(DRAIN, second).await;
             tracing::warn!("stopped with requests under way");
         };
+        systemd::watch();
+        systemd::ready();
         vidra_server::serve(listener, app, serving, stop, give_up).await;
         callers.save();
         // Answers that were fetched last should be in the store after a restart.
@@ -152,24 +174,23 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), String> {
 }
 
 /// The configuration of the service.
-fn config(args: &ServeArgs, callers: &Callers, access_log: AccessLog) -> Config {
+fn config(args: &ServeArgs, callers: &Callers) -> Config {
     let batches_per_caller = args.max_batches_per_caller;
     Config {
         callers_may_refresh: !args.no_caller_refresh,
         refresh_units: args.refresh_units,
         response_cache_bytes: args.client.cache.response_bytes(),
-        metrics_apart: args.admin_listen.is_some(),
         batches_per_caller: batches_per_caller.unwrap_or(args.client.max_batches.div_ceil(4)),
         mcp: !args.no_mcp,
         examples: if args.client.demo { examples() } else { vec![] },
         gate: callers.rules.clone(),
-        access_log: Some(access_log),
+        ..Config::default()
     }
 }
 
 /// Serves the operator's address until the process ends: metrics are useful during shutdown too.
-async fn serve_operator(address: SocketAddr, app: &App) -> Result<(), String> {
-    let (listener, address) = listen(address).await?;
+async fn serve_operator(socket: Socket, app: &App) -> Result<(), String> {
+    let (listener, address) = socket.listen().await?;
     let is_loopback = address.ip().to_canonical().is_loopback();
     tracing::info!(admin = %address, "listening for the operator");
     if !is_loopback {
@@ -180,26 +201,6 @@ async fn serve_operator(address: SocketAddr, app: &App) -> Result<(), String> {
     let app = app.admin(is_loopback);
     tokio::spawn(vidra_server::serve(listener, app, serving, pending(), pending()));
     Ok(())
-}
-
-/// A function that reloads caller keys and certificates.
-fn reload(
-    callers: &Callers,
-    serving: &Serving,
-    args: &ServeArgs,
-) -> impl Fn() + Send + Sync + use<> {
-    let callers = callers.clone();
-    let files = args.tls_cert.clone().zip(args.tls_key.clone());
-    let (tls, http2) = (serving.tls.clone().zip(files), args.http2);
-    move || {
-        tracing::info!("reading files anew");
-        callers.reload();
-        if let Some((tls, (certificates, key))) = &tls
-            && let Err(why) = tls.renew(certificates, key, http2)
-        {
-            tracing::error!("the certificate stays as it was: {why}");
-        }
-    }
 }
 
 /// The limits and the TLS configuration of the listener.
@@ -222,12 +223,28 @@ fn serving(args: &ServeArgs, callers: &Callers) -> Result<Serving, String> {
     Ok(Serving { limits, tls })
 }
 
-/// Binds an address, and returns the actual one: port 0 picks a free port.
-async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
-    let listener = TcpListener::bind(address).await;
-    let listener = listener.map_err(|error| format!("cannot listen on {address}: {error}"))?;
-    let address = listener.local_addr().map_err(|error| error.to_string())?;
-    Ok((listener, address))
+/// Where connections come from.
+enum Socket {
+    /// A socket that systemd has opened.
+    Inherited(net::TcpListener),
+    /// An address to bind; port 0 picks a free port.
+    Bind(SocketAddr),
+}
+
+impl Socket {
+    /// The listener and its actual address.
+    async fn listen(self) -> Result<(TcpListener, SocketAddr), String> {
+        let listener = match self {
+            Self::Inherited(socket) => {
+                TcpListener::from_std(socket).map_err(|it| it.to_string())?
+            }
+            Self::Bind(address) => TcpListener::bind(address)
+                .await
+                .map_err(|error| format!("cannot listen on {address}: {error}"))?,
+        };
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        Ok((listener, address))
+    }
 }
 
 /// The examples of the explorer, which cannot show a comment by itself.

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use vidra::{Error, ErrorKind, Reason};
 
@@ -15,6 +16,22 @@ pub enum CallError {
     BadArguments(Vec<String>),
     /// The arguments are valid, and the call failed.
     Failed(Error),
+}
+
+/// Called with the error of each failed tool call, for counters. A request of the HTTP service carries it as an
+/// extension.
+#[derive(Clone)]
+pub struct OnFailure(Arc<dyn Fn(&Error) + Send + Sync>);
+
+impl OnFailure {
+    /// Wraps a function.
+    pub fn new(hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hook))
+    }
+
+    pub(crate) fn call(&self, error: &Error) {
+        (self.0)(error);
+    }
 }
 
 impl From<Error> for CallError {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use vidra::{Error, Reason, Vidra};
 
-use crate::call_error::{CallError, failure, log};
+use crate::call_error::{CallError, OnFailure, failure, log};
 use crate::definitions::mcp_tool;
 use crate::reply::Reply;
 use crate::tools::{BatchLimit, Call, Progress, call, tool, tools};
@@ -153,6 +153,10 @@ impl ServerHandler for Server {
             }
             Err(CallError::Failed(error)) => {
                 log(&error);
+                let parts = context.extensions.get::<http::request::Parts>();
+                if let Some(hook) = parts.and_then(|parts| parts.extensions.get::<OnFailure>()) {
+                    hook.call(&error);
+                }
                 Ok(CallToolResult::error(vec![ContentBlock::text(failure(&error))]).into())
             }
             Err(error) => {

@@ -64,7 +64,7 @@ impl App {
         // The admin listener counts into the same table, so it has the template of every route.
         let templates = routes::openapi().paths.paths.into_keys();
         let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);
-        let counters = Counters::new(templates.chain(others));
+        let counters = Counters::new(templates.chain(others), &[routes::BATCH_PATH, mcp::PATH]);
         let state = AppState::new(vidra, counters, document, &config);
         let router = layers::wrap(router, &state);
         let routes = typed_url::before_routing(router);
@@ -141,10 +141,8 @@ impl App {
                 (response.map(ResponseBody::Left), route, CacheOutcome::Hit.name())
             }
             Err(reason) => {
-                if let Some(label) = reason.label() {
-                    observers.counters.rejected.add(label);
-                }
                 let mut response = reason.response().map(ResponseBody::Right);
+                note_error(&observers.counters, &response);
                 log.add_id(response.headers_mut());
                 (response, observers.counters.route(None), "")
             }
@@ -185,9 +183,17 @@ impl App {
                 // The router adds the length of the empty body. A 304 may only have that of the full one.
                 response.headers_mut().remove(CONTENT_LENGTH);
             }
+            note_error(&observers.counters, &response);
             complete(response.headers_mut(), &admission);
             pending.end(response).map(ResponseBody::Right)
         })
+    }
+}
+
+/// Counts a refusal. Every error response carries its error.
+fn note_error<B>(counters: &Counters, response: &Response<B>) {
+    if let Some(error) = response.extensions().get::<Error>() {
+        counters.note_error(error);
     }
 }
 

@@ -4,6 +4,8 @@ use serde::Serialize;
 
 use crate::gate::Rules;
 use crate::hot::AccessLog;
+use crate::reloads::Reloads;
+use crate::tls::Tls;
 
 /// The settings of the service. The client has the settings for fetching and caching.
 #[derive(Clone)]
@@ -28,6 +30,10 @@ pub struct Config {
     pub gate: Rules,
     /// The access log, if there is one.
     pub access_log: Option<AccessLog>,
+    /// The certificate, whose expiry is a metric.
+    pub tls: Option<Tls>,
+    /// The reloads of files, which are a metric.
+    pub reloads: Reloads,
 }
 
 impl Default for Config {
@@ -42,6 +48,8 @@ impl Default for Config {
             examples: vec![],
             gate: Rules::default(),
             access_log: None,
+            tls: None,
+            reloads: Reloads::default(),
         }
     }
 }

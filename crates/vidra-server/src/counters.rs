@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::http::Method;
 
-use vidra::Histogram;
+use vidra::{Error, ErrorKind, Histogram, Reason};
 
 /// Everything that the service counts itself. The client counts what it fetches and caches.
 #[derive(Default)]
@@ -23,8 +23,8 @@ pub(crate) struct Counters {
     /// Requests without a response, and streams that have not ended.
     pub(crate) in_flight: AtomicI64,
     pub(crate) connections: ConnectionCounters,
-    /// Requests that the gate rejected, by reason.
-    pub(crate) rejected: ReasonCounter,
+    /// Requests that were refused because of a limit or an access rule, by reason.
+    pub(crate) refused: ReasonCounter,
 }
 
 /// The index of a route in [`Counters::routes`].
@@ -37,6 +37,8 @@ pub(crate) struct RouteCounters {
     /// By method and status, in the order of [`METHODS`] and [`STATUSES`]; the last of each counts all
     /// others.
     pub(crate) requests: [[AtomicU64; STATUSES.len() + 1]; METHODS.len() + 1],
+    /// Whether its requests may last for an hour.
+    pub(crate) is_long: bool,
     pub(crate) times: Histogram,
 }
 
@@ -44,6 +46,21 @@ pub(crate) struct RouteCounters {
 const BOUNDS: [u64; 16] = [
     100, 500, 1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000, 30_000_000, 60_000_000,
+];
+
+/// The upper bounds for routes whose requests may last for an hour.
+const LONG_BOUNDS: [u64; 11] = [
+    100_000,
+    1_000_000,
+    5_000_000,
+    15_000_000,
+    60_000_000,
+    120_000_000,
+    300_000_000,
+    600_000_000,
+    1_200_000_000,
+    2_400_000_000,
+    3_600_000_000,
 ];
 
 /// Methods with a label of their own; the most frequent first.
@@ -66,14 +83,19 @@ pub(crate) const OTHER: &str = "other";
 const MAX_SERIES: usize = 200;
 
 impl Counters {
-    /// Counters for routes with these templates.
-    pub(crate) fn new(templates: impl Iterator<Item = String>) -> Self {
+    /// Counters for routes with these templates. Requests to the `long` ones may last for an hour.
+    pub(crate) fn new(templates: impl Iterator<Item = String>, long: &[&str]) -> Self {
         let templates = templates.chain([OTHER.to_owned()]);
         let routes: Box<[_]> = templates
-            .map(|template| RouteCounters {
-                template: template.into(),
-                requests: Default::default(),
-                times: Histogram::new(&BOUNDS),
+            .map(|template| {
+                let is_long = long.contains(&&*template);
+                let bounds: &[u64] = if is_long { &LONG_BOUNDS } else { &BOUNDS };
+                RouteCounters {
+                    template: template.into(),
+                    requests: Default::default(),
+                    is_long,
+                    times: Histogram::new(bounds),
+                }
             })
             .collect();
         debug_assert!(u8::try_from(routes.len()).is_ok(), "a route id is one byte");
@@ -104,6 +126,31 @@ impl Counters {
         let count = if has_series { count } else { &self.overflow };
         count.fetch_add(1, Ordering::Relaxed);
         times.add(time);
+    }
+}
+
+impl Counters {
+    /// Counts the error of a request if it is a refusal: the request was valid, and a limit, an access rule or
+    /// the state of the service prevents it.
+    pub(crate) fn note_error(&self, error: &Error) {
+        let reason = error.reason();
+        let is_refusal = match reason {
+            Reason::UnknownHost
+            | Reason::OriginNotAllowed
+            | Reason::CallerKeyMissing
+            | Reason::CallerKeyInvalid => true,
+            reason => matches!(
+                reason.kind(),
+                ErrorKind::QuotaExhausted
+                    | ErrorKind::RateLimited
+                    | ErrorKind::UpstreamKey
+                    | ErrorKind::Unavailable
+                    | ErrorKind::Blocked
+            ),
+        };
+        if is_refusal {
+            self.refused.add(reason.code());
+        }
     }
 }
 

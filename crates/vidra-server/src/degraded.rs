@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 use vidra::{Addresses, BreakerState, BucketUse, LedgerHealth, Quota, Vidra};
 
-use crate::gate::Keys;
+use crate::reloads::Outcomes;
+use crate::state::AppState;
 
 /// How long a report waits for the ledger and the store. A disk that hangs must not make the service look dead.
 pub(crate) const REPORT_TIMEOUT: Duration = Duration::from_millis(250);
@@ -17,7 +18,7 @@ pub(crate) struct Degraded {
 }
 
 /// The names of all parts that can be degraded.
-pub(crate) const PARTS: [&str; 12] = [
+pub(crate) const PARTS: [&str; 15] = [
     "key_missing",
     "key_rejected",
     "quota_exhausted",
@@ -30,17 +31,25 @@ pub(crate) const PARTS: [&str; 12] = [
     "addresses_blocked",
     "addresses_unreachable",
     "breaker_open",
+    "certificate_expiring",
+    "certificate_expired",
+    "reload_failed",
 ];
+
+/// The certificate counts as a problem this long before it expires, in seconds.
+const EXPIRES_SOON: i64 = 7 * 86_400;
 
 /// The day's quota; `None` if the ledger does not answer in time.
 pub(crate) async fn quota(vidra: &Vidra) -> Option<Quota> {
     timeout(REPORT_TIMEOUT, vidra.quota()).await.ok()?.ok()
 }
 
-/// The parts that do not work now. `keys` are those of callers, whose spending may have a file.
-pub(crate) fn degraded(vidra: &Vidra, quota: Option<&Quota>, keys: Option<&Keys>) -> Vec<Degraded> {
+/// The parts that do not work now.
+pub(crate) fn degraded(state: &AppState, quota: Option<&Quota>) -> Vec<Degraded> {
+    let vidra = &state.vidra;
     let ledger = vidra.ledger_health();
     let now = vidra.clock().now();
+    let keys = state.keys.as_deref();
     let spending = keys.map_or_else(LedgerHealth::default, |keys| keys.spending_health(now));
     let is_spent = |name: &str| {
         let is_empty = |bucket: &BucketUse| bucket.name == name && bucket.remaining == 0;
@@ -87,7 +96,34 @@ pub(crate) fn degraded(vidra: &Vidra, quota: Option<&Quota>, keys: Option<&Keys>
     states
         .chain(unusable_addresses(vidra.addresses()))
         .chain(open_breakers(vidra.upstream_report().breakers))
+        .chain(expiring_certificate(state))
+        .chain(failed_reloads(state))
         .collect()
+}
+
+/// The certificate, if it expires soon or has expired.
+fn expiring_certificate(state: &AppState) -> Option<Degraded> {
+    let expires = state.tls.as_ref()?.expires()?;
+    let left = expires - state.vidra.clock().now().as_second();
+    let (what, message) = match left {
+        ..=0 => ("certificate_expired", "tls: the certificate has expired".to_owned()),
+        1..=EXPIRES_SOON => {
+            let days = left / 86_400;
+            let days = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
+            ("certificate_expiring", format!("tls: the certificate expires in {days}"))
+        }
+        _ => return None,
+    };
+    Some(Degraded { what, message })
+}
+
+/// The files whose last reload failed.
+fn failed_reloads(state: &AppState) -> impl Iterator<Item = Degraded> {
+    let failed = |(file, outcomes): (&str, Outcomes)| {
+        let message = format!("reload: the {} could not be read again", file.replace('_', " "));
+        outcomes.last_failed.then_some(Degraded { what: "reload_failed", message })
+    };
+    state.reloads.outcomes().into_iter().filter_map(failed)
 }
 
 /// The egress addresses that cannot fetch transcripts.

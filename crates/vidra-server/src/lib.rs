@@ -8,7 +8,7 @@
 //! Imports point downwards only: a module imports modules below it in this list and nothing above it.
 //! The test `rooms` reads this list and the imports of every file.
 //!
-//! - `serve`: the accept loop, connection slots, timeouts, TLS, graceful shutdown
+//! - `serve`: the accept loop, connection slots, timeouts, graceful shutdown
 //! - `app`: [`App`]: gate, response cache, then routes
 //! - `layers`: the middleware around the routes
 //! - `pages`: the explorer and the API reference
@@ -26,13 +26,17 @@
 //! - `extract`: typed path, query and body
 //! - `typed_url`: URLs typed into a path
 //! - `error_body`: the only mapping of errors to HTTP
+//! - `tls`: the certificate of the service
 //! - `drain`: whether the service is shutting down
 //! - `slots`: slots that are counted by key
 //! - `log_sink`: a log that never blocks
 //! - `counters`: the counters of the service, as atomics
+//! - `reloads`: counts the reloads of files
+//! - `config_file`: reads keys and certificates: bounded, without blocking
 
 mod app;
 mod config;
+mod config_file;
 mod counters;
 mod degraded;
 mod drain;
@@ -46,16 +50,21 @@ mod mcp;
 mod metrics;
 mod pages;
 mod refresh_budget;
+mod reloads;
 mod respond;
 pub mod routes;
 mod serve;
 mod slots;
 mod state;
 mod stream;
+mod tls;
 mod typed_url;
 
 pub use app::{App, ResponseBody};
 pub use config::{Config, Example};
+pub use config_file::read_config_file;
 pub use hot::AccessLog;
 pub use log_sink::LogSink;
-pub use serve::{Limits, Serving, Tls, serve};
+pub use reloads::Reloads;
+pub use serve::{Limits, Serving, serve};
+pub use tls::Tls;

@@ -2,6 +2,7 @@
 //!
 //! The gate has checked host, origin and key before. Each request is billed to its own caller.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -13,7 +14,7 @@ use axum::{Extension, Router};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
 use vidra::{Reason, Vidra};
-use vidra_mcp::{HttpService, SessionLimits, TooManySessions};
+use vidra_mcp::{HttpService, OnFailure, SessionLimits, TooManySessions};
 
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::ApiError;
@@ -40,6 +41,8 @@ async fn answer(
     if let Some(Extension(caller)) = caller {
         parts.extensions.insert(state.batch_slots(caller));
     }
+    let counters = Arc::clone(&state.observers.counters);
+    parts.extensions.insert(OnFailure::new(move |error| counters.note_error(error)));
     let method = parts.method.clone();
     let body = read_body(body).await?;
     let response = service.answer(Request::from_parts(parts, Full::new(body))).await;

@@ -15,7 +15,9 @@ use vidra::{BreakerState, CacheReport, Calls, UpstreamReport, Vidra};
 use crate::counters::{Counters, METHODS, OTHER, STATUSES};
 use crate::degraded::{self, REPORT_TIMEOUT};
 use crate::hot::Observers;
+use crate::reloads::Reloads;
 use crate::state::AppState;
+use crate::tls::Tls;
 use text::Page;
 
 /// The maximum number of egress addresses with series of their own. The log has the others.
@@ -38,7 +40,7 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         write_cache(&mut page, &report, state.responses.usage());
     }
     write_upstream(&mut page, &vidra.upstream_report());
-    let degraded = degraded::degraded(vidra, quota.as_ref(), state.keys.as_deref());
+    let degraded = degraded::degraded(state, quota.as_ref());
     let is_degraded = |part: &str| u64::from(degraded.iter().any(|it| it.what == part));
     page.each(&table::DEGRADED, degraded::PARTS.map(|part| (part, is_degraded(part))));
     if let Some(quota) = quota {
@@ -47,6 +49,11 @@ pub(crate) async fn page(state: &AppState, vidra: &Vidra) -> Response {
         page.each(&table::QUOTA_LIMIT, buckets().map(|bucket| (bucket.name, bucket.limit)));
         let exhausted = buckets().map(|bucket| (bucket.name, u32::from(bucket.remaining == 0)));
         page.each(&table::QUOTA_EXHAUSTED, exhausted);
+    }
+    write_reloads(&mut page, &state.reloads);
+    let mut family = page.family(&table::CERTIFICATE_EXPIRY);
+    if let Some(expires) = state.tls.as_ref().and_then(Tls::expires) {
+        family.sample(&[], expires);
     }
     process::write(&mut page);
     let headers = [(CONTENT_TYPE, text::CONTENT_TYPE), (CACHE_CONTROL, "no-store")];
@@ -80,18 +87,29 @@ fn write_cache(page: &mut Page, report: &CacheReport, rendered: Usage) {
 
 fn write_service(page: &mut Page, counters: &Counters) {
     write_requests(page, counters);
-    let mut times = page.family(&table::REQUEST_DURATION);
-    for route in &counters.routes {
-        let histogram = route.times.cumulative();
-        if histogram.count() > 0 {
-            times.histogram(&[&route.template], &histogram);
+    for (family, is_long) in [(&table::REQUEST_DURATION, false), (&table::STREAM_DURATION, true)] {
+        let mut times = page.family(family);
+        for route in counters.routes.iter().filter(|route| route.is_long == is_long) {
+            let histogram = route.times.cumulative();
+            if histogram.count() > 0 {
+                times.histogram(&[&route.template], &histogram);
+            }
         }
     }
-    let Counters { in_flight, connections, rejected, .. } = counters;
+    let Counters { in_flight, connections, refused, .. } = counters;
     page.one(&table::REQUESTS_IN_FLIGHT, in_flight.load(Ordering::Relaxed));
     page.one(&table::CONNECTIONS_OPEN, connections.open.load(Ordering::Relaxed));
     page.each(&table::CONNECTIONS_REFUSED, connections.refused.counts());
-    page.each(&table::LIMITED, rejected.counts());
+    page.each(&table::LIMITED, refused.counts());
+}
+
+/// Both outcomes of each file, so that the first failure is an increase.
+fn write_reloads(page: &mut Page, reloads: &Reloads) {
+    let mut family = page.family(&table::RELOADS);
+    for (file, outcomes) in reloads.outcomes() {
+        family.sample(&[file, "success"], outcomes.succeeded);
+        family.sample(&[file, "failure"], outcomes.failed);
+    }
 }
 
 fn write_requests(page: &mut Page, counters: &Counters) {
@@ -119,7 +137,8 @@ fn write_requests(page: &mut Page, counters: &Counters) {
 }
 
 fn write_upstream(page: &mut Page, report: &UpstreamReport) {
-    let UpstreamReport { calls, retries, breakers, addresses, batches, .. } = report;
+    let UpstreamReport { calls, retries, breakers, addresses, slots, waiting, batches, .. } =
+        report;
     write_calls(page, calls);
     page.one(&table::UPSTREAM_RETRIES, retries);
     let breakers = breakers.iter().take(2 + 2 * MAX_ADDRESSES).map(|(domain, state)| {
@@ -134,6 +153,9 @@ fn write_upstream(page: &mut Page, report: &UpstreamReport) {
     let addresses = addresses.iter().take(MAX_ADDRESSES).zip(1..);
     let blocked = addresses.map(|(reason, at)| (at.to_string(), u8::from(reason.is_some())));
     page.each(&table::EGRESS_BLOCKED, blocked);
+    page.each(&table::SLOTS_TAKEN, slots.iter().map(|slots| (slots.name, slots.taken)));
+    page.each(&table::SLOTS, slots.iter().map(|slots| (slots.name, slots.limit)));
+    page.each(&table::WAITING, waiting.iter().copied());
     page.one(&table::BATCHES, batches.running);
     let entries =
         [("listed", batches.entries), ("success", batches.succeeded), ("failed", batches.failed)];

@@ -30,6 +30,9 @@ use crate::respond::Tagged;
 use crate::state::AppState;
 use vidra::Reason;
 
+/// The route of playlist batches.
+pub(crate) const BATCH_PATH: &str = "/api/playlist/{id}/transcript";
+
 #[derive(OpenApi)]
 #[openapi(
     info(

@@ -5,7 +5,6 @@ mod connection_limit;
 mod graceful;
 mod limits;
 mod timeout_stream;
-mod tls;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -31,13 +30,13 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::app::{App, ImmediateResponse, ResponseBody};
 use crate::extract::MAX_BODY_BYTES;
+use crate::tls::{self, Tls};
 use activity::{Activity, RequestGuard};
 use connection_limit::{ConnectionLimit, ConnectionSlot};
 use graceful::{Connections, Membership};
 use timeout_stream::TimeoutStream;
 
 pub use limits::Limits;
-pub use tls::Tls;
 
 /// The pause after `accept` failed for lack of resources, which other connections must free first.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);

@@ -12,7 +12,9 @@ use crate::drain::Drain;
 use crate::gate::{CallerId, Keys};
 use crate::hot::{Observers, ResponseCache};
 use crate::refresh_budget::RefreshBudget;
+use crate::reloads::Reloads;
 use crate::slots::{Slot, Slots};
+use crate::tls::Tls;
 
 /// The shared state of the public and the admin routes. Clones share it.
 #[derive(Clone)]
@@ -31,6 +33,9 @@ pub(crate) struct AppState {
     pub(crate) refreshes: Option<Arc<RefreshBudget>>,
     /// The keys of callers, whose spending may have a file.
     pub(crate) keys: Option<Arc<Keys>>,
+    /// The certificate, whose expiry is a metric.
+    pub(crate) tls: Option<Tls>,
+    pub(crate) reloads: Reloads,
     /// The document that `GET /openapi.json` serves.
     pub(crate) document: Arc<OpenApi>,
 }
@@ -57,6 +62,8 @@ impl AppState {
                 .callers_may_refresh
                 .then(|| Arc::new(RefreshBudget::new(config.refresh_units))),
             keys: config.gate.keys.clone(),
+            tls: config.tls.clone(),
+            reloads: config.reloads.clone(),
             document: Arc::new(document),
         }
     }

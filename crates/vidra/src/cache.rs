@@ -34,7 +34,7 @@ use crate::store::{Record, Tiers, Usage};
 use answer::Tally;
 use clock::CacheClock;
 use flight::Flights;
-use freshness::{Kind, Life, Policy, State};
+use freshness::{Kind, Life, Policy, RenewalGroup, State};
 use renewal::Renewals;
 
 pub(crate) use answer::{CacheOutcome, CacheReport, Cached};
@@ -127,6 +127,17 @@ impl Cache {
             tally: Tally::new(policies.len()),
             policies,
         }
+    }
+
+    /// Allows fetches and renewals of these records at once, although YouTube refused the last ones.
+    pub(crate) fn resume(&self, group: RenewalGroup) {
+        self.renewals[group as usize].resume(Instant::now());
+        self.flights.forget_failures();
+    }
+
+    /// The maximum number of concurrent fetches of uncached answers.
+    pub(crate) fn max_misses(&self) -> usize {
+        self.max_misses
     }
 
     /// Adds the resources that the cache holds at this moment.

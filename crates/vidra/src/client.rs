@@ -5,7 +5,6 @@ mod operations;
 pub(crate) mod report;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -13,12 +12,13 @@ use tokio::time::Instant;
 pub use builder::{Builder, Pacing};
 
 use crate::batch::Batches;
-use crate::cache::freshness::FOREVER;
+use crate::cache::freshness::{FOREVER, RenewalGroup};
 use crate::cache::{CacheOutcome, CacheReport, Cached};
 use crate::clock::Clock;
 use crate::context::waiters::{Urgency, Waiters};
 use crate::context::{Bill, CacheMode, Context, Cost, Slot};
 use crate::data_api::DataApi;
+use crate::data_api::account::ApiKey;
 use crate::error::Result;
 use crate::held::Held;
 use crate::quota::{Allowance, LedgerHealth};
@@ -29,7 +29,7 @@ use crate::resource::lookup::Lookup;
 use crate::spool::Body;
 use crate::web::WebRequestKind;
 use crate::web::egress::Addresses;
-use report::UpstreamReport;
+use report::{SlotUse, UpstreamReport};
 
 /// A client of YouTube. It is cheap to clone. Clones share connections, cache, quota ledger and
 /// retry budget.
@@ -117,12 +117,38 @@ impl Vidra {
 
     /// Whether the client has a key for the Data API. YouTube can still reject it.
     pub fn has_key(&self) -> bool {
-        self.services.data_api.key.is_some()
+        self.services.data_api.account.has_key()
     }
 
     /// Whether YouTube rejected the key in its last answer about it.
     pub fn key_was_rejected(&self) -> bool {
-        self.has_key() && self.services.data_api.key_rejected.load(Ordering::Relaxed)
+        self.services.data_api.account.is_rejected()
+    }
+
+    /// Replaces the key for the Data API, for all clones of this client. Calls in flight end with the
+    /// old key. Returns `false` if `key` is the one in use.
+    ///
+    /// Each key has its own quota ledger, because quota belongs to the project of a key. The client
+    /// forgets that YouTube rejected the old key or asked for a pause, also if the key is the same: the
+    /// operator may have corrected its restrictions.
+    ///
+    /// It reads the ledger file of the new key, so call it on a thread that may block.
+    ///
+    /// ```
+    /// use vidra::{ApiKey, VideoId};
+    ///
+    #[doc = include_str!("example.txt")]
+    /// vidra.replace_key(ApiKey::new("revoked").unwrap());
+    /// assert!(vidra.video(VideoId::parse("fda4eREcaTQ")?).await.is_err());
+    /// assert!(vidra.key_was_rejected());
+    /// vidra.replace_key(ApiKey::new("demo-key").unwrap());
+    /// assert!(!vidra.key_was_rejected());
+    /// # Ok(()) }
+    /// ```
+    pub fn replace_key(&self, key: ApiKey) -> bool {
+        let is_new = self.services.data_api.replace_key(key);
+        self.services.cache.resume(RenewalGroup::Data);
+        is_new
     }
 
     /// Returns a handle that bypasses cached answers. Each operation fetches, or joins a running
@@ -240,12 +266,22 @@ impl Vidra {
         let egresses = &self.services.web.egresses;
         let breakers = [&**breaker, &**search_breaker].into_iter();
         let breakers = breakers.chain(egresses.breakers());
+        let (held, batches) = (self.held(), self.batches.report());
         UpstreamReport {
             calls: sender.traffic.report(),
             retries: sender.traffic.retries(),
             breakers: breakers.map(|it| (it.name.clone(), it.state(now))).collect(),
             addresses: egresses.unusable_reasons(now).collect(),
-            batches: self.batches.report(),
+            slots: vec![
+                SlotUse {
+                    name: "fetch",
+                    taken: held.misses,
+                    limit: self.services.cache.max_misses(),
+                },
+                SlotUse { name: "batch", taken: batches.running, limit: self.batches.max() },
+            ],
+            waiting: vec![("fetch", held.waiters), ("pace", held.permits)],
+            batches,
         }
     }
 
@@ -258,7 +294,7 @@ impl Vidra {
     /// not wait for the file.
     pub fn ledger_health(&self) -> LedgerHealth {
         let data_api = &self.services.data_api;
-        data_api.ledger.health(data_api.clock.now())
+        data_api.account.get().ledger.health(data_api.clock.now())
     }
 
     /// Reports the egress addresses for transcripts, and whether YouTube accepts them.

@@ -178,10 +178,10 @@ pub use {
     batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript},
     cache::answer::{CacheOutcome, CacheReport, Cached, Counts},
     cache::freshness::Life,
-    client::report::UpstreamReport,
+    client::report::{SlotUse, UpstreamReport},
     client::{Builder, Pacing, Vidra},
     context::Cost,
-    data_api::ApiKey,
+    data_api::account::ApiKey,
     quota::{
         Allowance, Allowances, Bucket, BucketUse, LedgerHealth, Quota, QuotaLimits, SearchBilling,
     },

@@ -93,7 +93,7 @@ fn key_errors_are_reported_in_one_line() {
     assert!(code == Some(2) && error.contains("--caller-keys-file"), "{error}");
     fs::write(folder.join("keys.json"), "{\"keys\": [\n{\"name\": \"a\", \"secret\": 1}]}")
         .unwrap();
-    refused(&["list"], "keys.json: this is no file of caller keys: unknown field `secret`");
+    refused(&["list"], "keys.json: this is no file of caller keys: missing field `sha256`");
     refused(&["add", "b"], "line 2");
 }
 
@@ -116,14 +116,14 @@ fn keys_are_accepted_until_they_are_revoked() {
     // A file that cannot be read changes nothing.
     let good = fs::read(folder.join("keys.json")).unwrap();
     fs::write(folder.join("keys.json"), "{").unwrap();
-    let line = service.log_until("stay as they were", "-HUP");
+    let line = service.log_until("reload failed", "-HUP");
     assert!(line.contains("line 1"), "{line}");
     assert_eq!(status_with_key(&service, &alice, ""), 200);
     fs::write(folder.join("keys.json"), good).unwrap();
 
     assert_eq!(keys(folder, &["revoke", "alice"]).0, Some(0));
     let carol = new_key(folder, &["carol"]);
-    service.log_until("read anew", "-HUP");
+    service.log_until("file reloaded", "-HUP");
     assert_eq!(status_with_key(&service, &alice, ""), 401);
     assert_eq!(status_with_key(&service, &carol, ""), 200);
     assert_eq!(status_with_key(&service, &bob, ""), 429, "the rate limit survives the reload");
@@ -226,7 +226,7 @@ fn caller_keys_appear_in_no_log_response_or_file() {
             }
         }
     }
-    service.log_until("read anew", "-HUP");
+    service.log_until("file reloaded", "-HUP");
     let (_, log) = service.stop();
     assert!(log.contains("\"level\":\"DEBUG\""), "the log has the highest verbosity");
     assert!(answers.contains("\"code\":429") && answers.contains("\"code\":401"));

@@ -10,9 +10,12 @@ mod mcp;
 mod midnight;
 mod observability;
 mod process;
+mod prometheus;
+mod reload;
 mod rooms;
 mod security;
 mod serve;
+mod systemd;
 #[cfg(feature = "otel")]
 mod traces;
 mod transcripts;

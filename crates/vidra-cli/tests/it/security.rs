@@ -169,7 +169,7 @@ fn tour(cache: &str) {
         let (_, output, error) = run(vidra);
         answers += &(output + &error);
     }
-    service.log_until("read anew", "-HUP");
+    service.log_until("file reloaded", "-HUP");
     let (code, output, log) = service.stop_with_output();
     assert_eq!(code, Some(0));
 

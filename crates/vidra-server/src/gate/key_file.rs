@@ -2,6 +2,7 @@
 //!
 //! Keys are 256 random bits, so a plain SHA-256 can be neither guessed nor looked up.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,20 +13,26 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::rate::Rate;
+use crate::config_file::read_config_file;
 
 /// The content of the file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct KeyFile {
     keys: Vec<KeyEntry>,
+    #[serde(flatten)]
+    unknown: UnknownFields,
 }
+
+/// Fields of a later release. This one ignores them with a warning, so that a downgrade works, and writes them
+/// back.
+type UnknownFields = BTreeMap<String, Value>;
 
 /// The key of one caller.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct KeyEntry {
     /// The name of the key.
     pub name: KeyName,
@@ -41,6 +48,8 @@ pub struct KeyEntry {
     pub searches: Option<u32>,
     /// The date of creation, in UTC.
     pub created: String,
+    #[serde(flatten)]
+    unknown: UnknownFields,
 }
 
 /// The limits of a key, as in [`KeyEntry`].
@@ -130,18 +139,40 @@ impl fmt::Debug for KeyHash {
 }
 
 impl KeyFile {
-    /// Reads a file; `None` if it does not exist. Errors name the line and never quote its content.
+    /// Reads a file; `None` if it does not exist. Errors name the line and never quote its content. The log
+    /// warns of unknown fields, which may be limits that this release does not apply.
     pub fn read(path: &Path) -> Result<Option<Self>, String> {
         let shown = path.display();
-        match fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text).map(Some).map_err(|error| format!("{shown}: {error}")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(format!("cannot read {shown}: {error}")),
+        let text = match read_config_file(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("cannot read {shown}: {error}")),
+        };
+        let file = Self::parse(&text).map_err(|error| format!("{shown}: {error}"))?;
+        let unknown = file.unknown_fields();
+        if !unknown.is_empty() {
+            tracing::warn!(fields = unknown.join(", "), "unknown fields of caller keys ignored");
         }
+        Ok(Some(file))
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let file: Self = serde_json::from_str(text).map_err(|error| {
+    /// The names of unknown fields. A name that looks like no name is not quoted: it may be a key in the wrong
+    /// place.
+    fn unknown_fields(&self) -> Vec<&str> {
+        let of_keys = self.keys.iter().flat_map(|entry| entry.unknown.keys());
+        let is_word = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        let shown = self.unknown.keys().chain(of_keys).map(|name| {
+            let is_name = name.len() <= 24 && name.bytes().all(is_word);
+            if is_name { name.as_str() } else { "…" }
+        });
+        let mut names: Vec<&str> = shown.collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn parse(text: &[u8]) -> Result<Self, String> {
+        let file: Self = serde_json::from_slice(text).map_err(|error| {
             // Quoted texts are removed: one may be a key in the wrong place.
             let error = error.to_string();
             let safe: Vec<&str> = error.split('"').step_by(2).collect();
@@ -184,7 +215,8 @@ impl KeyFile {
         let created = now.to_zoned(TimeZone::UTC).date().to_string();
         let sha256 = KeyHash::new(key.as_bytes());
         let KeyLimits { rate, units, searches } = limits;
-        self.keys.push(KeyEntry { name, sha256, rate, units, searches, created });
+        let unknown = UnknownFields::new();
+        self.keys.push(KeyEntry { name, sha256, rate, units, searches, created, unknown });
         Ok(())
     }
 
@@ -230,7 +262,7 @@ mod tests {
     const HASH: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
     fn read(text: &str) -> Result<KeyFile, String> {
-        KeyFile::parse(text)
+        KeyFile::parse(text.as_bytes())
     }
 
     /// Only a missing file means that there are no keys: otherwise a service with an unreadable file would start open.
@@ -311,7 +343,6 @@ mod tests {
             (format!("{{\"keys\": [\n\n{}]}}", entry("a", "vk_secret", "")), "line 3"),
             (format!("{{\"keys\": [{}]}}", entry("a b", HASH, "")), "a name has 1 to 64"),
             (format!("{{\"keys\": [{}]}}", entry("a", HASH, ", \"rate\": \"fast\"")), "100/s"),
-            (format!("{{\"keys\": [{}]}}", entry("a", HASH, ", \"unit\": 5")), "unknown field"),
             (
                 format!("{{\"keys\": [{}]}}", entry("a", HASH, ", \"units\": \"vk_secret\"")),
                 "line 1",
@@ -330,6 +361,23 @@ mod tests {
             assert!(error.contains(expected), "{text}: {error}");
             assert!(!error.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn o9_unknown_fields_are_ignored_and_written_back() {
+        let text = format!(
+            r#"{{"keys":[{{"name":"a","sha256":"{HASH}","created":"2026-11-15","expires":"2027","vk_1Secret":[1]}}],"version":2}}"#
+        );
+        let mut file = read(&text).unwrap();
+        assert_eq!(file.unknown_fields(), ["expires", "version", "…"]);
+        file.add("b".parse().unwrap(), "x", KeyLimits::default(), SystemTime::now()).unwrap();
+        let again: Value = serde_json::to_value(&file).unwrap();
+        assert_eq!(again["version"], 2);
+        assert_eq!(
+            (&again["keys"][0]["expires"], &again["keys"][0]["vk_1Secret"][0]),
+            (&"2027".into(), &1.into())
+        );
+        assert!(again["keys"][1].get("expires").is_none());
     }
 
     #[test]

@@ -36,18 +36,6 @@ pub(crate) enum RejectReason {
 }
 
 impl RejectReason {
-    /// The label of the metric; `None` for a preflight, which is no rejection.
-    pub(crate) fn label(&self) -> Option<&'static str> {
-        match self {
-            Self::MalformedHost | Self::UnknownHost => Some("host"),
-            Self::ForeignOrigin => Some("origin"),
-            Self::NoKey => Some("no_key"),
-            Self::WrongKey | Self::SeveralKeys => Some("wrong_key"),
-            Self::RateLimited(_) => Some("rate"),
-            Self::Preflight(_) => None,
-        }
-    }
-
     pub(crate) fn response(self) -> Response<Body> {
         let (error, challenge) = match self {
             Self::Preflight(origin) => return cors::preflight_response(origin),
@@ -95,23 +83,27 @@ fn key_error(reason: Reason, message: &str) -> ApiError {
 
 #[cfg(test)]
 mod tests {
+    use vidra::Error;
+
     use super::*;
 
     #[test]
-    fn each_rejection_has_a_metric_label_and_a_status() {
+    fn each_rejection_has_a_status_and_a_reason() {
         let table = [
-            (RejectReason::MalformedHost, Some("host"), 400),
-            (RejectReason::UnknownHost, Some("host"), 421),
-            (RejectReason::ForeignOrigin, Some("origin"), 403),
-            (RejectReason::NoKey, Some("no_key"), 401),
-            (RejectReason::WrongKey, Some("wrong_key"), 401),
-            (RejectReason::SeveralKeys, Some("wrong_key"), 401),
-            (RejectReason::RateLimited(7), Some("rate"), 429),
+            (RejectReason::MalformedHost, Some(Reason::InvalidInput), 400),
+            (RejectReason::UnknownHost, Some(Reason::UnknownHost), 421),
+            (RejectReason::ForeignOrigin, Some(Reason::OriginNotAllowed), 403),
+            (RejectReason::NoKey, Some(Reason::CallerKeyMissing), 401),
+            (RejectReason::WrongKey, Some(Reason::CallerKeyInvalid), 401),
+            (RejectReason::SeveralKeys, Some(Reason::CallerKeyInvalid), 401),
+            (RejectReason::RateLimited(7), Some(Reason::CallerRateLimited), 429),
             (RejectReason::Preflight(None), None, 204),
         ];
-        for (reason, label, status) in table {
-            assert_eq!(reason.label(), label);
-            assert_eq!(reason.response().status(), status, "{label:?}");
+        for (rejection, reason, status) in table {
+            let response = rejection.response();
+            assert_eq!(response.status(), status, "{reason:?}");
+            let error = response.extensions().get::<Error>();
+            assert_eq!(error.map(Error::reason), reason, "the metrics count it by its reason");
         }
     }
 }

@@ -16,6 +16,9 @@ pub(super) fn write(page: &mut Page) {
     if let Ok(open) = fs::read_dir("/proc/self/fd") {
         page.one(&table::OPEN_FDS, open.count().saturating_sub(1));
     }
+    if let Some(limit) = max_fds() {
+        page.one(&table::MAX_FDS, limit);
+    }
     if let Some((cpu, since_boot)) = cpu_and_start() {
         page.one(&table::CPU_SECONDS, cpu);
         // Some containers hide the boot time.
@@ -28,6 +31,13 @@ pub(super) fn write(page: &mut Page) {
 fn resident_kilobytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The soft limit; `None` if there is none.
+fn max_fds() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 

@@ -31,7 +31,9 @@ metrics! {
     REQUESTS: "vidra_requests_total" "counter" ["route", "method", "status"]
         "Completed requests. Status 499: the caller disconnected before the response.";
     REQUEST_DURATION: "vidra_request_duration_seconds" "histogram" ["route"]
-        "Duration of requests; streams count until they end.";
+        "Duration of requests, without those of vidra_stream_duration_seconds.";
+    STREAM_DURATION: "vidra_stream_duration_seconds" "histogram" ["route"]
+        "Duration of requests that may last for an hour: batches, streamed or not, and connections of AI agents.";
     REQUESTS_IN_FLIGHT: "vidra_requests_in_flight" "gauge" []
         "Requests without an answer yet, and streams that have not ended.";
     CONNECTIONS_OPEN: "vidra_connections_open" "gauge" []
@@ -39,7 +41,13 @@ metrics! {
     CONNECTIONS_REFUSED: "vidra_connections_refused_total" "counter" ["reason"]
         "Connections that the service refused or closed early. Reasons: all_taken, address, no_resources, handshake, too_slow.";
     LIMITED: "vidra_limited_total" "counter" ["reason"]
-        "Requests that the gate rejected. Reasons: host, origin, no_key, wrong_key, rate.";
+        "Requests that the service refused because of a limit or an access rule, by the reason of the error: unknown_host, origin_not_allowed, caller_key_missing, caller_key_invalid, caller_rate_limited, caller_budget_exhausted, too_many_batches, overloaded (all slots are taken), upstream_failing (a circuit breaker is open), paced, quota_exhausted, search_quota_exhausted, upstream_rate_limited, translation_rate_limited, upstream_key_missing, upstream_key_rejected, blocked, shutting_down.";
+    SLOTS_TAKEN: "vidra_slots_taken" "gauge" ["kind"]
+        "Taken slots: fetch (uncached answers, --max-misses) or batch (--max-batches).";
+    SLOTS: "vidra_slots_limit" "gauge" ["kind"]
+        "All slots. If none is free, requests are refused as overloaded.";
+    WAITING: "vidra_waiting" "gauge" ["what"]
+        "Callers that wait: fetch (for a fetch in progress) or pace (for the pace of an egress address).";
     CACHE_ANSWERS: "vidra_cache_answers_total" "counter" ["resource", "outcome"]
         "Answers by resource and cache outcome: hit, stale, miss or coalesced.";
     CACHE_BYTES: "vidra_cache_bytes" "gauge" ["tier"]
@@ -53,7 +61,7 @@ metrics! {
     RENEWAL_FAILURES: "vidra_renewal_failures_in_a_row" "gauge" []
         "Consecutive failures of background renewals. It reveals an outage that cache hits hide.";
     UPSTREAM_CALLS: "vidra_upstream_calls_total" "counter" ["endpoint", "outcome"]
-        "Calls to YouTube by endpoint and outcome.";
+        "Calls to YouTube by endpoint and outcome: ok, refused (such as not found), key_rejected, quota_exhausted, rate_limited, blocked, failed, unreadable, timed_out, cut_short (by the caller's deadline) or not_sent.";
     UPSTREAM_DURATION: "vidra_upstream_call_duration_seconds" "histogram" ["endpoint"]
         "Duration of calls to YouTube.";
     UPSTREAM_RETRIES: "vidra_upstream_retries_total" "counter" []
@@ -73,15 +81,21 @@ metrics! {
     QUOTA_EXHAUSTED: "vidra_quota_exhausted" "gauge" ["bucket"]
         "1 from the time that a bucket is spent, or that YouTube says so, until midnight Pacific time.";
     DEGRADED: "vidra_degraded" "gauge" ["what"]
-        "1 while a part of the service does not work, as /readyz reports. Parts: key_missing, key_rejected, quota_exhausted, searches_exhausted, ledger_failing, ledger_incomplete, spending_failing, spending_incomplete, store_failing, addresses_blocked, addresses_unreachable, breaker_open.";
+        "1 while a part of the service does not work, as /readyz reports. Parts: key_missing, key_rejected, quota_exhausted, searches_exhausted, ledger_failing, ledger_incomplete, spending_failing, spending_incomplete, store_failing, addresses_blocked, addresses_unreachable, breaker_open, certificate_expiring (within 7 days), certificate_expired, reload_failed.";
     ANSWER_BYTES: "vidra_large_answer_bytes" "gauge" ["place"]
         "Size of the large answers that are being built and sent, in memory and in temporary files (--max-answer-memory, --max-spool).";
+    CERTIFICATE_EXPIRY: "vidra_tls_certificate_expiry_seconds" "gauge" []
+        "Expiry of the certificate in Unix time. Absent without TLS.";
+    RELOADS: "vidra_reloads_total" "counter" ["file", "outcome"]
+        "Reloads on SIGHUP by file (caller_keys, certificate, api_key) and outcome: success or failure. After a failure the old file stays in use.";
     LOG_DROPPED: "vidra_log_lines_dropped_total" "counter" []
         "Lines that the log dropped, because nobody read it.";
     RESIDENT_MEMORY: "process_resident_memory_bytes" "gauge" []
         "Resident memory of the process.";
     OPEN_FDS: "process_open_fds" "gauge" []
         "Open file descriptors.";
+    MAX_FDS: "process_max_fds" "gauge" []
+        "Maximum number of open file descriptors.";
     CPU_SECONDS: "process_cpu_seconds_total" "counter" []
         "CPU time of the process, user and system.";
     START_TIME: "process_start_time_seconds" "gauge" []

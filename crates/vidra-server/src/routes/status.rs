@@ -191,8 +191,7 @@ pub(super) async fn get_readiness(
     if state.drain.has_begun() {
         return Err(ApiError::shutting_down());
     }
-    let quota = degraded::quota(&vidra).await;
-    let degraded = degraded::degraded(&vidra, quota.as_ref(), state.keys.as_deref());
+    let degraded = degraded::degraded(&state, degraded::quota(&vidra).await.as_ref());
     let degraded = degraded.into_iter().map(|part| part.message).collect();
     Ok(Tagged(Health { status: "ready", degraded }))
 }

@@ -296,3 +296,16 @@ async fn tools_count_towards_the_batch_limit() {
     app.sim.clear_faults();
     assert_eq!(app.post("/api/tools/transcribe_playlist", &all).await.status, 200);
 }
+
+/// A failed tool call is a response with status 200, so only the tool itself knows of the refusal.
+#[tokio::test]
+async fn o5_refusals_of_tool_calls_are_counted() {
+    let app = TestApp::uncached();
+    let session = session(&app, &[]).await;
+    app.sim.inject(Fault::on(Endpoint::Videos, Action::quota_exceeded()));
+    let headers: Headers<'_> = &[("mcp-session-id", &session)];
+    let got = send(&app, &call("get_video", &json!({"video": "fda4eREcaTQ"})), headers).await;
+    assert_eq!(answer(&got)["result"]["isError"], true, "{}", got.text);
+    let metrics = app.get("/metrics").await.text;
+    assert!(metrics.contains("\nvidra_limited_total{reason=\"quota_exhausted\"} 1\n"), "{metrics}");
+}

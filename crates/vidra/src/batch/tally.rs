@@ -38,6 +38,11 @@ impl Batches {
         Self { slots, max, entries: zero(), succeeded: zero(), failed: zero() }
     }
 
+    /// The maximum number of concurrent batches.
+    pub(crate) fn max(&self) -> usize {
+        self.max
+    }
+
     /// Takes a slot. `None` if all slots are taken.
     pub(crate) fn take_slot(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.slots).try_acquire_owned().ok()

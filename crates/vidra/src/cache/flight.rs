@@ -174,6 +174,11 @@ impl<T: Clone> Flights<T> {
         Ok(Role::Lead(lead, Joined::at(&flight, true, urgency)))
     }
 
+    /// Forgets failed flights, so that the next request fetches at once.
+    pub(crate) fn forget_failures(&self) {
+        self.lock().retain(|_, flight| !matches!(flight, Flight::Failed { .. }));
+    }
+
     /// The number of flights and of their waiters.
     pub(crate) fn held(&self) -> (usize, usize) {
         let flights = self.lock();

@@ -53,6 +53,12 @@ impl Renewals {
         Some(Renewal { pass, failures: Arc::clone(&self.failures), _slot: None })
     }
 
+    /// Allows renewals at once, because the cause of the refusals is gone.
+    pub(crate) fn resume(&self, now: Instant) {
+        self.refusals.reset(now);
+        self.failures.store(0, Ordering::Relaxed);
+    }
+
     /// The number of background renewals, plus one if a probe is running.
     pub(crate) fn under_way(&self) -> usize {
         MAX_RENEWALS - self.slots.available_permits() + usize::from(self.refusals.is_probed())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
-use crate::data_api::ApiKey;
+use crate::data_api::account::ApiKey;
 use crate::quota::{LedgerDouble, QuotaLimits};
 use crate::resilience::pace::Pace;
 use crate::resilience::retry::RetryPolicy;

@@ -22,6 +22,23 @@ pub struct UpstreamReport {
     /// One item for each egress address, in order: the reason if YouTube or the proxy rejects the
     /// address.
     pub addresses: Vec<Option<Reason>>,
+    /// The slots of the service: `fetch` for uncached answers, and `batch`.
+    pub slots: Vec<SlotUse>,
+    /// How many callers wait, by what they wait for: `fetch` for a fetch in progress, `pace` for the
+    /// pace of an egress address.
+    pub waiting: Vec<(&'static str, usize)>,
     /// Playlist batches.
     pub batches: BatchReport,
+}
+
+/// The slots of one kind of work. Without a free slot, more of that work is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SlotUse {
+    /// `fetch` or `batch`.
+    pub name: &'static str,
+    /// The number of taken slots.
+    pub taken: usize,
+    /// The number of all slots.
+    pub limit: usize,
 }

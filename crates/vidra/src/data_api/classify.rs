@@ -12,11 +12,14 @@ use super::fault::slow_down;
 use super::wire::Refusal;
 use crate::error::{Error, Reason};
 use crate::quota::Bucket;
+use crate::resilience::outcome::CallOutcome;
 use crate::resilience::send::Fault;
 use crate::transport::Answer;
 
 /// A classified error response.
 pub(crate) struct Verdict {
+    /// For counters and circuit breakers.
+    pub(crate) outcome: CallOutcome,
     pub(crate) fault: Fault,
     /// Set if YouTube reports that a bucket is exhausted for the day.
     pub(crate) empty: Option<Empty>,
@@ -78,7 +81,12 @@ pub(crate) fn refusal(
     let named = refusal.message().contains("Search Queries").then_some(Bucket::Search);
     let empty = (meaning == Meaning::BucketEmpty).then_some(Empty { named });
     let pause = retry_after.filter(|_| meaning == Meaning::SlowDown);
-    Verdict { fault: Fault { error, is_transient, retry_after }, empty, pause }
+    let outcome = match meaning {
+        Meaning::BadKey if !answer.status.is_server_error() => CallOutcome::KeyRejected,
+        Meaning::BucketEmpty if !answer.status.is_server_error() => CallOutcome::QuotaExhausted,
+        _ => CallOutcome::of_answer(answer),
+    };
+    Verdict { outcome, fault: Fault { error, is_transient, retry_after }, empty, pause }
 }
 
 fn meaning(status: StatusCode, refusal: &Refusal) -> Meaning {

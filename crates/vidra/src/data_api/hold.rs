@@ -29,6 +29,11 @@ impl Holds {
         until.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
+    /// Ends all pauses.
+    pub(crate) fn clear(&self) {
+        *self.lock() = [None; 2];
+    }
+
     fn lock(&self) -> MutexGuard<'_, [Option<Instant>; 2]> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -167,6 +167,13 @@ impl Breaker {
         self.lock().circuit.probed().is_some()
     }
 
+    /// Closes the breaker and forgets all outcomes, because its dependency was replaced.
+    pub(crate) fn reset(&self, now: Instant) {
+        let mut counting = self.lock();
+        counting.circuit.reset();
+        (counting.in_a_row, counting.recent) = (0, Recent::new(now));
+    }
+
     fn end(&self, admission: Admission, is_failure: Option<bool>) {
         let change = self.lock().end(admission, is_failure, Instant::now(), fastrand::f64);
         let what = self.name.as_str();

@@ -115,6 +115,12 @@ impl<R: Copy> Circuit<R> {
         is_probing
     }
 
+    /// Closes the circuit without a probe. Calls that were admitted before no longer count.
+    pub(crate) fn reset(&mut self) {
+        self.opened = None;
+        self.openings += 1;
+    }
+
     /// Ends a probe without a result, so that the next call probes. Returns `false` if this was not
     /// the current probe.
     pub(crate) fn abandon(&mut self, admission: Admission) -> bool {

@@ -12,9 +12,12 @@ use crate::transport::{Answer, Failure};
 pub enum CallOutcome {
     /// A successful response.
     Ok,
-    /// An error response about the request: not found, not accessible, quota exhausted, bad key.
-    /// YouTube works.
+    /// An error response about the request, such as not found or not accessible. YouTube works.
     Refused,
+    /// YouTube rejected the key of the service. YouTube works.
+    KeyRejected,
+    /// YouTube reports that the day's quota is used up. YouTube works.
+    QuotaExhausted,
     /// The response "too many requests".
     RateLimited,
     /// A bot check.
@@ -36,9 +39,11 @@ const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
 impl CallOutcome {
     /// All outcomes.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Ok,
         Self::Refused,
+        Self::KeyRejected,
+        Self::QuotaExhausted,
         Self::RateLimited,
         Self::Blocked,
         Self::Failed,
@@ -53,6 +58,8 @@ impl CallOutcome {
         match self {
             Self::Ok => "ok",
             Self::Refused => "refused",
+            Self::KeyRejected => "key_rejected",
+            Self::QuotaExhausted => "quota_exhausted",
             Self::RateLimited => "rate_limited",
             Self::Blocked => "blocked",
             Self::Failed => "failed",
@@ -91,7 +98,7 @@ impl CallOutcome {
     /// Whether YouTube or the connection fails. `None` if the outcome says nothing.
     pub(crate) fn is_failure(self) -> Option<bool> {
         match self {
-            Self::Ok | Self::Refused => Some(false),
+            Self::Ok | Self::Refused | Self::KeyRejected | Self::QuotaExhausted => Some(false),
             Self::Failed | Self::Unreadable | Self::TimedOut | Self::NotSent => Some(true),
             // Rate limits and blocks are handled elsewhere.
             Self::RateLimited | Self::Blocked | Self::CutShort => None,

@@ -243,8 +243,8 @@ impl Guarded {
             }
             *logged = Some(now);
         }
-        let failures = self.failures();
-        tracing::warn!(%error, ?failures, "cache store failed");
+        let Failures { reads, writes, skipped, corrupt } = self.failures();
+        tracing::warn!(%error, reads, writes, skipped, damaged = corrupt, "cache store failed");
     }
 }
 

@@ -11,6 +11,7 @@ mod concurrency;
 mod faults;
 mod format;
 mod ident;
+mod key;
 mod leaving;
 mod midnight;
 mod network;

@@ -23,10 +23,13 @@ fn calls(report: &UpstreamReport, endpoint: &str) -> Vec<(CallOutcome, u64)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_exchange_is_counted_by_endpoint_and_outcome() {
+async fn o1_every_exchange_is_counted_by_endpoint_and_outcome() {
     let table = [
         (Action::delay(Duration::ZERO), CallOutcome::Ok),
         (Action::error("videoNotFound"), CallOutcome::Refused),
+        (Action::error("keyInvalid"), CallOutcome::KeyRejected),
+        (Action::error("ipRefererBlocked"), CallOutcome::KeyRejected),
+        (Action::quota_exceeded(), CallOutcome::QuotaExhausted),
         (Action::error("rateLimitExceeded"), CallOutcome::RateLimited),
         (Action::status(503), CallOutcome::Failed),
         (Action::Reset, CallOutcome::Failed),
@@ -115,8 +118,9 @@ async fn batches_report_their_progress() {
     for _ in 0..10 {
         batch.next().await;
     }
-    let report = vidra.upstream_report().batches;
+    let UpstreamReport { slots, batches: report, .. } = vidra.upstream_report();
     assert_eq!((report.running, report.entries), (1, 50));
+    assert_eq!((slots[1].name, slots[1].taken, slots[1].limit), ("batch", 1, 32));
     assert!((9..50).contains(&(report.succeeded + report.failed)), "{report:?}");
     while batch.next().await.is_some() {}
     sleep(Duration::from_millis(1)).await;

@@ -1,7 +1,6 @@
 //! Builds a client from its settings.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use http::Uri;
@@ -15,8 +14,9 @@ use crate::cache::freshness::FOREVER;
 use crate::cache::{Cache, Limits};
 use crate::client::Vidra;
 use crate::context::{Bill, CacheMode};
+use crate::data_api::account::{ApiKey, CurrentAccount};
 use crate::data_api::call::Endpoint;
-use crate::data_api::{ApiKey, DataApi, Holds};
+use crate::data_api::{DataApi, Holds};
 use crate::error::{Error, Result};
 use crate::quota::Ledger;
 use crate::resilience::breaker::{Breaker, BreakerPolicy};
@@ -136,23 +136,24 @@ impl Builder {
             sender: sender(),
             clock: Arc::clone(&self.clock),
         };
-        let file = self.state_dir.map(|folder| folder.join(ledger_name(self.key.as_ref())));
-        let ledger = match (self.ledger_double, file) {
-            (Some(double), _) => Ledger::in_double(self.limits, double),
-            (None, Some(file)) => Ledger::in_file(self.limits, file, self.clock.now()),
-            (None, None) => Ledger::in_memory(self.limits),
+        let (limits, clock) = (self.limits, Arc::clone(&self.clock));
+        let (double, state_dir) = (self.ledger_double, self.state_dir);
+        let open_ledger = move |key: Option<&ApiKey>| match (&double, &state_dir) {
+            (Some(double), _) => Ledger::in_double(limits, double.clone()),
+            (None, Some(folder)) => {
+                Ledger::in_file(limits, folder.join(ledger_name(key)), clock.now())
+            }
+            (None, None) => Ledger::in_memory(limits),
         };
         let data_api = DataApi {
             base: self.data_api_url,
-            key: self.key,
             transport,
             clock: Arc::clone(&self.clock),
-            ledger: Arc::new(ledger),
+            account: CurrentAccount::new(self.key, Box::new(open_ledger)),
             holds: Holds::default(),
             sender: sender(),
             breaker: Arc::new(Breaker::new("data-api", policy, now)),
             search_breaker: Arc::new(Breaker::new("search", policy, now)),
-            key_rejected: AtomicBool::new(false),
         };
         let keeps = self.cache_bytes > 0 || self.store.is_some();
         let failures_last = if keeps { FAILURES_LAST } else { Duration::ZERO };
