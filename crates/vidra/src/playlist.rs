@@ -78,6 +78,7 @@ pub struct PlaylistVideo {
 /// A playlist without its videos.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PlaylistInfo {
     /// The playlist's id.
@@ -89,6 +90,22 @@ pub struct PlaylistInfo {
     pub description: String,
     /// The available thumbnails.
     pub thumbnails: Thumbnails,
+    /// YouTube's own count of the entries, including private and deleted videos. Absent if YouTube
+    /// sends none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = 25))]
+    pub item_count: Option<u64>,
+    /// The title of the channel that owns the playlist.
+    #[serde(default)]
+    pub channel: String,
+    /// The id of that channel.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(example = "UCuAXFkgsw1L7xaCfnd5JJOw"))]
+    pub channel_id: String,
+    /// The creation time of the playlist.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2009-10-25T06:57:33.000Z"))]
+    pub published_at: Moment,
 }
 
 /// The ids of a playlist's entries.
@@ -115,17 +132,29 @@ fn is_zero(count: &usize) -> bool {
 
 impl Playlist {
     pub(crate) fn new(info: PlaylistInfo, videos: Vec<PlaylistVideo>, unavailable: usize) -> Self {
-        let total_duration = videos.iter().map(|video| video.duration).sum();
-        Self {
+        let nothing = Self {
             id: info.id,
             title: info.title,
             description: info.description,
             thumbnails: info.thumbnails,
+            video_count: 0,
+            total_duration: 0,
+            total_duration_fmt: String::new(),
+            videos: vec![],
+            unavailable_count: unavailable,
+        };
+        nothing.with_videos(videos)
+    }
+
+    /// The same playlist with other videos, and with their totals.
+    pub(crate) fn with_videos(self, videos: Vec<PlaylistVideo>) -> Self {
+        let total_duration = videos.iter().map(|video| video.duration).sum();
+        Self {
             video_count: videos.len(),
             total_duration,
             total_duration_fmt: format::span(total_duration),
             videos,
-            unavailable_count: unavailable,
+            ..self
         }
     }
 }

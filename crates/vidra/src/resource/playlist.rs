@@ -1,6 +1,7 @@
 //! Playlists. A playlist is a composite of its own data, its entries and its videos.
 
 mod entries;
+mod part;
 pub(crate) mod walk;
 
 use std::collections::{HashMap, HashSet};
@@ -15,6 +16,7 @@ use crate::context::{CacheMode, Context};
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::wire;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::Moment;
 use crate::ident::{PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 use crate::resource::gather::MAX_IDS;
@@ -23,6 +25,7 @@ use crate::resource::{Services, find_item};
 use crate::video::Video;
 
 pub(crate) use entries::{Availability, Entries, Entry, all_entries};
+pub(crate) use part::first_videos;
 
 impl PlaylistInfo {
     pub(crate) fn from_wire(id: PlaylistId, playlist: wire::Playlist) -> Self {
@@ -32,18 +35,23 @@ impl PlaylistInfo {
             title: snippet.title.unwrap_or_default(),
             description: snippet.description.unwrap_or_default(),
             thumbnails: snippet.thumbnails.unwrap_or_default(),
+            item_count: playlist.content_details.and_then(|content| content.item_count),
+            channel: snippet.channel_title.unwrap_or_default(),
+            channel_id: snippet.channel_id.unwrap_or_default(),
+            published_at: Moment::parse(snippet.published_at.as_deref()),
         }
     }
 }
 
-/// Fetches title, description and thumbnails. It costs 1 unit.
+/// Fetches a playlist without its entries. It costs 1 unit.
 pub(crate) async fn info(
     services: &Arc<Services>,
     ctx: &Context,
     id: &PlaylistId,
 ) -> Result<PlaylistInfo> {
     let call = Call::new(Endpoint::Playlists, What::Playlist, id)
-        .with("part", "snippet")
+        // All parts that we serve. They do not change the cost.
+        .with("part", "snippet,contentDetails")
         .with("id", id.as_str());
     let items: Vec<wire::Playlist> = services.data_api.list(ctx, &call).await?;
     let playlist = find_item(items, "playlist", id.as_str(), |item| item.id.as_deref())?;
@@ -90,31 +98,36 @@ pub(crate) async fn complete(
         wanted.flush();
         Ok::<_, Error>((order, entries))
     };
-    let head = async {
-        match services.read_record(ctx, &Lookup::PlaylistInfo(id.clone())).await {
-            Ok(info) => Ok((info.decode()?, info.outcome)),
-            // Some lists have entries but no data of their own.
-            Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
-                let info = PlaylistInfo::from_wire(id.clone(), wire::Playlist::default());
-                Ok((info, CacheOutcome::Hit))
-            }
-            Err(error) => Err(error),
-        }
-    };
+    let head = head(services, ctx, id, has_entries);
     let details = video::read_chunks(services, ctx, queue);
     let ((order, entries), (details, of_videos), (head, of_head)) =
         future::try_join3(walk, details, head).await?;
-    let body = lookup::json(&in_order(head, &order, details))?;
+    let videos = in_order(&order, details);
+    let unavailable = order.len() - videos.len();
+    let body = lookup::json(&Playlist::new(head, videos, unavailable))?;
     let outcome = entries.outcome().worst(of_videos).worst(of_head);
     Ok(entries.answer(services, body, outcome))
 }
 
-/// Lists the videos in playlist order. An entry without details is private or deleted.
-fn in_order(
-    info: PlaylistInfo,
-    order: &[Option<VideoId>],
-    mut details: HashMap<VideoId, Video>,
-) -> Playlist {
+/// Reads the data of the playlist itself. Some lists have entries but no such data.
+async fn head(
+    services: &Arc<Services>,
+    ctx: &Context,
+    id: &PlaylistId,
+    has_entries: bool,
+) -> Result<(PlaylistInfo, CacheOutcome)> {
+    match services.read_record(ctx, &Lookup::PlaylistInfo(id.clone())).await {
+        Ok(info) => Ok((info.decode()?, info.outcome)),
+        Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
+            let info = PlaylistInfo::from_wire(id.clone(), wire::Playlist::default());
+            Ok((info, CacheOutcome::Hit))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The videos in playlist order. An entry without details is private or deleted.
+fn in_order(order: &[Option<VideoId>], mut details: HashMap<VideoId, Video>) -> Vec<PlaylistVideo> {
     let mut still_to_come: HashMap<VideoId, usize> = HashMap::with_capacity(details.len());
     for id in order.iter().flatten() {
         *still_to_come.entry(*id).or_default() += 1;
@@ -127,8 +140,7 @@ fn in_order(
         let video = if *left == 0 { details.remove(id) } else { details.get(id).cloned() };
         videos.extend(video.map(PlaylistVideo::from));
     }
-    let unavailable = order.len() - videos.len();
-    Playlist::new(info, videos, unavailable)
+    videos
 }
 
 /// Groups ids across page borders, so that each group has fifty uncached videos. Pages can be

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::walk::{Follower, Walks};
-use crate::cache::{CacheOutcome, Cached, Key};
-use crate::context::Context;
+use crate::cache::{CacheOutcome, Cached, Key, allows_stale};
+use crate::context::{CacheMode, Context};
 use crate::data_api::wire;
 use crate::error::Result;
 use crate::ident::{PlaylistId, VideoId};
@@ -73,6 +73,7 @@ pub(crate) enum Entries {
     Cached {
         /// The rest of the list.
         left: Option<Arc<Vec<Entry>>>,
+        total: usize,
         cached: Cached,
     },
     Walked {
@@ -82,7 +83,7 @@ pub(crate) enum Entries {
 }
 
 impl Entries {
-    /// Opens the entries of a playlist.
+    /// Opens all entries of a playlist.
     ///
     /// # Errors
     ///
@@ -96,11 +97,56 @@ impl Entries {
         let lookup = Lookup::PlaylistEntries(id.clone());
         let key = lookup.key();
         if services.cache.has(&key).await {
-            let cached = services.read_record(ctx, &lookup).await?;
-            return Ok(Self::Cached { left: Some(Arc::new(cached.decode()?)), cached });
+            return Self::from_record(services.read_record(ctx, &lookup).await?);
         }
         services.cache.take_slot(ctx)?;
         Ok(Self::Walked { follower: Walks::follow(services, ctx, id), key })
+    }
+
+    /// Opens the entries of a playlist for a caller that needs only the first ones. It uses a fresh
+    /// list, but never renews a stale one: that would cost all pages. A stale list replaces a first
+    /// page that cannot be fetched.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the first page, and [`Reason::Overloaded`](crate::Reason::Overloaded) if all
+    /// slots are taken.
+    pub(crate) async fn for_part(
+        services: &Arc<Services>,
+        ctx: &Context,
+        id: &PlaylistId,
+    ) -> Result<Self> {
+        let lookup = Lookup::PlaylistEntries(id.clone());
+        let key = lookup.key();
+        let is_fresh =
+            async || services.cache.are_fresh(std::slice::from_ref(&key)).await == [true];
+        if ctx.mode == CacheMode::Normal && is_fresh().await {
+            return Self::from_record(services.read_record(ctx, &lookup).await?);
+        }
+        services.cache.take_slot(ctx)?;
+        let follower = Walks::follow(services, ctx, id);
+        if let Err(error) = follower.begin().await {
+            let stale = match allows_stale(&error) {
+                true => services.cache.get_any_age(&key).await,
+                false => None,
+            };
+            return Self::from_record(stale.ok_or(error)?);
+        }
+        Ok(Self::Walked { follower, key })
+    }
+
+    fn from_record(cached: Cached) -> Result<Self> {
+        let list: Vec<Entry> = cached.decode()?;
+        Ok(Self::Cached { total: list.len(), left: Some(Arc::new(list)), cached })
+    }
+
+    /// The number of entries: exact if the list is cached or was read to its end, otherwise YouTube's
+    /// own count.
+    pub(crate) fn total(&self) -> usize {
+        match self {
+            Self::Cached { total, .. } => *total,
+            Self::Walked { follower, .. } => follower.total(),
+        }
     }
 
     /// Returns the next page. `None` after the last.
