@@ -144,7 +144,7 @@ pub(super) struct PlaylistTranscripts {
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLquirkMixed")),
     request_body(content = Option<BatchBody>, example = json!({"concurrency": 3, "from": 1, "to": 4})),
     responses(
-        (status = 200, description = "The results", content(
+        (status = 200, description = "The results", headers(("X-Total-Videos" = u64, description = "The number of entries in the playlist; streams only")), content(
             (PlaylistTranscripts = "application/json"),
             (BatchLine = "application/x-ndjson"),
             (BatchEventText = "text/event-stream")

@@ -10,6 +10,7 @@ mod drain;
 mod errors;
 mod gate;
 mod hostile;
+mod interrupted;
 mod mcp;
 mod metrics;
 #[path = "../../../vidra/tests/it/midnight.rs"]
