@@ -222,7 +222,10 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<NumberedEntry>, events: &Even
     // The batch already holds a batch slot.
     let ctx = Context { slot: Slot::not_needed(), ..batch.ctx.for_parts() };
     let mut pages = match to {
-        Some(_) => Entries::for_part(&batch.services, &ctx, &batch.id).await?,
+        Some(to) => {
+            let needed = usize::try_from(to).unwrap_or(usize::MAX);
+            Entries::for_part(&batch.services, &ctx, &batch.id, needed).await?
+        }
         None => Entries::new(&batch.services, &ctx, &batch.id).await?,
     };
     let mut next = pages.next().await?;
@@ -240,6 +243,7 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<NumberedEntry>, events: &Even
         }
         next = if to.is_some_and(|to| position >= to) { None } else { pages.next().await? };
     }
+    pages.store_start(&batch.services, &batch.id);
     Ok(pages.total() as u64)
 }
 

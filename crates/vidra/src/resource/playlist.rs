@@ -24,7 +24,7 @@ use crate::resource::lookup::{self, Lookup};
 use crate::resource::{Services, find_item};
 use crate::video::Video;
 
-pub(crate) use entries::{Availability, Entries, Entry, all_entries};
+pub(crate) use entries::{Availability, Entries, Entry, Start, all_entries};
 pub(crate) use part::first_videos;
 
 impl PlaylistInfo {

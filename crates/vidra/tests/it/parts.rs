@@ -131,3 +131,36 @@ async fn users_1_a_part_uses_a_fresh_list_and_renews_no_stale_one() {
     sim.inject(Fault::on(Endpoint::PlaylistItems, Action::error("backendError")));
     assert_eq!(part().await, 500, "during an outage, the stale list");
 }
+
+#[tokio::test(start_paused = true)]
+async fn users_1_a_part_is_cached_and_not_paid_for_again() {
+    let sim = Simulator::new();
+    let vidra = caching(&sim);
+    let pages = || sim.record().calls_to(Endpoint::PlaylistItems);
+    let part = async |to: u64| summary(&vidra, "PLsize5000", json!({"to": to})).await.total_videos;
+    assert_eq!((part(2).await, pages()), (5_000, 1));
+    assert_eq!((part(50).await, pages()), (5_000, 1), "on the same page");
+    assert_eq!((part(60).await, pages()), (5_000, 3), "two pages, from the first one on");
+    assert_eq!((part(51).await, pages()), (5_000, 3));
+    let found = select(&vidra, "PLsize5000", json!({"range": {"end": 70}})).await;
+    assert_eq!((found.original_count, found.playlist.video_count, pages()), (5_000, 70, 3));
+    // A batch of the whole list does not take the start for the whole.
+    let rest = summary(&vidra, "PLsize5000", json!({"from": 4_999})).await;
+    assert_eq!((rest.total_videos, rest.succeeded, pages()), (5_000, 2, 103));
+    tokio::time::advance(Duration::from_secs(120)).await;
+    assert_eq!((part(2).await, pages()), (5_000, 104), "stale");
+}
+
+#[tokio::test(start_paused = true)]
+async fn users_1_a_cached_start_with_too_few_available_videos_is_not_the_end() {
+    let sim = Simulator::new();
+    let whole = client(&sim).playlist(&playlist("PLsize200")).await.unwrap();
+    let vidra = caching(&sim);
+    summary(&vidra, "PLsize200", json!({"to": 1})).await;
+    // All videos of the first page are private or deleted.
+    let nothing = Action::Status { status: 200, body: "{\"items\":[]}".into(), retry_after: None };
+    sim.inject(Fault::on(Endpoint::Videos, nothing).once());
+    let part = select(&vidra, "PLsize200", json!({"range": {"end": 10}})).await;
+    assert_eq!(part.playlist.videos[..10], whole.videos[50..60]);
+    assert_eq!((part.playlist.video_count, part.original_count), (10, 200));
+}

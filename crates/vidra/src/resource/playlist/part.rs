@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_channel::mpsc;
 use futures_util::future;
 
-use super::{Entries, Wanted, head, in_order};
+use super::{Entries, Entry, Wanted, head, in_order};
 use crate::cache::CacheOutcome;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -26,33 +26,52 @@ pub(crate) async fn first_videos(
     count: usize,
 ) -> Result<(Playlist, usize)> {
     let ctx = &ctx.for_parts();
-    let mut entries = Entries::for_part(services, ctx, id).await?;
+    let mut entries = Entries::for_part(services, ctx, id, count).await?;
     let first = entries.next().await?;
     let has_entries = first.as_ref().is_some_and(|page| !page.is_empty());
     let videos = async {
-        let (mut videos, mut unread, mut outcome) = (vec![], vec![], CacheOutcome::Hit);
-        let mut next = first;
-        while let Some(page) = next {
-            unread.extend(page.iter().map(|entry| entry.video));
-            // Private and deleted videos do not count, so that only the details tell whether these
-            // entries are enough.
-            if videos.len() + unread.len() >= count {
-                let (available, read) = available(services, ctx, &unread).await?;
-                videos.extend(available);
-                outcome = outcome.worst(read);
-                unread.clear();
-            }
-            next = if videos.len() >= count { None } else { entries.next().await? };
+        let found = read(services, ctx, &mut entries, first, count).await?;
+        if found.0.len() >= count || !entries.is_start() {
+            return Ok((found, entries));
         }
-        let (available, read) = available(services, ctx, &unread).await?;
-        videos.extend(available);
-        Ok::<_, Error>((videos, outcome.worst(read), entries))
+        // Too many videos of the cached start are private or deleted.
+        let mut entries = Entries::walk_part(services, ctx, id).await?;
+        let first = entries.next().await?;
+        let found = read(services, ctx, &mut entries, first, count).await?;
+        Ok::<_, Error>((found, entries))
     };
     let head = head(services, ctx, id, has_entries);
-    let ((videos, of_videos, entries), (info, of_head)) = future::try_join(videos, head).await?;
+    let (((videos, of_videos), entries), (info, of_head)) = future::try_join(videos, head).await?;
+    entries.store_start(services, id);
     let outcome = entries.outcome().worst(of_videos).worst(of_head);
     services.cache.count(Resource::Playlist.kind(), outcome);
     Ok((Playlist::new(info, videos, 0), entries.total()))
+}
+
+/// Reads pages from `page` on until they have `count` available videos.
+async fn read(
+    services: &Arc<Services>,
+    ctx: &Context,
+    entries: &mut Entries,
+    mut page: Option<Arc<Vec<Entry>>>,
+    count: usize,
+) -> Result<(Vec<PlaylistVideo>, CacheOutcome)> {
+    let (mut videos, mut unread, mut outcome) = (vec![], vec![], CacheOutcome::Hit);
+    while let Some(listed) = page {
+        unread.extend(listed.iter().map(|entry| entry.video));
+        // Private and deleted videos do not count, so that only the details tell whether these
+        // entries are enough.
+        if videos.len() + unread.len() >= count {
+            let (available, read) = available(services, ctx, &unread).await?;
+            videos.extend(available);
+            outcome = outcome.worst(read);
+            unread.clear();
+        }
+        page = if videos.len() < count { entries.next().await? } else { None };
+    }
+    let (available, read) = available(services, ctx, &unread).await?;
+    videos.extend(available);
+    Ok((videos, outcome.worst(read)))
 }
 
 /// The available videos of these entries, in their order.

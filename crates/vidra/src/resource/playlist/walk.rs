@@ -136,6 +136,12 @@ impl Follower {
         self.walk.lock().total()
     }
 
+    /// The pages so far, of a walk that has not reached the end of the list.
+    pub(crate) fn unfinished(&self) -> Option<Vec<Arc<Vec<Entry>>>> {
+        let state = self.walk.lock();
+        (state.end.is_none() && !state.pages.is_empty()).then(|| state.pages.clone())
+    }
+
     /// Waits for the first page without reading it. Its errors are those of the whole list.
     pub(crate) async fn begin(&self) -> Result<()> {
         match self.walk.page(0) {
