@@ -74,7 +74,12 @@ impl CacheArgs {
     }
 
     fn memory(&self) -> u64 {
-        if self.cache == Some(StoreLocation::Off) { 0 } else { self.cache_size }
+        if self.is_on() { self.cache_size } else { 0 }
+    }
+
+    /// Whether answers are cached at all.
+    pub(crate) fn is_on(&self) -> bool {
+        self.cache != Some(StoreLocation::Off)
     }
 }
 

@@ -18,7 +18,7 @@ use clap::Subcommand;
 use futures_util::{StreamExt, stream};
 use serde::de::DeserializeOwned;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, FailedItem, Failure, FailureGroups, Refused, concerns_service};
 use crate::output::{Output, OutputArgs};
 use crate::runtime::runtime;
 use crate::service::{RestRequest, Service, ServiceArgs};
@@ -217,10 +217,10 @@ impl CommandContext {
         let mut done = Ok(());
         while let Some((id, answer)) = answers.next().await {
             let answer = answer.and_then(|body| write(output, id, body));
-            done = tally.note(match ids.is_one() {
-                true => answer,
-                false => answer.map_err(|failure| failure.about(id)),
-            });
+            done = match ids.is_one() {
+                true => tally.note(answer),
+                false => tally.note_one(id, answer),
+            };
             if done.is_err() {
                 break;
             }
@@ -242,7 +242,10 @@ impl CommandContext {
 #[derive(Debug, Default)]
 struct Tally {
     answered: usize,
+    /// The worst failure that was reported at once.
     worst: Option<Exit>,
+    /// Failures that do not name their item. They may concern many, and are reported at the end.
+    shared: FailureGroups,
 }
 
 impl Tally {
@@ -256,12 +259,30 @@ impl Tally {
         Ok(())
     }
 
-    /// The exit code: `Missing` if some requests failed, and the worst failure if all did.
-    fn end(self) -> Result<(), Failure> {
-        match self.worst {
-            None => Ok(()),
-            Some(_) if self.answered > 0 => Err(Failure::Reported(Exit::Missing)),
-            Some(worst) => Err(Failure::Reported(worst)),
+    /// Counts the answer for one of several items. A failure that concerns the service is reported at the end,
+    /// once for all items.
+    fn note_one(&mut self, id: &str, answer: Result<(), Failure>) -> Result<(), Failure> {
+        match answer {
+            Err(Failure::Refused(Refused {
+                reason: Some(reason), message, retry_after, ..
+            })) if concerns_service(reason) => {
+                let (label, line) = (id.to_owned(), format!("{id}: {message}"));
+                let reason = Some(reason);
+                self.shared.add(FailedItem { label, line, message, reason, retry_after });
+                Ok(())
+            }
+            answer => self.note(answer.map_err(|failure| failure.about(id))),
         }
+    }
+
+    /// Reports the failures of the service. The exit code is theirs; otherwise it is `Missing` if some requests
+    /// failed, and the worst failure if all did.
+    fn end(self) -> Result<(), Failure> {
+        self.shared.print("requests");
+        let exit = self.shared.exit(self.answered > 0).or(match self.worst {
+            Some(_) if self.answered > 0 => Some(Exit::Missing),
+            worst => worst,
+        });
+        exit.map_or(Ok(()), |exit| Err(Failure::Reported(exit)))
     }
 }

@@ -1,11 +1,19 @@
 //! Failures of a command: an exit code for scripts, and one line for people.
 
+mod groups;
+
+use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
-use vidra::Reason;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use vidra::{ErrorKind, Reason};
 
 use crate::terminal::one_line;
+
+pub(crate) use groups::{FailedItem, FailureGroups};
 
 /// The exit codes of failures. They are documented, and scripts rely on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,7 +22,8 @@ pub(crate) enum Exit {
     Missing = 1,
     /// Invalid usage.
     Usage = 2,
-    /// YouTube or the service failed, refused the request, or has no quota left.
+    /// YouTube or the service failed or refused the request, for example because of a block or a quota. Also if
+    /// some of several items failed for such a reason.
     Upstream = 3,
     /// YouTube or the service is unreachable, or did not answer in time.
     Network = 4,
@@ -25,10 +34,54 @@ pub(crate) enum Exit {
 pub(crate) enum Failure {
     /// The cause and the remedy, on one line.
     Message(Exit, String),
+    /// An error of the service.
+    Refused(Refused),
     /// The command has printed its errors already.
     Reported(Exit),
     /// The reader of standard output closed the pipe, which is no error.
     ReaderGone,
+}
+
+/// An error of the service.
+#[derive(Debug, Clone)]
+pub(crate) struct Refused {
+    pub(crate) exit: Exit,
+    /// `None` for a reason of another release.
+    pub(crate) reason: Option<Reason>,
+    /// The cause and the remedy, on one line.
+    pub(crate) message: String,
+    /// The time until a retry can help.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.retry_after.map_or(Ok(()), |wait| write!(f, "; {}", try_again(wait)))
+    }
+}
+
+/// When to try again. The time of day lets a reader judge a line that is some minutes old.
+fn try_again(wait: Duration) -> String {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let at = Timestamp::now().checked_add(wait).map(|at| {
+        // Within a day the time is unambiguous.
+        let form = if seconds < 86_400 { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+        format!(" (at {} UTC)", at.to_zoned(TimeZone::UTC).strftime(form))
+    });
+    format!("try again in {}{}", vidra::format::span(seconds), at.unwrap_or_default())
+}
+
+/// Whether a reason concerns the service, so that all items fail alike until it has passed.
+pub(crate) fn concerns_service(reason: Reason) -> bool {
+    matches!(
+        reason.kind(),
+        ErrorKind::QuotaExhausted
+            | ErrorKind::RateLimited
+            | ErrorKind::UpstreamKey
+            | ErrorKind::Blocked
+            | ErrorKind::Unavailable
+    )
 }
 
 impl Failure {
@@ -41,6 +94,22 @@ impl Failure {
         match self {
             Self::Message(exit, message) if !message.contains(id) => {
                 Self::Message(exit, format!("{id}: {message}"))
+            }
+            Self::Refused(refused) if !refused.message.contains(id) => {
+                let message = format!("{id}: {}", refused.message);
+                Self::Refused(Refused { message, ..refused })
+            }
+            other => other,
+        }
+    }
+
+    /// Adds what the user can do.
+    pub(crate) fn with_hint(self, hint: &str) -> Self {
+        match self {
+            Self::Message(exit, message) => Self::Message(exit, format!("{message}; {hint}")),
+            Self::Refused(refused) => {
+                let message = format!("{}; {hint}", refused.message);
+                Self::Refused(Refused { message, ..refused })
             }
             other => other,
         }
@@ -57,6 +126,10 @@ impl Failure {
             Self::Message(exit, message) => {
                 print_error(&message);
                 Some(exit)
+            }
+            Self::Refused(refused) => {
+                print_error(&refused.to_string());
+                Some(refused.exit)
             }
             Self::Reported(exit) => Some(exit),
             Self::ReaderGone => None,

@@ -22,7 +22,7 @@ use vidra_server::{App, Config};
 
 use crate::cache_args::StoreLocation;
 use crate::client::{ClientArgs, SETTLE, client};
-use crate::failure::{Exit, Failure, exit_code};
+use crate::failure::{Exit, Failure, Refused, exit_code};
 use crate::values::{Secret, http_url};
 
 use error_body::{ErrorBody, advice};
@@ -60,6 +60,8 @@ pub(crate) struct TokenArgs {
 pub(crate) struct Service {
     backend: Backend,
     refresh: bool,
+    /// Whether it may cache answers.
+    may_cache: bool,
     /// How long a remote service may take to begin an answer.
     timeout: Duration,
 }
@@ -107,7 +109,8 @@ impl Service {
         let config = Config { response_cache_bytes: 0, mcp: false, ..Config::default() };
         let app = Box::new(App::new(vidra.clone(), config));
         let backend = Backend::InProcess { app, vidra };
-        Ok(Self { backend, refresh: args.refresh, timeout: args.client.request_timeout })
+        let (refresh, timeout) = (args.refresh, args.client.request_timeout);
+        Ok(Self { backend, refresh, may_cache: args.client.cache.is_on(), timeout })
     }
 
     /// A service on another machine or in another process.
@@ -120,7 +123,7 @@ impl Service {
             base: server.trim_end_matches('/').trim_end_matches("/api").to_owned(),
             key: token.map(bearer).transpose()?,
         };
-        Ok(Self { backend, refresh: false, timeout: REQUEST_TIMEOUT + MARGIN })
+        Ok(Self { backend, refresh: false, may_cache: true, timeout: REQUEST_TIMEOUT + MARGIN })
     }
 
     /// Sends a request and reads the whole answer, which is JSON.
@@ -138,7 +141,10 @@ impl Service {
             let message = format!("{} sent no events; is it a vidra service?", self.base());
             return Err(Failure::Message(Exit::Upstream, message));
         }
-        Ok(EventStream { service: self, body: answer.into_body(), lines: LineBuffer::default() })
+        let total_videos = answer.headers().get(TOTAL_VIDEOS);
+        let total_videos = total_videos.and_then(|total| total.to_str().ok()?.parse().ok());
+        let (body, lines) = (answer.into_body(), LineBuffer::default());
+        Ok(EventStream { service: self, total_videos, body, lines })
     }
 
     /// Waits until the cache has stored what was fetched.
@@ -236,26 +242,40 @@ impl Service {
         let reason = error.reason.as_deref().and_then(Reason::from_code);
         let mut parts = vec![error.message];
         match &self.backend {
-            Backend::InProcess { .. } => {
-                parts.extend(error.details);
-                parts.extend(reason.and_then(advice).map(str::to_owned));
-            }
             Backend::Remote { .. } if status == 401 => {
                 parts.push("give it with --token or VIDRA_TOKEN".to_owned());
             }
-            Backend::Remote { .. } => parts.extend(error.details),
+            _ => parts.extend(error.details),
         }
-        let wait = headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok()?.parse().ok());
-        parts.extend(wait.map(|wait| format!("try again in {}", vidra::format::span(wait))));
-        Failure::Message(exit_code(status, reason), parts.join("; "))
+        parts.extend(reason.and_then(|reason| self.advice(reason)).map(str::to_owned));
+        let header = headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok()?.parse().ok());
+        let retry_after = header.or(error.retry_after).map(Duration::from_secs);
+        let (exit, message) = (exit_code(status, reason), parts.join("; "));
+        Failure::Refused(Refused { exit, reason, message, retry_after })
+    }
+
+    /// What the user can do about an error. `None` if only the operator of a remote service can.
+    pub(crate) fn advice(&self, reason: Reason) -> Option<&'static str> {
+        match &self.backend {
+            Backend::InProcess { .. } => advice(reason),
+            Backend::Remote { .. } => None,
+        }
+    }
+
+    /// Whether the service may have cached what it has fetched.
+    pub(crate) fn may_cache(&self) -> bool {
+        self.may_cache
     }
 }
 
 const EVENT_STREAM: &str = "text/event-stream";
+const TOTAL_VIDEOS: &str = "x-total-videos";
 
 /// An answer that arrives as server-sent events.
 pub(crate) struct EventStream<'a> {
     service: &'a Service,
+    /// The number of entries in the playlist. `None` from an earlier release.
+    pub(crate) total_videos: Option<u64>,
     body: Body,
     lines: LineBuffer,
 }
@@ -310,7 +330,7 @@ mod tests {
     }
 
     fn events(service: &Service, body: Body) -> EventStream<'_> {
-        EventStream { service, body, lines: LineBuffer::default() }
+        EventStream { service, total_videos: None, body, lines: LineBuffer::default() }
     }
 
     const DAY: Duration = Duration::from_secs(86_400);

@@ -1,7 +1,5 @@
 //! Errors as HTTP: the only mapping of [`Reason`] to status, headers and body.
 
-use std::time::Duration;
-
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -19,6 +17,7 @@ pub struct ErrorBody {
 
 /// The error of a failed request.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ErrorInfo {
     /// The HTTP status.
     pub code: u16,
@@ -28,6 +27,11 @@ pub struct ErrorInfo {
     pub message: String,
     /// More facts, if there are any; for invalid input one line for each fault, `field: fault`.
     pub details: Vec<String>,
+    /// Seconds until a retry can help, in the last line of a stream. Other responses have the header
+    /// `Retry-After`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 900)]
+    pub retry_after: Option<u64>,
 }
 
 /// An error as it is sent to the caller.
@@ -71,8 +75,7 @@ pub(crate) fn status(reason: Reason) -> StatusCode {
 
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
-        let round_up = |wait: Duration| wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        Self { retry_after: error.retry_after().map(round_up), error }
+        Self { retry_after: error.retry_after_seconds(), error }
     }
 }
 
@@ -108,11 +111,18 @@ impl ApiError {
         Self { retry_after: Some(seconds), ..self }
     }
 
-    /// The body alone, for a stream that has sent its status already.
+    /// The last line of a stream, which has sent its headers already.
+    pub(crate) fn into_line(self) -> ErrorBody {
+        let retry_after = self.retry_after;
+        let ErrorBody { error } = self.into_body();
+        ErrorBody { error: ErrorInfo { retry_after, ..error } }
+    }
+
+    /// The body alone, for a response that is not built here.
     pub(crate) fn into_body(self) -> ErrorBody {
         let (code, reason) = (self.status().as_u16(), self.error.reason());
         let (message, details) = (self.error.message().to_owned(), self.error.details().to_vec());
-        ErrorBody { error: ErrorInfo { code, reason, message, details } }
+        ErrorBody { error: ErrorInfo { code, reason, message, details, retry_after: None } }
     }
 }
 

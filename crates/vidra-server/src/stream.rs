@@ -43,6 +43,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Tells nginx to pass each line on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
+/// The number of entries in the playlist, for the progress of a reader.
+const X_TOTAL_VIDEOS: HeaderName = HeaderName::from_static("x-total-videos");
+
 impl BatchFormat {
     /// The format that `Accept` prefers.
     pub(crate) fn preferred(headers: &HeaderMap) -> Self {
@@ -64,14 +67,14 @@ pub(crate) async fn respond(
     drain: Drain,
 ) -> Result<Response, ApiError> {
     let mut events = Box::pin(events);
-    match events.next().await {
-        Some(Ok(BatchEvent::Started)) => {}
+    let total_videos = match events.next().await {
+        Some(Ok(BatchEvent::Started { total_videos })) => total_videos,
         Some(Err(error)) => return Err(error.into()),
         Some(Ok(_)) | None => return Err(ApiError::internal("a batch did not begin")),
-    }
+    };
     let lines = events.filter_map(|event| std::future::ready(BatchLine::from_event(event)));
     let lines = until(with_heartbeat(lines), Box::pin(drain.has_lasted(STREAM_LIMIT)), || {
-        BatchLine::Error(ApiError::shutting_down().into_body())
+        BatchLine::Error(ApiError::shutting_down().into_line())
     });
     let mut response = match format {
         StreamFormat::Sse => {
@@ -88,6 +91,7 @@ pub(crate) async fn respond(
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    headers.insert(X_TOTAL_VIDEOS, total_videos.into());
     Ok(response)
 }
 
@@ -179,7 +183,7 @@ impl BatchLine {
     fn from_event(event: Result<BatchEvent>) -> Option<Self> {
         Some(match event {
             // The head of the response reports it.
-            Ok(BatchEvent::Started) => return None,
+            Ok(BatchEvent::Started { .. }) => return None,
             Ok(BatchEvent::Result(result)) => Self::Result(result),
             Ok(BatchEvent::Waiting(wait)) => Self::waiting(wait),
             Ok(BatchEvent::Done(summary)) => Self::Summary(summary),
@@ -187,7 +191,7 @@ impl BatchLine {
             Err(error) => {
                 let (reason, source) = (error.reason().code(), error.source());
                 tracing::warn!(reason, source, %error, "batch failed");
-                Self::Error(ApiError::from(error).into_body())
+                Self::Error(ApiError::from(error).into_line())
             }
         })
     }

@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut done = 0;
     while let Some(event) = events.next().await {
         match event? {
-            BatchEvent::Started => println!("the playlist is there"),
+            BatchEvent::Started { .. } => println!("the playlist is there"),
             BatchEvent::Waiting(pause) => println!("waiting {} s", pause.as_secs()),
             BatchEvent::Result(VideoTranscript { position, title, lines, error, .. }) => {
                 done += 1;

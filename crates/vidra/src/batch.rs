@@ -84,6 +84,10 @@ pub struct VideoTranscript {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "reason_or_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "captions_disabled"))]
     pub reason: Option<Reason>,
+    /// The seconds until a retry can help. Absent if that is unknown, and on a successful result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = 900))]
+    pub retry_after: Option<u64>,
 }
 
 /// Whether an entry has a transcript.
@@ -106,7 +110,8 @@ pub struct BatchSummary {
     /// The playlist's id.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"))]
     pub playlist_id: PlaylistId,
-    /// The number of entries in the playlist.
+    /// The number of entries in the playlist. With `to` it is YouTube's own count, unless the batch
+    /// read the list to its end.
     pub total_videos: u64,
     /// The first and last requested position.
     #[cfg_attr(feature = "openapi", schema(example = json!([1, 25])))]
@@ -121,7 +126,10 @@ pub struct BatchSummary {
 #[derive(Debug, Clone, PartialEq)]
 pub enum BatchEvent {
     /// The first page of the playlist has arrived. This is the first event.
-    Started,
+    Started {
+        /// YouTube's own count of the entries.
+        total_videos: u64,
+    },
     /// An entry is done. Results arrive in the order of completion.
     Result(VideoTranscript),
     /// An entry waits this long for the rate limiter, which protects the address from a block. The
@@ -207,29 +215,37 @@ async fn work(batch: Arc<Batch>, events: &Events) {
     let _ = events.send(last).await;
 }
 
-/// Sends the requested entries to the workers, and counts all entries.
+/// Sends the requested entries to the workers, and returns the number of all entries. It stops at the
+/// page of the last requested entry, because every page costs a unit.
 async fn walk(batch: &Batch, entries: mpsc::Sender<NumberedEntry>, events: &Events) -> Result<u64> {
     let BatchQuery { from, to, ref skip, .. } = batch.query;
-    let mut total = 0;
+    let mut position = 0;
     // The batch already holds a batch slot.
     let ctx = Context { slot: Slot::not_needed(), ..batch.ctx.for_parts() };
-    let mut pages = Entries::new(&batch.services, &ctx, &batch.id).await?;
+    let mut pages = match to {
+        Some(to) => {
+            let needed = usize::try_from(to).unwrap_or(usize::MAX);
+            Entries::for_part(&batch.services, &ctx, &batch.id, needed).await?
+        }
+        None => Entries::new(&batch.services, &ctx, &batch.id).await?,
+    };
     let mut next = pages.next().await?;
-    let _ = events.send(Ok(BatchEvent::Started)).await;
+    let _ = events.send(Ok(BatchEvent::Started { total_videos: pages.total() as u64 })).await;
     while let Some(page) = next {
         for entry in page.iter() {
-            total += 1;
+            position += 1;
             let is_in_range =
-                from.is_none_or(|from| total >= from) && to.is_none_or(|to| total <= to);
+                from.is_none_or(|from| position >= from) && to.is_none_or(|to| position <= to);
             if is_in_range && !entry.video.is_some_and(|video| skip.contains(&video)) {
                 batch.tally.note_listed();
                 // Cannot fail: the receiver outlives this sender.
-                let _ = entries.send((total, entry.clone())).await;
+                let _ = entries.send((position, entry.clone())).await;
             }
         }
-        next = pages.next().await?;
+        next = if to.is_some_and(|to| position >= to) { None } else { pages.next().await? };
     }
-    Ok(total)
+    pages.store_start(&batch.services, &batch.id);
+    Ok(pages.total() as u64)
 }
 
 /// Transcribes entries with the requested concurrency, and counts the results.
@@ -329,6 +345,7 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: NumberedEntry) -> Vi
         lines: None,
         error: None,
         reason: None,
+        retry_after: None,
     };
     match result {
         Ok(lines) => VideoTranscript { lines: Some(lines), ..done },
@@ -336,6 +353,7 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: NumberedEntry) -> Vi
             status: BatchStatus::Failed,
             error: Some(sentence(&error)),
             reason: Some(error.reason()),
+            retry_after: error.retry_after_seconds(),
             ..done
         },
     }

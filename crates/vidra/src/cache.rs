@@ -324,6 +324,6 @@ impl Cache {
 
 /// Whether an error says nothing about the requested object, so that a stale record may still be
 /// correct.
-fn allows_stale(error: &Error) -> bool {
+pub(crate) fn allows_stale(error: &Error) -> bool {
     !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::InvalidInput)
 }

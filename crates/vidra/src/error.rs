@@ -123,6 +123,12 @@ impl Error {
         self.inner.retry_after
     }
 
+    /// [`Error::retry_after`] in whole seconds, rounded up.
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        let round_up = |wait: Duration| wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        self.retry_after().map(round_up)
+    }
+
     /// Whether the same request can succeed later without any change.
     pub fn is_retryable(&self) -> bool {
         self.reason().is_retryable()

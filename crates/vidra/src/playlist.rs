@@ -78,6 +78,7 @@ pub struct PlaylistVideo {
 /// A playlist without its videos.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PlaylistInfo {
     /// The playlist's id.
@@ -89,6 +90,22 @@ pub struct PlaylistInfo {
     pub description: String,
     /// The available thumbnails.
     pub thumbnails: Thumbnails,
+    /// YouTube's own count of the entries, including private and deleted videos. Absent if YouTube
+    /// sends none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = 25))]
+    pub item_count: Option<u64>,
+    /// The title of the channel that owns the playlist.
+    #[serde(default)]
+    pub channel: String,
+    /// The id of that channel.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(example = "UCuAXFkgsw1L7xaCfnd5JJOw"))]
+    pub channel_id: String,
+    /// The creation time of the playlist.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2009-10-25T06:57:33.000Z"))]
+    pub published_at: Moment,
 }
 
 /// The ids of a playlist's entries.
@@ -115,28 +132,35 @@ fn is_zero(count: &usize) -> bool {
 
 impl Playlist {
     pub(crate) fn new(info: PlaylistInfo, videos: Vec<PlaylistVideo>, unavailable: usize) -> Self {
-        let total_duration = videos.iter().map(|video| video.duration).sum();
-        let playlist = Self::without_videos(info, total_duration, unavailable);
-        Self { video_count: videos.len(), videos, ..playlist }
+        Self::without_videos(info, unavailable).with_videos(videos)
     }
 
-    /// A playlist whose videos are filled in later.
-    pub(crate) fn without_videos(
-        info: PlaylistInfo,
-        total_duration: u64,
-        unavailable: usize,
-    ) -> Self {
+    /// A playlist whose videos and totals are filled in later.
+    pub(crate) fn without_videos(info: PlaylistInfo, unavailable: usize) -> Self {
         Self {
             id: info.id,
             title: info.title,
             description: info.description,
             thumbnails: info.thumbnails,
             video_count: 0,
-            total_duration,
-            total_duration_fmt: format::span(total_duration),
+            total_duration: 0,
+            total_duration_fmt: String::new(),
             videos: vec![],
             unavailable_count: unavailable,
         }
+    }
+
+    /// The same playlist with other videos, and with their totals.
+    pub(crate) fn with_videos(self, videos: Vec<PlaylistVideo>) -> Self {
+        let total_duration = videos.iter().map(|video| video.duration).sum();
+        let playlist = self.with_totals(videos.len(), total_duration);
+        Self { videos, ..playlist }
+    }
+
+    /// The same playlist with these totals.
+    pub(crate) fn with_totals(self, video_count: usize, total_duration: u64) -> Self {
+        let total_duration_fmt = format::span(total_duration);
+        Self { video_count, total_duration, total_duration_fmt, ..self }
     }
 }
 

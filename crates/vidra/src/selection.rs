@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use crate::playlist::{Playlist, PlaylistInfo, PlaylistVideo};
+use crate::playlist::{Playlist, PlaylistVideo};
 
 /// A filter, an order and a range for the videos of a playlist. The default selects all videos.
 ///
@@ -127,7 +127,8 @@ pub struct Selected {
     /// The playlist with only the selected videos.
     #[serde(flatten)]
     pub playlist: Playlist,
-    /// The number of videos before the selection.
+    /// The number of videos before the selection. For a range without filter and sort it is the
+    /// number of entries in the playlist, because the rest of the playlist is not fetched.
     pub original_count: usize,
 }
 
@@ -152,9 +153,9 @@ impl Selection {
     /// assert_eq!((selected.playlist.total_duration, selected.original_count), (60, 2));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
-    pub fn apply(&self, playlist: Playlist) -> Selected {
+    pub fn apply(&self, mut playlist: Playlist) -> Selected {
         let original_count = playlist.video_count;
-        let mut videos = playlist.videos;
+        let mut videos = std::mem::take(&mut playlist.videos);
         videos.retain(|video| {
             self.filter.duration.hold(video.duration)
                 && self.filter.views.hold(video.views)
@@ -176,9 +177,15 @@ impl Selection {
         let take = self.range.end.unwrap_or(u64::MAX).saturating_sub(skip);
         let clamp = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let videos = videos.into_iter().skip(clamp(skip)).take(clamp(take)).collect();
+        Selected { playlist: playlist.with_videos(videos), original_count }
+    }
 
-        let Playlist { id, title, description, thumbnails, unavailable_count, .. } = playlist;
-        let info = PlaylistInfo { id, title, description, thumbnails };
-        Selected { playlist: Playlist::new(info, videos, unavailable_count), original_count }
+    /// The number of videos from the first one on that determine the result. `None` if all do,
+    /// because of a filter, a sort or an open end.
+    #[cfg(feature = "client")]
+    pub(crate) fn needed(&self) -> Option<usize> {
+        let Self { filter, sort, range } = self;
+        let end = range.end.filter(|_| *filter == Filter::default() && sort.is_none())?;
+        usize::try_from(end).ok()
     }
 }

@@ -44,7 +44,9 @@ pub(crate) fn channel(channel: &Channel, width: Option<usize>) -> String {
 }
 
 pub(crate) fn playlist_info(info: &PlaylistInfo, width: Option<usize>) -> String {
-    card(&info.title, &[], &playlist_link(&info.id), &info.description, width)
+    let count = info.item_count.map(|count| counted(&count.to_string(), "videos"));
+    let facts = [one_line(&info.channel), count.unwrap_or_default()];
+    card(&info.title, &[joined(&facts)], &playlist_link(&info.id), &info.description, width)
 }
 
 pub(crate) fn playlist_ids(ids: &PlaylistIds, _: Option<usize>) -> String {

@@ -15,6 +15,9 @@ pub(super) struct ErrorInfo {
     pub(super) reason: Option<String>,
     pub(super) message: String,
     pub(super) details: Vec<String>,
+    /// Seconds, in the last line of a stream.
+    #[serde(rename = "retryAfter")]
+    pub(super) retry_after: Option<u64>,
 }
 
 /// Advice for the user of a command.

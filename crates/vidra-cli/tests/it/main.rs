@@ -5,6 +5,7 @@ mod commands;
 mod env_file;
 mod guides;
 mod health;
+mod interrupted;
 mod mcp;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;

@@ -13,10 +13,10 @@ use vidra_sim::{Endpoint, Listening, Simulator};
 
 use crate::process::vidra;
 
-const KEY: &str = "demo-key";
+pub(crate) const KEY: &str = "demo-key";
 
 /// A platform with latency, so that requests are in flight when the command is stopped.
-fn slow_platform(latency: Duration) -> (Simulator, Listening, tokio::runtime::Runtime) {
+pub(crate) fn slow_platform(latency: Duration) -> (Simulator, Listening, tokio::runtime::Runtime) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let sim = Simulator::builder().key(KEY).latency(latency).build();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -37,7 +37,7 @@ fn transcripts(platform: &Listening, home: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn names(folder: &Path) -> BTreeSet<String> {
+pub(crate) fn names(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }

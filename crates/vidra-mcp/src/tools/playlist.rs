@@ -142,9 +142,12 @@ pub(in crate::tools) struct PlaylistPage {
     video_count: usize,
     /// The total length of the videos, in seconds.
     total_duration: u64,
-    /// The number of private or deleted entries, which are not listed.
-    unavailable_count: usize,
-    /// The number of videos in the playlist before the selection.
+    /// The number of private or deleted entries, which are not listed. Absent if there are none, or if only a part
+    /// of the playlist was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unavailable_count: Option<usize>,
+    /// The number of videos in the playlist before the selection. If only a part of the playlist was read, the
+    /// number of its entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     original_count: Option<usize>,
     videos: Vec<Entry>,
@@ -201,7 +204,7 @@ fn playlist_page(
             playlist: head,
             video_count: count,
             total_duration: playlist.total_duration,
-            unavailable_count: playlist.unavailable_count,
+            unavailable_count: Some(playlist.unavailable_count).filter(|count| *count > 0),
             original_count,
             videos: page.items,
         },

@@ -25,7 +25,7 @@ pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -
 #[utoipa::path(
     get, path = "/api/playlist/{id}/info", tag = "Playlists",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
-    responses((status = 200, description = "Title, description and pictures", body = PlaylistInfo), FetchErrors)
+    responses((status = 200, description = "Title, description, pictures, owner and number of entries", body = PlaylistInfo), FetchErrors)
 )]
 pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
     responder.fetch(Lookup::PlaylistInfo(id)).await
@@ -45,6 +45,9 @@ pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId
 }
 
 /// A playlist, filtered, then sorted, then sliced. Without a body it is complete.
+///
+/// A range with an end, without filter and sort, costs only the pages that it needs. `originalCount` is then the
+/// platform's own count of entries, and `unavailableCount` is left out.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/query", tag = "Playlists",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),

@@ -133,13 +133,17 @@ pub(super) struct PlaylistTranscripts {
 /// first page of the playlist has arrived, sends each result as soon as it is ready, and ends with a summary.
 /// A line of NDJSON, or the `data` of an event, is a `BatchLine`. Its `type`, which is also the name of the
 /// event, is `result`, `waiting`, `summary` or `error`; the `id` of an event is its number. A stream is never
-/// silent for more than 15 seconds: it sends a `waiting` line then. Streams have neither `ETag` nor `X-Quota-Cost`, because both are unknown when they begin.
+/// silent for more than 15 seconds: it sends a `waiting` line then. If the playlist cannot be listed to its end,
+/// the results of the listed entries come first, and the last line is an `error`. `X-Total-Videos` is the number
+/// of entries. Streams have neither `ETag` nor `X-Quota-Cost`, because both are unknown when they begin.
+///
+/// With `to` the service lists only the pages up to that position, and `totalVideos` is the platform's own count.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/transcript", tag = "Transcripts",
     params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLquirkMixed")),
     request_body(content = Option<BatchBody>, example = json!({"concurrency": 3, "from": 1, "to": 4})),
     responses(
-        (status = 200, description = "The results", content(
+        (status = 200, description = "The results", headers(("X-Total-Videos" = u64, description = "The number of entries in the playlist; streams only")), content(
             (PlaylistTranscripts = "application/json"),
             (BatchLine = "application/x-ndjson"),
             (BatchEventText = "text/event-stream")

@@ -10,6 +10,7 @@ mod drain;
 mod errors;
 mod gate;
 mod hostile;
+mod interrupted;
 mod large_answers;
 mod ledger;
 mod mcp;

@@ -29,7 +29,7 @@ pub(crate) async fn collect(
             BatchEvent::Result(result) => {
                 positions.push((result.position, results.push(&result)?));
             }
-            BatchEvent::Started | BatchEvent::Waiting(_) => {}
+            BatchEvent::Started { .. } | BatchEvent::Waiting(_) => {}
             BatchEvent::Done(summary) => {
                 positions.sort_unstable();
                 let order: Vec<usize> = positions.into_iter().map(|(_, result)| result).collect();

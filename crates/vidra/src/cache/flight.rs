@@ -206,7 +206,10 @@ impl<T: Clone> Lead<T> {
                 // Removed first, so that the followers start a new flight.
                 flight.remove();
             } else if !matches!(error.kind(), ErrorKind::Internal | ErrorKind::Unavailable) {
-                let until = Instant::now() + self.flights.failures_last;
+                // A failure must not outlive its cause, for example the pause after a block.
+                let longest = self.flights.failures_last;
+                let lasts = error.retry_after().map_or(longest, |wait| wait.min(longest));
+                let until = Instant::now() + lasts;
                 flight.insert(Flight::Failed { error: error.clone(), until });
             }
         }

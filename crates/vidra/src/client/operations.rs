@@ -18,7 +18,7 @@ use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
 use crate::quota::Quota;
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::resource::lookup::Lookup;
-use crate::resource::video;
+use crate::resource::{playlist, video};
 use crate::selection::{Selected, Selection};
 use crate::spool::Body;
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
@@ -150,14 +150,15 @@ impl Vidra {
         self.lookup(&Lookup::Playlist(id.clone())).await?.decode()
     }
 
-    /// Fetches a playlist without its videos. It costs 1 unit.
+    /// Fetches a playlist without its videos: its title, its owner and its number of entries. It costs
+    /// 1 unit.
     ///
     /// ```
     /// use vidra::PlaylistId;
     ///
     #[doc = include_str!("../example.txt")]
     /// let info = vidra.playlist_info(&PlaylistId::parse("PLsize500")?).await?;
-    /// assert_eq!(info.title, "Documented: PLsize500");
+    /// assert_eq!((&*info.title, info.item_count), ("Documented: PLsize500", Some(500)));
     /// # Ok(()) }
     /// ```
     pub async fn playlist_info(&self, id: &PlaylistId) -> Result<PlaylistInfo> {
@@ -179,8 +180,10 @@ impl Vidra {
         PlaylistIds::from_entries(id.clone(), &entries)
     }
 
-    /// Fetches a playlist, then filters, sorts and slices it. It costs as much as
-    /// [`Vidra::playlist`].
+    /// Fetches a playlist, then filters, sorts and slices it. With a filter, a sort or an open end it
+    /// costs as much as [`Vidra::playlist`]. Otherwise it costs only the pages up to the end of the
+    /// range and their videos. `original_count` is then YouTube's own count of the entries, and
+    /// `unavailable_count` is 0.
     ///
     /// ```
     /// use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder};
@@ -198,7 +201,12 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn query_playlist(&self, id: &PlaylistId, selection: &Selection) -> Result<Selected> {
-        Ok(selection.apply(self.playlist(id).await?))
+        let Some(needed) = selection.needed() else {
+            return Ok(selection.apply(self.playlist(id).await?));
+        };
+        let (first, entries) =
+            playlist::first_videos(&self.services, &self.context(), id, needed).await?;
+        Ok(Selected { original_count: entries, ..selection.apply(first) })
     }
 
     /// Fetches comment threads of a video. It costs 1 unit for each page. With all replies, each
@@ -322,7 +330,7 @@ impl Vidra {
     }
 
     /// Streams the transcripts of a playlist in the order of completion. A video without a
-    /// transcript fails alone. The batch costs 1 unit for each page of 50 entries.
+    /// transcript fails alone. The batch costs 1 unit for each page of 50 entries up to `to`.
     ///
     /// Dropping the stream cancels the batch.
     ///
@@ -344,7 +352,7 @@ impl Vidra {
     ///     match event? {
     ///         BatchEvent::Result(video) => println!("{}: {:?}", video.title, video.status),
     ///         BatchEvent::Done(summary) => assert_eq!((summary.succeeded, summary.failed), (2, 1)),
-    ///         BatchEvent::Started | BatchEvent::Waiting(_) => {}
+    ///         BatchEvent::Started { .. } | BatchEvent::Waiting(_) => {}
     ///     }
     /// }
     /// # Ok(()) }

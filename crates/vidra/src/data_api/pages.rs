@@ -32,12 +32,14 @@ pub(crate) struct Pages {
     seen: HashSet<String>,
     /// The number of consecutive pages without an item.
     empty: usize,
+    /// YouTube's own count of all items, from the last page that has it.
+    total: Option<u64>,
 }
 
 impl Pages {
     /// Creates a position before the first page of `call`.
     pub(crate) fn new(call: Call) -> Self {
-        Self { call, next: Some(String::new()), seen: HashSet::new(), empty: 0 }
+        Self { call, next: Some(String::new()), seen: HashSet::new(), empty: 0, total: None }
     }
 
     /// Fetches the next page. `None` after the last. An error does not change the position, so that
@@ -56,6 +58,7 @@ impl Pages {
             return Err(super::Fault::unreadable("a page token without end".to_owned()).error);
         }
         let items = page.items.unwrap_or_default();
+        self.total = page.total.or(self.total);
         self.next = page
             .next_page_token
             .filter(|token| !token.is_empty() && self.seen.insert(token.clone()));
@@ -65,6 +68,11 @@ impl Pages {
             return Err(super::Fault::unreadable("a list without end".to_owned()).error);
         }
         Ok(Some(items))
+    }
+
+    /// YouTube's own count of all items. `None` before the first page, and if YouTube sends none.
+    pub(crate) fn total(&self) -> Option<u64> {
+        self.total
     }
 
     /// Whether there are no more pages.

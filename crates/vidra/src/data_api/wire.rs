@@ -17,6 +17,8 @@ use crate::thumbnail::Thumbnails;
 pub(crate) struct List<T> {
     pub(crate) items: Option<Vec<T>>,
     pub(crate) next_page_token: Option<String>,
+    /// YouTube's own count of all items, which is not always exact.
+    pub(crate) total: Option<u64>,
 }
 
 /// A list itself is parsed strictly. A response that is not a list must not pass for an empty list,
@@ -31,6 +33,8 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
             items: Option<Items<T>>,
             #[serde(default, deserialize_with = "member")]
             next_page_token: Option<String>,
+            #[serde(default, deserialize_with = "member")]
+            page_info: Option<PageInfo>,
             error: Option<IgnoredAny>,
         }
 
@@ -49,7 +53,8 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
                     return Err(A::Error::custom("an error in place of a list"));
                 }
                 let items = page.items.map(|Items(items)| items);
-                Ok(List { items, next_page_token: page.next_page_token })
+                let total = page.page_info.and_then(|info| info.total_results);
+                Ok(List { items, next_page_token: page.next_page_token, total })
             }
         }
 
@@ -82,6 +87,10 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Items<T> {
 }
 
 shapes! {
+    PageInfo {
+        total_results: u64,
+    }
+
     Video {
         id: String,
         snippet: VideoSnippet,
@@ -140,9 +149,17 @@ shapes! {
     Playlist {
         id: String,
         snippet: PlaylistSnippet,
+        content_details: PlaylistContent,
+    }
+
+    PlaylistContent {
+        item_count: u64,
     }
 
     PlaylistSnippet {
+        published_at: String,
+        channel_id: String,
+        channel_title: String,
         title: String,
         description: String,
         thumbnails: Thumbnails,

@@ -61,7 +61,7 @@ pub enum Lookup {
 
 /// The format of stored records. Every change of a stored model raises it: records of an older release are misses
 /// then.
-pub(crate) const SCHEMA: u16 = 2;
+pub(crate) const SCHEMA: u16 = 3;
 
 impl Lookup {
     /// The kind of the resource.
@@ -86,7 +86,9 @@ impl Lookup {
             "video" => Resource::Video,
             "channel" => Resource::Channel,
             "uploads" | "upload-ids" => Resource::Uploads,
-            "playlist" | "playlist-info" | "playlist-entries" => Resource::Playlist,
+            "playlist" | "playlist-info" | "playlist-entries" | "playlist-start" => {
+                Resource::Playlist
+            }
             "comments" | "replies" => Resource::Comments,
             "regions" | "languages" | "categories" => Resource::Regions,
             "tracks" => Resource::Tracks,

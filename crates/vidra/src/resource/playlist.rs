@@ -1,6 +1,7 @@
 //! Playlists. A playlist is a composite of its own data, its entries and its videos.
 
 mod entries;
+mod part;
 pub(crate) mod walk;
 
 use std::collections::{HashMap, HashSet};
@@ -15,6 +16,7 @@ use crate::context::{CacheMode, Context};
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::wire;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::Moment;
 use crate::ident::{PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 use crate::resource::gather::MAX_IDS;
@@ -23,7 +25,8 @@ use crate::resource::{Services, find_item};
 use crate::spool::{Body, SpooledList};
 use crate::video::Video;
 
-pub(crate) use entries::{Availability, Entries, Entry, all_entries};
+pub(crate) use entries::{Availability, Entries, Entry, Start, all_entries};
+pub(crate) use part::first_videos;
 
 impl PlaylistInfo {
     pub(crate) fn from_wire(id: PlaylistId, playlist: wire::Playlist) -> Self {
@@ -33,18 +36,23 @@ impl PlaylistInfo {
             title: snippet.title.unwrap_or_default(),
             description: snippet.description.unwrap_or_default(),
             thumbnails: snippet.thumbnails.unwrap_or_default(),
+            item_count: playlist.content_details.and_then(|content| content.item_count),
+            channel: snippet.channel_title.unwrap_or_default(),
+            channel_id: snippet.channel_id.unwrap_or_default(),
+            published_at: Moment::parse(snippet.published_at.as_deref()),
         }
     }
 }
 
-/// Fetches title, description and thumbnails. It costs 1 unit.
+/// Fetches a playlist without its entries. It costs 1 unit.
 pub(crate) async fn info(
     services: &Arc<Services>,
     ctx: &Context,
     id: &PlaylistId,
 ) -> Result<PlaylistInfo> {
     let call = Call::new(Endpoint::Playlists, What::Playlist, id)
-        .with("part", "snippet")
+        // All parts that we serve. They do not change the cost.
+        .with("part", "snippet,contentDetails")
         .with("id", id.as_str());
     let items: Vec<wire::Playlist> = services.data_api.list(ctx, &call).await?;
     let playlist = find_item(items, "playlist", id.as_str(), |item| item.id.as_deref())?;
@@ -91,17 +99,7 @@ pub(crate) async fn complete(
         wanted.flush();
         Ok::<_, Error>((order, entries))
     };
-    let head = async {
-        match services.read_record(ctx, &Lookup::PlaylistInfo(id.clone())).await {
-            Ok(info) => Ok((info.decode()?, info.outcome)),
-            // Some lists have entries but no data of their own.
-            Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
-                let info = PlaylistInfo::from_wire(id.clone(), wire::Playlist::default());
-                Ok((info, CacheOutcome::Hit))
-            }
-            Err(error) => Err(error),
-        }
-    };
+    let head = head(services, ctx, id, has_entries);
     let mut videos = Videos { list: services.spool.list(), known: HashMap::new() };
     let details = video::read_chunks(services, ctx, queue, |video| videos.add(video));
     let ((order, entries), of_videos, (head, of_head)) =
@@ -109,6 +107,23 @@ pub(crate) async fn complete(
     let body = videos.in_order(head, &order)?;
     let outcome = entries.outcome().worst(of_videos).worst(of_head);
     Ok(entries.answer(services, body, outcome))
+}
+
+/// Reads the data of the playlist itself. Some lists have entries but no such data.
+async fn head(
+    services: &Arc<Services>,
+    ctx: &Context,
+    id: &PlaylistId,
+    has_entries: bool,
+) -> Result<(PlaylistInfo, CacheOutcome)> {
+    match services.read_record(ctx, &Lookup::PlaylistInfo(id.clone())).await {
+        Ok(info) => Ok((info.decode()?, info.outcome)),
+        Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
+            let info = PlaylistInfo::from_wire(id.clone(), wire::Playlist::default());
+            Ok((info, CacheOutcome::Hit))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The videos of a playlist as JSON, in the order of their arrival.
@@ -130,11 +145,8 @@ impl Videos {
     fn in_order(self, info: PlaylistInfo, order: &[Option<VideoId>]) -> Result<Body> {
         let videos = order.iter().flatten().filter_map(|id| self.known.get(id));
         let (elements, durations): (Vec<usize>, Vec<u64>) = videos.copied().unzip();
-        let unavailable = order.len() - elements.len();
-        let playlist = Playlist {
-            video_count: elements.len(),
-            ..Playlist::without_videos(info, durations.into_iter().sum(), unavailable)
-        };
+        let playlist = Playlist::without_videos(info, order.len() - elements.len());
+        let playlist = playlist.with_totals(elements.len(), durations.into_iter().sum());
         self.list.finish(&playlist, "videos", &elements)
     }
 }

@@ -9,7 +9,7 @@ use crate::comment::{Comment, CommentThread};
 use crate::ident::VideoId;
 use crate::playlist::PlaylistInfo;
 use crate::region::{Language, Region, VideoCategory};
-use crate::resource::playlist::Entry;
+use crate::resource::playlist::{Entry, Start};
 use crate::store::Record;
 use crate::transcript::{CaptionTrack, TranscriptLine};
 use crate::video::Video;
@@ -25,6 +25,7 @@ pub(crate) fn has_valid_body(key: &str, record: &Record) -> bool {
         Some("upload-ids") => is::<Vec<VideoId>>,
         Some("playlist-info") => is::<PlaylistInfo>,
         Some("playlist-entries") => is::<Vec<Entry>>,
+        Some("playlist-start") => is::<Start>,
         Some("comments") => is::<Vec<CommentThread>>,
         Some("replies") => is::<Vec<Comment>>,
         Some("regions") => is::<Vec<Region>>,

@@ -127,14 +127,14 @@ async fn batches_have_slots_of_their_own() {
     let begin =
         || Box::pin(vidra.playlist_transcripts(&playlist("PLsize50"), &BatchQuery::default()));
     let (mut one, mut two) = (begin(), begin());
-    assert_eq!(one.next().await.unwrap().unwrap(), BatchEvent::Started);
-    assert_eq!(two.next().await.unwrap().unwrap(), BatchEvent::Started);
+    assert_eq!(one.next().await.unwrap().unwrap(), BatchEvent::Started { total_videos: 50 });
+    assert_eq!(two.next().await.unwrap().unwrap(), BatchEvent::Started { total_videos: 50 });
     let refused: Vec<_> = begin().collect().await;
     assert_eq!(refused.len(), 1);
     assert_overloaded(refused[0].as_ref().unwrap_err());
     vidra.video(VideoId::parse("quirkNoLike").unwrap()).await.unwrap();
     drop(one);
     sleep(SECOND).await;
-    assert_eq!(begin().next().await.unwrap().unwrap(), BatchEvent::Started);
+    assert_eq!(begin().next().await.unwrap().unwrap(), BatchEvent::Started { total_videos: 50 });
     while two.next().await.is_some() {}
 }

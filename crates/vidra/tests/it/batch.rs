@@ -25,7 +25,7 @@ async fn run(vidra: &Vidra, id: &str, query: &BatchQuery) -> (Vec<VideoTranscrip
     for event in events {
         match event {
             BatchEvent::Result(result) => results.push(result),
-            BatchEvent::Started | BatchEvent::Waiting(_) => {}
+            BatchEvent::Started { .. } | BatchEvent::Waiting(_) => {}
             BatchEvent::Done(done) => assert!(summary.replace(done).is_none(), "one summary"),
         }
     }
@@ -139,7 +139,8 @@ async fn entries_start_while_later_pages_are_fetched() {
     let mut events =
         std::pin::pin!(client(&sim).playlist_transcripts(&playlist("PLsize500"), &query));
     let first = events.next().await.unwrap().unwrap();
-    assert_eq!((first, started.elapsed()), (BatchEvent::Started, Duration::from_millis(100)));
+    let expected = (BatchEvent::Started { total_videos: 500 }, Duration::from_millis(100));
+    assert_eq!((first, started.elapsed()), expected);
     let second = events.next().await.unwrap().unwrap();
     assert!(matches!(second, BatchEvent::Result(_)));
     assert_eq!(started.elapsed(), Duration::from_millis(300), "a page, a player, the captions");
@@ -305,7 +306,7 @@ async fn a_failing_page_of_the_playlist_ends_the_results_with_an_error() {
         vidra.playlist_transcripts(&playlist("PLsize500"), &query).collect().await;
     let last = events.pop().unwrap().unwrap_err();
     assert_eq!(last.kind(), vidra::ErrorKind::Upstream, "{last}");
-    assert!(matches!(events.remove(0), Ok(BatchEvent::Started)));
+    assert!(matches!(events.remove(0), Ok(BatchEvent::Started { total_videos: 500 })));
     assert_eq!(events.len(), 150, "the entries of three pages come before it");
     assert!(events.iter().all(|event| matches!(event, Ok(BatchEvent::Result(_)))));
     assert_eq!(sim.record().in_flight, 0);

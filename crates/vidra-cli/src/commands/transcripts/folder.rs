@@ -1,8 +1,7 @@
 //! A folder of transcripts: one file per video and format, and a manifest of results and failures. The files
 //! are authoritative; the manifest is rewritten at the start, during the run and at the end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use vidra::{ErrorKind, PlaylistId, Reason, VideoId, VideoTranscript};
 
 use super::super::transcript::Format;
+use super::fill::Known;
 use super::name::{file_stem, is_id, language_of, video_of};
 use crate::failure::{Exit, Failure};
 
@@ -53,29 +53,22 @@ struct Manifest {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Saved {
+    /// 0 if it is unknown.
     position: u64,
-    pub(super) video_id: String,
-    pub(super) title: String,
+    video_id: String,
+    title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     lang: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     files: BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<String>,
+    error: Option<String>,
     /// The code of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// Whether it failed in this run.
     #[serde(skip)]
     failed_now: bool,
-}
-
-impl fmt::Display for Saved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let why = self.error.as_deref().unwrap_or("fetched");
-        let title = if self.title.is_empty() { "entry" } else { &self.title };
-        write!(f, "{}. {title} [{}]: {why}", self.position, self.video_id)
-    }
 }
 
 impl Folder {
@@ -147,7 +140,7 @@ impl Folder {
     }
 
     /// Videos that need no fetch: they have all their files, or failed permanently.
-    pub(super) fn known(&self, retry_failed: bool) -> HashSet<VideoId> {
+    pub(super) fn known(&self, retry_failed: bool) -> Vec<Known> {
         let is_known = |saved: &&Saved| {
             let has = |format: &Format| {
                 let ending = format!(".{}", format.extension());
@@ -157,7 +150,9 @@ impl Folder {
             self.formats.iter().all(has) || (!retry_failed && is_hopeless())
         };
         let known = self.manifest.videos.iter().filter(is_known);
-        known.filter_map(|saved| VideoId::parse(&saved.video_id).ok()).collect()
+        known
+            .filter_map(|saved| Some((saved.position, VideoId::parse(&saved.video_id).ok()?)))
+            .collect()
     }
 
     /// Records the current positions of videos in the playlist.
@@ -214,9 +209,9 @@ impl Folder {
         self.manifest.total_videos = total;
     }
 
-    /// The failures of this run.
-    pub(super) fn failed_now(&self) -> Vec<&Saved> {
-        self.manifest.videos.iter().filter(|saved| saved.failed_now).collect()
+    /// Whether the folder holds a transcript, of this run or an earlier one.
+    pub(super) fn has_transcripts(&self) -> bool {
+        self.manifest.videos.iter().any(|saved| saved.error.is_none())
     }
 
     pub(super) fn write_manifest(&mut self) -> Result<(), Failure> {
@@ -234,16 +229,17 @@ impl Folder {
         serde_json::to_vec(&self.manifest).unwrap_or_default()
     }
 
-    /// The summary for people. `missing` is the number of videos that were missing; `None` for a run that did not
+    /// The summary for people. `results` is the number of results of this run; `None` for a run that did not
     /// finish.
-    pub(super) fn summary(&self, missing: Option<usize>) -> String {
+    pub(super) fn summary(&self, results: Option<usize>) -> String {
         let Manifest { succeeded, failed, .. } = self.manifest;
-        let what = match missing {
+        let what = match results {
             Some(0) => "nothing was missing: ",
             Some(_) => "done: ",
             None => "",
         };
-        let earlier = failed - self.failed_now().len();
+        let earlier = self.manifest.videos.iter().filter(|it| it.error.is_some() && !it.failed_now);
+        let earlier = earlier.count();
         let hint = match earlier {
             0 => String::new(),
             _ => format!("; {earlier} of them earlier, which --retry-failed tries again"),
@@ -292,6 +288,8 @@ fn is_lasting(reason: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -320,7 +318,8 @@ mod tests {
         }
         let ids = ["dQw4w9WgXcQ", "aaaaaaaaaaa"].map(|id| VideoId::parse(id).unwrap());
         let mut folder = open(&[Format::Srt]);
-        assert_eq!(folder.known(false), HashSet::from(ids));
+        let known: HashSet<VideoId> = folder.known(false).into_iter().map(|(_, id)| id).collect();
+        assert_eq!(known, HashSet::from(ids));
         folder.set_positions(&ids);
         let manifest: serde_json::Value = serde_json::from_slice(&folder.manifest()).unwrap();
         let first = &manifest["videos"].as_array().unwrap().iter().find(|it| it["position"] == 1);

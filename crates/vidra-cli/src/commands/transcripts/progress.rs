@@ -17,7 +17,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Starts at 0 of so many videos.
+    /// Starts at 0 of so many videos. The number is an estimate, and 0 if it is unknown.
     pub(super) fn new(all: u64) -> Self {
         let on_terminal = io::stderr().is_terminal();
         let bar = if all == 0 { ProgressBar::hidden() } else { ProgressBar::new(all) };
@@ -45,7 +45,8 @@ impl Progress {
         self.bar.set_message(message);
         self.bar.inc(1);
         let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-        if !self.on_terminal && tenth(done, all) > tenth(done - 1, all) {
+        // The number of all is an estimate.
+        if !self.on_terminal && done <= all && tenth(done, all) > tenth(done - 1, all) {
             print_error(&format!("{done} of {all} videos"));
         }
     }

@@ -316,7 +316,7 @@ impl ToolInput for TranscribePlaylist {
                     call.report(done, None, format!("waiting for {seconds} s, {why}"));
                     continue;
                 }
-                Ok(BatchEvent::Started | BatchEvent::Done(_)) => continue,
+                Ok(BatchEvent::Started { .. } | BatchEvent::Done(_)) => continue,
                 Err(error) => return page.break_off(position, error),
             };
             done += 1;

@@ -6,13 +6,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::walk::{Follower, Walks};
-use crate::cache::{CacheOutcome, Cached, Key};
-use crate::context::Context;
+use crate::cache::{CacheOutcome, Cached, Key, allows_stale};
+use crate::context::{CacheMode, Context};
 use crate::data_api::wire;
 use crate::error::Result;
 use crate::ident::{PlaylistId, VideoId};
 use crate::resource::Services;
-use crate::resource::lookup::Lookup;
+use crate::resource::lifetime::Resource;
+use crate::resource::lookup::{self, Lookup};
 use crate::spool::Body;
 
 /// An entry of a playlist.
@@ -68,11 +69,36 @@ pub(crate) async fn all_entries(
     Ok((all, follower.age()))
 }
 
+/// The first entries of a playlist, as they are cached after a request for a part of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Start {
+    /// YouTube's own count of all entries.
+    total: usize,
+    entries: Vec<Entry>,
+}
+
+impl Start {
+    fn key(id: &PlaylistId) -> Key {
+        Key { kind: Resource::Playlist.kind(), text: format!("playlist-start/{id}") }
+    }
+
+    /// The cached start of a playlist, if it is fresh.
+    async fn cached(services: &Services, id: &PlaylistId) -> Option<(Self, Cached)> {
+        let cached = services.cache.get_any_age(&Self::key(id)).await?;
+        let is_fresh = !cached.fresh_for().is_zero();
+        let start = cached.decode().ok().filter(|_| is_fresh)?;
+        Some((start, Cached { outcome: CacheOutcome::Hit, ..cached }))
+    }
+}
+
 /// The entries of a playlist, page by page: from the cache, or from a walk through the playlist.
 pub(crate) enum Entries {
     Cached {
         /// The rest of the list.
         left: Option<Arc<Vec<Entry>>>,
+        total: usize,
+        /// Whether `left` is only the start of the list.
+        is_start: bool,
         cached: Cached,
     },
     Walked {
@@ -82,7 +108,7 @@ pub(crate) enum Entries {
 }
 
 impl Entries {
-    /// Opens the entries of a playlist.
+    /// Opens all entries of a playlist.
     ///
     /// # Errors
     ///
@@ -96,11 +122,93 @@ impl Entries {
         let lookup = Lookup::PlaylistEntries(id.clone());
         let key = lookup.key();
         if services.cache.has(&key).await {
-            let cached = services.read_record(ctx, &lookup).await?;
-            return Ok(Self::Cached { left: Some(Arc::new(cached.decode()?)), cached });
+            return Self::from_record(services.read_record(ctx, &lookup).await?);
         }
         services.cache.take_slot(ctx)?;
         Ok(Self::Walked { follower: Walks::follow(services, ctx, id), key })
+    }
+
+    /// Opens the entries of a playlist for a caller that needs only the first ones, probably `needed`.
+    /// It uses a fresh list, or a fresh start of it, but never renews a stale list: that would cost all
+    /// pages. A stale list replaces a first page that cannot be fetched.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Self::walk_part`].
+    pub(crate) async fn for_part(
+        services: &Arc<Services>,
+        ctx: &Context,
+        id: &PlaylistId,
+        needed: usize,
+    ) -> Result<Self> {
+        let lookup = Lookup::PlaylistEntries(id.clone());
+        if ctx.mode == CacheMode::Normal {
+            if services.cache.are_fresh(&[lookup.key()]).await == [true] {
+                return Self::from_record(services.read_record(ctx, &lookup).await?);
+            }
+            if let Some((Start { total, entries }, cached)) = Start::cached(services, id).await
+                && entries.len() >= needed
+            {
+                let left = Some(Arc::new(entries));
+                return Ok(Self::Cached { left, total, is_start: true, cached });
+            }
+        }
+        Self::walk_part(services, ctx, id).await
+    }
+
+    /// Walks through the playlist for a caller that needs only the first entries.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the first page, and [`Reason::Overloaded`](crate::Reason::Overloaded) if all
+    /// slots are taken.
+    pub(crate) async fn walk_part(
+        services: &Arc<Services>,
+        ctx: &Context,
+        id: &PlaylistId,
+    ) -> Result<Self> {
+        let key = Lookup::PlaylistEntries(id.clone()).key();
+        services.cache.take_slot(ctx)?;
+        let follower = Walks::follow(services, ctx, id);
+        if let Err(error) = follower.begin().await {
+            let stale = match allows_stale(&error) {
+                true => services.cache.get_any_age(&key).await,
+                false => None,
+            };
+            return Self::from_record(stale.ok_or(error)?);
+        }
+        Ok(Self::Walked { follower, key })
+    }
+
+    /// Caches the pages that were fetched, if the list has more. The next caller that needs no more
+    /// than these does not pay for them again.
+    pub(crate) fn store_start(&self, services: &Services, id: &PlaylistId) {
+        let Self::Walked { follower, .. } = self else { return };
+        let Some(pages) = follower.unfinished() else { return };
+        let entries = pages.iter().flat_map(|page| page.iter()).cloned().collect();
+        let start = Start { total: follower.total(), entries };
+        // A start that cannot be cached is fetched again.
+        let _ = services.cache.store(&Start::key(id), lookup::json(&start), follower.age());
+    }
+
+    /// Whether the list has more entries than this returns.
+    pub(crate) fn is_start(&self) -> bool {
+        matches!(self, Self::Cached { is_start: true, .. })
+    }
+
+    fn from_record(cached: Cached) -> Result<Self> {
+        let list: Vec<Entry> = cached.decode()?;
+        let (total, left) = (list.len(), Some(Arc::new(list)));
+        Ok(Self::Cached { left, total, is_start: false, cached })
+    }
+
+    /// The number of entries: exact if the list is cached or was read to its end, otherwise YouTube's
+    /// own count.
+    pub(crate) fn total(&self) -> usize {
+        match self {
+            Self::Cached { total, .. } => *total,
+            Self::Walked { follower, .. } => follower.total(),
+        }
     }
 
     /// Returns the next page. `None` after the last.

@@ -39,6 +39,8 @@ struct Walk {
 struct State {
     /// The pages so far.
     pages: Vec<Arc<Vec<Entry>>>,
+    /// YouTube's own count of the entries.
+    reported_total: Option<usize>,
     /// The time of the first page. All data of the walk are at most this old.
     listed_at: Option<Instant>,
     /// `None` while a page is being fetched.
@@ -55,6 +57,14 @@ struct State {
 impl State {
     fn age(&self) -> Duration {
         self.listed_at.map_or(Duration::ZERO, |listed_at| listed_at.elapsed())
+    }
+
+    fn total(&self) -> usize {
+        let listed = self.pages.iter().map(|page| page.len()).sum();
+        match self.end {
+            Some(Ok(())) => listed,
+            _ => self.reported_total.map_or(listed, |total| listed.max(total)),
+        }
     }
 }
 
@@ -121,6 +131,25 @@ impl Follower {
         self.walk.lock().age()
     }
 
+    /// The number of entries: exact after the last page, before it YouTube's own count.
+    pub(crate) fn total(&self) -> usize {
+        self.walk.lock().total()
+    }
+
+    /// The pages so far, of a walk that has not reached the end of the list.
+    pub(crate) fn unfinished(&self) -> Option<Vec<Arc<Vec<Entry>>>> {
+        let state = self.walk.lock();
+        (state.end.is_none() && !state.pages.is_empty()).then(|| state.pages.clone())
+    }
+
+    /// Waits for the first page without reading it. Its errors are those of the whole list.
+    pub(crate) async fn begin(&self) -> Result<()> {
+        match self.walk.page(0) {
+            Some(page) => page.map(drop),
+            None => self.wait().await.map(drop),
+        }
+    }
+
     /// Returns the next page. `None` after the last. It waits until the deadline of its operation.
     pub(crate) async fn next(&mut self) -> Result<Option<Arc<Vec<Entry>>>> {
         let page = match self.walk.page(self.read) {
@@ -178,6 +207,7 @@ impl Walk {
             .with("maxResults", "50");
         let state = State {
             pages: vec![],
+            reported_total: None,
             listed_at: None,
             position: Some(Pages::new(call)),
             end: None,
@@ -262,6 +292,7 @@ impl Walk {
     ) {
         let mut state = self.lock();
         let is_at_end = position.is_at_end();
+        state.reported_total = position.total().and_then(|total| usize::try_from(total).ok());
         state.position = Some(position);
         match page {
             Ok(page) => {

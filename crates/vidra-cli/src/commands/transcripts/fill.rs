@@ -1,0 +1,190 @@
+//! Fills a folder with the transcripts of a playlist. Files are written as results arrive, so that an
+//! interruption loses nothing that came.
+
+use vidra::{BatchStatus, PlaylistId, PlaylistIds, VideoId};
+
+use super::folder::Folder;
+use super::progress::Progress;
+use super::{Event, Part, REPEAT, TranscriptsArgs, broken_off, event, failed_item};
+use crate::failure::{Exit, Failure, FailureGroups};
+use crate::output::read;
+use crate::service::{RestRequest, Service};
+use crate::signals::Signals;
+
+/// The most videos that the service accepts as an exclusion list.
+const MOST_SKIPPED: usize = 4_000;
+
+/// A video of the folder that needs no fetch, and its position in the playlist as far as the folder knows it; 0
+/// if it does not.
+pub(super) type Known = (u64, VideoId);
+
+/// A folder that is being filled.
+pub(super) struct Filling<'a> {
+    args: &'a TranscriptsArgs,
+    service: &'a Service,
+    folder: &'a mut Folder,
+    failures: &'a mut FailureGroups,
+    known: Vec<Known>,
+    /// `None` until the number of entries is known.
+    progress: Option<Progress>,
+    results: usize,
+}
+
+impl<'a> Filling<'a> {
+    pub(super) fn new(
+        args: &'a TranscriptsArgs,
+        service: &'a Service,
+        folder: &'a mut Folder,
+        failures: &'a mut FailureGroups,
+    ) -> Self {
+        let known = folder.known(args.retry_failed);
+        Self { args, service, folder, failures, known, progress: None, results: 0 }
+    }
+
+    /// Writes the missing files and returns the number of results.
+    pub(super) async fn run(
+        mut self,
+        id: &PlaylistId,
+        signals: &Signals,
+    ) -> Result<usize, Failure> {
+        self.folder.write_manifest()?;
+        let done = tokio::select! {
+            // The result first: a complete playlist counts, also if a signal arrives with it.
+            biased;
+            done = self.fill(id) => done,
+            () = signals.first() => {
+                Err(Failure::Message(Exit::Missing, "stopped".to_owned()).with_hint(REPEAT))
+            }
+        };
+        match done {
+            Ok(()) => Ok(self.results),
+            Err(Failure::Refused(refused)) if self.results > 0 => {
+                Err(Failure::Refused(refused).with_hint(REPEAT))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn fill(&mut self, id: &PlaylistId) -> Result<(), Failure> {
+        let TranscriptsArgs { from, to, .. } = *self.args;
+        // The last part first. It lists the playlist to its end, and the service caches the list for the others.
+        let parts = parts(from, to, &self.known, MOST_SKIPPED);
+        for (index, part) in parts.iter().rev().enumerate() {
+            let request = self.args.request(id, part);
+            // --refresh lists the playlist again once.
+            let request = if index == 0 { request } else { request.allow_cached() };
+            self.receive(&request).await?;
+        }
+        // Results have positions, but skipped videos may have moved. The complete list is cached now.
+        if to.is_none() && !self.known.is_empty() && self.service.may_cache() {
+            let ids = RestRequest::get("playlist").segment(id.as_str()).segment("ids");
+            if let Ok(answer) = self.service.fetch(&ids.allow_cached()).await {
+                let PlaylistIds { video_ids, .. } = read(&answer)?;
+                self.folder.set_positions(&video_ids);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes files as results arrive.
+    async fn receive(&mut self, request: &RestRequest) -> Result<(), Failure> {
+        let mut events = self.service.stream(request).await?;
+        if let Some(total) = events.total_videos {
+            self.folder.total(total);
+            let missing = missing(self.args, total, &self.known);
+            self.progress.get_or_insert_with(|| Progress::new(missing));
+        }
+        let progress = self.progress.get_or_insert_with(|| Progress::new(0));
+        while let Some(line) = events.next().await? {
+            match event(self.service, &line)? {
+                Event::Result(result) => {
+                    progress.done(&result);
+                    if result.status == BatchStatus::Failed {
+                        self.failures.add(failed_item(self.service, &result));
+                    }
+                    self.folder.save(result)?;
+                    self.results += 1;
+                }
+                // Zero only says that the stream is alive.
+                Event::Waiting { waiting } if waiting > 0.0 => progress.waits(waiting),
+                Event::Summary(summary) => {
+                    self.folder.total(summary.total_videos);
+                    return Ok(());
+                }
+                Event::Waiting { .. } | Event::Error { .. } | Event::Other => {}
+            }
+        }
+        Err(broken_off())
+    }
+}
+
+/// An estimate of the number of results: videos may have left the playlist since the last run.
+fn missing(args: &TranscriptsArgs, total: u64, known: &[Known]) -> u64 {
+    let (first, last) = (args.from.unwrap_or(1), args.to.unwrap_or(total).min(total));
+    let is_wanted = |position: u64| position == 0 || (first..=last).contains(&position);
+    let known = known.iter().filter(|(position, _)| is_wanted(*position)).count();
+    (last + 1).saturating_sub(first).saturating_sub(known as u64)
+}
+
+/// Splits the playlist into ranges whose exclusion lists the service accepts. A video that has moved to another
+/// range since the last run is fetched again.
+fn parts(from: Option<u64>, to: Option<u64>, known: &[Known], most: usize) -> Vec<Part> {
+    let (first, last) = (from.unwrap_or(1), to.unwrap_or(u64::MAX));
+    let is_wanted = |(position, _): &&Known| (first..=last).contains(position);
+    let mut positioned: Vec<&Known> = known.iter().filter(is_wanted).collect();
+    positioned.sort_by_key(|(position, _)| *position);
+    // They can be anywhere, so all parts skip them.
+    let unpositioned = known.iter().filter(|(position, _)| *position == 0).take(most / 2);
+    let unpositioned: Vec<VideoId> = unpositioned.map(|(_, id)| *id).collect();
+    let mut parts = vec![Part { from, to, skip: unpositioned.clone() }];
+    for (position, id) in positioned {
+        let part = parts.last_mut().expect("there is one");
+        // Two videos with one position stay together.
+        if part.skip.len() < most || part.from.unwrap_or(1) >= *position {
+            part.skip.push(*id);
+        } else {
+            part.to = Some(position - 1);
+            let skip = [&unpositioned[..], &[*id]].concat();
+            parts.push(Part { from: Some(*position), to, skip });
+        }
+    }
+    parts.iter_mut().for_each(|part| part.skip.truncate(most));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> VideoId {
+        VideoId::parse(&format!("{number:011}")).unwrap()
+    }
+
+    fn part(from: Option<u64>, to: Option<u64>, skip: &[u64]) -> Part {
+        Part { from, to, skip: skip.iter().map(|number| id(*number)).collect() }
+    }
+
+    #[test]
+    fn parts_respect_the_skip_limit_and_cover_all_positions() {
+        let known = [9, 2, 3, 6, 5].map(|number| (number, id(number)));
+        let expected = [
+            part(None, Some(4), &[2, 3]),
+            part(Some(5), Some(8), &[5, 6]),
+            part(Some(9), None, &[9]),
+        ];
+        assert_eq!(parts(None, None, &known, 2), expected);
+        assert_eq!(parts(Some(3), Some(5), &known, 9), [part(Some(3), Some(5), &[3, 5])]);
+        assert_eq!(parts(None, None, &[], 9), [part(None, None, &[])]);
+    }
+
+    #[test]
+    fn videos_without_a_position_are_skipped_in_all_parts() {
+        let known = [(0, id(70)), (1, id(1)), (2, id(2)), (2, id(22)), (5, id(5))];
+        let expected = [
+            part(None, Some(1), &[70, 1]),
+            part(Some(2), Some(4), &[70, 2]),
+            part(Some(5), None, &[70, 5]),
+        ];
+        assert_eq!(parts(None, None, &known, 2), expected, "one of the two is fetched again");
+    }
+}
