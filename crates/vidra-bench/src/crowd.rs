@@ -17,7 +17,7 @@ const PLAYLIST: &str = "GET /api/playlist/PLsize20000 HTTP/1.1\r\nhost: localhos
                         accept-encoding: gzip\r\nconnection: close\r\n\r\n";
 
 const BATCH: &str = "POST /api/playlist/PLsize5000/transcript HTTP/1.1\r\nhost: localhost\r\n\
-                     connection: close\r\ncontent-type: application/json\r\ncontent-length: 18\r\n\r\n\
+                     connection: close\r\ncontent-type: application/json\r\ncontent-length: 19\r\n\r\n\
                      {\"concurrency\": 20}";
 
 /// The requests of the crowd, and how many callers repeat each.

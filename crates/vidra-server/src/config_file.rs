@@ -40,7 +40,7 @@ mod tests {
 
     /// A FIFO without a writer would block the thread forever.
     #[test]
-    fn s11_only_a_regular_file_of_bounded_size_is_read() {
+    fn review_s11_only_a_regular_file_of_bounded_size_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         mkfifoat(CWD, at("fifo"), Mode::RUSR).unwrap();

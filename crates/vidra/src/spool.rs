@@ -34,7 +34,7 @@ struct Budget {
 }
 
 /// A share of a budget, returned when it is dropped.
-struct Share {
+pub(crate) struct Share {
     budget: Arc<Budget>,
     bytes: u64,
 }
@@ -72,6 +72,19 @@ impl Spool {
     pub(crate) fn list(&self) -> SpooledList {
         let content = Content::Memory(Vec::new(), Share::none(&self.memory));
         SpooledList { spool: self.clone(), content, length: 0, elements: vec![] }
+    }
+
+    /// Takes so much of the budget of memory while an answer is decoded; all of it, for a larger one.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Overloaded`] if other answers use it.
+    pub(crate) fn hold(&self, bytes: u64) -> Result<Share> {
+        let mut share = Share::none(&self.memory);
+        match share.grow(bytes.min(self.memory.max)) {
+            true => Ok(share),
+            false => Err(too_large(io::ErrorKind::OutOfMemory.into())),
+        }
     }
 
     /// Bytes of memory and of disk in use.
@@ -277,6 +290,14 @@ impl Segment {
 }
 
 impl Body {
+    /// The number of bytes.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File(body) => body.length,
+        }
+    }
+
     /// Loads the document into memory.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ fn with_slow_misses(
     platform: &Platform,
     action: Action,
 ) -> (Running, Vec<thread::JoinHandle<Option<u16>>>) {
-    let service = platform.service(&[]);
+    let service = platform.service(&[("VIDRA_DRAIN_DELAY", "1s")]);
     assert_eq!(service.get(KNOWN).0, 200);
     platform.sim.inject(Fault::on(Endpoint::Player, action));
     let videos = Platform::videos(&service, "PLsize50");

@@ -103,7 +103,7 @@ fn review_s3_s4_s8_a_service_with_256_mb_survives() {
 
     let batch = format!(
         "POST /api/playlist/PLsize{entries}/transcript HTTP/1.1\r\nhost: localhost\r\n\
-         connection: close\r\ncontent-type: application/json\r\ncontent-length: 18\r\n\r\n\
+         connection: close\r\ncontent-type: application/json\r\ncontent-length: 19\r\n\r\n\
          {{\"concurrency\": 20}}"
     );
     let playlist = format!(

@@ -177,7 +177,7 @@ fn caller_spending_survives_a_restart() {
 
 /// Two processes, as in an upgrade without a pause.
 #[test]
-fn o2_two_services_with_one_state_folder_lose_no_spending() {
+fn review_o2_two_services_with_one_state_folder_lose_no_spending() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let names = ["alice", "bob"];

@@ -25,7 +25,7 @@ fn status(service: &Service, key: &str) -> u16 {
 }
 
 #[test]
-fn s11_a_keys_file_of_any_kind_leaves_later_reloads_working() {
+fn review_s11_a_keys_file_of_any_kind_leaves_later_reloads_working() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let alice = new_key(folder, &["alice"]);

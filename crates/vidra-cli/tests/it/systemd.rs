@@ -69,7 +69,7 @@ fn socket() -> (TcpListener, SocketAddr) {
 }
 
 #[test]
-fn o8_an_inherited_socket_is_served_and_systemd_is_notified() {
+fn review_o8_an_inherited_socket_is_served_and_systemd_is_notified() {
     let folder = tempfile::tempdir().unwrap();
     let ((socket, address), (admin, admin_address)) = (socket(), socket());
     // The manager keeps the socket, so that callers can connect while the service restarts.
@@ -96,7 +96,7 @@ fn o8_an_inherited_socket_is_served_and_systemd_is_notified() {
 
 /// The access rules depend on the address. `--listen` has its default here, which is loopback.
 #[test]
-fn o8_a_public_inherited_socket_needs_caller_keys() {
+fn review_o8_a_public_inherited_socket_needs_caller_keys() {
     let folder = tempfile::tempdir().unwrap();
     let socket = TcpListener::bind("0.0.0.0:0").unwrap();
     let mut service = Activated::start(folder.path(), socket, None, "--demo");

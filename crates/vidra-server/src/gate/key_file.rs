@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn o9_unknown_fields_are_ignored_and_written_back() {
+    fn review_o9_unknown_fields_are_ignored_and_written_back() {
         let text = format!(
             r#"{{"keys":[{{"name":"a","sha256":"{HASH}","created":"2026-11-15","expires":"2027","vk_1Secret":[1]}}],"version":2}}"#
         );

@@ -50,7 +50,7 @@ async fn degraded(app: &TestApp, what: &str) -> (Vec<String>, bool) {
 }
 
 #[tokio::test]
-async fn s9_a_wrong_clock_during_a_report_changes_no_quota() {
+async fn review_s9_a_wrong_clock_during_a_report_changes_no_quota() {
     let folder = tempfile::tempdir().unwrap();
     let clock = SetClock(Arc::new(Mutex::new(Timestamp::UNIX_EPOCH)));
     let app =
@@ -74,7 +74,7 @@ async fn s9_a_wrong_clock_during_a_report_changes_no_quota() {
 }
 
 #[tokio::test]
-async fn s10_o6_a_ledger_without_a_readable_copy_is_reported_and_the_service_runs_on() {
+async fn review_s10_o6_a_ledger_without_a_readable_copy_is_reported_and_the_service_runs_on() {
     let folder = tempfile::tempdir().unwrap();
     let app = started(folder.path());
     for _ in 0..3 {
@@ -111,7 +111,7 @@ async fn s10_o6_a_ledger_without_a_readable_copy_is_reported_and_the_service_run
 }
 
 #[tokio::test]
-async fn o6_a_ledger_that_cannot_be_written_is_reported_until_it_can() {
+async fn review_o6_a_ledger_that_cannot_be_written_is_reported_until_it_can() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     fs::write(&state, "a file in place of the folder").unwrap();

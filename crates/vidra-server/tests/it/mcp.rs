@@ -299,7 +299,7 @@ async fn tools_count_towards_the_batch_limit() {
 
 /// A failed tool call is a response with status 200, so only the tool itself knows of the refusal.
 #[tokio::test]
-async fn o5_refusals_of_tool_calls_are_counted() {
+async fn review_o5_refusals_of_tool_calls_are_counted() {
     let app = TestApp::uncached();
     let session = session(&app, &[]).await;
     app.sim.inject(Fault::on(Endpoint::Videos, Action::quota_exceeded()));

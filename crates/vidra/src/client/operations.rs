@@ -24,6 +24,9 @@ use crate::spool::Body;
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
 use crate::video::{Video, VideoTitle};
 
+/// How much more memory a decoded list takes than its JSON.
+const DECODED_FACTOR: u64 = 3;
+
 impl Vidra {
     /// Fetches one video. A cache miss costs 1 unit, which up to 49 other concurrent lookups share.
     ///
@@ -202,7 +205,10 @@ impl Vidra {
     /// ```
     pub async fn query_playlist(&self, id: &PlaylistId, selection: &Selection) -> Result<Selected> {
         let Some(needed) = selection.needed() else {
-            return Ok(selection.apply(self.playlist(id).await?));
+            let playlist = self.lookup_body(&Lookup::Playlist(id.clone())).await?;
+            let _memory = self.services.spool.hold(DECODED_FACTOR * playlist.body.length())?;
+            let body = playlist.body.clone().into_bytes().await?;
+            return Ok(selection.apply(playlist.with_body(body).decode()?));
         };
         let (first, entries) =
             playlist::first_videos(&self.services, &self.context(), id, needed).await?;

@@ -192,7 +192,7 @@ mod tests {
 
     /// A refund belongs to the day of its charge.
     #[test]
-    fn s9_a_clock_that_jumps_does_not_change_an_allowance() {
+    fn review_s9_a_clock_that_jumps_does_not_change_an_allowance() {
         let now = at("2026-11-15T12:00:00Z");
         let allowance = Allowance::new(Some(5), None);
         allowance.take(Bucket::Default, 4, now).unwrap();

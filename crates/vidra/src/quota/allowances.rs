@@ -100,7 +100,7 @@ mod tests {
 
     /// Each instance has its own memory, as each process would.
     #[test]
-    fn o2_two_processes_never_lose_each_others_spending() {
+    fn review_o2_two_processes_never_lose_each_others_spending() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/callers.json");
         let now = at("2026-11-15T12:00:00Z");
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn o2_threads_and_processes_that_save_concurrently_lose_nothing() {
+    fn review_o2_threads_and_processes_that_save_concurrently_lose_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("callers.json");
         let now = at("2026-11-15T12:00:00Z");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn o6_an_unusable_file_of_callers_is_reported_and_loses_nothing_later() {
+    fn review_o6_an_unusable_file_of_callers_is_reported_and_loses_nothing_later() {
         let folder = tempfile::tempdir().unwrap();
         let (blocker, now) = (folder.path().join("state"), at("2026-11-15T12:00:00Z"));
         fs::write(&blocker, "a file in place of the folder").unwrap();

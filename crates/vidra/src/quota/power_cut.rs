@@ -122,7 +122,7 @@ fn used(ledger: &Ledger) -> u32 {
 /// Two processes charge and sync. Some are killed between the write and the sync of a copy, and some
 /// syncs fail. Then the power is cut, many times in the life of one disk.
 #[test]
-fn s10_a_power_cut_loses_only_charges_since_the_last_sync() {
+fn review_s10_a_power_cut_loses_only_charges_since_the_last_sync() {
     let (mut cuts, mut losses) = (0, 0);
     for seed in 0..300 {
         let mut rng = Rng::with_seed(seed);
@@ -172,7 +172,7 @@ fn s10_a_power_cut_loses_only_charges_since_the_last_sync() {
 }
 
 #[test]
-fn s10_a_group_of_charges_takes_one_sync_and_no_change_takes_none() {
+fn review_s10_a_group_of_charges_takes_one_sync_and_no_change_takes_none() {
     let disk = Arc::new(DiskDouble::default());
     let (ledger, other) = (open(&disk), open(&disk));
     let [mut syncer, mut other_syncer] = [copies(&disk), copies(&disk)];
@@ -200,7 +200,7 @@ fn s10_a_group_of_charges_takes_one_sync_and_no_change_takes_none() {
 }
 
 #[test]
-fn s10_a_copy_whose_sync_failed_is_written_again() {
+fn review_s10_a_copy_whose_sync_failed_is_written_again() {
     for seed in 0..50 {
         let disk = Arc::new(DiskDouble::default());
         let (ledger, mut syncer) = (open(&disk), copies(&disk));
@@ -221,7 +221,7 @@ fn s10_a_copy_whose_sync_failed_is_written_again() {
 }
 
 #[test]
-fn s10_one_readable_copy_is_enough_and_none_is_reported() {
+fn review_s10_one_readable_copy_is_enough_and_none_is_reported() {
     let junk: Vec<u8> = b"{\"crc32\":1,\"sequence\":9,\"counts\":{\"days\":[]}}".to_vec();
     let prepare = || {
         let disk = Arc::new(DiskDouble::default());

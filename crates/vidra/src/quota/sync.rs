@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn s10_the_thread_writes_the_copies_in_turn() {
+    fn review_s10_the_thread_writes_the_copies_in_turn() {
         let folder = tempfile::tempdir().unwrap();
         let (ledger, path, now) = ledger(&folder);
         let working = |extension| fs::read(path.with_extension(extension)).unwrap_or_default();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn o6_copies_that_cannot_be_synced_are_reported_until_they_can() {
+    fn review_o6_copies_that_cannot_be_synced_are_reported_until_they_can() {
         let folder = tempfile::tempdir().unwrap();
         let (ledger, path, now) = ledger(&folder);
         let [first, second] = ["json.1", "json.2"].map(|it| path.with_extension(it));

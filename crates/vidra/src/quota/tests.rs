@@ -115,7 +115,7 @@ fn processes_with_one_file_count_together() {
 
 /// Without a synced copy. The count of the day begins at zero, and that is reported.
 #[test]
-fn s10_o6_an_unreadable_ledger_counts_on_and_is_reported_until_the_day_ends() {
+fn review_s10_o6_an_unreadable_ledger_counts_on_and_is_reported_until_the_day_ends() {
     let (now, tomorrow) = (at("2026-11-15T12:00:00Z"), at("2026-11-16T12:00:00Z"));
     for junk in ["{", "[]", "{\"date\": 5}", "\u{0}", "null", "[{}"] {
         let folder = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn s10_o6_an_unreadable_ledger_counts_on_and_is_reported_until_the_day_ends() {
 }
 
 #[test]
-fn o6_a_ledger_that_cannot_be_written_counts_in_memory_and_is_reported() {
+fn review_o6_a_ledger_that_cannot_be_written_counts_in_memory_and_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (blocker, now) = (folder.path().join("state"), at("2026-11-15T12:00:00Z"));
     fs::write(&blocker, "a file in place of the folder").unwrap();
@@ -254,7 +254,7 @@ fn a_charge_waits_for_a_lock_that_is_released() {
 
 /// The first part of a file is of the last write, and the rest is missing or zero.
 #[test]
-fn s10_a_working_copy_cut_at_any_byte_is_replaced_by_a_synced_one() {
+fn review_s10_a_working_copy_cut_at_any_byte_is_replaced_by_a_synced_one() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("quota.json");
     let now = at("2026-11-15T12:00:00Z");
@@ -310,7 +310,7 @@ fn an_exhausted_quota_of_yesterday_does_not_close_today() {
 
 /// The clock jumps, one report or charge happens, and the clock is right again.
 #[test]
-fn s9_a_wrong_clock_never_lowers_a_count_nor_forgets_an_exhausted_bucket() {
+fn review_s9_a_wrong_clock_never_lowers_a_count_nor_forgets_an_exhausted_bucket() {
     let folder = tempfile::tempdir().unwrap();
     let now = at("2026-11-15T12:00:00Z");
     let wrong = [

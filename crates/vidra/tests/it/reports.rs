@@ -23,7 +23,7 @@ fn calls(report: &UpstreamReport, endpoint: &str) -> Vec<(CallOutcome, u64)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn o1_every_exchange_is_counted_by_endpoint_and_outcome() {
+async fn review_o1_every_exchange_is_counted_by_endpoint_and_outcome() {
     let table = [
         (Action::delay(Duration::ZERO), CallOutcome::Ok),
         (Action::error("videoNotFound"), CallOutcome::Refused),

@@ -136,7 +136,7 @@ async fn a_restart_does_not_reset_budget_usage() {
 }
 
 #[tokio::test]
-async fn o2_two_services_with_one_state_folder_share_the_budgets() {
+async fn review_o2_two_services_with_one_state_folder_share_the_budgets() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("callers.json");
     let ((one, ones), (other, others)) = (started(&path), started(&path));
@@ -152,7 +152,7 @@ async fn o2_two_services_with_one_state_folder_share_the_budgets() {
 }
 
 #[tokio::test]
-async fn o6_an_unusable_file_of_spending_is_reported() {
+async fn review_o6_an_unusable_file_of_spending_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let blocked = folder.path().join("blocked");
     std::fs::write(&blocked, "a file in place of the folder").unwrap();

@@ -43,7 +43,7 @@ fn get(path: &str, key: Option<&str>) -> Request<Body> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn o5_refusals_of_callers_are_counted_by_reason() {
+async fn review_o5_refusals_of_callers_are_counted_by_reason() {
     let limits = KeyLimits { rate: "4/h".parse().ok(), units: Some(1), searches: None };
     let config = Config { gate: keys(limits), metrics_apart: true, ..Config::default() };
     let app = TestApp::configured(|builder| builder, config);
@@ -73,7 +73,7 @@ async fn o5_refusals_of_callers_are_counted_by_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn o5_busy_and_failing_are_told_apart() {
+async fn review_o5_busy_and_failing_are_told_apart() {
     // All slots are taken.
     let app = TestApp::uncached_with(|builder| builder.max_misses(1).max_batches(0));
     app.sim.set_latency(Duration::from_secs(1));
@@ -150,7 +150,7 @@ fn certificate(folder: &tempfile::TempDir, seconds: i64) -> [PathBuf; 2] {
 }
 
 #[tokio::test]
-async fn o7_an_expiring_certificate_is_a_metric_and_degrades_the_service() {
+async fn review_o7_an_expiring_certificate_is_a_metric_and_degrades_the_service() {
     let folder = tempfile::tempdir().unwrap();
     let start: jiff::Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
     let days = |count: u64| (count * DAY) as i64;
@@ -205,7 +205,7 @@ async fn a_failed_reload_is_a_metric_until_the_next_success() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn o1_a_spent_quota_and_a_rejected_key_are_visible() {
+async fn review_o1_a_spent_quota_and_a_rejected_key_are_visible() {
     let app = TestApp::uncached();
     let shown = async |name, labels: &[(&str, &str)]| scrape(&app).await.value(name, labels);
     let videos = |outcome| [("endpoint", "videos"), ("outcome", outcome)];
