@@ -308,6 +308,11 @@ impl Cache {
     }
 }
 
+/// The flight of refreshes that must not join other fetches of `key`.
+fn refresh_text(key: &Key) -> String {
+    format!("{}/refresh", key.text)
+}
+
 /// Whether an error says nothing about the requested object, so that a stale record may still be
 /// correct.
 fn allows_stale(error: &Error) -> bool {

@@ -104,7 +104,7 @@ impl Cache {
             let mut leads = Leads { renewal: renewal.take(), ..Leads::default() };
             for read in open.drain(..) {
                 let index = read.index;
-                match self.start(read, ctx, may_renew, &mut leads) {
+                match self.start(read, ctx, fetch, may_renew, &mut leads) {
                     Started::Waits(read, joined, outcome) => {
                         waiting.push(self.wait(read, joined, outcome, ctx));
                     }
@@ -158,6 +158,7 @@ impl Cache {
         &self,
         mut read: Read<'k>,
         ctx: &Context,
+        fetch: &Fetch<'_>,
         may_renew: bool,
         leads: &mut Leads,
     ) -> Started<'k> {
@@ -171,7 +172,7 @@ impl Cache {
             }
             _ => {}
         }
-        let role = match self.join_or_lead(key, ctx) {
+        let role = match self.join_or_lead(key, ctx, fetch) {
             Ok(role) => role,
             Err(found) => return Started::Ended(self.served(key, &found, CacheOutcome::Hit, ctx)),
         };
@@ -256,13 +257,22 @@ impl Cache {
         (read, Ok(Answered::new(result, outcome, Duration::ZERO)))
     }
 
-    fn join_or_lead(&self, key: &Key, ctx: &Context) -> Result<Role<Record>, Found> {
+    fn join_or_lead(
+        &self,
+        key: &Key,
+        ctx: &Context,
+        fetch: &Fetch<'_>,
+    ) -> Result<Role<Record>, Found> {
         let recheck = || {
             let record = self.tiers.peek(&key.text, self.clock.now())?;
             let found = self.usable(key, record)?;
             (ctx.mode != CacheMode::Refresh && found.state() == State::Fresh).then_some(found)
         };
-        self.flights.join_or_lead(&key.text, self.policy(key).replace_after, ctx.urgency, recheck)
+        let text = match ctx.mode {
+            CacheMode::Refresh if fetch.follows_walk => super::refresh_text(key),
+            _ => key.text.clone(),
+        };
+        self.flights.join_or_lead(&text, self.policy(key).replace_after, ctx.urgency, recheck)
     }
 
     fn served(&self, key: &Key, found: &Found, outcome: CacheOutcome, ctx: &Context) -> Answered {

@@ -247,13 +247,14 @@ pub(crate) async fn uploads(
     Ok(Cached { body: lookup::json(&newest)?, outcome, ..ids })
 }
 
-/// Fetches the ids of the newest uploads, as many as one call for videos takes. A full call costs
-/// no more than a small one. The uploads playlist of a channel id is known without a call.
+/// Fetches the ids of the newest uploads, as many as one call for videos takes, and returns them
+/// with their age. A full call costs no more than a small one. The uploads playlist of a channel id
+/// is known without a call.
 pub(crate) async fn upload_ids(
     services: &Arc<Services>,
     ctx: &Context,
     channel: &ChannelRef,
-) -> Result<Vec<VideoId>> {
+) -> Result<(Vec<VideoId>, Duration)> {
     let likely = match channel {
         ChannelRef::Id(id) => Some(likely_uploads(id)),
         _ => None,
@@ -268,7 +269,7 @@ pub(crate) async fn upload_ids(
     match named.filter(|named| likely.as_ref() != Some(named)) {
         Some(named) => Ok(recent_ids(services, ctx, &named).await?.unwrap_or_default()),
         // The channel has no uploads.
-        None => Ok(vec![]),
+        None => Ok((vec![], Duration::ZERO)),
     }
 }
 
@@ -279,13 +280,13 @@ fn likely_uploads(channel: &ChannelId) -> PlaylistId {
     PlaylistId::bare(&id).expect("it has the alphabet of a channel's id")
 }
 
-/// The latest entries of an uploads playlist, as many as one call for videos takes. `None` if there
-/// is no such playlist, as for a channel without uploads.
+/// The latest entries of an uploads playlist, as many as one call for videos takes, with their age.
+/// `None` if there is no such playlist, as for a channel without uploads.
 async fn recent_ids(
     services: &Arc<Services>,
     ctx: &Context,
     uploads: &PlaylistId,
-) -> Result<Option<Vec<VideoId>>> {
+) -> Result<Option<(Vec<VideoId>, Duration)>> {
     let mut follower = Walks::follow(services, ctx, uploads);
     let mut ids: Vec<VideoId> = vec![];
     while ids.len() < MAX_IDS {
@@ -297,5 +298,5 @@ async fn recent_ids(
         }
     }
     ids.truncate(MAX_IDS);
-    Ok(Some(ids))
+    Ok(Some((ids, follower.age())))
 }

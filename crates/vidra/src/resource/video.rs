@@ -122,7 +122,8 @@ async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<A
         Box::pin(bodies(Arc::clone(services), ctx, ids))
     };
     let is_failing = || services.is_failing(Resource::Video);
-    let fetch = Fetch { is_failing: &is_failing, per_call: MAX_IDS, run: &run };
+    let fetch =
+        Fetch { is_failing: &is_failing, follows_walk: false, per_call: MAX_IDS, run: &run };
     services.cache.read_through(&keys, ctx, &fetch).await
 }
 

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use vidra::{
-    BatchQuery, ChannelRef, Life, Lifetimes, Lookup, PlaylistId, Resource, VideoId, Vidra,
+    BatchQuery, CacheOutcome, ChannelRef, Life, Lifetimes, Lookup, PlaylistId, Resource,
+    VideoId, Vidra,
 };
 use vidra_sim::{Endpoint, Simulator};
 
@@ -112,4 +113,42 @@ async fn a_joined_list_has_the_age_of_its_first_page() {
     let (_, entries) = tokio::join!(vidra.playlist(&id), later);
     assert_eq!(entries.unwrap().age, Duration::from_secs(4), "pages at 2, 4 and 6 seconds");
     assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 3);
+}
+
+/// A refresh gets no page from before its request, also if another request is fetching the list.
+#[tokio::test(start_paused = true)]
+async fn a_refresh_joins_no_earlier_walk() {
+    let sim = Simulator::builder().latency(Duration::from_secs(2)).build();
+    let vidra = sim::builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    let id = PlaylistId::parse("PLsize120").unwrap();
+    let entries = Lookup::PlaylistEntries(id.clone());
+    let follower = async {
+        sleep(Duration::from_millis(2_500)).await;
+        vidra.lookup(&entries).await
+    };
+    let refresh = async {
+        sleep(Duration::from_secs(3)).await;
+        let list = vidra.refreshing().lookup(&entries).await.unwrap();
+        (list.outcome, list.age, Instant::now())
+    };
+    let began = Instant::now();
+    let (_, _, (outcome, age, ended)) = tokio::join!(vidra.playlist(&id), follower, refresh);
+    assert_eq!((outcome, age), (CacheOutcome::Miss, Duration::from_secs(4)));
+    assert_eq!(ended - began, Duration::from_secs(9), "its own pages, at 5, 7 and 9 seconds");
+    assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 6);
+}
+
+/// The uploads of a channel that join a walk through its playlist are as old as the first page.
+#[tokio::test(start_paused = true)]
+async fn joined_uploads_have_the_age_of_their_first_page() {
+    let sim = Simulator::builder().latency(Duration::from_secs(2)).build();
+    let vidra = sim::builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    let playlist = PlaylistId::parse("UUquirkManyUploads000000").unwrap();
+    let channel = ChannelRef::parse("UCquirkManyUploads000000").unwrap();
+    let later = async {
+        sleep(Duration::from_millis(2_500)).await;
+        vidra.lookup(&Lookup::UploadIds(channel)).await
+    };
+    let (_, ids) = tokio::join!(vidra.playlist(&playlist), later);
+    assert_eq!(ids.unwrap().age, Duration::from_millis(500), "the first page came at 2 seconds");
 }
