@@ -10,7 +10,7 @@ use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::{DataApi, wire};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::format::{self, Moment};
 use crate::ident::VideoId;
 use crate::resource::gather::MAX_IDS;
@@ -83,17 +83,16 @@ pub(crate) async fn list_json(
 ) -> Result<Cached> {
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
-    let answers = read(services, ctx, &distinct).await;
+    let answers = read(services, ctx, &distinct).await?;
     // Videos that do not exist count too.
     let outcomes = answers.iter().map(|answered| answered.outcome);
     let outcome = outcomes.fold(CacheOutcome::Hit, CacheOutcome::worst);
     let age = answers.iter().map(|answered| answered.age).max().unwrap_or_default();
     let mut found = BTreeMap::new();
     for (id, answered) in distinct.iter().zip(answers) {
-        match answered.result {
-            Ok(video) => drop(found.insert(*id, video)),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        // The others do not exist.
+        if let Ok(video) = answered.result {
+            found.insert(*id, video);
         }
     }
     let empty = || services.cache.empty_list(Resource::Video.kind(), outcome, age);
@@ -115,7 +114,11 @@ fn listed(
 }
 
 /// Reads videos through the cache, and fetches the uncached ones in full calls.
-async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<Answered> {
+///
+/// # Errors
+///
+/// The first error other than "not found".
+async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Result<Vec<Answered>> {
     let keys: Vec<Key> = ids.iter().map(|id| Lookup::Video(*id).key()).collect();
     let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Fetched>>> {
         let ids = indices.into_iter().map(|index| ids[index]).collect();
@@ -160,12 +163,11 @@ pub(crate) async fn read_chunks(
     let chunk = |ids: Vec<VideoId>| async move {
         let mut found = Vec::with_capacity(ids.len());
         let mut outcome = CacheOutcome::Hit;
-        for (id, answered) in ids.iter().zip(read(services, ctx, &ids).await) {
+        for (id, answered) in ids.iter().zip(read(services, ctx, &ids).await?) {
             outcome = outcome.worst(answered.outcome);
-            match answered.result {
-                Ok(video) => found.push((*id, video.decode()?)),
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
+            // The others do not exist.
+            if let Ok(video) = answered.result {
+                found.push((*id, video.decode()?));
             }
         }
         Ok((found, outcome))

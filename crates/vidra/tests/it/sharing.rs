@@ -6,10 +6,10 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
 use vidra::{
-    BatchQuery, CacheOutcome, ChannelRef, Life, Lifetimes, Lookup, PlaylistId, Resource,
+    BatchQuery, CacheOutcome, ChannelRef, ErrorKind, Life, Lifetimes, Lookup, PlaylistId, Resource,
     VideoId, Vidra,
 };
-use vidra_sim::{Endpoint, Simulator};
+use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
 use crate::sim;
 
@@ -151,4 +151,25 @@ async fn joined_uploads_have_the_age_of_their_first_page() {
     };
     let (_, ids) = tokio::join!(vidra.playlist(&playlist), later);
     assert_eq!(ids.unwrap().age, Duration::from_millis(500), "the first page came at 2 seconds");
+}
+
+/// One video of a list is still being fetched, and the call for the other one fails.
+#[tokio::test(start_paused = true)]
+async fn a_list_fails_with_its_first_part() {
+    let sim = Simulator::builder().latency(Duration::from_secs(5)).build();
+    let vidra = sim::builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    let ids = ["fda4eREcaTQ", "quirkNoLike"].map(|id| VideoId::parse(id).unwrap());
+    let list = async {
+        sleep(Duration::from_secs(1)).await;
+        sim.set_latency(Duration::ZERO);
+        let location = "https://elsewhere.example/".to_owned();
+        sim.inject(Fault::on(Endpoint::Videos, Action::Redirect { location }));
+        let began = Instant::now();
+        let list = vidra.videos(&ids).await;
+        (list, began.elapsed())
+    };
+    let (first, (list, took)) = tokio::join!(vidra.video(ids[0]), list);
+    first.unwrap();
+    assert_eq!(list.unwrap_err().kind(), ErrorKind::Upstream);
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }
