@@ -36,7 +36,7 @@ use flight::Flights;
 use freshness::{Kind, Life, Policy, State};
 use renewal::Renewals;
 
-pub(crate) use answer::{CacheOutcome, CacheReport, Cached};
+pub(crate) use answer::{CacheOutcome, CacheReport, Cached, Parts};
 pub(crate) use fetch::{Fetch, Fetched};
 pub(crate) use read_through::Answered;
 
@@ -192,16 +192,9 @@ impl Cache {
         self.find(key).await.is_some()
     }
 
-    /// Returns an answer that was assembled from data of this age.
-    pub(crate) fn assembled(
-        &self,
-        key: &Key,
-        body: Bytes,
-        outcome: CacheOutcome,
-        age: Duration,
-    ) -> Cached {
-        let life = self.policy(key).life(false, 0);
-        Cached { body, outcome, age, life }
+    /// The lifetime of an answer that was assembled from new data for `key`.
+    pub(crate) fn life_of_new(&self, key: &Key) -> Life {
+        self.policy(key).life(false, 0)
     }
 
     /// Whether each of these keys has a fresh record.

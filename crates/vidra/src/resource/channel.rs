@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::playlist::walk::Walks;
 use super::video::{self, count_or_hide};
-use crate::cache::{CacheOutcome, Cached};
+use crate::cache::{Cached, Parts};
 use crate::channel::{Channel, ChannelVideo};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
@@ -228,23 +228,24 @@ pub(crate) async fn uploads(
     channel: &ChannelRef,
 ) -> Result<Cached> {
     // A channel has one list of uploads, whatever reference was used.
-    let (channel, outcome) = match channel {
-        ChannelRef::Id(_) => (channel.clone(), CacheOutcome::Hit),
+    let (channel, parts) = match channel {
+        ChannelRef::Id(_) => (channel.clone(), Parts::default()),
         _ => {
             let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
             let id = ChannelId::bare(&found.decode::<Channel>()?.id);
-            (id.map_or_else(|| channel.clone(), ChannelRef::Id), found.outcome)
+            (id.map_or_else(|| channel.clone(), ChannelRef::Id), Parts::from(found.outcome))
         }
     };
     let ids = services.read_record(ctx, &Lookup::UploadIds(channel)).await?;
-    let videos = video::list_json(services, ctx, &ids.decode::<Vec<VideoId>>()?).await?;
-    let outcome = outcome.worst(ids.outcome).worst(videos.outcome);
+    let (videos, of_videos) =
+        video::list_json(services, ctx, &ids.decode::<Vec<VideoId>>()?).await?;
     let mut newest: Vec<Video> = videos.decode()?;
     // Stable, so that videos with the same time stay in YouTube's order.
     newest.sort_by_key(|video| std::cmp::Reverse(video.published_at));
     let now = services.data_api.clock.now();
     let newest: Vec<_> = newest.into_iter().map(|video| ChannelVideo::new(video, now)).collect();
-    Ok(Cached { body: lookup::json(&newest)?, outcome, ..ids })
+    let parts = parts.with(ids.outcome).with(of_videos);
+    Ok(Cached::composite(lookup::json(&newest)?, parts, ids.age, ids.life))
 }
 
 /// Fetches the ids of the newest uploads, as many as one call for videos takes, and returns them

@@ -10,7 +10,7 @@ use futures_channel::mpsc;
 use futures_util::future;
 
 use super::video;
-use crate::cache::{CacheOutcome, Cached};
+use crate::cache::{Cached, Parts};
 use crate::context::{CacheMode, Context};
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::wire;
@@ -92,11 +92,11 @@ pub(crate) async fn complete(
     };
     let head = async {
         match services.read_record(ctx, &Lookup::PlaylistInfo(id.clone())).await {
-            Ok(info) => Ok((info.decode()?, info.outcome)),
+            Ok(info) => Ok((info.decode()?, Parts::from(info.outcome))),
             // Some lists have entries but no data of their own.
             Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
                 let info = PlaylistInfo::from_wire(id.clone(), wire::Playlist::default());
-                Ok((info, CacheOutcome::Hit))
+                Ok((info, Parts::default()))
             }
             Err(error) => Err(error),
         }
@@ -105,8 +105,7 @@ pub(crate) async fn complete(
     let ((order, entries), (details, of_videos), (head, of_head)) =
         future::try_join3(walk, details, head).await?;
     let body = lookup::json(&in_order(head, &order, details))?;
-    let outcome = entries.outcome().worst(of_videos).worst(of_head);
-    Ok(entries.answer(services, body, outcome))
+    Ok(entries.answer(services, body, of_videos.with(of_head)))
 }
 
 /// Lists the videos in playlist order. An entry without details is private or deleted.

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 
 use crate::cache::freshness::Life;
-use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key};
+use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key, Parts};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::{DataApi, wire};
@@ -74,20 +75,23 @@ pub(crate) async fn one(services: &Arc<Services>, ctx: &Context, id: VideoId) ->
     found.ok_or_else(|| What::Video.not_found(id))
 }
 
-/// Reads videos as one JSON list, in the order of `ids`. The list has the age of its oldest video
-/// and the most expensive outcome.
+/// Reads videos as one JSON list, in the order of `ids`, and returns it with their outcomes. The
+/// list has the age of its oldest video and the most expensive outcome.
 pub(crate) async fn list_json(
     services: &Arc<Services>,
     ctx: &Context,
     ids: &[VideoId],
-) -> Result<Cached> {
+) -> Result<(Cached, Parts)> {
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
     let answers = read(services, ctx, &distinct).await?;
     // Videos that do not exist count too.
     let outcomes = answers.iter().map(|answered| answered.outcome);
-    let outcome = outcomes.fold(CacheOutcome::Hit, CacheOutcome::worst);
+    let parts = outcomes.fold(Parts::default(), Parts::with);
+    let outcome = parts.worst();
     let age = answers.iter().map(|answered| answered.age).max().unwrap_or_default();
+    let missing = answers.iter().filter(|answered| answered.result.is_err());
+    let oldest_missing = missing.map(|answered| answered.age).max();
     let mut found = BTreeMap::new();
     for (id, answered) in distinct.iter().zip(answers) {
         // The others do not exist.
@@ -95,21 +99,26 @@ pub(crate) async fn list_json(
             found.insert(*id, video);
         }
     }
-    let empty = || services.cache.empty_list(Resource::Video.kind(), outcome, age);
-    Ok(listed(ids, &found, outcome).unwrap_or_else(empty))
+    let empty = |age| services.cache.empty_list(Resource::Video.kind(), outcome, age);
+    // A missing video may appear sooner than the others expire.
+    let missing_for = oldest_missing.map(|age| empty(age).fresh_for());
+    let list = listed(ids, &found, outcome, missing_for);
+    Ok((list.unwrap_or_else(|| empty(age)), parts))
 }
 
-/// The list of the videos that were found. `None` if there are none.
+/// The list of the videos that were found. `None` if there are none. The answer that the others do
+/// not exist is fresh for `missing_for`.
 fn listed(
     ids: &[VideoId],
     found: &BTreeMap<VideoId, Cached>,
     outcome: CacheOutcome,
+    missing_for: Option<Duration>,
 ) -> Option<Cached> {
     let oldest = found.values().max_by_key(|video| video.age)?;
-    let soonest = found.values().min_by_key(|video| video.fresh_for())?;
+    let fresh_for = found.values().map(Cached::fresh_for).chain(missing_for).min()?;
     let bodies: Vec<&[u8]> = ids.iter().filter_map(|id| Some(&found.get(id)?.body[..])).collect();
     let body = [&b"["[..], &bodies.join(&b','), b"]"].concat().into_boxed_slice().into();
-    let ttl = oldest.age + soonest.fresh_for();
+    let ttl = oldest.age + fresh_for;
     Some(Cached { body, outcome, age: oldest.age, life: Life { ttl, ..oldest.life } })
 }
 
@@ -153,35 +162,32 @@ async fn bodies(services: Arc<Services>, ctx: Context, ids: Vec<VideoId>) -> Vec
 /// The number of concurrent calls for video details.
 const CALLS_AT_ONCE: usize = 8;
 
-/// Reads the videos of all `chunks` as the chunks arrive. It returns the videos and the worst
-/// outcome, and omits unknown ones.
+/// Reads the videos of all `chunks` as the chunks arrive. It returns the videos, without unknown
+/// ones, and their outcomes.
 pub(crate) async fn read_chunks(
     services: &Arc<Services>,
     ctx: &Context,
     chunks: impl Stream<Item = Vec<VideoId>>,
-) -> Result<(HashMap<VideoId, Video>, CacheOutcome)> {
+) -> Result<(HashMap<VideoId, Video>, Parts)> {
     let chunk = |ids: Vec<VideoId>| async move {
         let mut found = Vec::with_capacity(ids.len());
-        let mut outcome = CacheOutcome::Hit;
+        let mut parts = Parts::default();
         for (id, answered) in ids.iter().zip(read(services, ctx, &ids).await?) {
-            outcome = outcome.worst(answered.outcome);
+            parts = parts.with(answered.outcome);
             // The others do not exist.
             if let Ok(video) = answered.result {
                 found.push((*id, video.decode()?));
             }
         }
-        Ok((found, outcome))
+        Ok((found, parts))
     };
     chunks
         .map(chunk)
         .buffer_unordered(CALLS_AT_ONCE)
-        .try_fold(
-            (HashMap::new(), CacheOutcome::Hit),
-            |(mut all, worst), (some, outcome)| async move {
-                all.extend(some);
-                Ok((all, worst.worst(outcome)))
-            },
-        )
+        .try_fold((HashMap::new(), Parts::default()), |(mut all, parts), (some, more)| async move {
+            all.extend(some);
+            Ok((all, parts.with(more)))
+        })
         .await
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::walk::{Follower, Walks};
-use crate::cache::{CacheOutcome, Cached, Key};
+use crate::cache::{CacheOutcome, Cached, Key, Parts};
 use crate::context::Context;
 use crate::data_api::wire;
 use crate::error::Result;
@@ -112,7 +112,7 @@ impl Entries {
     }
 
     /// The cache outcome of the pages.
-    pub(crate) fn outcome(&self) -> CacheOutcome {
+    fn outcome(&self) -> CacheOutcome {
         match self {
             Self::Cached { cached, .. } => cached.outcome,
             Self::Walked { follower, .. } if follower.has_begun_walk() => CacheOutcome::Miss,
@@ -120,13 +120,13 @@ impl Entries {
         }
     }
 
-    /// Returns an answer that was assembled from these entries and has their age.
-    pub(crate) fn answer(&self, services: &Services, body: Bytes, outcome: CacheOutcome) -> Cached {
-        match self {
-            Self::Cached { cached, .. } => Cached { body, outcome, ..cached.clone() },
-            Self::Walked { follower, key, .. } => {
-                services.cache.assembled(key, body, outcome, follower.age())
-            }
-        }
+    /// Returns an answer that was assembled from these entries and other parts. It has the age of
+    /// the entries.
+    pub(crate) fn answer(&self, services: &Services, body: Bytes, others: Parts) -> Cached {
+        let (age, life) = match self {
+            Self::Cached { cached, .. } => (cached.age, cached.life),
+            Self::Walked { follower, key } => (follower.age(), services.cache.life_of_new(key)),
+        };
+        Cached::composite(body, others.with(self.outcome()), age, life)
     }
 }
