@@ -37,7 +37,7 @@ use flight::Flights;
 use freshness::{Kind, Life, Policy, RenewalGroup, State};
 use renewal::Renewals;
 
-pub(crate) use answer::{CacheOutcome, CacheReport, Cached};
+pub(crate) use answer::{CacheOutcome, CacheReport, Cached, Parts};
 pub(crate) use fetch::{Fetch, Fetched};
 pub(crate) use read_through::Answered;
 pub(crate) use refusal::is_refusal_body;
@@ -206,16 +206,9 @@ impl Cache {
         self.find(key).await.is_some()
     }
 
-    /// Returns an answer that was assembled from data of this age.
-    pub(crate) fn assembled(
-        &self,
-        key: &Key,
-        body: Body,
-        outcome: CacheOutcome,
-        age: Duration,
-    ) -> Cached<Body> {
-        let life = self.policy(key).life(false, 0);
-        Cached { body, outcome, age, life }
+    /// The lifetime of an answer that was assembled from new data for `key`.
+    pub(crate) fn life_of_new(&self, key: &Key) -> Life {
+        self.policy(key).life(false, 0)
     }
 
     /// Whether each of these keys has a fresh record.
@@ -320,6 +313,11 @@ impl Cache {
             renewal_failures: self.renewals.iter().map(Renewals::failures).max().unwrap_or(0),
         }
     }
+}
+
+/// The flight of refreshes that must not join other fetches of `key`.
+fn refresh_text(key: &Key) -> String {
+    format!("{}/refresh", key.text)
 }
 
 /// Whether an error says nothing about the requested object, so that a stale record may still be

@@ -110,7 +110,8 @@ impl Services {
             Box::pin(async move { vec![fetching.await] })
         };
         let is_failing = || self.is_failing(lookup.resource());
-        let fetch = Fetch { is_failing: &is_failing, per_call: 1, run: &run };
+        let follows_walk = lookup.follows_walk();
+        let fetch = Fetch { is_failing: &is_failing, follows_walk, per_call: 1, run: &run };
         self.cache.read_one(&key, ctx, &fetch).await
     }
 

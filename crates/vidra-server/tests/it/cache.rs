@@ -114,6 +114,36 @@ async fn a_refetched_empty_list_is_a_miss_with_age_zero() {
     }
 }
 
+/// A list that contains a stale video is sent, but not kept for the next request.
+#[tokio::test(start_paused = true)]
+async fn a_list_with_a_stale_part_is_not_fresh() {
+    for list in ["/api/playlist/PLsize50", "/api/channel/UCB-2_pXPtFYDifLXZF-S8PA/videos?limit=5"] {
+        let app = TestApp::new();
+        let listed = app.get(list).await.json();
+        let videos = listed.get("videos").unwrap_or(&listed);
+        let video = format!("/api/video/{}", videos[0]["id"].as_str().unwrap());
+        // In an empty cache: the video is fetched long before the list.
+        let app = TestApp::new();
+        app.get(&video).await;
+        advance(IN_GRACE).await;
+        let first = app.get(list).await;
+        assert_eq!(first.header("x-cache"), Some("miss"), "{list}");
+        assert_eq!(directive(&first, "max-age"), Some(0), "{list}");
+        sleep(Duration::from_secs(1)).await;
+        let renewed = app.get(list).await;
+        assert_eq!((renewed.header("x-cache"), renewed.cost()), (Some("hit"), 0), "{list}");
+        assert!(directive(&renewed, "max-age") > Some(60), "{list}: it is fresh now");
+    }
+}
+
+/// A missing video may appear, so a list without it is kept no longer than "not found" is.
+#[tokio::test(start_paused = true)]
+async fn a_list_without_a_missing_video_is_kept_for_five_minutes() {
+    let app = TestApp::new();
+    let max_age = directive(&app.get("/api/videos?ids=quirkNoLike,quirkAbsent").await, "max-age");
+    assert!((Some(200)..=Some(330)).contains(&max_age), "{max_age:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_thousand_callers_share_one_upstream_call() {
     let app = TestApp::new();

@@ -287,10 +287,7 @@ impl Checker {
             Some("stale") | None => whole,
             // Its parts are separate records: some may have been stale, and others missing.
             _ if has_parts(op.operation()) => whole,
-            // It may have followed a walk that began before, but not longer ago than a fetch may take.
-            _ if matches!(op.operation(), Operation::Ids(_)) && !op.caller.no_cache => {
-                now - op.start + self.settings.deadline
-            }
+            _ if matches!(op.operation(), Operation::Ids(_)) => now - self.earliest_walk(op),
             // It was fetched while this caller waited.
             _ => now - op.start,
         };
@@ -342,6 +339,22 @@ impl Checker {
             self.events
                 .check("Age is correct", was, || it(format!("edition {edition}, Age {age:?}")));
         }
+    }
+
+    /// When the walk that gave an operation its list began, at the earliest.
+    fn earliest_walk(&self, op: &Op) -> Instant {
+        let deadline = self.settings.deadline;
+        // It may have followed a walk that began before, but not longer ago than a fetch may take.
+        if !op.caller.no_cache {
+            return op.start.checked_sub(deadline).unwrap_or(self.began);
+        }
+        // A refresh follows no such walk. It may join another refresh of the list, which began a walk of its own.
+        let state = self.state();
+        let joined = state.ops.iter().filter(|other| {
+            let is_refresh = other.caller.no_cache && other.may_be_running(op.start, deadline);
+            is_refresh && other.operation().playlist() == op.operation().playlist()
+        });
+        joined.map(|other| other.start).min().unwrap_or(op.start)
     }
 
     /// `Age` counts from the last fetch or earlier, and includes the time that the machine was suspended.

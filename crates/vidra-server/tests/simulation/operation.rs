@@ -178,6 +178,15 @@ impl Operation {
         })
     }
 
+    /// The playlist whose entries it reads.
+    pub(crate) fn playlist(&self) -> Option<&'static str> {
+        match self {
+            Self::Playlist(id) | Self::Query(id) | Self::Ids(id) => Some(id),
+            Self::Batch { playlist, .. } => Some(playlist),
+            _ => None,
+        }
+    }
+
     /// Whether it is one transcript or one list of tracks, in contrast to a batch.
     pub(crate) fn is_single_transcript(&self) -> bool {
         matches!(self, Self::Tracks(_) | Self::Transcript { .. } | Self::Translation { .. })

@@ -26,6 +26,15 @@ pub struct Cached<B = Bytes> {
 }
 
 impl<B> Cached<B> {
+    /// A composite of `parts`. It is not fresh if one of them is stale: the next request gets the
+    /// renewed part instead of this answer.
+    pub(crate) fn composite(body: B, parts: Parts, age: Duration, mut life: Life) -> Self {
+        if parts.has_stale {
+            life.ttl = life.ttl.min(age);
+        }
+        Self { body, outcome: parts.worst, age, life }
+    }
+
     /// The same answer with another body.
     pub fn with_body<C>(self, body: C) -> Cached<C> {
         Cached { body, outcome: self.outcome, age: self.age, life: self.life }
@@ -87,6 +96,39 @@ impl CacheOutcome {
             Self::Miss => "miss",
             Self::Coalesced => "coalesced",
         }
+    }
+}
+
+/// The cache outcomes of the parts of a composite. Without parts, nothing was fetched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts {
+    worst: CacheOutcome,
+    /// `worst` does not say it if another part was fetched.
+    has_stale: bool,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self::from(CacheOutcome::Hit)
+    }
+}
+
+impl From<CacheOutcome> for Parts {
+    fn from(outcome: CacheOutcome) -> Self {
+        Self { worst: outcome, has_stale: outcome == CacheOutcome::Stale }
+    }
+}
+
+impl Parts {
+    /// The most expensive outcome.
+    pub(crate) fn worst(self) -> CacheOutcome {
+        self.worst
+    }
+
+    /// These parts and others.
+    pub(crate) fn with(self, others: impl Into<Self>) -> Self {
+        let Self { worst, has_stale } = others.into();
+        Self { worst: self.worst.worst(worst), has_stale: self.has_stale || has_stale }
     }
 }
 

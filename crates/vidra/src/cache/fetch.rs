@@ -20,6 +20,9 @@ use crate::transport::{BoxFuture, traced};
 pub(crate) struct Fetch<'a> {
     /// Whether YouTube fails, so that a stale record is better than a fetch.
     pub(crate) is_failing: &'a (dyn Fn() -> bool + Sync),
+    /// Whether it may follow a walk that began earlier. A refresh joins no such fetch, because it
+    /// would get pages from before its request.
+    pub(crate) follows_walk: bool,
     /// The number of records that one call returns.
     pub(crate) per_call: usize,
     /// Fetches the records of the keys with these indices, with one result for each. It runs in its

@@ -14,7 +14,7 @@ use super::freshness::State;
 use super::renewal::Renewal;
 use super::{Cache, CacheOutcome, Cached, Found, Key};
 use crate::context::{CacheMode, Context, no_waiters};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::store::Record;
 
 /// How long a caller with a stale record waits for a new one.
@@ -35,6 +35,12 @@ impl Answered {
             Ok(Cached { outcome, age, .. }) => Self { outcome: *outcome, age: *age, result },
             Err(_) => Self { result, outcome, age },
         }
+    }
+
+    /// The error that fails the whole read. "Not found" is a result like any other.
+    fn failure(&self) -> Option<Error> {
+        let error = self.result.as_ref().err();
+        error.filter(|error| error.kind() != ErrorKind::NotFound).cloned()
     }
 }
 
@@ -75,16 +81,21 @@ impl Cache {
             return self.serve(key, found, CacheOutcome::Hit, ctx);
         }
         let read = Read::new(0, key, found, ctx);
-        self.read(vec![read], ctx, fetch).await.remove(0).result
+        self.read(vec![read], ctx, fetch).await?.remove(0).result
     }
 
     /// Reads many records, and fetches the missing ones together.
+    ///
+    /// # Errors
+    ///
+    /// The first error other than "not found", at once: a caller that joined later must not wait
+    /// for a failure that is already certain.
     pub(crate) async fn read_through(
         self: &Arc<Self>,
         keys: &[Key],
         ctx: &Context,
         fetch: &Fetch<'_>,
-    ) -> Vec<Answered> {
+    ) -> Result<Vec<Answered>> {
         let found = self.find_all(keys).await;
         let reads = keys.iter().zip(found).enumerate();
         let reads = reads.map(|(index, (key, found))| Read::new(index, key, found, ctx));
@@ -96,22 +107,33 @@ impl Cache {
         mut open: Vec<Read<'_>>,
         ctx: &Context,
         fetch: &Fetch<'_>,
-    ) -> Vec<Answered> {
+    ) -> Result<Vec<Answered>> {
         let mut answers: Vec<Option<Answered>> = open.iter().map(|_| None).collect();
         let mut waiting = FuturesUnordered::new();
         let (mut renewal, mut may_renew) = self.begin_renewal(&open, ctx, fetch);
         loop {
             let mut leads = Leads { renewal: renewal.take(), ..Leads::default() };
+            let mut failure = None;
             for read in open.drain(..) {
                 let index = read.index;
-                match self.start(read, ctx, may_renew, &mut leads) {
+                match self.start(read, ctx, fetch, may_renew, &mut leads) {
                     Started::Waits(read, joined, outcome) => {
                         waiting.push(self.wait(read, joined, outcome, ctx));
                     }
-                    Started::Ended(answered) => answers[index] = Some(answered),
+                    Started::Ended(answered) => {
+                        failure = failure.or_else(|| answered.failure());
+                        answers[index] = Some(answered);
+                    }
                 }
             }
+            if failure.is_some() {
+                // Nobody waits for them.
+                leads.paid.clear();
+            }
             self.spawn_fetches(leads, ctx, fetch);
+            if let Some(error) = failure {
+                return Err(error);
+            }
             may_renew = true;
             let Some(first) = waiting.next().await else { break };
             // Takes all results that are ready, so that the keys of one failed call are retried
@@ -121,13 +143,14 @@ impl Cache {
                 ended.push(next);
             }
             for (read, result) in ended {
-                match result {
-                    Ok(answered) => answers[read.index] = Some(answered),
+                match result.map(|answered| (answered.failure(), answered)) {
+                    Ok((Some(error), _)) => return Err(error),
+                    Ok((None, answered)) => answers[read.index] = Some(answered),
                     Err(()) => open.push(read),
                 }
             }
         }
-        answers.into_iter().flatten().collect()
+        Ok(answers.into_iter().flatten().collect())
     }
 
     /// Begins the renewal of stale records, if there are any. The flag is false if the cache should
@@ -158,6 +181,7 @@ impl Cache {
         &self,
         mut read: Read<'k>,
         ctx: &Context,
+        fetch: &Fetch<'_>,
         may_renew: bool,
         leads: &mut Leads,
     ) -> Started<'k> {
@@ -171,7 +195,7 @@ impl Cache {
             }
             _ => {}
         }
-        let role = match self.join_or_lead(key, ctx) {
+        let role = match self.join_or_lead(key, ctx, fetch) {
             Ok(role) => role,
             Err(found) => return Started::Ended(self.served(key, &found, CacheOutcome::Hit, ctx)),
         };
@@ -256,13 +280,22 @@ impl Cache {
         (read, Ok(Answered::new(result, outcome, Duration::ZERO)))
     }
 
-    fn join_or_lead(&self, key: &Key, ctx: &Context) -> Result<Role<Record>, Found> {
+    fn join_or_lead(
+        &self,
+        key: &Key,
+        ctx: &Context,
+        fetch: &Fetch<'_>,
+    ) -> Result<Role<Record>, Found> {
         let recheck = || {
             let record = self.tiers.peek(&key.text, self.clock.now())?;
             let found = self.usable(key, record)?;
             (ctx.mode != CacheMode::Refresh && found.state() == State::Fresh).then_some(found)
         };
-        self.flights.join_or_lead(&key.text, self.policy(key).replace_after, ctx.urgency, recheck)
+        let text = match ctx.mode {
+            CacheMode::Refresh if fetch.follows_walk => super::refresh_text(key),
+            _ => key.text.clone(),
+        };
+        self.flights.join_or_lead(&text, self.policy(key).replace_after, ctx.urgency, recheck)
     }
 
     fn served(&self, key: &Key, found: &Found, outcome: CacheOutcome, ctx: &Context) -> Answered {

@@ -35,7 +35,7 @@ impl Cache {
         // An operation that bypasses the cache must not get an answer from it.
         let text = match ctx.mode {
             CacheMode::Normal => key.text.clone(),
-            CacheMode::Refresh => format!("{}/refresh", key.text),
+            CacheMode::Refresh => super::refresh_text(key),
         };
         let mut has_panicked = false;
         loop {

@@ -75,7 +75,8 @@ impl Vidra {
     /// # Ok(()) }
     /// ```
     pub async fn videos_json(&self, ids: &[VideoId]) -> Result<Cached> {
-        video::list_json(&self.services, &self.context(), ids).await
+        let (list, _) = video::list_json(&self.services, &self.context(), ids).await?;
+        Ok(list)
     }
 
     /// Fetches the title of a video. It costs as much as [`Vidra::video`].

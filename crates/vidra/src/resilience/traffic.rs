@@ -92,8 +92,8 @@ mod tests {
         }
         for calls in traffic.report() {
             assert!(calls.outcomes.iter().all(|(_, count)| *count == 1), "{calls:?}");
-            assert_eq!(calls.time.seconds, 0.9);
-            assert_eq!((calls.time.buckets[0], calls.time.buckets[1]), ((0.05, 0), (0.1, 9)));
+            assert_eq!(calls.time.seconds, 1.1);
+            assert_eq!((calls.time.buckets[0], calls.time.buckets[1]), ((0.05, 0), (0.1, 11)));
         }
     }
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::playlist::walk::Walks;
 use super::video::{self, count_or_hide};
-use crate::cache::{CacheOutcome, Cached};
+use crate::cache::{Cached, Parts};
 use crate::channel::{Channel, ChannelVideo};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
@@ -229,32 +229,35 @@ pub(crate) async fn uploads(
     channel: &ChannelRef,
 ) -> Result<Cached<Body>> {
     // A channel has one list of uploads, whatever reference was used.
-    let (channel, outcome) = match channel {
-        ChannelRef::Id(_) => (channel.clone(), CacheOutcome::Hit),
+    let (channel, parts) = match channel {
+        ChannelRef::Id(_) => (channel.clone(), Parts::default()),
         _ => {
             let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
             let id = ChannelId::bare(&found.decode::<Channel>()?.id);
-            (id.map_or_else(|| channel.clone(), ChannelRef::Id), found.outcome)
+            (id.map_or_else(|| channel.clone(), ChannelRef::Id), Parts::from(found.outcome))
         }
     };
     let ids = services.read_record(ctx, &Lookup::UploadIds(channel)).await?;
-    let videos = video::list_json(services, ctx, &ids.decode::<Vec<VideoId>>()?).await?;
-    let outcome = outcome.worst(ids.outcome).worst(videos.outcome);
+    let (videos, of_videos) =
+        video::list_json(services, ctx, &ids.decode::<Vec<VideoId>>()?).await?;
     let mut newest: Vec<Video> = videos.decode()?;
     // Stable, so that videos with the same time stay in YouTube's order.
     newest.sort_by_key(|video| std::cmp::Reverse(video.published_at));
     let now = services.data_api.clock.now();
     let newest: Vec<_> = newest.into_iter().map(|video| ChannelVideo::new(video, now)).collect();
-    Ok(Cached { outcome, ..ids.with_body(Body::Memory(lookup::json(&newest)?)) })
+    let parts = parts.with(ids.outcome).with(of_videos);
+    let body = Body::Memory(lookup::json(&newest)?);
+    Ok(Cached::composite(body, parts, ids.age, ids.life))
 }
 
-/// Fetches the ids of the newest uploads, as many as one call for videos takes. A full call costs
-/// no more than a small one. The uploads playlist of a channel id is known without a call.
+/// Fetches the ids of the newest uploads, as many as one call for videos takes, and returns them
+/// with their age. A full call costs no more than a small one. The uploads playlist of a channel id
+/// is known without a call.
 pub(crate) async fn upload_ids(
     services: &Arc<Services>,
     ctx: &Context,
     channel: &ChannelRef,
-) -> Result<Vec<VideoId>> {
+) -> Result<(Vec<VideoId>, Duration)> {
     let likely = match channel {
         ChannelRef::Id(id) => Some(likely_uploads(id)),
         _ => None,
@@ -269,7 +272,7 @@ pub(crate) async fn upload_ids(
     match named.filter(|named| likely.as_ref() != Some(named)) {
         Some(named) => Ok(recent_ids(services, ctx, &named).await?.unwrap_or_default()),
         // The channel has no uploads.
-        None => Ok(vec![]),
+        None => Ok((vec![], Duration::ZERO)),
     }
 }
 
@@ -280,13 +283,13 @@ fn likely_uploads(channel: &ChannelId) -> PlaylistId {
     PlaylistId::bare(&id).expect("it has the alphabet of a channel's id")
 }
 
-/// The latest entries of an uploads playlist, as many as one call for videos takes. `None` if there
-/// is no such playlist, as for a channel without uploads.
+/// The latest entries of an uploads playlist, as many as one call for videos takes, with their age.
+/// `None` if there is no such playlist, as for a channel without uploads.
 async fn recent_ids(
     services: &Arc<Services>,
     ctx: &Context,
     uploads: &PlaylistId,
-) -> Result<Option<Vec<VideoId>>> {
+) -> Result<Option<(Vec<VideoId>, Duration)>> {
     let mut follower = Walks::follow(services, ctx, uploads);
     let mut ids: Vec<VideoId> = vec![];
     while ids.len() < MAX_IDS {
@@ -298,5 +301,5 @@ async fn recent_ids(
         }
     }
     ids.truncate(MAX_IDS);
-    Ok(Some(ids))
+    Ok(Some((ids, follower.age())))
 }

@@ -1,8 +1,10 @@
 //! Comments: threads, replies, and their plain text.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
 
 use crate::comment::{Comment, CommentOrder, CommentQuery, CommentThread};
 use crate::context::Context;
@@ -85,11 +87,12 @@ pub(crate) async fn threads(
     if !query.all_replies {
         return Ok(threads);
     }
-    stream::iter(threads)
-        .map(|thread| with_all_replies(services, ctx, thread))
-        .buffered(THREADS_AT_ONCE)
-        .try_collect()
-        .await
+    let with_replies = stream::iter(threads).enumerate().map(|(index, thread)| async move {
+        with_all_replies(services, ctx, thread).await.map(|thread| (index, thread))
+    });
+    // Unordered, so that the first failure ends the fetch at once.
+    let all = with_replies.buffer_unordered(THREADS_AT_ONCE).try_collect::<BTreeMap<_, _>>();
+    Ok(all.await?.into_values().collect())
 }
 
 /// Fetches the replies of a thread, unless YouTube included all of them.

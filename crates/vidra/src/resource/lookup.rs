@@ -98,6 +98,11 @@ impl Lookup {
         Some(resource.kind())
     }
 
+    /// Whether its fetch follows a walk through a playlist, which may have begun earlier.
+    pub(crate) fn follows_walk(&self) -> bool {
+        matches!(self, Self::PlaylistEntries(_) | Self::UploadIds(_))
+    }
+
     pub(crate) fn key(&self) -> Key {
         Key { kind: self.resource().kind(), text: self.text() }
     }
@@ -155,7 +160,8 @@ impl Lookup {
                 Self::Video(id) => json(&video::one(services, ctx, *id).await?),
                 Self::Channel(channel) => json(&channel::one(services, ctx, channel).await?),
                 Self::UploadIds(channel) => {
-                    json(&channel::upload_ids(services, ctx, channel).await?)
+                    let (ids, age) = channel::upload_ids(services, ctx, channel).await?;
+                    return Ok(Fetched { body: json(&ids)?, age });
                 }
                 Self::Playlist(_) | Self::Uploads(_) => {
                     Err(Error::internal("a composite has no record"))

@@ -11,7 +11,7 @@ use futures_channel::mpsc;
 use futures_util::future;
 
 use super::video;
-use crate::cache::{CacheOutcome, Cached};
+use crate::cache::{Cached, Parts};
 use crate::context::{CacheMode, Context};
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::wire;
@@ -105,8 +105,7 @@ pub(crate) async fn complete(
     let ((order, entries), of_videos, (head, of_head)) =
         future::try_join3(walk, details, head).await?;
     let body = videos.in_order(head, &order)?;
-    let outcome = entries.outcome().worst(of_videos).worst(of_head);
-    Ok(entries.answer(services, body, outcome))
+    Ok(entries.answer(services, body, of_videos.with(of_head)))
 }
 
 /// Reads the data of the playlist itself. Some lists have entries but no such data.
@@ -115,12 +114,12 @@ async fn head(
     ctx: &Context,
     id: &PlaylistId,
     has_entries: bool,
-) -> Result<(PlaylistInfo, CacheOutcome)> {
+) -> Result<(PlaylistInfo, Parts)> {
     match services.read_record(ctx, &Lookup::PlaylistInfo(id.clone())).await {
-        Ok(info) => Ok((info.decode()?, info.outcome)),
+        Ok(info) => Ok((info.decode()?, Parts::from(info.outcome))),
         Err(error) if error.kind() == ErrorKind::NotFound && has_entries => {
             let info = PlaylistInfo::from_wire(id.clone(), wire::Playlist::default());
-            Ok((info, CacheOutcome::Hit))
+            Ok((info, Parts::default()))
         }
         Err(error) => Err(error),
     }

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
 
 use crate::cache::freshness::Life;
-use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key};
+use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key, Parts};
 use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::{DataApi, wire};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::format::{self, Moment};
 use crate::ident::VideoId;
 use crate::resource::gather::MAX_IDS;
@@ -75,55 +76,67 @@ pub(crate) async fn one(services: &Arc<Services>, ctx: &Context, id: VideoId) ->
     found.ok_or_else(|| What::Video.not_found(id))
 }
 
-/// Reads videos as one JSON list, in the order of `ids`. The list has the age of its oldest video
-/// and the most expensive outcome.
+/// Reads videos as one JSON list, in the order of `ids`, and returns it with their outcomes. The
+/// list has the age of its oldest video and the most expensive outcome.
 pub(crate) async fn list_json(
     services: &Arc<Services>,
     ctx: &Context,
     ids: &[VideoId],
-) -> Result<Cached> {
+) -> Result<(Cached, Parts)> {
     let mut seen = HashSet::new();
     let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
-    let answers = read(services, ctx, &distinct).await;
+    let answers = read(services, ctx, &distinct).await?;
     // Videos that do not exist count too.
     let outcomes = answers.iter().map(|answered| answered.outcome);
-    let outcome = outcomes.fold(CacheOutcome::Hit, CacheOutcome::worst);
+    let parts = outcomes.fold(Parts::default(), Parts::with);
+    let outcome = parts.worst();
     let age = answers.iter().map(|answered| answered.age).max().unwrap_or_default();
+    let missing = answers.iter().filter(|answered| answered.result.is_err());
+    let oldest_missing = missing.map(|answered| answered.age).max();
     let mut found = BTreeMap::new();
     for (id, answered) in distinct.iter().zip(answers) {
-        match answered.result {
-            Ok(video) => drop(found.insert(*id, video)),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        // The others do not exist.
+        if let Ok(video) = answered.result {
+            found.insert(*id, video);
         }
     }
-    let empty = || services.cache.empty_list(Resource::Video.kind(), outcome, age);
-    Ok(listed(ids, &found, outcome).unwrap_or_else(empty))
+    let empty = |age| services.cache.empty_list(Resource::Video.kind(), outcome, age);
+    // A missing video may appear sooner than the others expire.
+    let missing_for = oldest_missing.map(|age| empty(age).fresh_for());
+    let list = listed(ids, &found, outcome, missing_for);
+    Ok((list.unwrap_or_else(|| empty(age)), parts))
 }
 
-/// The list of the videos that were found. `None` if there are none.
+/// The list of the videos that were found. `None` if there are none. The answer that the others do
+/// not exist is fresh for `missing_for`.
 fn listed(
     ids: &[VideoId],
     found: &BTreeMap<VideoId, Cached>,
     outcome: CacheOutcome,
+    missing_for: Option<Duration>,
 ) -> Option<Cached> {
     let oldest = found.values().max_by_key(|video| video.age)?;
-    let soonest = found.values().min_by_key(|video| video.fresh_for())?;
+    let fresh_for = found.values().map(Cached::fresh_for).chain(missing_for).min()?;
     let bodies: Vec<&[u8]> = ids.iter().filter_map(|id| Some(&found.get(id)?.body[..])).collect();
     let body = [&b"["[..], &bodies.join(&b','), b"]"].concat().into_boxed_slice().into();
-    let ttl = oldest.age + soonest.fresh_for();
+    let ttl = oldest.age + fresh_for;
     Some(Cached { body, outcome, age: oldest.age, life: Life { ttl, ..oldest.life } })
 }
 
 /// Reads videos through the cache, and fetches the uncached ones in full calls.
-async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Vec<Answered> {
+///
+/// # Errors
+///
+/// The first error other than "not found".
+async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Result<Vec<Answered>> {
     let keys: Vec<Key> = ids.iter().map(|id| Lookup::Video(*id).key()).collect();
     let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Fetched>>> {
         let ids = indices.into_iter().map(|index| ids[index]).collect();
         Box::pin(bodies(Arc::clone(services), ctx, ids))
     };
     let is_failing = || services.is_failing(Resource::Video);
-    let fetch = Fetch { is_failing: &is_failing, per_call: MAX_IDS, run: &run };
+    let fetch =
+        Fetch { is_failing: &is_failing, follows_walk: false, per_call: MAX_IDS, run: &run };
     services.cache.read_through(&keys, ctx, &fetch).await
 }
 
@@ -151,27 +164,26 @@ async fn bodies(services: Arc<Services>, ctx: Context, ids: Vec<VideoId>) -> Vec
 const CALLS_AT_ONCE: usize = 8;
 
 /// Reads the videos of all `chunks` as the chunks arrive, and passes each to `add`, in any order and without
-/// the unknown ones. Returns the worst outcome.
+/// the unknown ones. Returns their outcomes.
 pub(crate) async fn read_chunks(
     services: &Arc<Services>,
     ctx: &Context,
     chunks: impl Stream<Item = Vec<VideoId>>,
     mut add: impl FnMut(Video) -> Result<()>,
-) -> Result<CacheOutcome> {
+) -> Result<Parts> {
     let chunk = |ids: Vec<VideoId>| async move { read(services, ctx, &ids).await };
     let mut chunks = pin!(chunks.map(chunk).buffer_unordered(CALLS_AT_ONCE));
-    let mut worst = CacheOutcome::Hit;
+    let mut parts = Parts::default();
     while let Some(chunk) = chunks.next().await {
-        for answered in chunk {
-            worst = worst.worst(answered.outcome);
-            match answered.result {
-                Ok(video) => add(video.decode()?)?,
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
+        for answered in chunk? {
+            parts = parts.with(answered.outcome);
+            // The others do not exist.
+            if let Ok(video) = answered.result {
+                add(video.decode()?)?;
             }
         }
     }
-    Ok(worst)
+    Ok(parts)
 }
 
 /// Fetches up to fifty videos in one call. If YouTube sent a video that was not requested, a

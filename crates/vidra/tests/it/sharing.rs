@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use vidra::{
-    BatchQuery, ChannelRef, Life, Lifetimes, Lookup, PlaylistId, Resource, VideoId, Vidra,
+    BatchQuery, CacheOutcome, ChannelRef, ErrorKind, Life, Lifetimes, Lookup, PlaylistId, Resource,
+    VideoId, Vidra,
 };
-use vidra_sim::{Endpoint, Simulator};
+use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
 use crate::sim;
 
@@ -112,4 +113,63 @@ async fn a_joined_list_has_the_age_of_its_first_page() {
     let (_, entries) = tokio::join!(vidra.playlist(&id), later);
     assert_eq!(entries.unwrap().age, Duration::from_secs(4), "pages at 2, 4 and 6 seconds");
     assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 3);
+}
+
+/// A refresh gets no page from before its request, also if another request is fetching the list.
+#[tokio::test(start_paused = true)]
+async fn a_refresh_joins_no_earlier_walk() {
+    let sim = Simulator::builder().latency(Duration::from_secs(2)).build();
+    let vidra = sim::builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    let id = PlaylistId::parse("PLsize120").unwrap();
+    let entries = Lookup::PlaylistEntries(id.clone());
+    let follower = async {
+        sleep(Duration::from_millis(2_500)).await;
+        vidra.lookup(&entries).await
+    };
+    let refresh = async {
+        sleep(Duration::from_secs(3)).await;
+        let list = vidra.refreshing().lookup(&entries).await.unwrap();
+        (list.outcome, list.age, Instant::now())
+    };
+    let began = Instant::now();
+    let (_, _, (outcome, age, ended)) = tokio::join!(vidra.playlist(&id), follower, refresh);
+    assert_eq!((outcome, age), (CacheOutcome::Miss, Duration::from_secs(4)));
+    assert_eq!(ended - began, Duration::from_secs(9), "its own pages, at 5, 7 and 9 seconds");
+    assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 6);
+}
+
+/// The uploads of a channel that join a walk through its playlist are as old as the first page.
+#[tokio::test(start_paused = true)]
+async fn joined_uploads_have_the_age_of_their_first_page() {
+    let sim = Simulator::builder().latency(Duration::from_secs(2)).build();
+    let vidra = sim::builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    let playlist = PlaylistId::parse("UUquirkManyUploads000000").unwrap();
+    let channel = ChannelRef::parse("UCquirkManyUploads000000").unwrap();
+    let later = async {
+        sleep(Duration::from_millis(2_500)).await;
+        vidra.lookup(&Lookup::UploadIds(channel)).await
+    };
+    let (_, ids) = tokio::join!(vidra.playlist(&playlist), later);
+    assert_eq!(ids.unwrap().age, Duration::from_millis(500), "the first page came at 2 seconds");
+}
+
+/// One video of a list is still being fetched, and the call for the other one fails.
+#[tokio::test(start_paused = true)]
+async fn a_list_fails_with_its_first_part() {
+    let sim = Simulator::builder().latency(Duration::from_secs(5)).build();
+    let vidra = sim::builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    let ids = ["fda4eREcaTQ", "quirkNoLike"].map(|id| VideoId::parse(id).unwrap());
+    let list = async {
+        sleep(Duration::from_secs(1)).await;
+        sim.set_latency(Duration::ZERO);
+        let location = "https://elsewhere.example/".to_owned();
+        sim.inject(Fault::on(Endpoint::Videos, Action::Redirect { location }));
+        let began = Instant::now();
+        let list = vidra.videos(&ids).await;
+        (list, began.elapsed())
+    };
+    let (first, (list, took)) = tokio::join!(vidra.video(ids[0]), list);
+    first.unwrap();
+    assert_eq!(list.unwrap_err().kind(), ErrorKind::Upstream);
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }

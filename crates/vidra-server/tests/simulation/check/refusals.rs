@@ -149,12 +149,15 @@ impl Checker {
         };
         let is_open = |of_it: &[&Exchange]| {
             let is_recent = |it: &&&Exchange| it.end.is_some_and(|(end, _)| end + longest >= now);
-            let is_success = |it: &&Exchange| {
+            let is_success = |it: &&&Exchange| {
                 matches!(it.ended(), Some(ExchangeEnd::Answered(_))) && !it.is_fault
             };
             let recently = of_it.iter().filter(|it| is_failure(it)).filter(is_recent).count();
-            let after = of_it.iter().rposition(is_success).map_or(0, |last| last + 1);
-            let in_a_row = of_it[after..].iter().filter(|it| is_failure(it)).count();
+            // A breaker counts calls as they end: a call that began before the last success may fail after it.
+            let end = |it: &&&Exchange| it.end.map(|(end, _)| end);
+            let last_success = of_it.iter().filter(is_success).filter_map(|it| end(&it)).max();
+            let since = of_it.iter().filter(|it| end(it) >= last_success);
+            let in_a_row = since.filter(|it| is_failure(it)).count();
             // One request at a time probes an open breaker. It may not have been sent yet.
             let is_probed = of_it.iter().any(|it| it.is_open()) || others_are_running;
             recently >= 5 || in_a_row >= 5 && (recently >= 1 || is_probed)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::walk::{Follower, Walks};
-use crate::cache::{CacheOutcome, Cached, Key, allows_stale};
+use crate::cache::{CacheOutcome, Cached, Key, Parts, allows_stale};
 use crate::context::{CacheMode, Context};
 use crate::data_api::wire;
 use crate::error::Result;
@@ -228,18 +228,13 @@ impl Entries {
         }
     }
 
-    /// Returns an answer that was assembled from these entries and has their age.
-    pub(crate) fn answer(
-        &self,
-        services: &Services,
-        body: Body,
-        outcome: CacheOutcome,
-    ) -> Cached<Body> {
-        match self {
-            Self::Cached { cached, .. } => Cached { outcome, ..cached.clone().with_body(body) },
-            Self::Walked { follower, key, .. } => {
-                services.cache.assembled(key, body, outcome, follower.age())
-            }
-        }
+    /// Returns an answer that was assembled from these entries and other parts. It has the age of
+    /// the entries.
+    pub(crate) fn answer(&self, services: &Services, body: Body, others: Parts) -> Cached<Body> {
+        let (age, life) = match self {
+            Self::Cached { cached, .. } => (cached.age, cached.life),
+            Self::Walked { follower, key } => (follower.age(), services.cache.life_of_new(key)),
+        };
+        Cached::composite(body, others.with(self.outcome()), age, life)
     }
 }

@@ -7,7 +7,7 @@ use futures_channel::mpsc;
 use futures_util::future;
 
 use super::{Entries, Entry, Wanted, head};
-use crate::cache::CacheOutcome;
+use crate::cache::Parts;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::ident::{PlaylistId, VideoId};
@@ -45,8 +45,8 @@ pub(crate) async fn first_videos(
     let head = head(services, ctx, id, has_entries);
     let (((videos, of_videos), entries), (info, of_head)) = future::try_join(videos, head).await?;
     entries.store_start(services, id);
-    let outcome = entries.outcome().worst(of_videos).worst(of_head);
-    services.cache.count(Resource::Playlist.kind(), outcome);
+    let parts = of_videos.with(of_head).with(entries.outcome());
+    services.cache.count(Resource::Playlist.kind(), parts.worst());
     Ok((Playlist::new(info, videos, 0), entries.total()))
 }
 
@@ -57,8 +57,8 @@ async fn read(
     entries: &mut Entries,
     mut page: Option<Arc<Vec<Entry>>>,
     count: usize,
-) -> Result<(Vec<PlaylistVideo>, CacheOutcome)> {
-    let (mut videos, mut unread, mut outcome) = (vec![], vec![], CacheOutcome::Hit);
+) -> Result<(Vec<PlaylistVideo>, Parts)> {
+    let (mut videos, mut unread, mut parts) = (vec![], vec![], Parts::default());
     while let Some(listed) = page {
         unread.extend(listed.iter().map(|entry| entry.video));
         // Private and deleted videos do not count, so that only the details tell whether these
@@ -66,14 +66,14 @@ async fn read(
         if videos.len() + unread.len() >= count {
             let (available, read) = available(services, ctx, &unread).await?;
             videos.extend(available);
-            outcome = outcome.worst(read);
+            parts = parts.with(read);
             unread.clear();
         }
         page = if videos.len() < count { entries.next().await? } else { None };
     }
     let (available, read) = available(services, ctx, &unread).await?;
     videos.extend(available);
-    Ok((videos, outcome.worst(read)))
+    Ok((videos, parts.with(read)))
 }
 
 /// The available videos of these entries, in their order.
@@ -81,7 +81,7 @@ async fn available(
     services: &Arc<Services>,
     ctx: &Context,
     entries: &[Option<VideoId>],
-) -> Result<(Vec<PlaylistVideo>, CacheOutcome)> {
+) -> Result<(Vec<PlaylistVideo>, Parts)> {
     let (chunks, queue) = mpsc::unbounded();
     let mut wanted = Wanted::to(chunks);
     wanted.add(services, ctx, entries).await;
@@ -92,8 +92,8 @@ async fn available(
         details.insert(video.id, PlaylistVideo::from(video));
         Ok(())
     };
-    let outcome = video::read_chunks(services, ctx, queue, add).await?;
+    let parts = video::read_chunks(services, ctx, queue, add).await?;
     // An entry without details is private or deleted. A video that occurs twice is listed twice.
     let videos = entries.iter().flatten().filter_map(|id| details.get(id).cloned()).collect();
-    Ok((videos, outcome))
+    Ok((videos, parts))
 }
