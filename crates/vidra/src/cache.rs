@@ -151,9 +151,10 @@ impl Cache {
         held.writes = self.tiers.writes_under_way();
     }
 
-    async fn find(&self, key: &Key) -> Option<Found> {
-        let is_cheap = self.policy(key).is_cheap;
-        let record = self.tiers.read(&key.text, self.clock.now(), is_cheap).await?;
+    /// The record under this key. The read of an expensive one may take long, but not longer than the caller has.
+    async fn find(&self, key: &Key, ctx: &Context) -> Option<Found> {
+        let expensive_for = (!self.policy(key).is_cheap).then(|| ctx.left());
+        let record = self.tiers.read(&key.text, self.clock.now(), expensive_for).await?;
         self.usable(key, record)
     }
 
@@ -195,15 +196,15 @@ impl Cache {
     }
 
     /// Returns a stored answer of any age. It never fetches.
-    pub(crate) async fn get_any_age(&self, key: &Key) -> Option<Cached> {
-        let Found { record, age, life } = self.find(key).await?;
+    pub(crate) async fn get_any_age(&self, key: &Key, ctx: &Context) -> Option<Cached> {
+        let Found { record, age, life } = self.find(key, ctx).await?;
         let cached = Cached { body: record.body, outcome: CacheOutcome::Stale, age, life };
         (!record.is_refusal).then_some(cached)
     }
 
     /// Whether the cache has a usable record, fresh or stale.
-    pub(crate) async fn has(&self, key: &Key) -> bool {
-        self.find(key).await.is_some()
+    pub(crate) async fn has(&self, key: &Key, ctx: &Context) -> bool {
+        self.find(key, ctx).await.is_some()
     }
 
     /// The lifetime of an answer that was assembled from new data for `key`.

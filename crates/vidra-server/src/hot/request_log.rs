@@ -132,6 +132,7 @@ pub(crate) struct Sender<'a> {
 }
 
 /// The facts about an immediate response.
+#[derive(Clone, Copy)]
 pub(crate) struct ResponseFacts {
     pub(crate) route: RouteId,
     pub(crate) status: StatusCode,

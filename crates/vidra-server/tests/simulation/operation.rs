@@ -246,7 +246,7 @@ impl Operation {
             Self::Replies(id) => get(format!("/api/comment-replies/{id}")),
             Self::Regions => get("/api/i18n/regions".to_owned()),
             Self::Languages => get("/api/i18n/languages".to_owned()),
-            Self::Categories => get("/api/video-categories?regionCode=US".to_owned()),
+            Self::Categories => get("/api/video-categories?region=US".to_owned()),
             Self::Tracks(id) => get(format!("/api/transcript/{id}/tracks")),
             Self::Transcript { video, lang, format } => {
                 let lang = lang.map(|lang| format!("&lang={lang}")).unwrap_or_default();

@@ -73,7 +73,7 @@ impl Cache {
         ctx: &Context,
         fetch: &Fetch<'_>,
     ) -> Result<Cached> {
-        let found = self.find(key).await;
+        let found = self.find(key, ctx).await;
         if let Some(found) = &found
             && ctx.mode != CacheMode::Refresh
             && found.state() == State::Fresh

@@ -178,7 +178,8 @@ async fn by_name(
     name: &str,
 ) -> Result<Option<wire::Channel>> {
     // A name rarely changes its owner. The cached id avoids up to three calls and a search.
-    if let Some(before) = services.cache.get_any_age(&Lookup::Channel(channel.clone()).key()).await
+    let before = services.cache.get_any_age(&Lookup::Channel(channel.clone()).key(), ctx).await;
+    if let Some(before) = before
         && let Ok(Channel { id, .. }) = before.decode()
         && let Some(id) = ChannelId::bare(&id)
         && let Some(found) = by_id(services, ctx, &id).await?

@@ -113,11 +113,12 @@ impl Guarded {
     }
 
     /// Returns the record under `key` as [`Self::get`] does, and waits longer for it, because a miss would be
-    /// expensive.
-    pub async fn get_expensive(&self, key: &str) -> Option<Record> {
+    /// expensive: up to a second, and not much longer than the caller has.
+    pub async fn get_expensive(&self, key: &str, left: Duration) -> Option<Record> {
+        let patience = left.clamp(PATIENCE, LONG_PATIENCE);
         let read = async || self.store.get(key).await;
-        let read = match self.call(&self.reads, LONG_PATIENCE, read()).await {
-            Err(StoreError::BreakerOpen) => within(LONG_PATIENCE, read()).await,
+        let read = match self.call(&self.reads, patience, read()).await {
+            Err(StoreError::BreakerOpen) if left > patience => within(patience, read()).await,
             read => read,
         };
         self.checked(key, read).await

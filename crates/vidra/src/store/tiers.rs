@@ -71,19 +71,25 @@ impl Tiers {
 
     /// Returns the record in memory or in the far store.
     pub async fn get(&self, key: &str, now: u64) -> Option<Record> {
-        self.read(key, now, true).await
+        self.read(key, now, None).await
     }
 
-    /// Returns the record as [`Self::get`] does, and waits longer for the far store if the record is not cheap.
-    pub(crate) async fn read(&self, key: &str, now: u64, is_cheap: bool) -> Option<Record> {
+    /// Returns the record as [`Self::get`] does. For an expensive record it waits longer for the far store, at
+    /// most as long as the caller has.
+    pub(crate) async fn read(
+        &self,
+        key: &str,
+        now: u64,
+        expensive_for: Option<Duration>,
+    ) -> Option<Record> {
         if let Some(record) = self.peek(key, now) {
             return Some(record);
         }
         let far = self.far.as_ref()?;
         let removals = *self.removals();
-        let record = match is_cheap {
-            true => far.store.get(key).await?,
-            false => far.store.get_expensive(key).await?,
+        let record = match expensive_for {
+            None => far.store.get(key).await?,
+            Some(left) => far.store.get_expensive(key, left).await?,
         };
         self.bring_near(key, record, now, removals)
     }

@@ -25,7 +25,8 @@ struct Platform {
 }
 
 impl Platform {
-    fn new(answer: fn(usize) -> Value) -> (Vidra, Arc<AtomicUsize>) {
+    /// A client of such a platform, and the number of its calls.
+    fn client(answer: fn(usize) -> Value) -> (Vidra, Arc<AtomicUsize>) {
         let calls = Arc::default();
         let platform = Self { answer, calls: Arc::clone(&calls) };
         (sim::builder(&Simulator::new()).transport(platform).build().unwrap(), calls)
@@ -55,7 +56,7 @@ fn empty_items(count: usize) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn review_s3_a_list_with_too_many_elements_is_a_malformed_answer() {
-    let (vidra, _) = Platform::new(|_| empty_items(1_000));
+    let (vidra, _) = Platform::client(|_| empty_items(1_000));
     assert_eq!(vidra.video(video()).await.unwrap_err().kind(), ErrorKind::NotFound);
     let tables: [fn(usize) -> Value; 3] = [
         |_| empty_items(1_001),
@@ -63,7 +64,7 @@ async fn review_s3_a_list_with_too_many_elements_is_a_malformed_answer() {
         |_| json!({ "items": vec![0; 1_001] }),
     ];
     for (answer, is_malformed) in tables.into_iter().zip([true, false, true]) {
-        let (vidra, calls) = Platform::new(answer);
+        let (vidra, calls) = Platform::client(answer);
         let failed = vidra.video(video()).await;
         let is_upstream =
             failed.as_ref().is_err_and(|error| error.reason() == Reason::UpstreamFailed);
@@ -99,18 +100,18 @@ async fn review_s7_a_walk_through_endless_pages_ends() {
         page(call, &[entry])
     };
     for (answer, most) in [(empty, 20), (full, 1_000)] {
-        let (vidra, calls) = Platform::new(answer);
+        let (vidra, calls) = Platform::client(answer);
         let error = vidra.playlist_ids(&playlist()).await.unwrap_err();
         assert_eq!(error.reason(), Reason::UpstreamFailed, "{error}");
         assert_eq!(calls.load(Ordering::Relaxed), most);
-        let (vidra, calls) = Platform::new(answer);
+        let (vidra, calls) = Platform::client(answer);
         vidra.playlist(&playlist()).await.unwrap_err();
         assert!(calls.load(Ordering::Relaxed) <= most + 25, "{calls:?}");
     }
-    let (vidra, calls) = Platform::new(empty);
+    let (vidra, calls) = Platform::client(empty);
     vidra.comment_replies(&CommentId::parse("UgzQuirk").unwrap()).await.unwrap_err();
     assert_eq!(calls.load(Ordering::Relaxed), 20);
-    let (vidra, calls) = Platform::new(empty);
+    let (vidra, calls) = Platform::client(empty);
     let all = CommentQuery { limit: 2_000, ..CommentQuery::default() };
     vidra.comments(video(), &all).await.unwrap_err();
     assert_eq!(calls.load(Ordering::Relaxed), 20);

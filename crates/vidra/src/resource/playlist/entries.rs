@@ -83,8 +83,8 @@ impl Start {
     }
 
     /// The cached start of a playlist, if it is fresh.
-    async fn cached(services: &Services, id: &PlaylistId) -> Option<(Self, Cached)> {
-        let cached = services.cache.get_any_age(&Self::key(id)).await?;
+    async fn cached(services: &Services, ctx: &Context, id: &PlaylistId) -> Option<(Self, Cached)> {
+        let cached = services.cache.get_any_age(&Self::key(id), ctx).await?;
         let is_fresh = !cached.fresh_for().is_zero();
         let start = cached.decode().ok().filter(|_| is_fresh)?;
         Some((start, Cached { outcome: CacheOutcome::Hit, ..cached }))
@@ -121,7 +121,7 @@ impl Entries {
     ) -> Result<Self> {
         let lookup = Lookup::PlaylistEntries(id.clone());
         let key = lookup.key();
-        if services.cache.has(&key).await {
+        if services.cache.has(&key, ctx).await {
             return Self::from_record(services.read_record(ctx, &lookup).await?);
         }
         services.cache.take_slot(ctx)?;
@@ -146,7 +146,7 @@ impl Entries {
             if services.cache.are_fresh(&[lookup.key()]).await == [true] {
                 return Self::from_record(services.read_record(ctx, &lookup).await?);
             }
-            if let Some((Start { total, entries }, cached)) = Start::cached(services, id).await
+            if let Some((Start { total, entries }, cached)) = Start::cached(services, ctx, id).await
                 && entries.len() >= needed
             {
                 let left = Some(Arc::new(entries));
@@ -172,7 +172,7 @@ impl Entries {
         let follower = Walks::follow(services, ctx, id);
         if let Err(error) = follower.begin().await {
             let stale = match allows_stale(&error) {
-                true => services.cache.get_any_age(&key).await,
+                true => services.cache.get_any_age(&key, ctx).await,
                 false => None,
             };
             return Self::from_record(stale.ok_or(error)?);

@@ -25,11 +25,14 @@ async fn review_s5_a_slow_read_of_an_expensive_record_is_not_a_miss() {
     store.memory.insert("key", record("here"));
     assert_eq!(guarded.get("key").await, None, "fetching a cheap record is faster");
     assert!(guarded.is_failing());
-    assert_eq!(guarded.get_expensive("key").await, Some(record("here")), "also during the pause");
+    let left = 60_000 * MS;
+    assert_eq!(guarded.get_expensive("key", left).await, Some(record("here")), "in the pause too");
     store.set_fault(StoreFault::Hangs);
     let begun = Instant::now();
-    assert_eq!(guarded.get_expensive("key").await, None);
+    assert_eq!(guarded.get_expensive("key", left).await, None);
     assert_eq!(begun.elapsed(), 1_000 * MS);
+    assert_eq!(guarded.get_expensive("key", MS).await, None);
+    assert!(begun.elapsed() <= 1_050 * MS, "a caller without time does not wait that long");
 }
 
 #[tokio::test(start_paused = true)]
