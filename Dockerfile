@@ -51,7 +51,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
  && install -d /out/state
 
 FROM scratch
-# Given by the one who builds: the version of the release, its commit, and the time in RFC 3339.
+# Set by the build command: the version of the release, its commit, and the time in RFC 3339.
 ARG VERSION=0.1.0
 ARG REVISION=
 ARG CREATED=
@@ -73,7 +73,8 @@ COPY --from=build --chown=65532:65532 /out/state /var/lib/vidra
 # keys of callers (VIDRA_CALLER_KEYS_FILE) or told that everybody may ask (VIDRA_PUBLIC=true).
 ENV VIDRA_LISTEN=0.0.0.0:3000 \
     VIDRA_STATE_DIR=/var/lib/vidra/state \
-    VIDRA_CACHE=fs:/var/lib/vidra/cache
+    VIDRA_CACHE=fs:/var/lib/vidra/cache \
+    TMPDIR=/var/lib/vidra
 VOLUME /var/lib/vidra
 EXPOSE 3000
 USER 65532:65532

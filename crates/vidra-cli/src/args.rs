@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use vidra_sim::program::Options;
 
@@ -77,6 +78,14 @@ impl Args {
 
 /// An error of clap, with its advice, as one line.
 fn in_one_line(error: &clap::Error) -> String {
+    let hidden = |value: &ContextValue| match value {
+        // It may contain a password, in whatever place.
+        ContextValue::String(value) if value.contains('@') && value.contains(':') => {
+            Some(value.clone())
+        }
+        _ => None,
+    };
+    let secret = error.get(ContextKind::InvalidValue).and_then(hidden);
     let text = error.to_string();
     let message = text.split("\n\nUsage:").next().unwrap_or_default();
     let message = message.split("\n\nFor more information").next().unwrap_or_default();
@@ -86,11 +95,14 @@ fn in_one_line(error: &clap::Error) -> String {
         Some((what, _)) => format!("{what}; put an id that begins with a hyphen after --"),
         None => message,
     };
-    format!("{}; see --help", one_line(&without_passwords(&message)))
+    let message = match secret {
+        Some(secret) => message.replace(&secret, "***"),
+        None => without_passwords(&message),
+    };
+    format!("{}; see --help", one_line(&message))
 }
 
-/// The text without the user and password of URLs in it. An error repeats the value that it refuses, and errors
-/// end up in logs.
+/// The text without the user and password of URLs in it. Errors end up in logs.
 fn without_passwords(text: &str) -> String {
     let mut parts = text.split("://");
     let mut clean = parts.next().unwrap_or_default().to_owned();
@@ -145,6 +157,21 @@ mod tests {
         ];
         for (text, clean) in table {
             assert_eq!(without_passwords(text), clean);
+        }
+    }
+
+    #[test]
+    fn review_s11_a_refused_value_with_a_password_is_hidden() {
+        for value in [
+            "http://me:se#cret@host",
+            "http://me:se cret@host",
+            "me:secret@host:3000",
+            "ftp://me:secret@h",
+        ] {
+            let given = ["vidra", "serve", "--pot-provider", value];
+            let error = Args::whole().try_get_matches_from(given).unwrap_err();
+            let line = in_one_line(&error);
+            assert!(!line.contains("cret") && line.contains("--pot-provider"), "{line}");
         }
     }
 

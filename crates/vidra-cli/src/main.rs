@@ -125,7 +125,7 @@ fn default_level(command: &Command) -> LevelFilter {
 fn work(command: Command, log: &log::Log) -> Result<(), Failure> {
     match command {
         Command::Data(command) => commands::run(&command),
-        Command::Serve(options) => Ok(serve::run(&options, log)?),
+        Command::Serve(options) => serve::run(&options, log),
         Command::Mcp(options) => Ok(mcp::run(&options)?),
         Command::Tools(options) => mcp::print_tools(&options),
         Command::Cache(options) => cache::run(&options),

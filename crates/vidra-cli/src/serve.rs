@@ -18,6 +18,7 @@ use vidra_sim::Kind;
 use crate::cache_args::StoreLocation;
 use crate::callers::{CallerArgs, Callers};
 use crate::client::{ClientArgs, SETTLE, client, state_dir};
+use crate::failure::{Exit, Failure};
 use crate::log::Log;
 use crate::open_files;
 use crate::runtime::runtime;
@@ -107,7 +108,7 @@ pub(crate) struct ServeArgs {
 }
 
 /// Runs the service until a signal stops it.
-pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), String> {
+pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
     let state_dir = state_dir(&args.client);
     let inherited = Inherited::take()?;
     let address = inherited.service_address(args.listen);
@@ -166,7 +167,7 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), String> {
             _ = timeout(SETTLE, vidra.settled()) => {}
             () = signals.second() => {}
         }
-        Ok::<_, String>(())
+        Ok::<_, Failure>(())
     })?;
     // A blocking thread that hangs must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_millis(500));
@@ -189,7 +190,7 @@ fn config(args: &ServeArgs, callers: &Callers) -> Config {
 }
 
 /// Serves the operator's address until the process ends: metrics are useful during shutdown too.
-async fn serve_operator(socket: Socket, app: &App) -> Result<(), String> {
+async fn serve_operator(socket: Socket, app: &App) -> Result<(), Failure> {
     let (listener, address) = socket.listen().await?;
     let is_loopback = address.ip().to_canonical().is_loopback();
     tracing::info!(admin = %address, "listening for the operator");
@@ -233,7 +234,16 @@ enum Socket {
 
 impl Socket {
     /// The listener and its actual address.
-    async fn listen(self) -> Result<(TcpListener, SocketAddr), String> {
+    ///
+    /// # Errors
+    ///
+    /// Not an error of usage: the address may be free later, so that a supervisor should try again.
+    async fn listen(self) -> Result<(TcpListener, SocketAddr), Failure> {
+        let listening = self.open().await;
+        listening.map_err(|message| Failure::Message(Exit::Network, message))
+    }
+
+    async fn open(self) -> Result<(TcpListener, SocketAddr), String> {
         let listener = match self {
             Self::Inherited(socket) => {
                 TcpListener::from_std(socket).map_err(|it| it.to_string())?

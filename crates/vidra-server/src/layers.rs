@@ -71,11 +71,6 @@ fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>> {
 /// Gives the request a client with its own bill, and reports the bill in the response.
 async fn bill(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let AppState { vidra, observers, refreshes, .. } = state;
-    let caller = request.extensions().get::<CallerId>().cloned();
-    let refreshes = refreshes.filter(|budget| {
-        has_no_cache(request.headers()) && caller.as_ref().is_none_or(|it| budget.allows(it))
-    });
-    let vidra = if refreshes.is_some() { vidra.refreshing() } else { vidra };
     // A caller with a key pays from the allowance of that key.
     let vidra = match request.extensions().get::<Arc<Caller>>() {
         Some(caller) => vidra.on_allowance(caller.account.allowance.clone()).metered(),
@@ -83,6 +78,19 @@ async fn bill(State(state): State<AppState>, mut request: Request, next: Next) -
     };
     let cost = vidra.cost().clone();
     RouteInfo::record(request.extensions(), &observers.counters, &cost);
+    let vidra = match refreshes.filter(|_| has_no_cache(request.headers())) {
+        Some(budget) => match request.extensions().get::<CallerId>() {
+            Some(caller) => match budget.begin(caller.clone(), cost.clone()) {
+                Some(refresh) => {
+                    RouteInfo::hold(request.extensions(), refresh);
+                    vidra.refreshing()
+                }
+                None => vidra,
+            },
+            None => vidra.refreshing(),
+        },
+        None => vidra,
+    };
     let mut response = match request_timeout(request.headers()) {
         Ok(timeout) => {
             let vidra = timeout.map_or_else(|| vidra.clone(), |limit| vidra.within(limit));
@@ -91,9 +99,6 @@ async fn bill(State(state): State<AppState>, mut request: Request, next: Next) -
         }
         Err(error) => error.into_response(),
     };
-    if let Some((budget, caller)) = refreshes.zip(caller) {
-        budget.spend(caller, cost.units());
-    }
     // The cost of a stream is not known yet. Its log line has it at the end.
     if !is_stream(&response) {
         response.headers_mut().insert(X_QUOTA_COST, cost.units().into());

@@ -116,8 +116,12 @@ impl Shared {
                 lines.extend_from_slice(report(dropped).as_bytes());
                 lines.push(b'\n');
             }
-            // An output that fails, such as a closed pipe, loses its lines.
-            let _ = out.write_all(&lines).and_then(|()| out.flush());
+            if out.write_all(&lines).and_then(|()| out.flush()).is_err() {
+                // A full disk or a closed pipe.
+                let lost = lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+                self.dropped.fetch_add(lost, Ordering::Relaxed);
+                self.lock().unreported += lost;
+            }
             lines.clear();
         }
     }

@@ -1,8 +1,11 @@
 //! Responses that are rendered for each request: JSON with an `ETag`, and 304 where the caller has that
 //! version. Responses that come from the cache are rendered in `hot`.
 
+use std::convert::Infallible;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -11,9 +14,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
+use http_body::{Frame, SizeHint};
+use http_body_util::Full;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use vidra::SpooledBody;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
+use vidra::{AnswerMemory, SpooledBody};
 
 use crate::error_body::ApiError;
 use crate::extract::list_items;
@@ -21,10 +28,17 @@ use crate::extract::list_items;
 /// The upstream units that a request cost.
 pub(crate) const X_QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cost");
 
+/// The size from which a body is hashed beside other work.
+const LARGE_BYTES: usize = 1 << 20;
+
 /// A document as JSON, with a strong `ETag`, from memory or from a file.
 pub(crate) async fn document(body: vidra::Body) -> Result<Response, ApiError> {
     let (response, etag) = match body {
-        vidra::Body::Memory(bytes) => (Response::new(Body::from(bytes.clone())), etag(&bytes)),
+        vidra::Body::Memory(bytes, memory) => {
+            let etag = etag(&bytes);
+            let body = HeldBody { body: Full::new(bytes), _memory: memory };
+            (Response::new(Body::new(body)), etag)
+        }
         vidra::Body::File(body) => {
             let etag = spooled_etag(&body).await.map_err(ApiError::internal)?;
             (with_spooled(Response::default(), body), etag)
@@ -32,6 +46,32 @@ pub(crate) async fn document(body: vidra::Body) -> Result<Response, ApiError> {
         _ => return Err(ApiError::internal("an unknown kind of body")),
     };
     Ok((json_headers(etag), response).into_response())
+}
+
+/// A body that holds its share of the budget of memory until it is sent.
+pub(crate) struct HeldBody {
+    pub(crate) body: Full<Bytes>,
+    pub(crate) _memory: Option<Arc<AnswerMemory>>,
+}
+
+impl http_body::Body for HeldBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// The response with a body from a file.
@@ -65,7 +105,13 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
 }
 
 pub(crate) fn etag(bytes: &[u8]) -> HeaderValue {
-    digest_etag(Sha256::digest(bytes).into())
+    let digest = || Sha256::digest(bytes).into();
+    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
+    digest_etag(match flavor {
+        // It takes milliseconds: another thread continues with other requests.
+        Ok(RuntimeFlavor::MultiThread) if bytes.len() > LARGE_BYTES => block_in_place(digest),
+        _ => digest(),
+    })
 }
 
 /// The `ETag` of a body in a file.

@@ -312,7 +312,8 @@ fn prepare(
     has_large_body: bool,
     guard: RequestGuard,
 ) -> Response<GuardedBody> {
-    let leaves_body = has_large_body && response.status().is_client_error();
+    let status = response.status();
+    let leaves_body = has_large_body && (status.is_client_error() || status.is_server_error());
     // HTTP/2 sends GOAWAY instead, and resets the stream of a body that it does not read.
     if (guard.is_draining() || leaves_body) && !is_http2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -30,7 +30,7 @@ pub(crate) struct AppState {
     pub(crate) batches: Arc<Slots<CallerId>>,
     batches_per_caller: usize,
     /// `None` if callers may not bypass the cache.
-    pub(crate) refreshes: Option<Arc<RefreshBudget>>,
+    pub(crate) refreshes: Option<RefreshBudget>,
     /// The keys of callers, whose spending may have a file.
     pub(crate) keys: Option<Arc<Keys>>,
     /// The certificate, whose expiry is a metric.
@@ -58,9 +58,7 @@ impl AppState {
             drain: Drain::default(),
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
-            refreshes: config
-                .callers_may_refresh
-                .then(|| Arc::new(RefreshBudget::new(config.refresh_units))),
+            refreshes: config.callers_may_refresh.then(|| RefreshBudget::new(config.refresh_units)),
             keys: config.gate.keys.clone(),
             tls: config.tls.clone(),
             reloads: config.reloads.clone(),

@@ -96,11 +96,12 @@ export function batch(page, playlist) {
 
 /** Adds the data of an event. */
 function applyEvent(work, name, data) {
-  const value = JSON.parse(data);
+  // The name of the event says the same.
+  const { type: _, ...value } = JSON.parse(data);
   if (name === 'result') {
     const { videoId, title, position, status, error, lines } = value;
     work.results.push({ videoId, title, position, status, error, count: lines?.length ?? 0 });
-    work.lines.push(`${data}\n`);
+    work.lines.push(`${JSON.stringify(value)}\n`);
   } else if (name === 'summary') work.summary = value;
   else if (name === 'error') work.problem = new Problem(value.error.code, value.error);
 }

@@ -164,9 +164,10 @@ impl Cache {
         (found.state() != State::Gone).then_some(found)
     }
 
-    async fn find_all(&self, keys: &[Key]) -> Vec<Option<Found>> {
+    async fn find_all(&self, keys: &[Key], ctx: &Context) -> Vec<Option<Found>> {
         let texts: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
-        let records = self.tiers.get_many(&texts, self.clock.now()).await;
+        let expensive_for = ctx.is_part.then(|| ctx.left());
+        let records = self.tiers.read_many(&texts, self.clock.now(), expensive_for).await;
         let usable = |(key, record): (&Key, Option<Record>)| self.usable(key, record?);
         keys.iter().zip(records).map(usable).collect()
     }
@@ -213,8 +214,8 @@ impl Cache {
     }
 
     /// Whether each of these keys has a fresh record.
-    pub(crate) async fn are_fresh(&self, keys: &[Key]) -> Vec<bool> {
-        let found = self.find_all(keys).await.into_iter();
+    pub(crate) async fn are_fresh(&self, keys: &[Key], ctx: &Context) -> Vec<bool> {
+        let found = self.find_all(keys, ctx).await.into_iter();
         found.map(|found| found.is_some_and(|found| found.state() == State::Fresh)).collect()
     }
 

@@ -194,7 +194,7 @@ pub use {
     resilience::traffic::Calls,
     resource::lifetime::{Lifetimes, Resource},
     resource::lookup::Lookup,
-    spool::{Body, SpooledBody},
+    spool::{AnswerMemory, Body, SpooledBody},
     transport::{InProcess, Network, Transport},
     web::clients::Clients,
     web::egress::Addresses,

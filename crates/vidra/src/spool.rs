@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::error::{Error, Reason, Result};
 use body::Segment;
@@ -20,6 +21,9 @@ pub use body::{Body, SpooledBody};
 
 /// The size of a piece that is read from or written to a file.
 const PIECE_BYTES: usize = 256 * 1024;
+
+/// How much more memory a decoded list takes than its JSON.
+const DECODED_FACTOR: u64 = 3;
 
 /// Answers of up to this size leave the budget when they are complete: others hold them by then, and count them.
 const SMALL_BYTES: usize = 1 << 20;
@@ -48,13 +52,30 @@ impl Share {
         Self { budget: Arc::clone(budget), bytes: 0 }
     }
 
-    /// Takes more of the budget. Returns `false` if it has not so much left.
+    /// Takes more of the budget. Returns `false` if it has too little left.
     fn grow(&mut self, bytes: u64) -> bool {
         let Budget { max, used } = &*self.budget;
         let within = |used: u64| used.checked_add(bytes).filter(|sum| sum <= max);
         let has_grown = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok();
         self.bytes += if has_grown { bytes } else { 0 };
         has_grown
+    }
+}
+
+impl Share {
+    fn shrink_to(&mut self, bytes: u64) {
+        self.budget.used.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
+        self.bytes = bytes;
+    }
+}
+
+/// The share of a large answer in the budget of memory ([`Builder::max_answer_memory`](crate::Builder)). Whoever
+/// sends the answer holds it until the end; a cache, which has a limit of its own, does not.
+pub struct AnswerMemory(#[expect(dead_code, reason = "it is only dropped")] Share);
+
+impl std::fmt::Debug for AnswerMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AnswerMemory")
     }
 }
 
@@ -78,16 +99,18 @@ impl Spool {
         SpooledList { spool: self.clone(), content, length: 0, elements: vec![] }
     }
 
-    /// Takes so much of the budget of memory while an answer is decoded; all of it, for a larger one.
+    /// Reserves memory to decode `body`. A body that would need more than there is gets all that it leaves.
     ///
     /// # Errors
     ///
-    /// [`Reason::Overloaded`] if other answers use it.
-    pub(crate) fn hold(&self, bytes: u64) -> Result<Share> {
+    /// [`Reason::Overloaded`] if other answers use the memory.
+    pub(crate) fn reserve_to_decode(&self, body: &Body) -> Result<AnswerMemory> {
         let mut share = Share::none(&self.memory);
-        match share.grow(bytes.min(self.memory.max)) {
-            true => Ok(share),
-            false => Err(too_large(io::ErrorKind::OutOfMemory.into())),
+        let own = if let Body::Memory(_, Some(_)) = body { body.length() } else { 0 };
+        let wanted = (DECODED_FACTOR * body.length()).min(self.memory.max.saturating_sub(own));
+        match share.grow(wanted) {
+            true => Ok(AnswerMemory(share)),
+            false => Err(no_room(io::ErrorKind::OutOfMemory.into())),
         }
     }
 
@@ -121,7 +144,7 @@ impl SpooledList {
     pub(crate) fn push(&mut self, element: &impl Serialize) -> Result<usize> {
         let mut json = serde_json::to_vec(element).map_err(Error::internal)?;
         json.push(b',');
-        self.write(&json).map_err(too_large)?;
+        self.write(&json).map_err(no_room)?;
         self.elements.push((self.length, json.len() - 1));
         self.length += json.len() as u64;
         Ok(self.elements.len() - 1)
@@ -146,8 +169,11 @@ impl SpooledList {
             if !share.grow(bytes.len() as u64) {
                 return Err(io::ErrorKind::StorageFull.into());
             }
-            // The system buffers what is written: it takes microseconds.
-            file.write_all(bytes)?;
+            match file.buffer().len() + bytes.len() > PIECE_BYTES {
+                // The disk may be slow.
+                true => blocking(|| file.write_all(bytes))?,
+                false => file.write_all(bytes)?,
+            }
         }
         Ok(())
     }
@@ -158,9 +184,11 @@ impl SpooledList {
         if !share.grow(memory.len() as u64) {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        let file = tempfile::tempfile_in(&*self.spool.folder)?;
-        let mut file = BufWriter::with_capacity(PIECE_BYTES, file);
-        file.write_all(memory)?;
+        let file = blocking(|| {
+            let mut file = tempfile::tempfile_in(&*self.spool.folder)?;
+            file.write_all(memory)?;
+            Ok::<_, io::Error>(BufWriter::with_capacity(PIECE_BYTES, file))
+        })?;
         self.content = Content::File(file, share);
         Ok(())
     }
@@ -187,7 +215,7 @@ impl SpooledList {
         if let Content::Memory(_, share) = &mut self.content
             && !share.grow(length)
         {
-            self.move_to_file().map_err(too_large)?;
+            self.move_to_file().map_err(no_room)?;
         }
         match self.content {
             Content::Memory(memory, mut share) => {
@@ -203,15 +231,12 @@ impl SpooledList {
                 }
                 let kept = if body.len() > SMALL_BYTES { length } else { 0 };
                 drop(memory);
-                share.budget.used.fetch_sub(share.bytes - kept, Ordering::Relaxed);
-                share.bytes = kept;
-                Ok(Body::Memory(match kept {
-                    0 => Bytes::from(body.into_boxed_slice()),
-                    _ => Bytes::from_owner(Counted { body, _share: share }),
-                }))
+                share.shrink_to(kept);
+                let memory = (kept > 0).then(|| Arc::new(AnswerMemory(share)));
+                Ok(Body::Memory(Bytes::from(body.into_boxed_slice()), memory))
             }
             Content::File(file, share) => {
-                let file = file.into_inner().map_err(|error| too_large(error.into_error()))?;
+                let file = file.into_inner().map_err(|error| no_room(error.into_error()))?;
                 Ok(Body::File(Arc::new(SpooledBody::new(file, segments, length, share))))
             }
         }
@@ -237,26 +262,23 @@ impl SpooledList {
     }
 }
 
-const TOO_LARGE: &str = "The answer is too large to be built now";
+/// Runs work that may wait for the disk. A runtime with several threads lets another one do the work of this one.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
+    match flavor {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
+
+const NO_ROOM: &str = "The answer is too large to be built now";
 
 /// Some other answers are sent by then.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-fn too_large(error: io::Error) -> Error {
-    let error = Error::new(Reason::Overloaded, TOO_LARGE).with_source(error);
+fn no_room(error: io::Error) -> Error {
+    let error = Error::new(Reason::Overloaded, NO_ROOM).with_source(error);
     error.with_retry_after(Some(RETRY_AFTER))
-}
-
-/// Bytes that count against the budget of memory.
-struct Counted {
-    body: Vec<u8>,
-    _share: Share,
-}
-
-impl AsRef<[u8]> for Counted {
-    fn as_ref(&self) -> &[u8] {
-        &self.body
-    }
 }
 
 #[cfg(test)]
@@ -289,7 +311,7 @@ mod tests {
     async fn an_answer_is_the_same_in_memory_and_in_a_file() {
         for count in [0, 1, 2, 700, 3000] {
             let in_memory = built(&spool(u64::MAX, 0), count).unwrap();
-            assert!(matches!(in_memory, Body::Memory(_)));
+            assert!(matches!(in_memory, Body::Memory(..)));
             let in_memory = text(in_memory).await;
             let expected: Vec<Value> =
                 (0..count).rev().map(|number| json!([number, "x".repeat(1000)])).collect();
@@ -309,7 +331,7 @@ mod tests {
         let spool = spool(20 << 20, 3 << 20);
         // Three megabytes are six while the answer is completed.
         let held: Vec<Body> = (0..3).map(|_| built(&spool, 3000).unwrap()).collect();
-        assert!(held.iter().all(|body| matches!(body, Body::Memory(_))));
+        assert!(held.iter().all(|body| matches!(body, Body::Memory(..))));
         let in_memory: u64 = spool.usage().0;
         assert!((9_000_000..10_000_000).contains(&in_memory), "{in_memory}");
         let more: Vec<_> = (0..6).map(|_| built(&spool, 2800)).collect();

@@ -58,6 +58,15 @@ impl Drop for MemoryGroup {
     }
 }
 
+/// Ends the requests for cached answers.
+struct OnDrop<'a>(&'a AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The status of a request whose body is read and not kept, and the length of the response.
 fn exchange(address: SocketAddr, request: &str) -> (u16, u64) {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -113,6 +122,8 @@ fn review_s3_s4_s8_a_service_with_256_mb_survives() {
     platform.sim.inject(Fault::on(Endpoint::Channels, Action::GzipItems { count: items }));
     let is_over = AtomicBool::new(false);
     let (hits, answers) = thread::scope(|scope| {
+        // Also if an assertion fails: the scope waits for all threads.
+        let _over = OnDrop(&is_over);
         let hits = scope.spawn(|| {
             let mut hits = 0;
             while !is_over.load(Ordering::Relaxed) {

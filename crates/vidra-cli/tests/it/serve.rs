@@ -338,7 +338,7 @@ fn invalid_configuration_exits_with_2_and_one_line() {
 
     let (code, error) = refused(vidra().args(["serve", "--demo", "--listen", &taken]));
     let last = error.lines().last().unwrap();
-    assert!(code == Some(2) && last.starts_with("vidra: cannot listen on"), "{error}");
+    assert!(code == Some(4) && last.starts_with("vidra: cannot listen on"), "{error}");
     let (code, error) = refused(vidra().args(["serve", "--api-key-file", "missing.txt"]));
     assert!(code == Some(2) && error.contains("cannot read missing.txt"), "{error}");
     let (code, error) = refused(vidra().args(["serve", "--retry-delay", "soon"]));

@@ -104,7 +104,7 @@ fn review_o8_a_public_inherited_socket_needs_caller_keys() {
 }
 
 #[test]
-fn without_systemd_nothing_is_notified() {
+fn sockets_of_another_process_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     // Variables of another process: of a parent that does not pass them on.
     let mut command = vidra(folder.path());

@@ -1,11 +1,12 @@
 //! The answer of a handler from the cache.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vidra::{Cached, Lookup, Resource, Vidra};
+use vidra::{AnswerMemory, Cached, Lookup, Resource, Vidra};
 
 use crate::error_body::ApiError;
 
@@ -22,6 +23,8 @@ pub(crate) struct Answer {
     /// Whether the body depends on `Accept`.
     pub(crate) varies_by_accept: bool,
     pub(crate) disposition: Option<HeaderValue>,
+    /// The memory of a large body, held until it is sent.
+    pub(crate) memory: Option<Arc<AnswerMemory>>,
 }
 
 impl Answer {
@@ -34,6 +37,7 @@ impl Answer {
             valid_for: None,
             varies_by_accept: false,
             disposition: None,
+            memory: None,
         }
     }
 

@@ -57,6 +57,9 @@ static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| {
 pub(super) struct RenderedResponse {
     pub(super) plain: Bytes,
     etag: HeaderValue,
+    /// The bytes of both bodies. A large one has room for its compressed form before it is there. It never changes,
+    /// as the cache requires.
+    pub(super) weight: usize,
     /// The compressed body; not set before a large one is compressed.
     gzip: OnceCell<Option<Compressed>>,
     content_type: &'static str,
@@ -133,8 +136,11 @@ impl RenderedResponse {
             answer.varies_by_accept.then(|| headers.get_all(ACCEPT).iter().cloned().collect());
         let disposition = answer.disposition.clone();
         let has_extras = accept.is_some() || disposition.is_some();
+        let plain = answer.cached.body.clone();
+        let packed = gzip.get().map(|gzip| gzip.as_ref().map_or(0, |gzip| gzip.0.len()));
         Self {
-            plain: answer.cached.body.clone(),
+            weight: plain.len() + packed.unwrap_or(plain.len() / 2),
+            plain,
             etag,
             gzip,
             content_type: answer.content_type,
@@ -149,29 +155,28 @@ impl RenderedResponse {
         }
     }
 
-    /// The bytes of both bodies. A large one has room for its compressed form before it is there.
-    pub(super) fn bytes(&self) -> usize {
-        let gzip = self.gzip.get().map(|gzip| gzip.as_ref().map_or(0, |gzip| gzip.0.len()));
-        self.plain.len() + gzip.unwrap_or(self.plain.len() / 2)
-    }
-
     /// Whether [`Self::compress`] still has to run for a caller that accepts gzip.
     pub(super) fn needs_compression(&self, head: &RequestHead<'_>) -> bool {
         !self.gzip.initialized() && head.has_accept_encoding && accepts_gzip(head.headers)
     }
 
-    /// Compresses a large body, once, on a thread that may block.
-    pub(super) async fn compress(&self, threads: &Arc<Semaphore>) {
-        let compressed = async {
-            let _thread = threads.acquire().await;
-            let body = self.plain.clone();
-            let packing = tokio::task::spawn_blocking(move || compress(&body));
-            let body = packing.await.ok().flatten();
-            // Otherwise it is hardly worth the memory.
-            let body = body.filter(|body| body.len() <= self.plain.len() / 2);
-            body.map(|body| packed(body, &self.etag))
-        };
-        self.gzip.get_or_init(|| compressed).await;
+    /// Compresses a large body, once, on a thread that may block. It continues if the caller disconnects, so that
+    /// the next one does not begin again.
+    pub(super) async fn compress(self: &Arc<Self>, threads: &Arc<Semaphore>) {
+        let (rendered, threads) = (Arc::clone(self), Arc::clone(threads));
+        let compressing = tokio::spawn(async move {
+            let compressed = async {
+                let _thread = threads.acquire().await;
+                let body = rendered.plain.clone();
+                let packing = tokio::task::spawn_blocking(move || compress(&body));
+                let body = packing.await.ok().flatten();
+                // Otherwise it is hardly worth the memory.
+                let body = body.filter(|body| body.len() <= rendered.plain.len() / 2);
+                body.map(|body| packed(body, &rendered.etag))
+            };
+            rendered.gzip.get_or_init(|| compressed).await;
+        });
+        let _ = compressing.await;
     }
 
     /// Whether this response was rendered from the same fetch. The address of the bytes alone does not

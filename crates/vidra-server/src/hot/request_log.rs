@@ -3,6 +3,7 @@
 //! A cached response begins and ends its record in one step. Every other request has a
 //! [`PendingRequest`], which ends the record when it is dropped, also if the caller disconnects.
 
+use std::any::Any;
 use std::error::Error as _;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::MatchedPath;
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body::{Body as _, Frame};
@@ -148,9 +150,18 @@ pub(crate) struct ResponseFacts {
 pub(crate) struct RouteInfo {
     route: OnceLock<RouteId>,
     cost: OnceLock<Cost>,
+    /// Dropped when the request ends, with its stream.
+    held: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl RouteInfo {
+    /// Keeps a guard until the request with these extensions ends, also if it is a stream or is abandoned.
+    pub(crate) fn hold(extensions: &Extensions, guard: impl Any + Send + Sync) {
+        if let Some(info) = extensions.get::<Arc<Self>>() {
+            let _ = info.held.set(Box::new(guard));
+        }
+    }
+
     /// Records the route and the bill of the request with these extensions.
     pub(crate) fn record(extensions: &Extensions, counters: &Counters, cost: &Cost) {
         if let Some(info) = extensions.get::<Arc<Self>>() {
@@ -202,7 +213,8 @@ impl PendingRequest {
         if is_stream(&response) {
             return response.map(|body| Body::new(RecordedStream { body, request: self }));
         }
-        self.bytes = response.body().size_hint().exact().unwrap_or(0);
+        let length = || response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
+        self.bytes = response.body().size_hint().exact().or_else(length).unwrap_or(0);
         self.is_complete = true;
         response
     }

@@ -21,7 +21,7 @@ use super::rendered::RenderedResponse;
 use super::request_head::RequestHead;
 use super::request_log::RequestLog;
 use crate::counters::RouteId;
-use crate::respond::{spooled_etag, with_spooled};
+use crate::respond::{HeldBody, spooled_etag, with_spooled};
 
 /// The memory of an entry beyond its bodies and its target, in bytes.
 const OVERHEAD: u64 = 600;
@@ -58,9 +58,8 @@ struct ByteWeight;
 
 impl Weighter<Box<str>, Arc<RenderedResponse>> for ByteWeight {
     fn weight(&self, target: &Box<str>, rendered: &Arc<RenderedResponse>) -> u64 {
-        let bodies = rendered.bytes();
         // The allocator rounds up, by an eighth at most.
-        OVERHEAD + (target.len() + bodies + bodies / 8) as u64
+        OVERHEAD + (target.len() + rendered.weight + rendered.weight / 8) as u64
     }
 }
 
@@ -104,8 +103,8 @@ impl ResponseCache {
         Some((rendered.response(head, CacheOutcome::Hit, now, Some(&log.id)), rendered.route))
     }
 
-    /// Renders an answer, and caches the result for the next request for `target`. A large body is compressed
-    /// first, unless only the head is requested.
+    /// Renders an answer, and caches the result for the next request for `target`, unless that is empty. A large
+    /// body is compressed first, unless only the head is requested.
     pub(crate) async fn render(
         &self,
         target: &str,
@@ -125,14 +124,18 @@ impl ResponseCache {
             let before = before.as_deref();
             let rendered = RenderedResponse::new(answer, route, headers, now, suspended, before);
             let rendered = Arc::new(rendered);
-            self.responses.insert(target.into(), Arc::clone(&rendered));
+            if !target.is_empty() {
+                self.responses.insert(target.into(), Arc::clone(&rendered));
+            }
             rendered
         });
         let head = RequestHead::new(headers);
         if *method != Method::HEAD && rendered.needs_compression(&head) {
             rendered.compress(&self.compressors).await;
         }
-        rendered.response(&head, answer.cached.outcome, now, None).map(Body::new)
+        let response = rendered.response(&head, answer.cached.outcome, now, None);
+        let memory = answer.memory.clone();
+        response.map(|body| Body::new(HeldBody { body, _memory: memory }))
     }
 
     /// Renders an answer whose body is in a file. It is too large to be cached.

@@ -11,6 +11,7 @@ use crate::counters::RouteId;
 use crate::error_body::{ApiError, Result};
 use crate::hot::Answer;
 use crate::state::AppState;
+use crate::typed_url::TypedUrl;
 
 /// Fetches the answer to one request, renders it, and caches the response under the request's target.
 #[derive(FromRequestParts)]
@@ -25,6 +26,8 @@ pub(super) struct Responder {
     uri: OriginalUri,
     route: MatchedPath,
     method: Method,
+    /// Whether the identifier is a URL, whose query may contain anything.
+    typed_url: Option<Extension<TypedUrl>>,
     headers: HeaderMap,
 }
 
@@ -32,12 +35,13 @@ impl Responder {
     /// Reads `lookup` through the cache and renders the answer.
     pub(super) async fn fetch(self, lookup: Lookup) -> Result {
         let found = self.vidra.lookup_body(&lookup).await?;
-        let (body, file) = match found.body.clone() {
-            Body::Memory(bytes) => (bytes, None),
-            Body::File(file) => (Bytes::new(), Some(file)),
+        let (body, memory, file) = match found.body.clone() {
+            Body::Memory(bytes, memory) => (bytes, memory, None),
+            Body::File(file) => (Bytes::new(), None, Some(file)),
             _ => return Err(ApiError::internal("an unknown kind of body")),
         };
         let answer = Answer::new(lookup.resource(), found.with_body(body));
+        let answer = Answer { memory, ..answer };
         let Some(file) = file else { return Ok(self.send(&answer).await) };
         let rendered =
             self.state.responses.render_spooled(self.route(), &self.headers, &answer, file);
@@ -46,6 +50,10 @@ impl Responder {
 
     pub(super) async fn send(&self, answer: &Answer) -> Response {
         let target = self.uri.path_and_query().map_or("", |target| target.as_str());
+        // Otherwise a caller could fill the cache with spellings of one question.
+        let query = self.uri.query().unwrap_or_default();
+        let is_plain = self.typed_url.is_none() && !query.split('&').skip(1).any(str::is_empty);
+        let target = if query.is_empty() || is_plain { target } else { "" };
         let responses = &self.state.responses;
         responses.render(target, self.route(), &self.method, &self.headers, answer).await
     }

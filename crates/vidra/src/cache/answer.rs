@@ -49,7 +49,7 @@ impl<B> Cached<B> {
 impl Cached {
     /// The same with its body as one that is in memory.
     pub(crate) fn into_body(self) -> Cached<Body> {
-        let body = Body::Memory(self.body.clone());
+        let body = Body::Memory(self.body.clone(), None);
         self.with_body(body)
     }
 

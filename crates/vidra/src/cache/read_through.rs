@@ -96,7 +96,7 @@ impl Cache {
         ctx: &Context,
         fetch: &Fetch<'_>,
     ) -> Result<Vec<Answered>> {
-        let found = self.find_all(keys).await;
+        let found = self.find_all(keys, ctx).await;
         let reads = keys.iter().zip(found).enumerate();
         let reads = reads.map(|(index, (key, found))| Read::new(index, key, found, ctx));
         self.read(reads.collect(), ctx, fetch).await

@@ -24,9 +24,6 @@ use crate::spool::Body;
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
 use crate::video::{Video, VideoTitle};
 
-/// How much more memory a decoded list takes than its JSON.
-const DECODED_FACTOR: u64 = 3;
-
 impl Vidra {
     /// Fetches one video. A cache miss costs 1 unit, which up to 49 other concurrent lookups share.
     ///
@@ -207,7 +204,7 @@ impl Vidra {
     pub async fn query_playlist(&self, id: &PlaylistId, selection: &Selection) -> Result<Selected> {
         let Some(needed) = selection.needed() else {
             let playlist = self.lookup_body(&Lookup::Playlist(id.clone())).await?;
-            let _memory = self.services.spool.hold(DECODED_FACTOR * playlist.body.length())?;
+            let _memory = self.services.spool.reserve_to_decode(&playlist.body)?;
             let body = playlist.body.clone().into_bytes().await?;
             return Ok(selection.apply(playlist.with_body(body).decode()?));
         };

@@ -91,7 +91,11 @@ impl CurrentAccount {
         }
         // The ledger is read before the lock is taken, because the disk may be slow.
         let account = Arc::new(Self::open(Some(key), &self.open_ledger));
-        *self.account.write().unwrap_or_else(PoisonError::into_inner) = account;
+        let mut current = self.account.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *current, account);
+        drop(current);
+        // After the lock: its ledger is synced once more.
+        drop(before);
         true
     }
 

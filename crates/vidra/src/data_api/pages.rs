@@ -18,6 +18,9 @@ const MAX_TOKEN_LENGTH: usize = 8192;
 /// pages.
 const MAX_PAGES: usize = 1_000;
 
+/// The maximum number of items of one list. Comments of a video can be more than the entries of a playlist.
+const MAX_ITEMS: usize = 50_000;
+
 /// The maximum number of consecutive pages without an item. YouTube sends a few, where videos are
 /// hidden.
 const MAX_EMPTY_PAGES: usize = 20;
@@ -32,6 +35,7 @@ pub(crate) struct Pages {
     seen: HashSet<String>,
     /// The number of consecutive pages without an item.
     empty: usize,
+    items: usize,
     /// YouTube's own count of all items, from the last page that has it.
     total: Option<u64>,
 }
@@ -39,7 +43,14 @@ pub(crate) struct Pages {
 impl Pages {
     /// Creates a position before the first page of `call`.
     pub(crate) fn new(call: Call) -> Self {
-        Self { call, next: Some(String::new()), seen: HashSet::new(), empty: 0, total: None }
+        Self {
+            call,
+            next: Some(String::new()),
+            seen: HashSet::new(),
+            empty: 0,
+            items: 0,
+            total: None,
+        }
     }
 
     /// Fetches the next page. `None` after the last. An error does not change the position, so that
@@ -63,7 +74,9 @@ impl Pages {
             .next_page_token
             .filter(|token| !token.is_empty() && self.seen.insert(token.clone()));
         self.empty = if items.is_empty() { self.empty + 1 } else { 0 };
-        let is_endless = self.seen.len() >= MAX_PAGES || self.empty >= MAX_EMPTY_PAGES;
+        self.items += items.len();
+        let is_endless =
+            self.seen.len() >= MAX_PAGES || self.empty >= MAX_EMPTY_PAGES || self.items > MAX_ITEMS;
         if is_endless && self.next.is_some() {
             return Err(super::Fault::unreadable("a list without end".to_owned()).error);
         }

@@ -247,7 +247,7 @@ pub(crate) async fn uploads(
     let now = services.data_api.clock.now();
     let newest: Vec<_> = newest.into_iter().map(|video| ChannelVideo::new(video, now)).collect();
     let parts = parts.with(ids.outcome).with(of_videos);
-    let body = Body::Memory(lookup::json(&newest)?);
+    let body = Body::Memory(lookup::json(&newest)?, None);
     Ok(Cached::composite(body, parts, ids.age, ids.life))
 }
 

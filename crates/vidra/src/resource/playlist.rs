@@ -171,7 +171,7 @@ impl Wanted {
         let keys: Vec<_> = new.iter().map(|id| Lookup::Video(*id).key()).collect();
         let are_fresh = match ctx.mode {
             CacheMode::Refresh => vec![false; keys.len()],
-            CacheMode::Normal => services.cache.are_fresh(&keys).await,
+            CacheMode::Normal => services.cache.are_fresh(&keys, ctx).await,
         };
         for (id, is_fresh) in new.into_iter().zip(are_fresh) {
             self.waiting.push(id);

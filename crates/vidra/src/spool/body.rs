@@ -7,15 +7,15 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, TryStreamExt, stream};
 
-use super::{PIECE_BYTES, Share};
+use super::{AnswerMemory, PIECE_BYTES, Share};
 use crate::error::{Error, Result};
 
 /// A JSON document in memory, or in a temporary file if it is large. Clones share it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Body {
-    /// The document in memory.
-    Memory(Bytes),
+    /// The document in memory, and its share of the budget if it is large.
+    Memory(Bytes, Option<Arc<AnswerMemory>>),
     /// The document in a temporary file.
     File(Arc<SpooledBody>),
 }
@@ -47,7 +47,7 @@ impl Body {
     /// The number of bytes.
     pub fn length(&self) -> u64 {
         match self {
-            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Memory(bytes, _) => bytes.len() as u64,
             Self::File(body) => body.length,
         }
     }
@@ -59,7 +59,7 @@ impl Body {
     /// [`Reason::Internal`] if the temporary file cannot be read.
     pub(crate) async fn into_bytes(self) -> Result<Bytes> {
         match self {
-            Self::Memory(bytes) => Ok(bytes),
+            Self::Memory(bytes, _) => Ok(bytes),
             Self::File(body) => {
                 let whole = BytesMut::with_capacity(usize::try_from(body.length).unwrap_or(0));
                 let whole = body.pieces().try_fold(whole, |mut whole, piece| async move {

@@ -140,7 +140,18 @@ impl Guarded {
 
     /// Returns the record under each of `keys`, in their order.
     pub async fn get_many(&self, keys: &[String]) -> Vec<Option<Record>> {
-        let found = self.call(&self.reads, PATIENCE, async { self.store.get_many(keys).await });
+        self.read_many(keys, None).await
+    }
+
+    /// Returns the records as [`Self::get_many`] does. For parts of an expensive composite it waits up to a
+    /// second, and not much longer than the caller has.
+    pub(crate) async fn read_many(
+        &self,
+        keys: &[String],
+        expensive_for: Option<Duration>,
+    ) -> Vec<Option<Record>> {
+        let patience = expensive_for.map_or(PATIENCE, |left| left.clamp(PATIENCE, LONG_PATIENCE));
+        let found = self.call(&self.reads, patience, async { self.store.get_many(keys).await });
         let found = found.await;
         let mut found = found.unwrap_or_default();
         found.resize(keys.len(), None);

@@ -18,6 +18,9 @@ use crate::error::{Error, Reason};
 /// The maximum size of a record. The largest ones, lists of 20,000 entries, have a few megabytes.
 const MAX_RECORD_BYTES: usize = 32 << 20;
 
+/// The maximum size of a record that is read with many others: a video or a channel.
+const MAX_SMALL_BYTES: usize = 1 << 20;
+
 /// The prefix of all keys. The number is the version of the layout.
 const PREFIX: &str = "vidra:1:";
 /// The timeouts of a connection and of a response without a tighter deadline.
@@ -89,15 +92,15 @@ impl Redis {
         commands.query_async(&mut self.connection()?).await.map_err(|error| unavailable(&error))
     }
 
-    /// Reads a record, but no more than [`MAX_RECORD_BYTES`] of it: another program may have written it.
-    async fn read(&self, key: &str) -> Result<Option<Record>, StoreError> {
+    /// Reads a record, but no more than `max` bytes of it: another program may have written it.
+    async fn read(&self, key: &str, max: usize) -> Result<Option<Record>, StoreError> {
         let mut command = redis::cmd("GETRANGE");
-        command.arg(name(key)).arg(0).arg(MAX_RECORD_BYTES);
+        command.arg(name(key)).arg(0).arg(max);
         let stored: Vec<u8> = self.call(&command).await?;
         match stored.len() {
             // The answer for a key that does not exist.
             0 => Ok(None),
-            length if length > MAX_RECORD_BYTES => Err(StoreError::Corrupt),
+            length if length > max => Err(StoreError::Corrupt),
             _ => Record::decode(&Bytes::from(stored), key),
         }
     }
@@ -119,7 +122,7 @@ impl fmt::Debug for Redis {
 
 impl Store for Redis {
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        Box::pin(self.read(key))
+        Box::pin(self.read(key, MAX_RECORD_BYTES))
     }
 
     fn get_many<'a>(
@@ -128,7 +131,7 @@ impl Store for Redis {
     ) -> BoxFuture<'a, Result<Vec<Option<Record>>, StoreError>> {
         Box::pin(async move {
             // The connection sends them together. One value of another type does not fail the others.
-            let read = join_all(keys.iter().map(|key| self.read(key))).await;
+            let read = join_all(keys.iter().map(|key| self.read(key, MAX_SMALL_BYTES))).await;
             match read.iter().all(Result::is_err).then(|| read.first().cloned()).flatten() {
                 Some(Err(error @ (StoreError::Unavailable(_) | StoreError::TimedOut))) => {
                     Err(error)

@@ -97,13 +97,25 @@ impl Tiers {
     /// Returns the record under each of `keys`, in their order. It reads the keys that memory lacks
     /// from the far store, in chunks.
     pub async fn get_many(&self, keys: &[String], now: u64) -> Vec<Option<Record>> {
+        self.read_many(keys, now, None).await
+    }
+
+    /// Returns the records as [`Self::get_many`] does. For the parts of an expensive composite it waits longer for
+    /// the far store, at most as long as the caller has.
+    pub(crate) async fn read_many(
+        &self,
+        keys: &[String],
+        now: u64,
+        expensive_for: Option<Duration>,
+    ) -> Vec<Option<Record>> {
         let mut found: Vec<_> = keys.iter().map(|key| self.peek(key, now)).collect();
         let Some(far) = &self.far else { return found };
         let missing: Vec<usize> = (0..keys.len()).filter(|&at| found[at].is_none()).collect();
         for chunk in missing.chunks(AT_ONCE) {
             let wanted: Vec<String> = chunk.iter().map(|&at| keys[at].clone()).collect();
             let removals = *self.removals();
-            for (&at, record) in chunk.iter().zip(far.store.get_many(&wanted).await) {
+            for (&at, record) in chunk.iter().zip(far.store.read_many(&wanted, expensive_for).await)
+            {
                 found[at] = record.and_then(|it| self.bring_near(&keys[at], it, now, removals));
             }
         }

@@ -143,7 +143,7 @@ impl Entries {
     ) -> Result<Self> {
         let lookup = Lookup::PlaylistEntries(id.clone());
         if ctx.mode == CacheMode::Normal {
-            if services.cache.are_fresh(&[lookup.key()]).await == [true] {
+            if services.cache.are_fresh(&[lookup.key()], ctx).await == [true] {
                 return Self::from_record(services.read_record(ctx, &lookup).await?);
             }
             if let Some((Start { total, entries }, cached)) = Start::cached(services, ctx, id).await
