@@ -254,7 +254,7 @@ impl Service {
         Failure::Refused(Refused { exit, reason, message, retry_after })
     }
 
-    /// What the user can do about an error. `None` if only the operator of a remote service can.
+    /// The advice for the user about an error. `None` if only the operator of a remote service can solve it.
     pub(crate) fn advice(&self, reason: Reason) -> Option<&'static str> {
         match &self.backend {
             Backend::InProcess { .. } => advice(reason),

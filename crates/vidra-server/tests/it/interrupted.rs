@@ -1,4 +1,4 @@
-//! Lists of which a caller gets a part: because it asked for a part, or because the quota ran out.
+//! Partial lists: the caller requested a part, or the quota was exhausted before the end.
 
 use std::time::Duration;
 

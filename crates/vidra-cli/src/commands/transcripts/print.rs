@@ -9,7 +9,7 @@ use crate::failure::{Failure, FailureGroups, concerns_service};
 use crate::output::Form;
 use crate::output::table::Table;
 
-/// What a stream has brought so far.
+/// The results of a stream so far.
 #[derive(Default)]
 struct Received {
     /// The results for people, or their lines for JSON.
