@@ -13,7 +13,7 @@ use vidra::{ErrorKind, Reason};
 
 use crate::terminal::one_line;
 
-pub(crate) use groups::{FailedItem, FailureGroups};
+pub(crate) use groups::{FailedItem, FailureGroups, ItemKind};
 
 /// The exit codes of failures. They are documented, and scripts rely on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

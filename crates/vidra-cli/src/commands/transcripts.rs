@@ -20,7 +20,7 @@ use self::folder::Folder;
 use self::print::print;
 use super::transcript::Format;
 use super::{Common, one};
-use crate::failure::{Exit, FailedItem, Failure, FailureGroups};
+use crate::failure::{Exit, FailedItem, Failure, FailureGroups, ItemKind};
 use crate::output::{Form, read};
 use crate::service::{RestRequest, Service};
 use crate::signals::Signals;
@@ -126,7 +126,7 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     let done = filling.run(&playlist, &signals).await;
     let written = folder.write_manifest();
     let done = done.and_then(|results| written.map(|()| results));
-    failures.print("entries");
+    failures.print(ItemKind::Entry);
     let results = done.as_ref().copied().ok();
     match context.output.form {
         Form::Json | Form::Ndjson => context.output.document(&folder.manifest())?,
@@ -148,11 +148,11 @@ fn failed_item(service: &Service, result: &VideoTranscript) -> FailedItem {
     let VideoTranscript { position, video_id, title, error, reason, retry_after, .. } = result;
     let why = error.as_deref().unwrap_or("failed");
     let title = if title.is_empty() { "entry" } else { title };
-    let line = format!("{position}. {title} [{video_id}]: {why}");
+    let (label, name) = (position.to_string(), format!("{position}. {title} [{video_id}]"));
     let advice = reason.and_then(|reason| service.advice(reason));
     let message = [Some(why), advice].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let retry_after = retry_after.map(Duration::from_secs);
-    FailedItem { label: position.to_string(), line, message, reason: *reason, retry_after }
+    FailedItem { label, name, message, reason: *reason, retry_after }
 }
 
 /// Parses an event. The event of an error that ends the stream is a failure.

@@ -5,7 +5,7 @@ use vidra::{BatchStatus, BatchSummary, PlaylistId, VideoTranscript};
 
 use super::{Event, Part, TranscriptsArgs, broken_off, event, failed_item};
 use crate::commands::CommandContext;
-use crate::failure::{Failure, FailureGroups, concerns_service};
+use crate::failure::{Failure, FailureGroups, ItemKind, concerns_service};
 use crate::output::Form;
 use crate::output::table::Table;
 
@@ -47,7 +47,7 @@ pub(super) async fn print(
         }
         (_, Form::Ndjson) | (Err(_), _) => {}
     }
-    failures.print_of_service("entries");
+    failures.print_of_service(ItemKind::Entry);
     ended?;
     match failures.exit(succeeded > 0) {
         None => Ok(()),
