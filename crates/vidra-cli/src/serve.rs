@@ -72,7 +72,7 @@ pub(crate) struct ServeArgs {
     pub(crate) drain_delay: Duration,
 
     /// Second address for the operator. /metrics moves there; /healthz and /readyz are on both. It needs
-    /// no key, so use loopback or a private network
+    /// no key, so use loopback or a private network. Ignored if systemd passes a second socket
     #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS")]
     pub(crate) admin_listen: Option<SocketAddr>,
 
