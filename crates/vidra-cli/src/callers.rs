@@ -62,8 +62,8 @@ impl CallerArgs {
         let is_open = !on_loopback && keys.is_none();
         if is_open && !self.public {
             return Err(format!(
-                "everybody who reaches {listen} could use up your quota: give callers keys with \
-                 --caller-keys-file (see vidra keys add --help), or say --public if that is meant"
+                "anyone who can reach {listen} could use up your quota: require keys with \
+                 --caller-keys-file (see vidra keys add --help), or allow it with --public"
             ));
         }
         let rate = match self.rate_limit {
@@ -101,7 +101,7 @@ impl Callers {
         let key_file = args.caller_keys_file.clone();
         let entries = key_file.as_deref().map(read).transpose()?;
         if entries.as_ref().is_some_and(|entries| entries.keys().is_empty()) {
-            tracing::warn!("nobody has a key: add one with vidra keys add");
+            tracing::warn!("the caller keys file has no keys: add one with vidra keys add");
         }
         let keys = entries.map(|entries| {
             Arc::new(match state_dir {
@@ -154,7 +154,9 @@ impl Callers {
 fn read(file: &Path) -> Result<KeyFile, String> {
     let shown = file.display();
     KeyFile::read(file)?.ok_or_else(|| {
-        format!("there is no {shown}: make it with vidra keys add NAME --caller-keys-file {shown}")
+        format!(
+            "{shown} does not exist: create it with vidra keys add NAME --caller-keys-file {shown}"
+        )
     })
 }
 

@@ -165,7 +165,7 @@ pub(crate) struct ClientArgs {
 
 /// Transcripts per hour, or `off`.
 fn egress_pace(text: &str) -> Result<OrOff<NonZeroU32>, String> {
-    text.parse().map_err(|_| "expected a number an hour, or off".to_owned())
+    text.parse().map_err(|_| "expected a number per hour, or off".to_owned())
 }
 
 /// Builds the client that the flags describe. Without `--cache` it uses the `default_store`.

@@ -65,13 +65,13 @@ pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
             let mut keys = existing(&file.path)?;
             keys.revoke(name)?;
             write(&keys, &file.path)?;
-            print_error(&format!("the key of {name} is revoked. {RELOAD}"));
+            print_error(&format!("revoked the key of {name}. {RELOAD}"));
             Ok(())
         }
     }
 }
 
-const RELOAD: &str = "A running service takes it over on SIGHUP.";
+const RELOAD: &str = "A running service reloads the file on SIGHUP.";
 
 fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), Failure> {
     let _lock = lock(path)?;
@@ -80,7 +80,7 @@ fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), Failure> {
     keys.add(name.clone(), &key, limits, SystemTime::now())?;
     write(&keys, path)?;
     // Before the key, so that the message is there even if nobody reads the key.
-    print_error(&format!("this is the key of {name}. It is not shown again. {RELOAD}"));
+    print_error(&format!("created a key for {name}, which is shown only now. {RELOAD}"));
     // Only the key goes to standard output, because scripts store what they read there.
     print(&format!("{key}\n"))
 }
@@ -88,12 +88,12 @@ fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), Failure> {
 /// A random key of 256 bits, with a prefix that secret scanners recognise.
 fn new_key() -> Result<String, String> {
     let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+    getrandom::fill(&mut bytes).map_err(|error| format!("cannot get random numbers: {error}"))?;
     Ok(bytes.iter().fold("vk_".to_owned(), |key, byte| format!("{key}{byte:02x}")))
 }
 
 fn existing(path: &Path) -> Result<KeyFile, String> {
-    KeyFile::read(path)?.ok_or_else(|| format!("there is no {}", path.display()))
+    KeyFile::read(path)?.ok_or_else(|| format!("{} does not exist", path.display()))
 }
 
 fn write(keys: &KeyFile, path: &Path) -> Result<(), String> {

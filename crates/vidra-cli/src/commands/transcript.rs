@@ -110,13 +110,15 @@ impl TranscriptArgs {
     /// Rejects flags that exclude each other.
     fn check(&self, form: Form) -> Result<(), Failure> {
         if self.timestamps && (form != Form::People || self.format != Format::Txt) {
-            return Err(Failure::usage("--timestamps is for text: leave out --format and --json"));
+            return Err(Failure::usage(
+                "--timestamps works only with text: remove --format and --json",
+            ));
         }
         if self.max_chars.is_some() && matches!(self.format, Format::Srt | Format::Vtt) {
-            return Err(Failure::usage("--max-chars is for text and JSON"));
+            return Err(Failure::usage("--max-chars works only with text and JSON"));
         }
         if form != Form::People && self.format != Format::Txt {
-            return Err(Failure::usage("--format and --json or --ndjson do not go together"));
+            return Err(Failure::usage("--format cannot be used with --json or --ndjson"));
         }
         if form == Form::People && self.format != Format::Txt && !self.ids.is_one() {
             let message = "--format srt, vtt and json are for one video; for several use --json, --ndjson or vidra transcripts";
@@ -148,7 +150,7 @@ impl TranscriptArgs {
             let (all, moment) = (lines.len(), moment(next.offset.as_millis()));
             let hint = match count {
                 0 => format!("not one line fits into {most} characters: raise --max-chars"),
-                _ => format!("{count} of {all} lines; go on with --start {moment}"),
+                _ => format!("{count} of {all} lines; continue with --start {moment}"),
             };
             print_error(&hint);
         }

@@ -167,7 +167,7 @@ fn event(service: &Service, line: &[u8]) -> Result<Event, Failure> {
 }
 
 fn broken_off() -> Failure {
-    let message = "the service ended before the playlist did";
+    let message = "the stream ended before the end of the playlist";
     Failure::Message(Exit::Network, message.to_owned()).with_hint(REPEAT)
 }
 

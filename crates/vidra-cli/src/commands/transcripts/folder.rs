@@ -80,15 +80,15 @@ impl Folder {
         formats: BTreeSet<Format>,
     ) -> Result<Self, Failure> {
         let shown = path.display();
-        fs::create_dir_all(path).map_err(|error| format!("cannot make {shown}: {error}"))?;
+        fs::create_dir_all(path).map_err(|error| format!("cannot create {shown}: {error}"))?;
         let lock = fs::File::open(path).map_err(|error| format!("cannot open {shown}: {error}"))?;
         if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
-            return Err(Failure::usage(format!("{shown} is being filled by another run")));
+            return Err(Failure::usage(format!("{shown} is in use by another run")));
         }
         let lang = lang.unwrap_or_default();
         let manifest = match fs::read(path.join(MANIFEST)) {
             Ok(json) => serde_json::from_slice(&json).map_err(|_| {
-                format!("{shown}/{MANIFEST} is not one of ours: use a different folder")
+                format!("{shown}/{MANIFEST} was not written by vidra: use a different folder")
             })?,
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Failure::usage(format!("cannot read {shown}/{MANIFEST}: {error}")));

@@ -123,7 +123,7 @@ fn listed(rows: &[Row], counts: &str, width: Option<usize>) -> String {
         .number("#", |row| row.position)
         .word("id", |row| row.video_id.clone())
         .text("title", |row| row.title.clone())
-        .text("why not", |row| row.error.clone())
+        .text("error", |row| row.error.clone())
         .number("lines", |row| row.lines.clone());
     let hint = "--out DIR writes a file for each; --ndjson prints them all\n";
     format!("{}{counts}\n{hint}", table.written(width))
