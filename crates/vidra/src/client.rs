@@ -1,5 +1,6 @@
 //! [`Vidra`], the client: its handles, their cost and their reports.
 
+mod batches;
 mod builder;
 mod operations;
 pub(crate) mod report;
@@ -128,9 +129,9 @@ impl Vidra {
     /// Replaces the key for the Data API, for all clones of this client. Calls in flight end with the
     /// old key. Returns `false` if `key` is the one in use.
     ///
-    /// Each key has its own quota ledger, because quota belongs to the project of a key. The client
-    /// forgets that YouTube rejected the old key or asked for a pause, also if the key is the same: the
-    /// operator may have corrected its restrictions.
+    /// Each key has its own quota ledger, because quota belongs to the project of a key. A rejection of
+    /// the key and a pause that YouTube requested with `Retry-After` end here, even if `key` is the one in
+    /// use: the operator may have corrected its restrictions.
     ///
     /// It reads the ledger file of the new key, so call it on a thread that may block.
     ///
