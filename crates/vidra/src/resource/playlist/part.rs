@@ -44,7 +44,7 @@ pub(crate) async fn first_videos(
     };
     let head = head(services, ctx, id, has_entries);
     let (((videos, of_videos), entries), (info, of_head)) = future::try_join(videos, head).await?;
-    entries.store_start(services, id);
+    entries.store_start(services, ctx, id).await;
     let parts = of_videos.with(of_head).with(entries.outcome());
     services.cache.count(Resource::Playlist.kind(), parts.worst());
     Ok((Playlist::new(info, videos, 0), entries.total()))
