@@ -3,6 +3,7 @@
 mod batches;
 mod builder;
 mod operations;
+mod playlists;
 pub(crate) mod report;
 
 use std::sync::Arc;
@@ -194,7 +195,8 @@ impl Vidra {
     }
 
     /// Returns the answer to `lookup` as JSON, from the cache or from YouTube. A cache hit costs no
-    /// units.
+    /// units. The JSON is in memory, and outside of [`Builder::max_answer_memory`]: tens of
+    /// megabytes for a playlist of 20,000 videos. [`Vidra::lookup_body`] has a limit for all of them.
     ///
     /// # Errors
     ///

@@ -98,6 +98,7 @@ impl Spool {
     }
 
     /// Reserves memory to decode `body`. A body that would need more than there is gets all that it leaves.
+    /// A small one needs none.
     ///
     /// # Errors
     ///
@@ -105,7 +106,10 @@ impl Spool {
     pub(crate) fn reserve_to_decode(&self, body: &Body) -> Result<AnswerMemory> {
         let mut share = BudgetShare::none(&self.memory);
         let own = if let Body::Memory(_, Some(_)) = body { body.length() } else { 0 };
-        let wanted = (DECODED_FACTOR * body.length()).min(self.memory.max.saturating_sub(own));
+        let wanted = match body.length() {
+            length if length <= SMALL_BYTES as u64 => 0,
+            length => (DECODED_FACTOR * length).min(self.memory.max.saturating_sub(own)),
+        };
         match share.grow(wanted) {
             true => Ok(AnswerMemory(share)),
             false => Err(no_room(io::ErrorKind::OutOfMemory.into())),
