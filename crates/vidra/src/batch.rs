@@ -244,7 +244,7 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<NumberedEntry>, events: &Even
         }
         next = if to.is_some_and(|to| position >= to) { None } else { pages.next().await? };
     }
-    pages.store_start(&batch.services, &batch.id);
+    pages.store_start(&batch.services, &ctx, &batch.id).await;
     Ok(pages.total() as u64)
 }
 

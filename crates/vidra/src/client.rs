@@ -1,7 +1,9 @@
 //! [`Vidra`], the client: its handles, their cost and their reports.
 
+mod batches;
 mod builder;
 mod operations;
+mod playlists;
 pub(crate) mod report;
 
 use std::sync::Arc;
@@ -128,9 +130,9 @@ impl Vidra {
     /// Replaces the key for the Data API, for all clones of this client. Calls in flight end with the
     /// old key. Returns `false` if `key` is the one in use.
     ///
-    /// Each key has its own quota ledger, because quota belongs to the project of a key. The client
-    /// forgets that YouTube rejected the old key or asked for a pause, also if the key is the same: the
-    /// operator may have corrected its restrictions.
+    /// Each key has its own quota ledger, because quota belongs to the project of a key. A rejection of
+    /// the key and a pause that YouTube requested with `Retry-After` end here, even if `key` is the one in
+    /// use: the operator may have corrected its restrictions.
     ///
     /// It reads the ledger file of the new key, so call it on a thread that may block.
     ///
@@ -193,7 +195,8 @@ impl Vidra {
     }
 
     /// Returns the answer to `lookup` as JSON, from the cache or from YouTube. A cache hit costs no
-    /// units.
+    /// units. The JSON is in memory, and outside of [`Builder::max_answer_memory`]: tens of
+    /// megabytes for a playlist of 20,000 videos. [`Vidra::lookup_body`] has a limit for all of them.
     ///
     /// # Errors
     ///

@@ -131,11 +131,6 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl Playlist {
-    #[cfg(feature = "client")]
-    pub(crate) fn new(info: PlaylistInfo, videos: Vec<PlaylistVideo>, unavailable: usize) -> Self {
-        Self::without_videos(info, unavailable).with_videos(videos)
-    }
-
     /// A playlist whose videos and totals are filled in later.
     #[cfg(feature = "client")]
     pub(crate) fn without_videos(info: PlaylistInfo, unavailable: usize) -> Self {

@@ -1,6 +1,7 @@
 //! Observability of a running service: metrics, request ids, the operator's address.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -147,6 +148,37 @@ fn review_s6_a_stuck_log_blocks_neither_requests_nor_the_shutdown() {
     }
     let written = complete.lines().count();
     assert!(written > 10 && written as f64 + after <= 1_600.0 + f64::from(pages), "{written}");
+}
+
+/// A large answer from a file is complete when its last byte is sent, not when it begins.
+#[test]
+fn review_o9_an_abandoned_download_of_a_large_answer_is_logged_as_abandoned() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = vidra(folder.path());
+    let service =
+        Service::start(command.env("VIDRA_DEMO", "1").env("VIDRA_MAX_ANSWER_MEMORY", "0"));
+    // More than the buffers of a connection hold.
+    let path = "/api/playlist/PLsize5000";
+    let mut caller = TcpStream::connect(service.address).unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    caller.write_all(head.as_bytes()).unwrap();
+    caller.read_exact(&mut [0; 16]).unwrap();
+    drop(caller);
+    let (status, body) = service.get(path);
+    assert_eq!((status, service.get("/api/playlist/PLsize1").0), (200, 200));
+    assert_eq!(send(service.address, "HEAD", path, "").0, 200);
+    let (_, log) = service.stop();
+    let lines = |message: &str| -> Vec<Value> {
+        let message = format!("\"message\":\"{message}\"");
+        let lines = log.lines().filter(|line| line.contains(&message));
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let abandoned = lines("request abandoned by its caller");
+    assert_eq!(abandoned.len(), 1, "{log}");
+    assert!(abandoned[0]["bytes"].as_u64() < Some(body.len() as u64), "{}", abandoned[0]);
+    let complete = lines("request");
+    assert_eq!(complete.len(), 3, "{log}");
+    assert_eq!(complete[0]["bytes"], body.len(), "{}", complete[0]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::responder::Responder;
 use crate::error_body::{BodyErrors, FetchErrors, Result};
 use crate::extract::{Id, JsonBody};
 use crate::hot::Answer;
-use crate::respond::Tagged;
+use crate::respond;
 
 /// A playlist with all its videos, their numbers and total length.
 #[utoipa::path(
@@ -61,7 +61,7 @@ pub(super) async fn query_playlist(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<PlaylistId>,
     JsonBody(body): JsonBody,
-) -> Result<Tagged<Selected>> {
+) -> Result {
     let selection = body.as_ref().map(Selection::from_json).transpose()?.unwrap_or_default();
-    Ok(Tagged(vidra.query_playlist(&id, &selection).await?))
+    respond::document(vidra.query_playlist_body(&id, &selection).await?).await
 }

@@ -47,7 +47,7 @@ impl<B> Cached<B> {
 }
 
 impl Cached {
-    /// The same with its body as one that is in memory.
+    /// The answer as one that may be in a file. This one is in memory, where the cache counts it.
     pub(crate) fn into_body(self) -> Cached<Body> {
         let body = Body::Memory(self.body.clone(), None);
         self.with_body(body)

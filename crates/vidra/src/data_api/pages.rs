@@ -53,8 +53,9 @@ impl Pages {
         }
     }
 
-    /// Fetches the next page. `None` after the last. An error does not change the position, so that
-    /// a caller can fetch the page again.
+    /// Fetches the next page. `None` after the last. After a failed call the position is the same, so
+    /// that a caller can fetch the page again. After the error of a list without end it is behind the
+    /// last page that was read: that list is not to be read on.
     pub(crate) async fn next<T: DeserializeOwned>(
         &mut self,
         data_api: &DataApi,

@@ -15,11 +15,11 @@ use super::{Bucket, Charge, Spent};
 /// that were never sent. [`Allowances`](crate::Allowances) stores the count of several callers in a
 /// file.
 #[derive(Debug, Clone)]
-pub struct Allowance(Arc<Mutex<Share>>);
+pub struct Allowance(Arc<Mutex<CallerAccount>>);
 
 /// Its lock is held only briefly and never across an await.
 #[derive(Debug)]
-struct Share {
+struct CallerAccount {
     /// The account of the caller in its own counts and in the file.
     name: String,
     default: Option<u32>,
@@ -29,7 +29,7 @@ struct Share {
     exchanged: UnitCounts,
 }
 
-impl Share {
+impl CallerAccount {
     fn limit(&self, bucket: Bucket) -> Option<u32> {
         match bucket {
             Bucket::Default => self.default,
@@ -58,7 +58,7 @@ impl Allowance {
 
     /// Creates an allowance without limits for an account of the file.
     pub(super) fn named(name: &str) -> Self {
-        Self(Arc::new(Mutex::new(Share {
+        Self(Arc::new(Mutex::new(CallerAccount {
             name: name.to_owned(),
             default: None,
             search: None,
@@ -70,8 +70,8 @@ impl Allowance {
     /// Replaces the limits for all clones and for calls in flight. Units spent today stay spent, so
     /// a lower limit can be exhausted at once.
     pub fn set_limits(&self, default: Option<u32>, search: Option<u32>) {
-        let mut share = self.lock();
-        (share.default, share.search) = (default, search);
+        let mut account = self.lock();
+        (account.default, account.search) = (default, search);
     }
 
     /// The daily limit of `bucket`.
@@ -81,8 +81,8 @@ impl Allowance {
 
     /// The units spent from `bucket` since the last reset.
     pub fn used(&self, bucket: Bucket, now: Timestamp) -> u32 {
-        let share = self.lock();
-        share.counts.tally(&date(now), &share.name).count(bucket).used
+        let account = self.lock();
+        account.counts.tally(&date(now), &account.name).count(bucket).used
     }
 
     /// Takes the cost of an attempt.
@@ -91,12 +91,13 @@ impl Allowance {
     ///
     /// [`Spent`] if the allowance is exhausted.
     pub(crate) fn take(&self, bucket: Bucket, cost: u32, now: Timestamp) -> Result<(), Spent> {
-        let (mut share, date) = (self.lock(), date(now));
-        let used = share.counts.tally(&date, &share.name).count(bucket).used.saturating_add(cost);
-        if share.limit(bucket).is_some_and(|limit| used > limit) {
+        let (mut account, date) = (self.lock(), date(now));
+        let used =
+            account.counts.tally(&date, &account.name).count(bucket).used.saturating_add(cost);
+        if account.limit(bucket).is_some_and(|limit| used > limit) {
             return Err(Spent { bucket, resets_in: until_reset(now) });
         }
-        share.tally_mut(&date).count_mut(bucket).used = used;
+        account.tally_mut(&date).count_mut(bucket).used = used;
         Ok(())
     }
 
@@ -114,10 +115,10 @@ impl Allowance {
     /// Adds the spending since the last exchange to `all`, and takes over what others have added
     /// there.
     pub(super) fn exchange(&self, all: &mut UnitCounts) {
-        let mut share = self.lock();
-        all.apply_changes(&share.exchanged, &share.counts);
-        share.counts = all.of_account(&share.name);
-        share.exchanged = share.counts.clone();
+        let mut account = self.lock();
+        all.apply_changes(&account.exchanged, &account.counts);
+        account.counts = all.of_account(&account.name);
+        account.exchanged = account.counts.clone();
     }
 
     /// Whether both are clones of the same allowance.
@@ -125,7 +126,7 @@ impl Allowance {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Share> {
+    fn lock(&self) -> MutexGuard<'_, CallerAccount> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -22,7 +22,7 @@ use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 use crate::resource::gather::MAX_IDS;
 use crate::resource::lookup::Lookup;
 use crate::resource::{Services, find_item};
-use crate::spool::{Body, SpooledList};
+use crate::spool::{Body, Spool, SpooledList};
 use crate::video::Video;
 
 pub(crate) use entries::{Availability, Entries, Entry, Start, all_entries};
@@ -100,7 +100,7 @@ pub(crate) async fn complete(
         Ok::<_, Error>((order, entries))
     };
     let head = head(services, ctx, id, has_entries);
-    let mut videos = Videos { list: services.spool.list(), known: HashMap::new() };
+    let mut videos = Videos::new(&services.spool);
     let details = video::read_chunks(services, ctx, queue, |video| videos.add(video));
     let ((order, entries), of_videos, (head, of_head)) =
         future::try_join3(walk, details, head).await?;
@@ -133,6 +133,10 @@ struct Videos {
 }
 
 impl Videos {
+    fn new(spool: &Spool) -> Self {
+        Self { list: spool.list(), known: HashMap::new() }
+    }
+
     fn add(&mut self, video: Video) -> Result<()> {
         let (id, duration) = (video.id, video.duration);
         let element = self.list.push(&PlaylistVideo::from(video))?;

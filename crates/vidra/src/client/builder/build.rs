@@ -14,9 +14,9 @@ use crate::cache::freshness::FOREVER;
 use crate::cache::{Cache, Limits};
 use crate::client::Vidra;
 use crate::context::{Bill, CacheMode};
+use crate::data_api::DataApi;
 use crate::data_api::account::{ApiKey, CurrentAccount};
 use crate::data_api::call::Endpoint;
-use crate::data_api::{DataApi, Holds};
 use crate::error::{Error, Result};
 use crate::quota::Ledger;
 use crate::resilience::breaker::{Breaker, BreakerPolicy};
@@ -150,7 +150,6 @@ impl Builder {
             transport,
             clock: Arc::clone(&self.clock),
             account: CurrentAccount::new(self.key, Box::new(open_ledger)),
-            holds: Holds::default(),
             sender: sender(),
             breaker: Arc::new(Breaker::new("data-api", policy, now)),
             search_breaker: Arc::new(Breaker::new("search", policy, now)),

@@ -181,11 +181,18 @@ impl Entries {
     }
 
     /// Caches the pages that were fetched, if the list has more. The next caller that needs no more
-    /// than these does not pay for them again.
-    pub(crate) fn store_start(&self, services: &Services, id: &PlaylistId) {
+    /// than these does not pay for them again. A longer start that is fresh stays, unless this is a
+    /// refresh: another caller may have walked further meanwhile.
+    pub(crate) async fn store_start(&self, services: &Services, ctx: &Context, id: &PlaylistId) {
         let Self::Walked { follower, .. } = self else { return };
         let Some(pages) = follower.unfinished() else { return };
-        let entries = pages.iter().flat_map(|page| page.iter()).cloned().collect();
+        let entries: Vec<Entry> = pages.iter().flat_map(|page| page.iter()).cloned().collect();
+        if ctx.mode == CacheMode::Normal
+            && let Some((cached, _)) = Start::cached(services, ctx, id).await
+            && cached.entries.len() > entries.len()
+        {
+            return;
+        }
         let start = Start { total: follower.total(), entries };
         // A start that cannot be cached is fetched again.
         let _ = services.cache.store(&Start::key(id), lookup::json(&start), follower.age());
