@@ -2,6 +2,7 @@
 
 mod batches;
 mod builder;
+mod lists;
 mod operations;
 mod playlists;
 pub(crate) mod report;

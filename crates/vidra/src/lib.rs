@@ -85,6 +85,7 @@
 //! - `clock`: the wall clock, which a simulation replaces
 //! - `held`: counts of held resources, for simulations
 //! - `selection`: [`Selection`]: filter, sort and slice the videos of a playlist
+//! - `list`: [`Page`]: lists that are read page by page, and their cursors
 //! - `transcript`: captions: read, choose, write as text or subtitles
 //! - `playlist`: the models of playlists
 //! - `comment`: the models of comments
@@ -131,6 +132,7 @@ mod html;
 mod ident;
 mod language;
 mod lenient;
+mod list;
 mod playlist;
 #[cfg(feature = "client")]
 mod quota;
@@ -159,6 +161,7 @@ pub use error::{Error, ErrorKind, Reason, Result};
 pub use ident::link::Link;
 pub use ident::{ChannelId, ChannelRef, CommentId, Handle, PlaylistId, VideoId};
 pub use language::LanguageCode;
+pub use list::{DateRange, ListedVideo, Page};
 pub use playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 pub use region::{CategoryQuery, Language, Region, VideoCategory};
 pub use selection::{Selected, Selection};

@@ -4,6 +4,7 @@ pub(crate) mod channel;
 pub(crate) mod comment;
 pub(crate) mod gather;
 pub(crate) mod lifetime;
+pub(crate) mod list;
 pub(crate) mod lookup;
 pub(crate) mod playlist;
 pub(crate) mod region;

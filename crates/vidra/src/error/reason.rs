@@ -48,6 +48,8 @@ macro_rules! reasons {
 reasons! {
     /// The request is not valid. `details` has one line for each fault.
     InvalidInput = "invalid_input", InvalidInput, "Correct the request.";
+    /// The cursor is damaged, has expired, or belongs to another list.
+    InvalidCursor = "invalid_cursor", InvalidInput, "Begin again without a cursor.";
     /// YouTube does not accept this request.
     UpstreamRejected = "rejected_by_upstream", InvalidInput, "Correct the request; `details` has YouTube's reason.";
     /// The request names a host that the service does not serve.

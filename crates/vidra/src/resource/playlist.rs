@@ -1,6 +1,7 @@
 //! Playlists. A playlist is a composite of its own data, its entries and its videos.
 
 mod entries;
+pub(crate) mod page;
 mod part;
 pub(crate) mod walk;
 
@@ -25,7 +26,7 @@ use crate::resource::{Services, find_item};
 use crate::spool::{Body, Spool, SpooledList};
 use crate::video::Video;
 
-pub(crate) use entries::{Availability, Entries, Entry, Start, all_entries};
+pub(crate) use entries::{Availability, Entries, Entry, EntryList, Start, all_entries};
 pub(crate) use part::first_videos;
 
 impl PlaylistInfo {
@@ -67,7 +68,7 @@ impl PlaylistIds {
     ///
     /// [`Reason::Internal`](crate::Reason::Internal) if `entries` is not such an answer.
     pub fn from_entries(id: PlaylistId, entries: &Cached) -> Result<Self> {
-        let entries: Vec<Entry> = entries.decode()?;
+        let EntryList { entries, .. } = entries.decode()?;
         let video_ids: Vec<VideoId> = entries.into_iter().filter_map(|entry| entry.video).collect();
         Ok(Self { id, count: video_ids.len(), video_ids })
     }

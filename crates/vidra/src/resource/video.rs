@@ -186,6 +186,27 @@ pub(crate) async fn read_chunks(
     Ok(parts)
 }
 
+/// Reads videos, and passes each to `add`, in any order and without the unknown ones. A video that occurs twice is
+/// read once. Returns their outcomes.
+pub(crate) async fn read_all(
+    services: &Arc<Services>,
+    ctx: &Context,
+    ids: &[VideoId],
+    mut add: impl FnMut(Video),
+) -> Result<Parts> {
+    let mut seen = HashSet::new();
+    let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+    let mut parts = Parts::default();
+    for answered in read(services, ctx, &distinct).await? {
+        parts = parts.with(answered.outcome);
+        // The others do not exist.
+        if let Ok(video) = answered.result {
+            add(video.decode()?);
+        }
+    }
+    Ok(parts)
+}
+
 /// Fetches up to fifty videos in one call. If YouTube sent a video that was not requested, a
 /// missing one is an error: it must not pass for unknown.
 async fn details(

@@ -14,6 +14,7 @@ mod ident;
 mod interrupted;
 mod key;
 mod leaving;
+mod lists;
 mod midnight;
 mod network;
 mod operations;
