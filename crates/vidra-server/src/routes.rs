@@ -4,6 +4,7 @@ mod channel;
 mod comment;
 mod document;
 mod link;
+mod list;
 mod parameters;
 mod patterns;
 mod playlist;
@@ -71,9 +72,11 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(video::get_videos))
         .routes(routes!(channel::get_channel))
         .routes(routes!(channel::get_channel_videos))
+        .routes(routes!(channel::get_uploads))
         .routes(routes!(playlist::get_playlist))
         .routes(routes!(playlist::get_playlist_info))
         .routes(routes!(playlist::get_playlist_ids))
+        .routes(routes!(playlist::get_playlist_videos))
         .routes(routes!(playlist::query_playlist))
         .routes(routes!(comment::get_comments))
         .routes(routes!(comment::get_top_comments))

@@ -3,9 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use axum::http::header::{
-    ACCEPT, AGE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY,
-};
+use axum::http::header::{ACCEPT, AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -80,7 +78,7 @@ pub(super) struct RenderedResponse {
 type Compressed = Arc<(Bytes, HeaderValue)>;
 
 struct Extras {
-    disposition: Option<HeaderValue>,
+    headers: Vec<(HeaderName, HeaderValue)>,
     /// The lines of `Accept` that this response matches; `None` if it matches any.
     accept: Option<Vec<HeaderValue>>,
 }
@@ -134,8 +132,8 @@ impl RenderedResponse {
             header_values([tag.to_str().unwrap_or_default(), &cache_control(answer, fresh_for)]);
         let accept =
             answer.varies_by_accept.then(|| headers.get_all(ACCEPT).iter().cloned().collect());
-        let disposition = answer.disposition.clone();
-        let has_extras = accept.is_some() || disposition.is_some();
+        let headers = answer.headers.clone();
+        let has_extras = accept.is_some() || !headers.is_empty();
         let plain = answer.cached.body.clone();
         let packed = gzip.get().map(|gzip| gzip.as_ref().map_or(0, |gzip| gzip.0.len()));
         Self {
@@ -145,7 +143,7 @@ impl RenderedResponse {
             gzip,
             content_type: answer.content_type,
             cache_control,
-            extras: has_extras.then(|| Box::new(Extras { disposition, accept })),
+            extras: has_extras.then(|| Box::new(Extras { headers, accept })),
             resource: answer.resource,
             route,
             fetched: fetched_at(answer, now),
@@ -253,8 +251,7 @@ impl RenderedResponse {
             if self.content_type != JSON {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
             }
-            let disposition = self.extras.as_ref().and_then(|extras| extras.disposition.clone());
-            headers.extend(disposition.map(|value| (CONTENT_DISPOSITION, value)));
+            headers.extend(self.extras.iter().flat_map(|extras| extras.headers.iter().cloned()));
         }
         *response.headers_mut() = headers;
         response

@@ -1,15 +1,19 @@
 //! `/api/playlist/…`.
 
 use axum::Extension;
+use axum::http::HeaderMap;
 use vidra::{
-    Lookup, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected, Selection, Vidra,
+    ListedVideo, Lookup, Page, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected,
+    Selection, Vidra,
 };
 
+use super::list::{ListForm, PageQuery};
 use super::responder::Responder;
 use crate::error_body::{BodyErrors, FetchErrors, Result};
-use crate::extract::{Id, JsonBody};
+use crate::extract::{Id, JsonBody, Query};
 use crate::hot::Answer;
 use crate::respond;
+use crate::stream::ListLine;
 
 /// A playlist with all its videos, their numbers and total length.
 #[utoipa::path(
@@ -42,6 +46,44 @@ pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId
     let ids = PlaylistIds::from_entries(id, &entries)?;
     let answer = Answer::new(Resource::Playlist, entries).with_json(&ids)?;
     Ok(responder.send(&answer).await)
+}
+
+/// The available videos of a playlist, page by page.
+///
+/// A page of 50 costs 2 units. Pages that are not requested cost nothing. With `Accept: application/x-ndjson` the
+/// answer is a stream of all pages from `cursor` on: a line for each video (`type` is `result`), and a `summary` or
+/// an `error` at the end.
+#[utoipa::path(
+    get, path = "/api/playlist/{id}/videos", tag = "Playlists",
+    params(
+        ("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1"),
+        ("limit" = Option<u32>, Query, description = "The maximum number of videos on a page; 50 if not given", minimum = 1, maximum = 500, example = 50),
+        ("cursor" = Option<String>, Query, description = "`nextCursor` of the previous page; the first page if not given"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "A page of videos", headers(("X-Next-Cursor" = String, description = "The cursor of the next page; CSV only")), content(
+        (Page<ListedVideo> = "application/json"),
+        (String = "text/csv"),
+        (ListLine = "application/x-ndjson")
+    )), FetchErrors)
+)]
+pub(super) async fn get_playlist_videos(
+    responder: Responder,
+    Id(id): Id<PlaylistId>,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let PageQuery { cursor, limit } = PageQuery::read(&mut query);
+    let form = ListForm::read_paged::<ListedVideo>(&mut query, &headers);
+    query.check()?;
+    let cursor = cursor.as_deref();
+    if form.is_stream() {
+        let videos = responder.vidra.playlist_videos_from(&id, cursor);
+        return responder.stream_list(form, videos).await;
+    }
+    let page = responder.vidra.playlist_videos_page(&id, cursor, limit).await?;
+    responder.send_page(&form, Resource::Playlist, page).await
 }
 
 /// A playlist, filtered, then sorted, then sliced. Without a body it is complete.

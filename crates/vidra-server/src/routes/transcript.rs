@@ -2,10 +2,10 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, header};
 use futures_util::StreamExt;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use utoipa::openapi::schema::AdditionalProperties;
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, RefOr, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -14,12 +14,14 @@ use vidra::{
     TranscriptLine, TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
 };
 
+use super::list::{self, CSV, ListForm};
 use super::patterns;
 use super::responder::Responder;
 use crate::error_body::{ApiError, BatchErrors, BodyErrors, FetchErrors, Result, TranscriptErrors};
 use crate::extract::{Id, JsonBody, Query, preferred_type};
 use crate::gate::CallerId;
 use crate::hot::Answer;
+use crate::items::Fields;
 use crate::respond;
 use crate::state::AppState;
 use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
@@ -30,16 +32,18 @@ use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
     params(
         ("id" = String, Path, description = "Video id or URL", example = "txManualAsr"),
         ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
-        ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt` or `txt`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
+        ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt`, `txt` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
         ("translate" = Option<String>, Query, description = "The language that the platform translates it to; not translated if not given", example = "de"),
-        ("download" = Option<String>, Query, description = "`1` to save it as a file; `0` if not given", example = "0")
+        ("download" = Option<String>, Query, description = "`1` to save it as a file; `0` if not given", example = "0"),
+        ("fields" = Option<String>, Query, description = "Only these members of each line, separated by commas; all if not given. JSON and CSV only", example = "text")
     ),
     responses(
         (status = 200, description = "The lines", content(
             (Vec<TranscriptLine> = "application/json"),
             (String = "application/x-subrip"),
             (String = "text/vtt"),
-            (String = "text/plain")
+            (String = "text/plain"),
+            (String = "text/csv")
         )),
         FetchErrors, TranscriptErrors
     )
@@ -55,26 +59,49 @@ pub(super) async fn get_transcript(
         translate: query.parsed("translate", str::parse),
     };
     let by_accept = Format::preferred(&headers);
-    let words =
-        [("json", Format::Json), ("srt", Format::Srt), ("vtt", Format::Vtt), ("txt", Format::Txt)];
+    let words = [
+        ("json", Format::Json),
+        ("srt", Format::Srt),
+        ("vtt", Format::Vtt),
+        ("txt", Format::Txt),
+        ("csv", Format::Csv),
+    ];
     let is_named = query.text("format").is_some();
     let format = if is_named { query.choice("format", &words) } else { by_accept };
     let download =
         query.text("download").is_some() && query.choice("download", &[("0", false), ("1", true)]);
+    let fields = list::read_fields::<TranscriptLine>(&mut query);
+    if fields.is_some() && !matches!(format, Format::Json | Format::Csv) {
+        query.fault("fields", "can be combined with json and csv only");
+    }
     query.check()?;
     let mut answer = Answer::fetch(&responder.vidra, Lookup::Transcript(id, wanted)).await?;
     answer.varies_by_accept = !is_named;
-    Ok(responder.send(&format.convert(id, answer, download)?).await)
+    Ok(responder.send(&format.convert(id, answer, fields.as_ref(), download)?).await)
 }
 
 /// The caption tracks that a video has.
 #[utoipa::path(
     get, path = "/api/transcript/{id}/tracks", tag = "Transcripts",
-    params(("id" = String, Path, description = "Video id or encoded URL", example = "txManualAsr")),
-    responses((status = 200, description = "The tracks", body = Vec<CaptionTrack>), FetchErrors, TranscriptErrors)
+    params(
+        ("id" = String, Path, description = "Video id or encoded URL", example = "txManualAsr"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "The tracks", content(
+            (Vec<CaptionTrack> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors, TranscriptErrors)
 )]
-pub(super) async fn get_tracks(responder: Responder, Id(id): Id<VideoId>) -> Result {
-    responder.fetch(Lookup::Tracks(id)).await
+pub(super) async fn get_tracks(
+    responder: Responder,
+    Id(id): Id<VideoId>,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let form = ListForm::read::<CaptionTrack>(&mut query, &headers);
+    query.check()?;
+    responder.fetch_list::<CaptionTrack>(&form, Lookup::Tracks(id)).await
 }
 
 /// The body of a batch, for the document only: `BatchQuery::from_json` reads it, so that its error names
@@ -181,6 +208,7 @@ enum Format {
     Srt,
     Vtt,
     Txt,
+    Csv,
 }
 
 impl Format {
@@ -192,29 +220,45 @@ impl Format {
             ("text/srt", Self::Srt),
             ("text/vtt", Self::Vtt),
             ("text/plain", Self::Txt),
+            ("text/csv", Self::Csv),
             ("text/*", Self::Txt),
         ];
         preferred_type(headers, &types).unwrap_or(Self::Json)
     }
 
-    fn convert(self, id: VideoId, mut answer: Answer, download: bool) -> Result<Answer> {
-        if self == Self::Json && !download {
+    fn convert(
+        self,
+        id: VideoId,
+        mut answer: Answer,
+        fields: Option<&Fields>,
+        download: bool,
+    ) -> Result<Answer> {
+        if self == Self::Json && !download && fields.is_none() {
             return Ok(answer);
         }
         let lines: Transcript = answer.decode()?;
-        let (content_type, extension, text) = match self {
+        let items = || answer.decode::<Vec<Value>>();
+        let (content_type, extension, body) = match self {
             Self::Json => ("application/json", "json", None),
-            Self::Srt => ("application/x-subrip; charset=utf-8", "srt", Some(to_srt(&lines))),
-            Self::Vtt => ("text/vtt; charset=utf-8", "vtt", Some(to_vtt(&lines))),
-            Self::Txt => ("text/plain; charset=utf-8", "txt", Some(to_text(&lines))),
+            Self::Srt => {
+                ("application/x-subrip; charset=utf-8", "srt", Some(to_srt(&lines).into()))
+            }
+            Self::Vtt => ("text/vtt; charset=utf-8", "vtt", Some(to_vtt(&lines).into())),
+            Self::Txt => ("text/plain; charset=utf-8", "txt", Some(to_text(&lines).into())),
+            Self::Csv => (CSV, "csv", Some(list::csv::<TranscriptLine>(fields, &items()?))),
         };
+        if let (Self::Json, Some(fields)) = (self, fields) {
+            let items: Vec<Value> = items()?.iter().map(|line| fields.of(line)).collect();
+            answer = answer.with_json(&items)?;
+        }
         answer.content_type = content_type;
-        if let Some(text) = text {
-            answer.cached.body = text.into();
+        if let Some(body) = body {
+            answer.cached.body = body;
         }
         if download {
             let lang = lines.first().map_or("", |line| &line.lang);
-            answer.disposition = attachment(id, lang, extension);
+            let disposition = attachment(id, lang, extension);
+            answer.headers.extend(disposition.map(|value| (header::CONTENT_DISPOSITION, value)));
         }
         Ok(answer)
     }

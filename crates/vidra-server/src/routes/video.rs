@@ -1,7 +1,9 @@
 //! `/api/video/…` and `/api/videos`.
 
+use axum::http::HeaderMap;
 use vidra::{Error, Lookup, Resource, Video, VideoId, VideoTitle};
 
+use super::list::ListForm;
 use super::responder::Responder;
 use crate::error_body::{FetchErrors, Result};
 use crate::extract::{Id, Query, invalid};
@@ -35,13 +37,26 @@ pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -
 /// Several videos, in the order of the request, without those that do not exist.
 #[utoipa::path(
     get, path = "/api/videos", tag = "Videos",
-    params(("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike")),
-    responses((status = 200, description = "The videos", body = Vec<Video>), FetchErrors)
+    params(
+        ("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "The videos", content(
+            (Vec<Video> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors)
 )]
-pub(super) async fn get_videos(responder: Responder, query: Query) -> Result {
+pub(super) async fn get_videos(
+    responder: Responder,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
     let ids = video_ids(&query.list("ids"))?;
+    let form = ListForm::read::<Video>(&mut query, &headers);
+    query.check()?;
     let answer = Answer::new(Resource::Video, responder.vidra.videos_json(&ids).await?);
-    Ok(responder.send(&answer).await)
+    responder.send_list::<Video>(&form, answer).await
 }
 
 const BAD_LIST: &str = "The list of videos is not valid";

@@ -13,6 +13,7 @@ mod hostile;
 mod interrupted;
 mod large_answers;
 mod ledger;
+mod lists;
 mod mcp;
 mod metrics;
 #[path = "../../../vidra/tests/it/midnight.rs"]
