@@ -175,7 +175,7 @@ pub use {held::Held, quota::LedgerDouble};
 
 #[cfg(feature = "client")]
 pub use {
-    batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript},
+    batch::{BatchEvent, BatchQuery, BatchReport, BatchSummary, VideoTranscript},
     cache::answer::{CacheOutcome, CacheReport, Cached, Counts},
     cache::freshness::Life,
     client::report::{SlotUse, UpstreamReport},

@@ -66,6 +66,10 @@ impl State {
             _ => self.reported_total.map_or(listed, |total| listed.max(total)),
         }
     }
+
+    fn is_total_known(&self) -> bool {
+        self.reported_total.is_some() || matches!(self.end, Some(Ok(())))
+    }
 }
 
 struct PageRequest {
@@ -134,6 +138,12 @@ impl Follower {
     /// The number of entries: exact after the last page, before it YouTube's own count.
     pub(crate) fn total(&self) -> usize {
         self.walk.lock().total()
+    }
+
+    /// [`Self::total`], unless YouTube sends no count and the end is not reached.
+    pub(crate) fn known_total(&self) -> Option<usize> {
+        let state = self.walk.lock();
+        state.is_total_known().then(|| state.total())
     }
 
     /// The pages so far, of a walk that has not reached the end of the list.
