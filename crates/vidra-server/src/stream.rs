@@ -43,7 +43,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Tells nginx to pass each line on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The number of entries in the playlist, for the progress of a reader.
+/// The number of entries in the playlist, for the progress of a reader. Absent if it is unknown.
 const X_TOTAL_VIDEOS: HeaderName = HeaderName::from_static("x-total-videos");
 
 impl BatchFormat {
@@ -68,7 +68,7 @@ pub(crate) async fn respond(
 ) -> Result<Response, ApiError> {
     let mut events = Box::pin(events);
     let total_videos = match events.next().await {
-        Some(Ok(BatchEvent::Started { total_videos })) => total_videos,
+        Some(Ok(BatchEvent::Started { total_videos, .. })) => total_videos,
         Some(Err(error)) => return Err(error.into()),
         Some(Ok(_)) | None => return Err(ApiError::internal("a batch did not begin")),
     };
@@ -91,7 +91,9 @@ pub(crate) async fn respond(
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-    headers.insert(X_TOTAL_VIDEOS, total_videos.into());
+    if let Some(total) = total_videos {
+        headers.insert(X_TOTAL_VIDEOS, total.into());
+    }
     Ok(response)
 }
 
@@ -182,11 +184,11 @@ impl BatchLine {
     /// `None` for an event that is not sent.
     fn from_event(event: Result<BatchEvent>) -> Option<Self> {
         Some(match event {
-            // The head of the response reports it.
-            Ok(BatchEvent::Started { .. }) => return None,
             Ok(BatchEvent::Result(result)) => Self::Result(result),
             Ok(BatchEvent::Waiting(wait)) => Self::waiting(wait),
             Ok(BatchEvent::Done(summary)) => Self::Summary(summary),
+            // The head of the response reports the start.
+            Ok(_) => return None,
             // The status has been sent, so this is the body of the error alone.
             Err(error) => {
                 let (reason, source) = (error.reason().code(), error.source());

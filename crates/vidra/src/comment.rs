@@ -73,7 +73,14 @@ pub struct Comment {
 }
 
 /// The order, number and content of the comments to list.
+///
+/// ```
+/// use vidra::CommentQuery;
+/// let query = CommentQuery::top(20).with_all_replies(true);
+/// assert_eq!((query.limit, query.all_replies), (20, true));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CommentQuery {
     /// The order of threads.
     pub order: CommentOrder,
@@ -88,6 +95,7 @@ pub struct CommentQuery {
 
 /// The order of comment threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CommentOrder {
     /// Newest first.
     Time,
@@ -99,6 +107,26 @@ impl CommentQuery {
     /// The `limit` threads with the highest rank.
     pub fn top(limit: usize) -> Self {
         Self { order: CommentOrder::Relevance, limit, search: None, all_replies: false }
+    }
+
+    /// Sets the order of threads.
+    pub fn with_order(self, order: CommentOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    /// Sets the maximum number of threads.
+    pub fn with_limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Sets the words that threads must match.
+    pub fn with_search(self, words: impl Into<Option<String>>) -> Self {
+        Self { search: words.into(), ..self }
+    }
+
+    /// Sets whether all replies of each thread are listed.
+    pub fn with_all_replies(self, all_replies: bool) -> Self {
+        Self { all_replies, ..self }
     }
 }
 

@@ -84,14 +84,14 @@ impl PlaylistId {
 
     pub(crate) fn bare(text: &str) -> Option<Self> {
         let is_id = (2..=64).contains(&text.len()) && text.bytes().all(is_id_byte);
-        let fits = Self::has_known_prefix(text) || Self::is_unknown_kind(text) || Self::is_old(text);
+        let fits =
+            Self::has_known_prefix(text) || Self::is_unknown_kind(text) || Self::is_old(text);
         (is_id && fits).then(|| Self(text.into()))
     }
 
     /// The prefixes in use. Some of them are whole ids, such as `WL` (watch later).
-    const PREFIXES: [&str; 14] = [
-        "PL", "UU", "OLAK5uy_", "FL", "LL", "LM", "WL", "HL", "RD", "EL", "EC", "TL", "PU", "UL",
-    ];
+    const PREFIXES: [&str; 14] =
+        ["PL", "UU", "OLAK5uy_", "FL", "LL", "LM", "WL", "HL", "RD", "EL", "EC", "TL", "PU", "UL"];
 
     pub(crate) fn has_known_prefix(text: &str) -> bool {
         Self::PREFIXES.iter().any(|prefix| text.starts_with(prefix))

@@ -34,7 +34,7 @@
 //! use vidra::{Languages, Reason, TranscriptQuery, VideoId, to_srt};
 //!
 #![doc = include_str!("example.txt")]
-//! let wanted = TranscriptQuery { languages: Languages::parse("de,en").unwrap(), ..Default::default() };
+//! let wanted = TranscriptQuery::default().with_languages(Languages::parse("de,en")?);
 //! let lines = vidra.transcript(VideoId::parse("txManualAsr")?, &wanted).await?;
 //! assert!(to_srt(&lines).starts_with("1\n00:00:00,163 --> 00:00:04,683\nHello and welcome"));
 //!
@@ -70,6 +70,7 @@
 //! Imports point downwards only: a module imports modules below it in this list and nothing above it.
 //! The test `rooms` reads this list and the imports of every file.
 //!
+//! - `blocking`: the client for programs without a runtime
 //! - `client`: [`Vidra`], its builder, one method per operation
 //! - `batch`: transcripts of many videos: bounded, ordered, with partial failure and progress
 //! - `resource`: one file per resource: cache key, lifetime, how it is fetched
@@ -111,6 +112,8 @@ struct Readme;
 
 #[cfg(feature = "client")]
 mod batch;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 #[cfg(feature = "client")]
 pub mod cache;
 mod channel;

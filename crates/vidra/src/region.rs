@@ -58,6 +58,7 @@ pub struct VideoCategory {
 
 /// The categories to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CategoryQuery {
     /// All categories of a region, by its two-letter code.
     Region(String),

@@ -64,7 +64,15 @@ fn rustdoc_json() -> PathBuf {
     let status = cargo
         .env_remove("CARGO_MANIFEST_DIR")
         .env_remove("CARGO_MANIFEST_PATH")
-        .args(["rustdoc", "--quiet", "--locked", "--lib", "--features", "redis", "--target-dir"])
+        .args([
+            "rustdoc",
+            "--quiet",
+            "--locked",
+            "--lib",
+            "--features",
+            "blocking,redis",
+            "--target-dir",
+        ])
         .arg(target)
         .args(["--", "-Z", "unstable-options", "--output-format", "json"])
         .current_dir(library)

@@ -13,8 +13,8 @@ use crate::transcript::{Languages, Transcript};
 ///
 /// ```
 /// use vidra::{BatchQuery, Languages};
-/// let query = BatchQuery::default().with_range(1, 50).with_concurrency(8).with_languages(Languages::parse("de,en")?);
-/// assert_eq!((query.from, query.to, query.concurrency), (Some(1), Some(50), 8));
+/// let query = BatchQuery::default().with_to(50).with_concurrency(8).with_languages(Languages::parse("de,en")?);
+/// assert_eq!((query.from, query.to, query.concurrency), (None, Some(50), 8));
 /// # Ok::<_, vidra::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,9 +39,14 @@ impl BatchQuery {
         Self { concurrency, ..self }
     }
 
-    /// Sets the first and the last position, counted from 1 and both included.
-    pub fn with_range(self, from: u64, to: u64) -> Self {
-        Self { from: Some(from), to: Some(to), ..self }
+    /// Sets the first position, counted from 1.
+    pub fn with_from(self, from: impl Into<Option<u64>>) -> Self {
+        Self { from: from.into(), ..self }
+    }
+
+    /// Sets the last position, included.
+    pub fn with_to(self, to: impl Into<Option<u64>>) -> Self {
+        Self { to: to.into(), ..self }
     }
 
     /// Sets the accepted languages, in order of preference.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::VideoTranscript;
 use crate::error::{Error, Reason};
-use crate::ident::{VideoId, or_empty};
+use crate::ident::{VideoId, or_empty, shown};
 use crate::transcript::TranscriptLine;
 
 /// The result of one entry.
@@ -17,7 +17,7 @@ use crate::transcript::TranscriptLine;
 #[serde(rename_all = "camelCase")]
 struct Json<'a> {
     /// The video's id. Empty if YouTube does not reveal it.
-    #[serde(with = "or_empty")]
+    #[serde(serialize_with = "or_empty::serialize", deserialize_with = "id_or_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "dQw4w9WgXcQ"))]
     video_id: Option<VideoId>,
     /// The title. Empty if the video is private or deleted.
@@ -103,6 +103,16 @@ fn sentence(error: &Error) -> String {
     all.collect::<Vec<_>>().join("; ")
 }
 
+/// Stricter than [`or_empty`]: readers put the id into the names of files, and the sender may be untrusted.
+fn id_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<VideoId>, D::Error> {
+    let text = Cow::<'_, str>::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let wrong = || D::Error::custom(format!("not a video id: {}", shown(&text)));
+    VideoId::bare(&text).map(Some).ok_or_else(wrong)
+}
+
 /// Maps a code of a newer release to `None`.
 fn reason_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Reason>, D::Error> {
     let code: Option<String> = Deserialize::deserialize(deserializer)?;
@@ -162,8 +172,9 @@ mod tests {
     }
 
     #[test]
-    fn l1_an_invalid_video_id_is_not_an_id() {
+    fn l1_an_invalid_video_id_is_refused() {
         let result = json!({"videoId": "../../etc/x", "title": "", "position": 1, "status": "failed", "error": "No"});
-        assert_eq!(from_value::<VideoTranscript>(result).unwrap().video_id, None);
+        let error = from_value::<VideoTranscript>(result).unwrap_err();
+        assert_eq!(error.to_string(), "not a video id: ../../etc/x");
     }
 }

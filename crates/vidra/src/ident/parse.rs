@@ -36,7 +36,8 @@ pub(super) fn parse_as<T>(
 /// Why bare text is no `what`: often it is an identifier of another kind.
 fn why_not(what: &str, text: &str) -> String {
     let is_comment = text.starts_with("Ug") && text.len() > 11 && CommentId::bare(text).is_some();
-    let kind = if is_comment { Some("comment") } else { Link::guess(text).and_then(|link| kind(&link)) };
+    let kind =
+        if is_comment { Some("comment") } else { Link::guess(text).and_then(|link| kind(&link)) };
     match kind {
         Some("channel") if what == "playlist" => {
             let uploads = text.replacen("UC", "UU", 1);

@@ -3,6 +3,8 @@
 mod admission;
 mod allowance;
 mod batch;
+#[cfg(feature = "blocking")]
+mod blocking;
 mod bounds;
 mod breakers;
 mod cache;

@@ -212,10 +212,7 @@ async fn channels_with_odd_names_flags_and_counts() {
         json!({"id": 5, "snippet": {"country": ""}, "contentDetails": {"relatedPlaylists": []}}),
     )
     .await;
-    assert_eq!(
-        (bare.id.as_str(), bare.country, bare.uploads_playlist_id.as_str()),
-        ("5", None, "")
-    );
+    assert_eq!((bare.id.as_str(), bare.country, bare.uploads_playlist_id), ("5", None, None));
 }
 
 #[tokio::test]
@@ -245,7 +242,7 @@ async fn comments_with_odd_members() {
         (threads[1].replies[0].parent_id.as_deref(), threads[1].replies[0].like_count),
         (None, 9)
     );
-    assert!(threads.iter().all(|thread| thread.top_level_comment.author_channel_id.is_empty()));
+    assert!(threads.iter().all(|thread| thread.top_level_comment.author_channel_id.is_none()));
     assert_eq!(threads[2].top_level_comment.published_at.to_string(), "");
 }
 
