@@ -53,11 +53,39 @@
 //!
 //! The examples in these pages run against a simulator, whose data is made up.
 //!
+//! # Runtime
+//!
+//! [`Vidra`] needs a tokio runtime with time and I/O enabled. An operation that is polled outside one panics with
+//! "vidra needs a tokio runtime". Programs without a runtime use `vidra::blocking`.
+//!
+//! # Testing
+//!
+//! The crate [`vidra-sim`](https://docs.rs/vidra-sim) simulates YouTube in the process of a test. It is a transport, so a
+//! test needs no port, no key and no network, and it can inject faults:
+//!
+//! ```
+//! use vidra::{ApiKey, InProcess, Reason, VideoId, Vidra};
+//! use vidra_sim::{Action, Endpoint, Fault, Simulator};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> vidra::Result<()> {
+//! let platform = Simulator::new();
+//! let transport = InProcess(platform.clone());
+//! let vidra = Vidra::builder().key(ApiKey::new("demo-key")).transport(transport).build()?;
+//!
+//! platform.inject(Fault::on(Endpoint::Videos, Action::error("quotaExceeded")));
+//! let error = vidra.video(VideoId::parse("quirkNoLike")?).await.unwrap_err();
+//! assert_eq!(error.reason(), Reason::QuotaExhausted);
+//! assert_eq!(platform.record().calls_to(Endpoint::Videos), 1);
+//! # Ok(()) }
+//! ```
+//!
 //! # Features
 //!
 //! | feature | | |
 //! |---|---|---|
 //! | `client` | on | [`Vidra`] and everything that needs a network: tokio, HTTP, TLS, the cache |
+//! | `blocking` | off | `blocking::Vidra`: a client for programs without an async runtime; enables `client` |
 //! | `redis` | off | [`store::Redis`]: a cache that several machines share; enables `client` |
 //! | `openapi` | off | `utoipa::ToSchema` of the models |
 //!

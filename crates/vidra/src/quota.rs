@@ -130,7 +130,6 @@ pub struct Quota {
 /// One bucket of [`Quota`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[non_exhaustive]
 pub struct BucketUse {
     /// `default` or `search`.
     #[cfg_attr(feature = "openapi", schema(example = "default"))]

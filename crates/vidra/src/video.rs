@@ -98,7 +98,6 @@ impl HiddenCount {
 /// The id and title of a video.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[non_exhaustive]
 pub struct VideoTitle {
     /// The video's id.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "dQw4w9WgXcQ"))]

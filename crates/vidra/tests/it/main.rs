@@ -28,6 +28,7 @@ mod selection;
 mod sharing;
 mod sim;
 mod store;
+mod test_double;
 mod timedtext;
 mod transcripts;
 mod upstream;

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::selection::PositionRange;
 use vidra::{
-    BatchEvent, BatchQuery, Error, Transcript, TranscriptQuery, VideoTranscript as BatchResult,
+    BatchEvent, BatchQuery, Error, Transcript, TranscriptQuery, VideoId,
+    VideoTranscript as BatchResult,
 };
 
 use super::segment::{Segment, segments};
