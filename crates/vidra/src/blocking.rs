@@ -40,7 +40,7 @@ use tokio::runtime::{Handle, Runtime};
 use crate::batch::{BatchEvent, BatchQuery};
 use crate::cache::{CacheReport, Cached};
 use crate::channel::{Channel, ChannelVideo};
-use crate::client::Builder;
+use crate::client::{Builder, Vidra as AsyncVidra};
 use crate::comment::{Comment, CommentQuery, CommentThread};
 use crate::error::{Error, Result};
 use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
@@ -58,7 +58,7 @@ use crate::video::{Video, VideoTitle};
 /// The runtime ends with the last clone and the last iterator. Requests that still run then are cancelled.
 #[derive(Clone)]
 pub struct Vidra {
-    client: crate::Vidra,
+    client: AsyncVidra,
     runtime: Arc<OwnRuntime>,
 }
 
@@ -108,7 +108,7 @@ macro_rules! operations {
     ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
         impl Vidra {
             $(
-                #[doc = concat!("Blocks on [`Vidra::", stringify!($name), "`](crate::Vidra::", stringify!($name), ").")]
+                #[doc = concat!("Blocks on [`Vidra::", stringify!($name), "`](AsyncVidra::", stringify!($name), ").")]
                 ///
                 /// # Errors
                 ///
@@ -202,11 +202,11 @@ impl Vidra {
     }
 
     /// The async client of this handle, for its methods that do not wait: its cost, key and reports.
-    pub fn as_async(&self) -> &crate::Vidra {
+    pub fn as_async(&self) -> &AsyncVidra {
         &self.client
     }
 
-    fn with(&self, client: crate::Vidra) -> Self {
+    fn with(&self, client: AsyncVidra) -> Self {
         Self { client, runtime: Arc::clone(&self.runtime) }
     }
 

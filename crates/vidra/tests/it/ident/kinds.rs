@@ -42,7 +42,7 @@ fn l8_text_that_cannot_be_a_playlist_is_refused() {
         "NO",
         // One character too few for an unknown prefix, and one digit too few for an old id.
         "QXrAXtmErZg",
-        "BCF2DAC6FFB574D",
+        "0123456789ABCDE",
         "bcf2dac6ffb574de",
         "UC_x5XG1OV2P6uZZ5FSM9Ttw",
         "UCshort",
