@@ -211,7 +211,7 @@ fn settings(args: &ClientArgs) -> Result<Builder, String> {
         QuotaModel::Legacy => SearchBilling::Shared(100),
     };
     let mut builder = Vidra::builder()
-        .quota(QuotaLimits { default: args.quota_limit, search })
+        .quota(QuotaLimits::default().with_default(args.quota_limit).with_search(search))
         .retry(RetryPolicy { retries: args.retries, delay: args.retry_delay })
         .attempt_timeout(args.upstream_timeout)
         .deadline(args.request_timeout)

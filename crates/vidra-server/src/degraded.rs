@@ -128,7 +128,7 @@ fn failed_reloads(state: &AppState) -> impl Iterator<Item = Degraded> {
 
 /// The egress addresses that cannot fetch transcripts.
 fn unusable_addresses(
-    Addresses { all, blocked, unreachable }: Addresses,
+    Addresses { all, blocked, unreachable, .. }: Addresses,
 ) -> impl Iterator<Item = Degraded> {
     let faults = [
         (blocked, "addresses_blocked", "blocked by YouTube"),

@@ -44,7 +44,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Tells nginx to pass each line on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The number of entries in the playlist, for the progress of a reader.
+/// The number of entries in the playlist, for the progress of a reader. Absent if it is unknown.
 const X_TOTAL_VIDEOS: HeaderName = HeaderName::from_static("x-total-videos");
 
 impl BatchFormat {
@@ -69,7 +69,7 @@ pub(crate) async fn respond(
 ) -> Result<Response, ApiError> {
     let mut events = Box::pin(events);
     let total_videos = match events.next().await {
-        Some(Ok(BatchEvent::Started { total_videos })) => total_videos,
+        Some(Ok(BatchEvent::Started { total_videos, .. })) => total_videos,
         Some(Err(error)) => return Err(error.into()),
         Some(Ok(_)) | None => return Err(ApiError::internal("a batch did not begin")),
     };
@@ -85,7 +85,9 @@ pub(crate) async fn respond(
     };
     let headers = response.headers_mut();
     headers.extend(STREAM_HEADERS);
-    headers.insert(X_TOTAL_VIDEOS, total_videos.into());
+    if let Some(total) = total_videos {
+        headers.insert(X_TOTAL_VIDEOS, total.into());
+    }
     Ok(response)
 }
 
@@ -298,12 +300,12 @@ impl BatchLine {
     /// `None` for an event that is not sent.
     fn from_event(event: Result<BatchEvent>) -> Option<Self> {
         Some(match event {
-            // The head of the response reports it.
-            Ok(BatchEvent::Started { .. }) => return None,
             Ok(BatchEvent::Result(result)) => Self::Result(result),
             Ok(BatchEvent::Waiting(wait)) => Self::Waiting(Waiting::new(wait)),
             Ok(BatchEvent::Done(summary)) => Self::Summary(summary),
             Err(error) => Self::Error(line_of(error, "batch failed")),
+            // The head of the response reports the start.
+            Ok(_) => return None,
         })
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod report;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 pub use builder::{Builder, Pacing};
@@ -34,12 +35,19 @@ use crate::web::WebRequestKind;
 use crate::web::egress::Addresses;
 use report::{SlotUse, UpstreamReport};
 
+/// The message for a caller that polls an operation outside tokio.
+const NEEDS_RUNTIME: &str = "vidra needs a tokio runtime: await this in a task of tokio, with time and I/O enabled, \
+    or use vidra::blocking";
+
 /// A client of YouTube. It is cheap to clone. Clones share connections, cache, quota ledger and
 /// retry budget.
 ///
 /// Every operation returns [`Error`](crate::Error) on failure and is safe to cancel by dropping its
 /// future. A shared fetch continues while another caller waits for it. The units of requests that
 /// were already sent stay charged.
+///
+/// Operations need a tokio runtime with time and I/O enabled. They panic with "vidra needs a tokio runtime" if they
+/// are polled outside one. A program without a runtime can use `vidra::blocking` (feature `blocking`).
 #[derive(Clone)]
 pub struct Vidra {
     services: Arc<Services>,
@@ -345,7 +353,14 @@ impl Vidra {
         self.services.cache.tiers.settled().await;
     }
 
+    /// # Panics
+    ///
+    /// Panics outside a tokio runtime. Timers and spawned tasks would panic later, without a hint.
+    #[track_caller]
     fn context(&self) -> Context {
+        if Handle::try_current().is_err() {
+            panic!("{NEEDS_RUNTIME}");
+        }
         let time = self.patience.min(self.deadline).min(FOREVER);
         Context {
             mode: self.mode,

@@ -36,6 +36,7 @@ pub use health::LedgerHealth;
 
 /// A bucket of YouTube's daily quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Bucket {
     /// All list calls except search.
     Default,
@@ -55,6 +56,7 @@ impl Bucket {
 
 /// The daily quota limits. The default is YouTube's quota since June 2026.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct QuotaLimits {
     /// The daily units of the default bucket.
     pub default: u32,
@@ -64,6 +66,7 @@ pub struct QuotaLimits {
 
 /// The billing of searches.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum SearchBilling {
     /// A separate bucket of this many calls a day, as since June 2026.
     OwnBucket(u32),
@@ -78,6 +81,16 @@ impl Default for QuotaLimits {
 }
 
 impl QuotaLimits {
+    /// Sets the daily units of the default bucket.
+    pub fn with_default(self, default: u32) -> Self {
+        Self { default, ..self }
+    }
+
+    /// Sets the billing of searches.
+    pub fn with_search(self, search: SearchBilling) -> Self {
+        Self { search, ..self }
+    }
+
     /// The bucket and the cost of a call for `wanted`.
     fn bill(&self, wanted: Bucket) -> (Bucket, u32) {
         match (wanted, self.search) {
@@ -105,6 +118,7 @@ impl QuotaLimits {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Quota {
     /// The next reset: midnight Pacific time, given in UTC.
     #[cfg_attr(feature = "openapi", schema(example = "2026-11-16T08:00:00.000Z"))]

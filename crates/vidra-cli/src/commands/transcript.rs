@@ -186,7 +186,7 @@ fn moment(millis: u64) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use vidra::Seconds;
+    use vidra::Cue;
 
     use super::*;
 
@@ -201,11 +201,9 @@ mod tests {
     }
 
     fn lines() -> Transcript {
-        let line = |text: &str, offset| TranscriptLine {
-            text: text.to_owned(),
-            offset: Seconds::from_millis(offset),
-            duration: Seconds::from_millis(1_000),
-            lang: "en".into(),
+        let line = |text: &str, start| {
+            let cue = Cue { start, duration: 1_000, text: text.to_owned() };
+            TranscriptLine::new(cue, &"en".into())
         };
         vec![line("so nice", 900), line("to be\nhere", 61_500), line("thank you", 3_723_000)]
     }

@@ -8,12 +8,11 @@ mod progress;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use vidra::{BatchSummary, PlaylistId, VideoId, VideoTranscript};
+use vidra::{BatchSummary, Error, PlaylistId, VideoId, VideoTranscript};
 
 use self::fill::Filling;
 use self::folder::Folder;
@@ -143,16 +142,17 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     exit.map_or(Ok(()), |exit| Err(Failure::Reported(exit)))
 }
 
-/// A failed result of a batch.
-fn failed_item(service: &Service, result: &VideoTranscript) -> FailedItem {
-    let VideoTranscript { position, video_id, title, error, reason, retry_after, .. } = result;
-    let why = error.as_deref().unwrap_or("failed");
+/// A result of a batch that failed with `error`.
+fn failed_item(service: &Service, result: &VideoTranscript, error: &Error) -> FailedItem {
+    let VideoTranscript { position, video_id, title, .. } = result;
+    let why = error.message();
     let title = if title.is_empty() { "entry" } else { title };
-    let (label, name) = (position.to_string(), format!("{position}. {title} [{video_id}]"));
-    let advice = reason.and_then(|reason| service.advice(reason));
+    let video_id = video_id.as_ref().map_or("", VideoId::as_str);
+    let name = format!("{position}. {title} [{video_id}]");
+    let advice = service.advice(error.reason());
     let message = [Some(why), advice].into_iter().flatten().collect::<Vec<_>>().join("; ");
-    let retry_after = retry_after.map(Duration::from_secs);
-    FailedItem { label, name, message, reason: *reason, retry_after }
+    let (reason, retry_after) = (Some(error.reason()), error.retry_after());
+    FailedItem { label: position.to_string(), name, message, reason, retry_after }
 }
 
 /// Parses an event. The event of an error that ends the stream is a failure.

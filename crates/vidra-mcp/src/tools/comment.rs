@@ -159,7 +159,8 @@ impl ToolInput for GetComments {
             Some(Order::Relevance) => CommentOrder::Relevance,
         };
         let all_replies = matches!(self.replies, Some(Replies::All));
-        let query = CommentQuery { order, limit: self.limit.count(), search: None, all_replies };
+        let query = CommentQuery::default().with_order(order).with_limit(self.limit.count());
+        let query = query.with_all_replies(all_replies);
         threads(call, self.video, &query, self.max_chars, self.cursor).await
     }
 }
@@ -218,7 +219,7 @@ impl ToolInput for SearchComments {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
         let SearchWords(words) = self.query;
-        let query = CommentQuery { search: Some(words), ..CommentQuery::top(self.limit.count()) };
+        let query = CommentQuery::top(self.limit.count()).with_search(words);
         threads(call, self.video, &query, self.max_chars, self.cursor).await
     }
 }

@@ -35,12 +35,11 @@ pub(super) async fn get_comments(
     headers: HeaderMap,
 ) -> Result {
     let order = [("time", CommentOrder::Time), ("relevance", CommentOrder::Relevance)];
-    let comments = CommentQuery {
-        order: query.choice("order", &order),
-        limit: query.whole("maxResults", 1..=2000, 100),
-        search: query.text("search").map(str::to_owned),
-        all_replies: query.choice("replies", &[("preview", false), ("all", true)]),
-    };
+    let comments = CommentQuery::default()
+        .with_order(query.choice("order", &order))
+        .with_limit(query.whole("maxResults", 1..=2000, 100))
+        .with_search(query.text("search").map(str::to_owned))
+        .with_all_replies(query.choice("replies", &[("preview", false), ("all", true)]));
     let words = comments.search.as_deref().unwrap_or_default();
     if words.chars().count() > MAX_SEARCH_CHARS || words.contains(char::is_control) {
         query.fault("search", format!("must be plain text of up to {MAX_SEARCH_CHARS} characters"));

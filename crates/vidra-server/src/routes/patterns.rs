@@ -8,8 +8,12 @@
 pub(super) const MAX_ID_CHARS: usize = 2048;
 
 const VIDEO: &str = "[A-Za-z0-9_-]{11}";
-const PLAYLIST: &str = "[A-Za-z0-9_-]{2,64}";
-const COMMENT: &str = r"[A-Za-z0-9_-]{2,128}(\.[A-Za-z0-9_-]{2,128})?";
+/// A prefix in use, or another one and more characters than a video has, or an old id without a prefix.
+const PLAYLIST: &str = "((PL|UU|FL|LL|LM|WL|HL|RD|EL|EC|TL|PU|UL)[A-Za-z0-9_-]{0,62}\
+    |([A-TV-Z][A-Z]|U[ABD-Z])[A-Za-z0-9_-]{10,62}|[0-9A-F]{16})";
+/// Eleven characters are a video.
+const COMMENT: &str =
+    r"([A-Za-z0-9_-]{2,10}|[A-Za-z0-9_-]{12,128}|[A-Za-z0-9_-]{2,128}\.[A-Za-z0-9_-]{2,128})";
 const CHANNEL: &str = "UC[A-Za-z0-9_-]{22}";
 const HANDLE: &str = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,29}";
 const LANGUAGE: &str = "[A-Za-z0-9_-]{2,20}";

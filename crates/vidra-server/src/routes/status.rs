@@ -52,7 +52,7 @@ pub(super) async fn get_quota(
     Extension(vidra): Extension<Vidra>,
     caller: Option<Extension<Arc<Caller>>>,
 ) -> Result<Tagged<QuotaState>> {
-    let Quota { resets_at, buckets } = vidra.quota().await?;
+    let Quota { resets_at, buckets, .. } = vidra.quota().await?;
     let yours = caller.and_then(|Extension(caller)| budget_of(&caller, vidra.clock().now()));
     Ok(Tagged(QuotaState { resets_at, buckets, yours }))
 }
@@ -137,7 +137,7 @@ pub(super) async fn get_cache(Extension(vidra): Extension<Vidra>) -> Tagged<Cach
     let report = vidra.cache_report().await;
     let mut all = Counts::default();
     let resources = report.resources.into_iter().map(|(name, counts, usage)| {
-        let Counts { hits, stale, misses, coalesced } = counts;
+        let Counts { hits, stale, misses, coalesced, .. } = counts;
         all.hits += hits;
         all.stale += stale;
         all.misses += misses;

@@ -10,8 +10,9 @@ use utoipa::openapi::schema::AdditionalProperties;
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, RefOr, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 use vidra::{
-    BatchQuery, BatchSummary, CaptionTrack, Languages, Lookup, PlaylistId, Reason, Transcript,
-    TranscriptLine, TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text, to_vtt,
+    BatchQuery, BatchSummary, CaptionTrack, LanguageCode, Languages, Lookup, PlaylistId, Reason,
+    Transcript, TranscriptLine, TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text,
+    to_vtt,
 };
 
 use super::list::{self, CSV, ListForm};
@@ -54,10 +55,9 @@ pub(super) async fn get_transcript(
     mut query: Query,
     headers: HeaderMap,
 ) -> Result {
-    let wanted = TranscriptQuery {
-        languages: query.parsed("lang", Languages::parse).unwrap_or_default(),
-        translate: query.parsed("translate", str::parse),
-    };
+    let wanted = TranscriptQuery::default()
+        .with_languages(query.parsed("lang", Languages::parse).unwrap_or_default())
+        .with_translation(query.parsed("translate", LanguageCode::parse));
     let by_accept = Format::preferred(&headers);
     let words = [
         ("json", Format::Json),

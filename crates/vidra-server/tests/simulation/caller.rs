@@ -272,7 +272,7 @@ async fn call_library_batch(vidra: &Vidra, caller: &Caller) -> Answer {
                 answer.has_summary = true;
                 answer.counts = Some((summary.succeeded, summary.failed));
             }
-            Ok(BatchEvent::Started { .. } | BatchEvent::Waiting(_)) => {}
+            Ok(_) => {}
             Err(error) => {
                 let results = std::mem::take(&mut answer.results);
                 // An error is the last item.

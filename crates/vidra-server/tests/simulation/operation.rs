@@ -4,8 +4,8 @@ use axum::http::{Request, header};
 use fastrand::Rng;
 use serde_json::{Value, json};
 use vidra::{
-    BatchQuery, CategoryQuery, ChannelRef, CommentId, CommentQuery, Languages, Lookup, PlaylistId,
-    TranscriptQuery, VideoId,
+    BatchQuery, CategoryQuery, ChannelRef, CommentId, CommentQuery, LanguageCode, Languages,
+    Lookup, PlaylistId, TranscriptQuery, VideoId,
 };
 
 use crate::facts::facts;
@@ -314,11 +314,11 @@ impl Operation {
             Self::Transcript { video: id, lang, .. } => {
                 let languages =
                     lang.map_or_else(Languages::default, |it| Languages::parse(it).unwrap());
-                Lookup::Transcript(video(id), TranscriptQuery { languages, translate: None })
+                Lookup::Transcript(video(id), TranscriptQuery::default().with_languages(languages))
             }
             Self::Translation { video: id } => {
-                let translate = Some("de".parse().unwrap());
-                Lookup::Transcript(video(id), TranscriptQuery { translate, ..Default::default() })
+                let german = LanguageCode::parse("de").unwrap();
+                Lookup::Transcript(video(id), TranscriptQuery::default().with_translation(german))
             }
             Self::Videos(_) | Self::Batch { .. } | Self::VideosOf { .. } => return None,
             Self::Quota | Self::Cache | Self::Ready | Self::Metrics => return None,
@@ -327,8 +327,7 @@ impl Operation {
 
     pub(crate) fn batch_query(&self) -> Option<(PlaylistId, BatchQuery)> {
         let Self::Batch { playlist, to, concurrency, .. } = self else { return None };
-        let query =
-            BatchQuery { to: Some(*to), concurrency: *concurrency, ..BatchQuery::default() };
+        let query = BatchQuery::default().with_to(*to).with_concurrency(*concurrency);
         Some((PlaylistId::parse(playlist).unwrap(), query))
     }
 }

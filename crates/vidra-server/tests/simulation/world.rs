@@ -184,7 +184,11 @@ impl World {
                 (0..it.egresses).map(|egress| self.platform.transport(egress)).collect::<Vec<_>>(),
             )
             .clock(self.clock.clone())
-            .quota(QuotaLimits { default: it.quota, search: SearchBilling::OwnBucket(it.searches) })
+            .quota(
+                QuotaLimits::default()
+                    .with_default(it.quota)
+                    .with_search(SearchBilling::OwnBucket(it.searches)),
+            )
             .retry(RetryPolicy { retries: it.retries, delay: it.retry_delay })
             .attempt_timeout(it.attempt_timeout)
             .deadline(it.deadline)

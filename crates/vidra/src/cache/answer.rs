@@ -14,6 +14,7 @@ use crate::store::{Failures, Usage};
 
 /// An answer as JSON, with its cache outcome and age.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Cached<B = Bytes> {
     /// The JSON.
     pub body: B,
@@ -134,6 +135,7 @@ impl Parts {
 
 /// The number of answers with each outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counts {
     /// Fresh answers from the cache.
     pub hits: u64,

@@ -30,14 +30,17 @@ impl Vidra {
     /// use vidra::{BatchEvent, BatchQuery, PlaylistId};
     ///
     #[doc = include_str!("../example.txt")]
-    /// let first_three = BatchQuery { to: Some(3), ..BatchQuery::default() };
+    /// let first_three = BatchQuery::default().with_to(3);
     /// let events = vidra.playlist_transcripts(&PlaylistId::parse("PLquirkMixed")?, &first_three);
     /// pin_mut!(events);
     /// while let Some(event) = events.next().await {
     ///     match event? {
-    ///         BatchEvent::Result(video) => println!("{}: {:?}", video.title, video.status),
+    ///         BatchEvent::Result(video) => match video.transcript {
+    ///             Ok(lines) => println!("{}: {} lines", video.title, lines.len()),
+    ///             Err(error) => println!("{}: {error} ({})", video.title, error.reason()),
+    ///         },
     ///         BatchEvent::Done(summary) => assert_eq!((summary.succeeded, summary.failed), (2, 1)),
-    ///         BatchEvent::Started { .. } | BatchEvent::Waiting(_) => {}
+    ///         _ => {}
     ///     }
     /// }
     /// # Ok(()) }

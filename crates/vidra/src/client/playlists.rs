@@ -85,7 +85,7 @@ impl Vidra {
     #[doc = include_str!("../example.txt")]
     /// // The ten most watched videos that are longer than a minute.
     /// let selection = Selection {
-    ///     filter: Filter { duration: Bounds { min: Some(60), max: None }, ..Filter::default() },
+    ///     filter: Filter::default().with_duration(Bounds { min: Some(60), max: None }),
     ///     sort: Some(Sort { field: SortField::Views, order: SortOrder::Desc }),
     ///     range: PositionRange { start: Some(1), end: Some(10) },
     /// };

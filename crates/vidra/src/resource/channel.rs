@@ -27,6 +27,7 @@ impl Channel {
         let snippet = channel.snippet.unwrap_or_default();
         let statistics = channel.statistics.unwrap_or_default();
         let related = channel.content_details.unwrap_or_default().related_playlists;
+        let uploads = related.unwrap_or_default().uploads;
         let name = snippet.title.unwrap_or_default();
         let mut hidden = vec![];
         let mut count_of = |count, name| count_or_hide(count, name, &mut hidden);
@@ -47,7 +48,7 @@ impl Channel {
             video_count,
             country: snippet.country.filter(|country| !country.is_empty()),
             thumbnails: snippet.thumbnails.unwrap_or_default(),
-            uploads_playlist_id: related.unwrap_or_default().uploads.unwrap_or_default(),
+            uploads_playlist_id: uploads.as_deref().and_then(PlaylistId::bare),
             hidden,
         }
     }
@@ -260,7 +261,7 @@ pub(crate) async fn named_uploads(
     channel: &ChannelRef,
 ) -> Result<Cached<Option<PlaylistId>>> {
     let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
-    let named = PlaylistId::bare(&found.decode::<Channel>()?.uploads_playlist_id);
+    let named = found.decode::<Channel>()?.uploads_playlist_id;
     Ok(found.with_body(named))
 }
 

@@ -14,7 +14,7 @@ use crate::data_api::wire;
 use crate::error::{ErrorKind, Result};
 use crate::format::Moment;
 use crate::html;
-use crate::ident::{CommentId, VideoId};
+use crate::ident::{ChannelId, CommentId, VideoId};
 use crate::resource::Services;
 
 impl CommentThread {
@@ -24,8 +24,8 @@ impl CommentThread {
         let first = snippet.top_level_comment.unwrap_or_default();
         Self {
             id: thread.id.unwrap_or_default(),
-            video_id: snippet.video_id.unwrap_or_default(),
-            channel_id: snippet.channel_id.unwrap_or_default(),
+            video_id: snippet.video_id.as_deref().and_then(VideoId::bare),
+            channel_id: snippet.channel_id.as_deref().and_then(ChannelId::bare),
             top_level_comment: Comment::from_wire(first),
             total_reply_count: snippet.total_reply_count.unwrap_or(0),
             can_reply: snippet.can_reply.unwrap_or(false),
@@ -48,7 +48,7 @@ impl Comment {
             author_name: snippet.author_display_name.unwrap_or_default(),
             author_profile_image: snippet.author_profile_image_url.unwrap_or_default(),
             author_channel_url: snippet.author_channel_url.unwrap_or_default(),
-            author_channel_id: author.value.unwrap_or_default(),
+            author_channel_id: author.value.as_deref().and_then(ChannelId::bare),
             text,
             like_count: snippet.like_count.unwrap_or(0),
             published_at: Moment::parse(snippet.published_at.as_deref()),

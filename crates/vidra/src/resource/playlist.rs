@@ -18,7 +18,7 @@ use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::wire;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Moment;
-use crate::ident::{PlaylistId, VideoId};
+use crate::ident::{ChannelId, PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 use crate::resource::gather::MAX_IDS;
 use crate::resource::lookup::Lookup;
@@ -39,7 +39,7 @@ impl PlaylistInfo {
             thumbnails: snippet.thumbnails.unwrap_or_default(),
             item_count: playlist.content_details.and_then(|content| content.item_count),
             channel: snippet.channel_title.unwrap_or_default(),
-            channel_id: snippet.channel_id.unwrap_or_default(),
+            channel_id: snippet.channel_id.as_deref().and_then(ChannelId::bare),
             published_at: Moment::parse(snippet.published_at.as_deref()),
         }
     }

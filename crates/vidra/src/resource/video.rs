@@ -14,7 +14,7 @@ use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::{DataApi, wire};
 use crate::error::Result;
 use crate::format::{self, Moment};
-use crate::ident::VideoId;
+use crate::ident::{ChannelId, VideoId};
 use crate::resource::gather::MAX_IDS;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::{self, Lookup};
@@ -41,7 +41,7 @@ impl Video {
             title: snippet.title.unwrap_or_default(),
             description: snippet.description.unwrap_or_default(),
             channel: snippet.channel_title.unwrap_or_default(),
-            channel_id: snippet.channel_id.unwrap_or_default(),
+            channel_id: snippet.channel_id.as_deref().and_then(ChannelId::bare),
             views,
             views_fmt: format::compact(views),
             likes,

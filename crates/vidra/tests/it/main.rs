@@ -3,6 +3,8 @@
 mod admission;
 mod allowance;
 mod batch;
+#[cfg(feature = "blocking")]
+mod blocking;
 mod bounds;
 mod breakers;
 mod cache;
@@ -27,6 +29,7 @@ mod selection;
 mod sharing;
 mod sim;
 mod store;
+mod test_double;
 mod timedtext;
 mod transcripts;
 mod upstream;

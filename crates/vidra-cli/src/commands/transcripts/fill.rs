@@ -1,7 +1,7 @@
 //! Fills a folder with the transcripts of a playlist. Files are written as results arrive, so that an
 //! interruption loses nothing that came.
 
-use vidra::{BatchStatus, PlaylistId, PlaylistIds, VideoId};
+use vidra::{PlaylistId, PlaylistIds, VideoId};
 
 use super::folder::Folder;
 use super::progress::Progress;
@@ -99,8 +99,8 @@ impl<'a> Filling<'a> {
             match event(self.service, &line)? {
                 Event::Result(result) => {
                     progress.done(&result);
-                    if result.status == BatchStatus::Failed {
-                        self.failures.add(failed_item(self.service, &result));
+                    if let Err(error) = &result.transcript {
+                        self.failures.add(failed_item(self.service, &result, error));
                     }
                     self.folder.save(result)?;
                     self.results += 1;

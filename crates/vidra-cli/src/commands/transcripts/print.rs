@@ -1,7 +1,7 @@
 //! The transcripts of a playlist on standard output.
 
 use bytes::Bytes;
-use vidra::{BatchStatus, BatchSummary, PlaylistId, VideoTranscript};
+use vidra::{BatchSummary, PlaylistId, VideoTranscript};
 
 use super::{Event, Part, TranscriptsArgs, broken_off, event, failed_item};
 use crate::commands::CommandContext;
@@ -76,13 +76,15 @@ async fn receive(
         }
         match event(service, &line)? {
             Event::Result(result) => {
-                match result.status {
-                    BatchStatus::Success => received.succeeded += 1,
-                    BatchStatus::Failed => received.failures.add(failed_item(service, &result)),
+                let failure = result.transcript.as_ref().err();
+                match failure {
+                    None => received.succeeded += 1,
+                    Some(error) => received.failures.add(failed_item(service, &result, error)),
                 }
                 match output.form {
                     // One line at the end is enough for failures of the service.
-                    Form::People if result.reason.is_some_and(concerns_service) => {}
+                    Form::People
+                        if failure.is_some_and(|error| concerns_service(error.reason())) => {}
                     Form::People => received.rows.push(Row::new(result)),
                     Form::Json => received.lines.push((result.position, line)),
                     Form::Ndjson => {}
@@ -112,9 +114,13 @@ struct Row {
 
 impl Row {
     fn new(result: VideoTranscript) -> Self {
-        let VideoTranscript { position, video_id, title, lines, error, .. } = result;
-        let lines = lines.map_or("–".to_owned(), |lines| lines.len().to_string());
-        Self { position, video_id, title, error: error.unwrap_or_default(), lines }
+        let VideoTranscript { position, video_id, title, transcript, .. } = result;
+        let video_id = video_id.map(|id| id.to_string()).unwrap_or_default();
+        let (lines, error) = match transcript {
+            Ok(lines) => (lines.len().to_string(), String::new()),
+            Err(error) => ("–".to_owned(), error.to_string()),
+        };
+        Self { position, video_id, title, error, lines }
     }
 }
 

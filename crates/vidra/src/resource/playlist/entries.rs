@@ -242,6 +242,14 @@ impl Entries {
         }
     }
 
+    /// [`Self::total`], unless YouTube sends no count and the list was not read to its end.
+    pub(crate) fn known_total(&self) -> Option<usize> {
+        match self {
+            Self::Cached { total, .. } => Some(*total),
+            Self::Walked { follower, .. } => follower.known_total(),
+        }
+    }
+
     /// Returns the next page. `None` after the last.
     pub(crate) async fn next(&mut self) -> Result<Option<Arc<Vec<Entry>>>> {
         match self {

@@ -72,6 +72,10 @@ impl State {
             _ => self.reported_total.map_or(listed, |total| listed.max(total)),
         }
     }
+
+    fn is_total_known(&self) -> bool {
+        self.reported_total.is_some() || matches!(self.end, Some(Ok(())))
+    }
 }
 
 struct PageRequest {
@@ -154,6 +158,12 @@ impl Follower {
     /// All entries of the pages so far.
     pub(crate) fn listed(&self) -> EntryList {
         self.walk.lock().listed()
+    }
+
+    /// [`Self::total`], unless YouTube sends no count and the end is not reached.
+    pub(crate) fn known_total(&self) -> Option<usize> {
+        let state = self.walk.lock();
+        state.is_total_known().then(|| state.total())
     }
 
     /// The pages so far, of a walk that has not reached the end of the list.
