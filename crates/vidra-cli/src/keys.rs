@@ -1,7 +1,7 @@
 //! `vidra keys`: adds, lists and revokes caller keys, and shows their usage.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -80,7 +80,7 @@ pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
         KeysCommand::List { json, state_dir, .. } => {
             let usage = usage(state_dir.clone().or_else(usual_state_dir))?;
             match json {
-                true => print(&(serde_json::to_string(&usage)? + "\n")),
+                true => print(&(serde_json::to_string(&usage).map_err(io::Error::from)? + "\n")),
                 false => print(&usage_table(&usage)),
             }
         }
