@@ -141,8 +141,8 @@ pub(crate) struct ClientArgs {
     #[command(flatten)]
     pub(crate) cache: CacheArgs,
 
-    /// Folder for data that survives a restart: the quota ledger and the spending of callers [default:
-    /// the user's state folder]
+    /// Folder for data that survives a restart: the quota ledger, and the spending and usage of callers
+    /// [default: the user's state folder]
     #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 
@@ -299,11 +299,15 @@ fn read(file: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| unreadable(&"not a text"))
 }
 
-/// The folder of the quota ledger and the spending of callers. The demo has none unless a flag sets it,
+/// The folder of the quota ledger and the usage of callers. The demo has none unless a flag sets it,
 /// because it must not change the ledger of the real key.
 pub(crate) fn state_dir(args: &ClientArgs) -> Option<PathBuf> {
-    let usual = || user_folder("XDG_STATE_HOME", ".local/state").filter(|_| !args.demo);
-    args.state_dir.clone().or_else(usual)
+    args.state_dir.clone().or_else(|| usual_state_dir().filter(|_| !args.demo))
+}
+
+/// The state folder if no flag sets another.
+pub(crate) fn usual_state_dir() -> Option<PathBuf> {
+    user_folder("XDG_STATE_HOME", ".local/state")
 }
 
 #[cfg(test)]

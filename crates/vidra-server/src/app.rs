@@ -16,7 +16,7 @@ use http_body::Body as _;
 use http_body_util::Full;
 use tokio::time::Instant;
 use tower::ServiceExt;
-use vidra::{CacheOutcome, Error, Vidra};
+use vidra::{CacheOutcome, Error, Resource, Vidra};
 
 use crate::config::Config;
 use crate::counters::{ConnectionCounters, Counters};
@@ -135,9 +135,15 @@ impl App {
         let (mut response, route, cache) = match gate.check(peer, request, &head, &mut admission) {
             Ok(()) => {
                 let cached = is_public.then(|| responses.get(vidra, request, &head, &log));
-                let Some((response, route)) = cached.flatten() else {
+                let Some((response, route, resource)) = cached.flatten() else {
                     return Either::Right(AdmittedRequest { log, admission });
                 };
+                if resource == Resource::Transcript
+                    && let Some(account) = gate.account(&admission)
+                {
+                    account.note_transcript();
+                }
+                admission.settle(response.status());
                 (response.map(ResponseBody::Left), route, CacheOutcome::Hit.name())
             }
             Err(reason) => {
@@ -165,7 +171,7 @@ impl App {
     pub(crate) fn answer_by_route<B>(
         &self,
         request: Request<B>,
-        AdmittedRequest { log, admission }: AdmittedRequest,
+        AdmittedRequest { log, mut admission }: AdmittedRequest,
     ) -> Pin<Box<impl Future<Output = Response<ResponseBody>> + Send + use<B>>>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -184,6 +190,7 @@ impl App {
                 response.headers_mut().remove(CONTENT_LENGTH);
             }
             note_error(&observers.counters, &response);
+            admission.settle(response.status());
             complete(response.headers_mut(), &admission);
             pending.end(response).map(ResponseBody::Right)
         })

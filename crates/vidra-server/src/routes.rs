@@ -13,6 +13,7 @@ mod responder;
 mod status;
 mod tool;
 mod transcript;
+mod usage;
 mod video;
 
 use std::sync::Arc;
@@ -91,6 +92,7 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(tool::run_tool))
         .routes(routes!(status::get_quota))
         .routes(routes!(status::get_cache))
+        .routes(routes!(usage::get_usage))
         .routes(routes!(status::get_health))
         .routes(routes!(status::get_readiness))
         .routes(routes!(get_openapi));

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use utoipa::openapi::OpenApi;
-use vidra::Vidra;
+use vidra::{Allowance, Allowances, Vidra};
 use vidra_mcp::BatchLimit;
 
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::drain::Drain;
-use crate::gate::{CallerId, Keys};
+use crate::gate::CallerId;
 use crate::hot::{Observers, ResponseCache};
 use crate::refresh_budget::RefreshBudget;
 use crate::reloads::Reloads;
@@ -31,8 +31,10 @@ pub(crate) struct AppState {
     batches_per_caller: usize,
     /// `None` if callers may not bypass the cache.
     pub(crate) refreshes: Option<RefreshBudget>,
-    /// The keys of callers, whose spending may have a file.
-    pub(crate) keys: Option<Arc<Keys>>,
+    /// Budgets and usage of callers, which may have a file.
+    pub(crate) allowances: Arc<Allowances>,
+    /// The account of all callers together; `None` if the service requires keys.
+    pub(crate) open_account: Option<Allowance>,
     /// The certificate, whose expiry is a metric.
     pub(crate) tls: Option<Tls>,
     pub(crate) reloads: Reloads,
@@ -59,7 +61,8 @@ impl AppState {
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
             refreshes: config.callers_may_refresh.then(|| RefreshBudget::new(config.refresh_units)),
-            keys: config.gate.keys.clone(),
+            allowances: Arc::clone(config.gate.allowances()),
+            open_account: config.gate.open_account(),
             tls: config.tls.clone(),
             reloads: config.reloads.clone(),
             document: Arc::new(document),

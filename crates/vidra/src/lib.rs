@@ -217,7 +217,8 @@ pub use {
     context::Cost,
     data_api::account::ApiKey,
     quota::{
-        Allowance, Allowances, Bucket, BucketUse, LedgerHealth, Quota, QuotaLimits, SearchBilling,
+        Allowance, Allowances, Bucket, BucketUse, CallerUsage, DayUsage, LedgerHealth, Quota,
+        QuotaLimits, SearchBilling, UsageReport,
     },
     resilience::bucket::LeakyBucket,
     resilience::circuit::BreakerState,

@@ -32,7 +32,7 @@ pub(crate) fn new_key(folder: &Path, args: &[&str]) -> String {
 }
 
 /// A demo that requires keys.
-fn demo(folder: &Path) -> Command {
+pub(crate) fn demo(folder: &Path) -> Command {
     let mut command = vidra(folder);
     command
         .env("VIDRA_DEMO", "1")
@@ -52,7 +52,7 @@ fn keys_are_added_listed_and_revoked() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let alice = new_key(folder, &["alice", "--rate", "60/m", "--units", "500", "--searches", "0"]);
-    let bob = new_key(folder, &["bob"]);
+    let bob = new_key(folder, &["bob", "--operator"]);
     let file = folder.join("keys.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let stored = fs::read_to_string(&file).unwrap();
@@ -62,9 +62,9 @@ fn keys_are_added_listed_and_revoked() {
     let (code, table, _) = keys(folder, &["list"]);
     let lines: Vec<Vec<&str>> = table.lines().map(|it| it.split_whitespace().collect()).collect();
     assert_eq!((code, lines.len()), (Some(0), 3), "{table}");
-    assert_eq!(lines[0], ["name", "rate", "units/day", "searches", "created"]);
-    assert_eq!(lines[1][..4], ["alice", "60/m", "500", "0"]);
-    assert_eq!(lines[2][..4], ["bob", "-", "-", "-"]);
+    assert_eq!(lines[0], ["name", "rate", "units/day", "searches", "operator", "created"]);
+    assert_eq!(lines[1][..5], ["alice", "60/m", "500", "0", "-"]);
+    assert_eq!(lines[2][..5], ["bob", "-", "-", "-", "yes"]);
 
     let (code, output, error) = keys(folder, &["add", "alice"]);
     assert!(code == Some(2) && output.is_empty(), "{output}");

@@ -20,3 +20,4 @@ mod systemd;
 #[cfg(feature = "otel")]
 mod traces;
 mod transcripts;
+mod usage;

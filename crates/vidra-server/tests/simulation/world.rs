@@ -159,7 +159,7 @@ impl World {
         for (number, units) in settings.budgets.iter().enumerate() {
             // The service reports usage only for keys with a budget.
             let units = Some(units.unwrap_or(UNLIMITED));
-            let limits = KeyLimits { rate: None, units, searches: Some(UNLIMITED) };
+            let limits = KeyLimits { units, searches: Some(UNLIMITED), ..KeyLimits::default() };
             let name = format!("caller-{number}").parse().unwrap();
             file.add(name, &key(number), limits, std::time::SystemTime::UNIX_EPOCH).unwrap();
         }

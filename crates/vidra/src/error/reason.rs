@@ -69,6 +69,8 @@ reasons! {
     CallerKeyMissing = "caller_key_missing", Forbidden, "Send your key.";
     /// The caller key is not valid.
     CallerKeyInvalid = "caller_key_invalid", Forbidden, "Check your key, or ask the operator for a new one.";
+    /// The request needs the key of an operator.
+    OperatorKeyRequired = "operator_key_required", Forbidden, "Use the key of an operator.";
     /// Web pages of this origin may not use the service.
     OriginNotAllowed = "origin_not_allowed", Forbidden, "Ask the operator to allow the origin.";
 

@@ -1,5 +1,7 @@
-//! Quota budgets of single callers, so that one caller cannot spend the whole day's quota.
+//! Quota budgets of single callers, so that one caller cannot spend the whole day's quota, and what
+//! they used.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -8,14 +10,23 @@ use super::counts::{Tally, UnitCounts};
 use super::day::{date, until_reset};
 use super::{Bucket, Charge, Spent};
 
-/// The daily budget of one caller for each bucket. It resets with YouTube's quota. Clones share the
-/// count and the limits.
+/// The daily budget of one caller for each bucket, and what the caller used. The budget resets with
+/// YouTube's quota. Clones share the counts and the limits.
 ///
 /// A request charges the allowance before the ledger. Both count every attempt, except attempts
 /// that were never sent. [`Allowances`](crate::Allowances) stores the count of several callers in a
 /// file.
 #[derive(Debug, Clone)]
-pub struct Allowance(Arc<Mutex<CallerAccount>>);
+pub struct Allowance(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// Requests and transcripts since the last exchange. They are no part of the account, because
+    /// every cached response adds to them.
+    requests: AtomicU64,
+    transcripts: AtomicU64,
+    account: Mutex<CallerAccount>,
+}
 
 /// Its lock is held only briefly and never across an await.
 #[derive(Debug)]
@@ -58,13 +69,14 @@ impl Allowance {
 
     /// Creates an allowance without limits for an account of the file.
     pub(super) fn named(name: &str) -> Self {
-        Self(Arc::new(Mutex::new(CallerAccount {
+        let account = Mutex::new(CallerAccount {
             name: name.to_owned(),
             default: None,
             search: None,
             counts: UnitCounts::default(),
             exchanged: UnitCounts::default(),
-        })))
+        });
+        Self(Arc::new(Inner { requests: AtomicU64::new(0), transcripts: AtomicU64::new(0), account }))
     }
 
     /// Replaces the limits for all clones and for calls in flight. Units spent today stay spent, so
@@ -83,6 +95,17 @@ impl Allowance {
     pub fn used(&self, bucket: Bucket, now: Timestamp) -> u32 {
         let account = self.lock();
         account.counts.tally(&date(now), &account.name).count(bucket).used
+    }
+
+    /// Counts a request of the caller. It is one atomic addition.
+    pub fn note_request(&self) {
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a transcript that a cache in front of the client served. The client counts those that
+    /// it serves itself. It is one atomic addition.
+    pub fn note_transcript(&self) {
+        self.0.transcripts.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes the cost of an attempt.
@@ -112,10 +135,18 @@ impl Allowance {
         self.lock().subtract(&charge.date, charge.bucket, charge.cost);
     }
 
-    /// Adds the spending since the last exchange to `all`, and takes over what others have added
-    /// there.
-    pub(super) fn exchange(&self, all: &mut UnitCounts) {
+    /// Adds the usage since the last exchange to `all`, and takes over what others have added there.
+    /// Requests and transcripts belong to `today`: their counters have no date.
+    pub(super) fn exchange(&self, all: &mut UnitCounts, today: &str) {
         let mut account = self.lock();
+        let Inner { requests, transcripts, .. } = &*self.0;
+        let [requests, transcripts] =
+            [requests, transcripts].map(|it| it.swap(0, Ordering::Relaxed));
+        if requests + transcripts > 0 {
+            let tally = account.tally_mut(today);
+            tally.requests += requests;
+            tally.transcripts += transcripts;
+        }
         all.apply_changes(&account.exchanged, &account.counts);
         account.counts = all.of_account(&account.name);
         account.exchanged = account.counts.clone();
@@ -127,7 +158,7 @@ impl Allowance {
     }
 
     fn lock(&self) -> MutexGuard<'_, CallerAccount> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-/// A larger file is damaged. The spending of 100,000 callers is smaller.
+/// A larger file is damaged. The most tallies that a count stores are smaller.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// One of the files with a count.
