@@ -23,6 +23,7 @@
 //! - `gate`: admission of callers: hosts, origins, keys, rate limits
 //! - `hot`: the path of a cached response: request head, response cache, gzip, access log
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
+//! - `accept`: the media types that a request accepts
 //! - `extract`: typed path, query and body
 //! - `typed_url`: URLs typed into a path
 //! - `error_body`: the only mapping of errors to HTTP
@@ -34,6 +35,7 @@
 //! - `reloads`: counts the reloads of files
 //! - `config_file`: reads keys and certificates: bounded, without blocking
 
+mod accept;
 mod app;
 mod config;
 mod config_file;

@@ -8,9 +8,14 @@ use crate::extract::{Id, Query};
 use crate::hot::Answer;
 
 /// One channel.
+///
+/// With its description, counts, thumbnails and the id of the playlist of its uploads. A custom name, as in `/c/name`,
+/// may need a search.
+///
+/// Cost: 1 unit. A custom name costs up to 3 units and one search.
 #[utoipa::path(
     get, path = "/api/channel/{id}", tag = "Channels",
-    params(("id" = String, Path, description = "Channel id, @handle or URL", example = "@fermata")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "The channel", body = Channel), FetchErrors)
 )]
 pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef>) -> Result {
@@ -18,10 +23,14 @@ pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef
 }
 
 /// The newest uploads of a channel.
+///
+/// `uploadAge` is relative to the time of the answer.
+///
+/// Cost: 2 units with a channel id, 3 with a handle.
 #[utoipa::path(
     get, path = "/api/channel/{id}/videos", tag = "Channels",
     params(
-        ("id" = String, Path, description = "Channel id, @handle or encoded URL", example = "@fermata"),
+        ("id" = String, Path),
         ("limit" = Option<u32>, Query, description = "The maximum number of videos; 5 if not given", minimum = 1, maximum = 50, example = 5)
     ),
     responses((status = 200, description = "The uploads, newest first", body = Vec<ChannelVideo>), FetchErrors)

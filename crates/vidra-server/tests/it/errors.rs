@@ -139,8 +139,6 @@ async fn unknown_routes_are_404_and_wrong_methods_are_405() {
     let app = TestApp::new();
     for path in [
         "/web",
-        "/api",
-        "/api/",
         "/api/video",
         "/api/video/",
         "/nope",

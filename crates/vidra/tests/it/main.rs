@@ -6,6 +6,7 @@ mod batch;
 mod bounds;
 mod breakers;
 mod cache;
+mod comment_search;
 mod composites;
 mod concurrency;
 mod faults;

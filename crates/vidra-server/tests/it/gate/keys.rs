@@ -120,3 +120,19 @@ fn debug_output_hides_keys_and_hashes() {
     assert!(text.contains("alice") && text.contains("sha256: …"), "{text}");
     assert!(!text.contains("vk_"), "{text}");
 }
+
+#[tokio::test]
+async fn redirects_to_open_pages_need_no_key() {
+    let rules = Rules { keys: Some(keys(&[("alice", KeyLimits::default())])), ..Rules::default() };
+    let app = app(rules);
+    for (path, status) in [
+        ("/api", 307),
+        ("/api/", 307),
+        ("/docs/", 308),
+        ("/healthz/", 308),
+        ("/api/quota/", 401),
+        ("/api/nope", 401),
+    ] {
+        assert_eq!(app.get(path).await.status, status, "{path}");
+    }
+}
