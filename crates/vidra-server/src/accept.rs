@@ -18,6 +18,8 @@ struct MediaRange<'a> {
 /// How `Accept` rates a media type. A greater one is preferred.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 struct Rating {
+    /// Whether it is named, or its `type/*`. Callers add `*/*` to get any answer rather than none.
+    is_named: bool,
     quality: f32,
     precision: u8,
     /// Of equals the first one named wins.
@@ -31,7 +33,10 @@ impl<'a> MediaRange<'a> {
         let name = match parts.next()? {
             // Old clients of Java write it for every type.
             "*" => "*/*",
-            name => ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name),
+            name => ALIASES
+                .iter()
+                .find(|(alias, _)| alias.eq_ignore_ascii_case(name))
+                .map_or(name, |(_, name)| name),
         };
         let (kind, subtype) = name.split_once('/')?;
         let quality = parts.find_map(|part| {
@@ -48,7 +53,8 @@ impl<'a> MediaRange<'a> {
             ("*", "*") => Some(0),
             (named, "*") => named.eq_ignore_ascii_case(kind).then_some(1),
             (named, form) => {
-                let is_same = named.eq_ignore_ascii_case(kind) && form.eq_ignore_ascii_case(subtype);
+                let is_same =
+                    named.eq_ignore_ascii_case(kind) && form.eq_ignore_ascii_case(subtype);
                 is_same.then_some(2)
             }
         }
@@ -63,7 +69,8 @@ fn ranges(headers: &HeaderMap) -> impl Iterator<Item = MediaRange<'_>> {
 fn rating(headers: &HeaderMap, media_type: &str) -> Option<Rating> {
     let matching = ranges(headers).zip(0..).filter_map(|(range, index)| {
         let precision = range.precision(media_type)?;
-        Some(Rating { quality: range.quality, precision, position: -index })
+        let is_named = precision > 0;
+        Some(Rating { is_named, quality: range.quality, precision, position: -index })
     });
     matching.reduce(|best, next| if next.precision > best.precision { next } else { best })
 }
@@ -78,7 +85,8 @@ pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     }
 }
 
-/// The type that `Accept` prefers among `types`; the first one of equals. `None` if it accepts none of them.
+/// The type that `Accept` prefers among `types`: one that it names, or else one that `*/*` allows. Of equals it is the
+/// first one. `None` if it accepts none of them.
 pub(crate) fn preferred_type<T: Copy>(headers: &HeaderMap, types: &[(&str, T)]) -> Option<T> {
     let rated = types.iter().filter_map(|(name, it)| Some((rating(headers, name)?, *it)));
     let accepted = rated.filter(|(rating, _)| rating.quality > 0.0);
@@ -127,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_preferred_type_has_the_best_quality_then_the_most_precise_name() {
+    fn a_named_type_comes_first_then_the_best_quality_then_the_most_precise_name() {
         let types = [("application/json", 'j'), ("text/plain", 't'), ("text/vtt", 'v')];
         let table = [
             ("*/*", Some('j')),
@@ -136,7 +144,8 @@ mod tests {
             ("application/json, text/vtt", Some('j')),
             ("*/*, text/vtt", Some('v')),
             ("text/vtt;q=0.5, application/json;q=0.9", Some('j')),
-            ("text/vtt;q=0.5, */*;q=0.4", Some('v')),
+            ("text/vtt;q=0.5, */*", Some('v')),
+            ("text/*, application/json;q=0.5", Some('t')),
             ("application/json;q=0, */*", Some('t')),
             ("application/xml", None),
             ("text/vtt;q=0", None),

@@ -19,7 +19,7 @@ use crate::routes::{no_such_route, wrong_method};
 use crate::state::AppState;
 
 /// The templates of the routes, for the counters.
-pub(crate) const PATHS: [&str; 6] = ["/", DOCS, "/api", "/api/", SETTINGS, "/web/{*file}"];
+pub(crate) const PATHS: [&str; 4] = ["/", DOCS, SETTINGS, "/web/{*file}"];
 
 /// The API reference.
 pub(crate) const DOCS: &str = "/docs";

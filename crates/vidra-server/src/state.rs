@@ -50,7 +50,8 @@ impl AppState {
         config: &Config,
     ) -> Self {
         let responses = ResponseCache::new(config.response_cache_bytes, Arc::clone(vidra.clock()));
-        let render = move || StaticBody::new(serde_json::to_vec(&document).unwrap_or_default().into());
+        let render =
+            move || StaticBody::new(serde_json::to_vec(&document).unwrap_or_default().into());
         Self {
             vidra,
             observers: Observers {

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use utoipa::IntoResponses;
-use utoipa::openapi::{
-    ContentBuilder, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, Type,
-};
+use utoipa::openapi::{ContentBuilder, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, Type};
 use vidra::Reason;
 
 use super::status;

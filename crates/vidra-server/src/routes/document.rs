@@ -47,6 +47,7 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
         }
     }
     shared::share_parameters(&mut document);
+    shared::name_variants(&mut document);
     let components = document.components.get_or_insert_default();
     let bearer = Http::builder().scheme(HttpAuthScheme::Bearer).build();
     components.add_security_scheme(BEARER, SecurityScheme::Http(bearer));
@@ -65,7 +66,9 @@ pub(super) fn completed(mut document: OpenApi) -> OpenApi {
 }
 
 /// The operations of a path, with their methods.
-pub(super) fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+pub(super) fn operations(
+    item: &mut PathItem,
+) -> impl Iterator<Item = (&'static str, &mut Operation)> {
     let both = [("GET", &mut item.get), ("POST", &mut item.post)].into_iter();
     both.filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }

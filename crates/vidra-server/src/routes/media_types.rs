@@ -29,7 +29,8 @@ pub(super) fn offered(document: &OpenApi) -> MediaTypes {
     let is_checked = |path: &str| path.starts_with("/api/") || path == "/openapi.json";
     let paths = document.paths.paths.iter().filter(|(path, _)| is_checked(path));
     let routes = paths.map(|(path, item)| {
-        let [get, post] = [&item.get, &item.post].map(|it| it.as_ref().map(types).unwrap_or_default());
+        let [get, post] =
+            [&item.get, &item.post].map(|it| it.as_ref().map(types).unwrap_or_default());
         (path.clone(), RouteTypes { get, post })
     });
     Arc::new(routes.collect())

@@ -1,9 +1,10 @@
-//! Moves parameters that several operations have in common to the components of the document.
+//! Moves parts to the components of the document: parameters that several operations have in common, and the variants
+//! of unions.
 
 use std::collections::BTreeMap;
 
 use utoipa::openapi::path::{Parameter, ParameterIn};
-use utoipa::openapi::{OpenApi, Ref, RefOr};
+use utoipa::openapi::{OpenApi, Ref, RefOr, Schema};
 
 use super::document::operations;
 use super::patterns;
@@ -35,6 +36,37 @@ pub(super) fn share_parameters(document: &mut OpenApi) {
     document.components.get_or_insert_default().parameters.extend(shared);
 }
 
+/// Gives the variants of tagged unions names, which some generators of clients need.
+pub(super) fn name_variants(document: &mut OpenApi) {
+    let schemas = &mut document.components.get_or_insert_default().schemas;
+    let mut variants = BTreeMap::new();
+    for (name, schema) in schemas.iter_mut() {
+        let RefOr::T(Schema::OneOf(union)) = schema else { continue };
+        for item in &mut union.items {
+            let Some(tag) = tag(item) else { continue };
+            let variant = name.clone() + &capitalized(&tag);
+            let reference = Ref::from_schema_name(&variant).into();
+            variants.insert(variant, std::mem::replace(item, reference));
+        }
+    }
+    schemas.extend(variants);
+}
+
+/// The only value of `type` in a variant of a tagged union.
+fn tag(variant: &RefOr<Schema>) -> Option<String> {
+    let variant = serde_json::to_value(variant).ok()?;
+    let values = variant.pointer("/allOf/1/properties/type/enum")?.as_array()?;
+    Some(values.first()?.as_str()?.to_owned())
+}
+
+fn capitalized(word: &str) -> String {
+    let mut word = word.to_owned();
+    if let Some(first) = word.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    word
+}
+
 fn each_parameter(document: &mut OpenApi, mut each: impl FnMut(&str, &mut RefOr<Parameter>)) {
     for (path, item) in &mut document.paths.paths {
         for (_, operation) in operations(item) {
@@ -53,12 +85,5 @@ fn component(path: &str, parameter: &Parameter) -> String {
         ParameterIn::Path => patterns::path_parameter(path),
         _ => None,
     };
-    if let Some(it) = of_path {
-        return it.component.to_owned();
-    }
-    let mut name = parameter.name.clone();
-    if let Some(first) = name.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    name
+    of_path.map_or_else(|| capitalized(&parameter.name), |it| it.component.to_owned())
 }

@@ -33,7 +33,7 @@ pub(super) struct ToolAnswer {
     /// instructions.
     text: String,
     /// The same as structured data, in the output schema of the tool.
-    #[schema(inline, value_type = AnyObject)]
+    #[schema(value_type = AnyObject)]
     structured_content: Value,
 }
 

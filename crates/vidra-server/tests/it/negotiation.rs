@@ -55,7 +55,10 @@ async fn users_8_an_accept_that_nothing_satisfies_is_406() {
     }
     let (message, details) = get(&app, transcript, "text/html").await.problem(406);
     assert_eq!(message, "The service has no answer of a media type that Accept allows");
-    assert_eq!(details, ["accept: possible are application/json, application/x-subrip, text/vtt, text/plain"]);
+    assert_eq!(
+        details,
+        ["accept: possible are application/json, application/x-subrip, text/vtt, text/plain"]
+    );
 }
 
 #[tokio::test]
@@ -72,7 +75,8 @@ async fn a_rejected_request_makes_no_upstream_call() {
     for path in ["/api/video/fda4eREcaTQ", "/api/playlist/PLsize1", "/api/transcript/txManualAsr"] {
         get(&app, path, "image/png").await.problem(406);
     }
-    let post = Request::post("/api/playlist/PLsize1/query").header("accept", "application/x-ndjson");
+    let post =
+        Request::post("/api/playlist/PLsize1/query").header("accept", "application/x-ndjson");
     app.send(post.body(Body::empty()).unwrap()).await.problem(406);
     assert_eq!(app.sim.record().calls, 0);
 }

@@ -74,7 +74,10 @@ async fn users_10_the_document_is_served_compressed_with_a_tag() {
     let (gzip, packed) = get("gzip", "\"other\"").await;
     assert!(!plain.headers.contains_key("content-encoding"));
     assert_eq!(gzip.headers["content-encoding"], "gzip");
-    assert_eq!((plain.headers["vary"].as_bytes(), plain.status.as_u16()), (&b"accept-encoding"[..], 200));
+    assert_eq!(
+        (plain.headers["vary"].as_bytes(), plain.status.as_u16()),
+        (&b"accept-encoding"[..], 200)
+    );
     assert!(packed.len() < text.len() / 4, "{} of {} bytes", packed.len(), text.len());
     let mut unpacked = vec![];
     GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();

@@ -11,7 +11,11 @@ async fn users_8_the_root_of_the_api_leads_to_its_reference() {
     for path in ["/api", "/api/"] {
         for method in [Method::GET, Method::HEAD] {
             let got = app.method(method, path).await;
-            assert_eq!((got.status.as_u16(), got.header("location")), (307, Some("/docs")), "{path}");
+            assert_eq!(
+                (got.status.as_u16(), got.header("location")),
+                (307, Some("/docs")),
+                "{path}"
+            );
         }
         app.method(Method::POST, path).await.problem(405);
     }
@@ -23,10 +27,16 @@ async fn users_8_a_trailing_slash_leads_to_the_route() {
     let table = [
         ("/api/video/fda4eREcaTQ/", "/api/video/fda4eREcaTQ"),
         ("/api/video/fda4eREcaTQ/title/", "/api/video/fda4eREcaTQ/title"),
-        ("/api/channel/@fermata/videos/?limit=2&x=%2F", "/api/channel/@fermata/videos?limit=2&x=%2F"),
+        (
+            "/api/channel/@fermata/videos/?limit=2&x=%2F",
+            "/api/channel/@fermata/videos?limit=2&x=%2F",
+        ),
         ("/api/channel/some.handle/", "/api/channel/some.handle"),
         ("/api/channel/some.handle/videos/", "/api/channel/some.handle/videos"),
-        ("/api/video/https%3A%2F%2Fyoutu.be%2FfNoSuchId12/", "/api/video/https%3A%2F%2Fyoutu.be%2FfNoSuchId12"),
+        (
+            "/api/video/https%3A%2F%2Fyoutu.be%2FfNoSuchId12/",
+            "/api/video/https%3A%2F%2Fyoutu.be%2FfNoSuchId12",
+        ),
         ("/api/quota/", "/api/quota"),
         ("/healthz/", "/healthz"),
         ("/openapi.json/", "/openapi.json"),
@@ -53,7 +63,11 @@ async fn every_documented_route_is_found_with_a_slash() {
         for id in ["PLsize1", "some.name"] {
             let route = path.replace("{id}", id).replace("{videoId}", id).replace("{name}", id);
             let got = app.get(&format!("{route}/")).await;
-            assert_eq!((got.status.as_u16(), got.header("location")), (308, Some(&*route)), "{path}");
+            assert_eq!(
+                (got.status.as_u16(), got.header("location")),
+                (308, Some(&*route)),
+                "{path}"
+            );
         }
     }
 }

@@ -133,8 +133,8 @@ async fn matching(
     if pages.is_at_end() {
         return Ok(found);
     }
-    let call = threads_call(video, query.order, PAGE)
-        .with_some("searchTerms", query.search.as_deref());
+    let call =
+        threads_call(video, query.order, PAGE).with_some("searchTerms", query.search.as_deref());
     let rest: Vec<wire::CommentThread> = up_to(services, ctx, query.limit, call).await?;
     let is_read = |id: &Option<String>| id.as_ref().is_some_and(|id| read.contains(id));
     let rest = rest.into_iter().filter(|thread| !is_read(&thread.id));

@@ -18,9 +18,8 @@ async fn users_11_a_search_of_comments_finds_replies() {
     let all = vidra.comments(id, &CommentQuery { limit: 2000, ..CommentQuery::default() }).await;
     let all = all.unwrap();
     let contains = |text: &str, word: &str| text.to_lowercase().contains(word);
-    let is_in_replies_only = |word: &str| {
-        !all.iter().any(|thread| contains(&thread.top_level_comment.text, word))
-    };
+    let is_in_replies_only =
+        |word: &str| !all.iter().any(|thread| contains(&thread.top_level_comment.text, word));
     let replies = all.iter().flat_map(|thread| thread.replies.iter().map(move |it| (thread, it)));
     let mut words = replies.flat_map(|(thread, reply)| {
         reply.text.split_whitespace().map(move |word| (thread, word.to_lowercase()))
