@@ -58,9 +58,11 @@ impl App {
     pub fn new(vidra: Vidra, config: Config) -> Self {
         let (mut router, document) = routes::routes(!config.metrics_apart);
         if config.mcp {
-            router = router.merge(mcp::route(&vidra));
+            router = router.merge(mcp::route(&vidra)).merge(routes::from_slashes([mcp::PATH]));
         }
-        let router = router.merge(pages::routes(config.examples.clone()));
+        let router = router
+            .merge(pages::routes(config.examples.clone()))
+            .merge(routes::from_slashes([pages::DOCS]));
         // The admin listener counts into the same table, so it has the template of every route.
         let templates = routes::openapi().paths.paths.into_keys();
         let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);

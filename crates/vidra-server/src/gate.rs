@@ -161,13 +161,11 @@ impl Gate {
         if checks_host || request.uri().path() == MCP_PATH {
             host::check_origin(head, allowed, &rules.origins)?;
         }
-        if !rules.origins.is_empty() {
-            let origin = cors::origin_of(headers, &rules.origins);
-            if cors::is_preflight(request.method(), headers) {
-                return Err(RejectReason::Preflight(origin));
-            }
-            admission.origin = origin;
+        let origin = cors::origin_of(headers, &rules.origins);
+        if cors::is_preflight(request.method(), headers) {
+            return Err(origin.map_or(RejectReason::ForeignOrigin, RejectReason::Preflight));
         }
+        admission.origin = origin;
         let rejected = match &rules.keys {
             Some(keys) if access == Access::WithKey => {
                 keys.caller(headers).map(|caller| admission.caller = Some(caller)).err()
@@ -277,10 +275,11 @@ pub(crate) enum Access {
 
 impl Access {
     pub(crate) fn for_path(path: &str) -> Self {
-        match path {
+        // The route itself, and the redirect to it from a path with a slash at its end.
+        match path.strip_suffix('/').unwrap_or(path) {
             "/healthz" | "/readyz" => Self::Always,
             // The pages contain no data. Their users enter a key there.
-            "/" | "/docs" | "/openapi.json" => Self::Keyless,
+            "" | "/api" | "/docs" | "/openapi.json" => Self::Keyless,
             _ if path.starts_with("/web/") => Self::Unmetered,
             _ => Self::WithKey,
         }

@@ -24,6 +24,7 @@
 //! - `hot`: the path of a cached response: request head, response cache, gzip, access log
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
 //! - `items`: the items of lists: chosen members, CSV
+//! - `accept`: the media types that a request accepts
 //! - `extract`: typed path, query and body
 //! - `typed_url`: URLs typed into a path
 //! - `error_body`: the only mapping of errors to HTTP
@@ -35,6 +36,7 @@
 //! - `reloads`: counts the reloads of files
 //! - `config_file`: reads keys and certificates: bounded, without blocking
 
+mod accept;
 mod app;
 mod config;
 mod config_file;

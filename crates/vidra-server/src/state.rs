@@ -1,6 +1,6 @@
 //! The state that all handlers share.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use utoipa::openapi::OpenApi;
 use vidra::{Allowance, Allowances, Vidra};
@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::drain::Drain;
 use crate::gate::CallerId;
-use crate::hot::{Observers, ResponseCache};
+use crate::hot::{Observers, ResponseCache, StaticBody};
 use crate::refresh_budget::RefreshBudget;
 use crate::reloads::Reloads;
 use crate::slots::{Slot, Slots};
@@ -38,9 +38,11 @@ pub(crate) struct AppState {
     /// The certificate, whose expiry is a metric.
     pub(crate) tls: Option<Tls>,
     pub(crate) reloads: Reloads,
-    /// The document that `GET /openapi.json` serves.
-    pub(crate) document: Arc<OpenApi>,
+    /// The document that `GET /openapi.json` serves, rendered at the first request.
+    pub(crate) document: Arc<LazyLock<StaticBody, RenderDocument>>,
 }
+
+type RenderDocument = Box<dyn FnOnce() -> StaticBody + Send>;
 
 impl AppState {
     pub(crate) fn new(
@@ -50,6 +52,8 @@ impl AppState {
         config: &Config,
     ) -> Self {
         let responses = ResponseCache::new(config.response_cache_bytes, Arc::clone(vidra.clock()));
+        let render =
+            move || StaticBody::new(serde_json::to_vec(&document).unwrap_or_default().into());
         Self {
             vidra,
             observers: Observers {
@@ -65,7 +69,7 @@ impl AppState {
             open_account: config.gate.open_account(),
             tls: config.tls.clone(),
             reloads: config.reloads.clone(),
-            document: Arc::new(document),
+            document: Arc::new(LazyLock::new(Box::new(render))),
         }
     }
 

@@ -16,9 +16,9 @@ use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
 
+use crate::accept::preferred_type;
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::{ApiError, ErrorBody};
-use crate::extract::preferred_type;
 
 /// The form of the response to a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -86,7 +86,9 @@ pub struct CommentQuery {
     pub order: CommentOrder,
     /// The maximum number of threads. Each page of 100 costs 1 unit.
     pub limit: usize,
-    /// Lists only threads that match these words.
+    /// Lists only threads in which the comment or a reply contains all these words, in any case of letters. The search
+    /// reads pages until it has found `limit` threads, at most 20 pages for 20 units. Beyond them YouTube's own search
+    /// finds comments, but no replies. It reads the replies that YouTube includes, or all with `all_replies`.
     pub search: Option<String>,
     /// Lists all replies of each thread, instead of the few that YouTube includes for free. Each
     /// further page of replies costs 1 unit.

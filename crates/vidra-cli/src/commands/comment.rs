@@ -20,7 +20,7 @@ pub(crate) struct CommentsArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=2000))]
     limit: u32,
 
-    /// Only threads that match these words
+    /// Only threads in which the comment or a reply contains these words; costs up to 20 units
     #[arg(long, value_name = "WORDS")]
     search: Option<String>,
 

@@ -10,6 +10,7 @@ mod mcp;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
 mod observability;
+mod openapi;
 mod process;
 mod prometheus;
 mod reload;

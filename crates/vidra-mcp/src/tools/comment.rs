@@ -213,8 +213,8 @@ pub(super) struct SearchComments {
 impl ToolInput for SearchComments {
     const NAME: &'static str = "search_comments";
     const TITLE: &'static str = "Search comments";
-    const DESCRIPTION: &'static str = "Comments on a YouTube video that contain certain words, as YouTube ranks \
-        them. Costs 1 quota unit for each 100 threads.";
+    const DESCRIPTION: &'static str = "Comments on a YouTube video that contain certain words, or have a reply that \
+        does, as YouTube ranks them. Costs 1 quota unit for each 100 threads that it reads, mostly up to 20.";
     type Output = Comments;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {

@@ -25,8 +25,8 @@ pub(crate) enum RejectReason {
     UnknownHost,
     /// A page of another origin sent the request.
     ForeignOrigin,
-    /// A CORS preflight, with the origin if it is allowed.
-    Preflight(Option<HeaderValue>),
+    /// A CORS preflight of an allowed origin.
+    Preflight(HeaderValue),
     NoKey,
     WrongKey,
     /// The request has two different keys.
@@ -98,7 +98,7 @@ mod tests {
             (RejectReason::WrongKey, Some(Reason::CallerKeyInvalid), 401),
             (RejectReason::SeveralKeys, Some(Reason::CallerKeyInvalid), 401),
             (RejectReason::RateLimited(7), Some(Reason::CallerRateLimited), 429),
-            (RejectReason::Preflight(None), None, 204),
+            (RejectReason::Preflight(HeaderValue::from_static("https://a.b")), None, 204),
         ];
         for (rejection, reason, status) in table {
             let response = rejection.response();

@@ -15,6 +15,7 @@ use super::answer::{Answer, JSON};
 use super::gzip::{LARGE_BYTES, accepts_gzip, compress, gzip_etag};
 use super::request_head::RequestHead;
 use super::request_id::X_REQUEST_ID;
+use crate::accept::accepts;
 use crate::counters::RouteId;
 use crate::respond::{X_QUOTA_COST, etag, names_etag};
 
@@ -188,6 +189,12 @@ impl RenderedResponse {
     /// Whether a request with these headers gets this response: only `Accept` may make a difference.
     pub(super) fn matches(&self, headers: &HeaderMap) -> bool {
         self.accept().is_none_or(|accept| headers.get_all(ACCEPT).iter().eq(accept))
+    }
+
+    /// Whether the request accepts the type of this response. If it does not, the routes decide: they may have
+    /// another type, or the target may name this one.
+    pub(super) fn is_acceptable(&self, head: &RequestHead<'_>) -> bool {
+        !head.has_accept || self.accept().is_some() || accepts(head.headers, self.content_type)
     }
 
     fn accept(&self) -> Option<&Vec<HeaderValue>> {

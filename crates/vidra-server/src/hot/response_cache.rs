@@ -95,7 +95,7 @@ impl ResponseCache {
         let rendered = self.responses.get(target)?;
         let now = log.began + self.clock.suspended().saturating_sub(rendered.suspended);
         let is_usable = now < rendered.fresh_until && rendered.matches(head.headers);
-        if !is_usable || rendered.needs_compression(head) {
+        if !is_usable || !rendered.is_acceptable(head) || rendered.needs_compression(head) {
             return None;
         }
         vidra.note_hit(rendered.resource);

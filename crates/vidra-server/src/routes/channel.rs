@@ -11,9 +11,14 @@ use crate::hot::Answer;
 use crate::stream::ListLine;
 
 /// One channel.
+///
+/// With its description, counts, thumbnails and the id of the playlist of its uploads. A custom name, as in `/c/name`,
+/// may need a search.
+///
+/// Cost: 1 unit. A custom name costs up to 3 units and one search.
 #[utoipa::path(
     get, path = "/api/channel/{id}", tag = "Channels",
-    params(("id" = String, Path, description = "Channel id, @handle or URL", example = "@fermata")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "The channel", body = Channel), FetchErrors)
 )]
 pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef>) -> Result {
@@ -21,10 +26,14 @@ pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef
 }
 
 /// The newest uploads of a channel.
+///
+/// `uploadAge` is relative to the time of the answer.
+///
+/// Cost: 2 units with a channel id, 3 with a handle.
 #[utoipa::path(
     get, path = "/api/channel/{id}/videos", tag = "Channels",
     params(
-        ("id" = String, Path, description = "Channel id, @handle or encoded URL", example = "@fermata"),
+        ("id" = String, Path),
         ("limit" = Option<u32>, Query, description = "The maximum number of videos; 5 if not given", minimum = 1, maximum = 50, example = 5),
         ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
@@ -53,13 +62,15 @@ pub(super) async fn get_channel_videos(
 
 /// All uploads of a channel, newest first, page by page.
 ///
-/// A page of 50 costs 2 units, and 1 more for a channel that is not given by its id. With `since` the list ends
-/// after one upstream page of older videos. With `Accept: application/x-ndjson` the answer is a stream of all pages
-/// from `cursor` on: a line for each video (`type` is `result`), and a `summary` or an `error` at the end.
+/// With `since` the list ends after one page of YouTube with older videos. With `Accept: application/x-ndjson` the
+/// answer is a stream of all pages from `cursor` on: a line for each video (`type` is `result`), and a `summary` or
+/// an `error` at the end.
+///
+/// Cost: 2 units per 50 videos of the page, and 1 more for a channel that is not given by its id.
 #[utoipa::path(
     get, path = "/api/channel/{id}/uploads", tag = "Channels",
     params(
-        ("id" = String, Path, description = "Channel id, @handle or encoded URL", example = "@fermata"),
+        ("id" = String, Path),
         ("since" = Option<String>, Query, description = "The earliest publication: a date (UTC) or a time; no limit if not given", example = "2020-01-31"),
         ("until" = Option<String>, Query, description = "The latest publication: a date, to its end, or a time; no limit if not given", example = "2030-01-31T18:30:00Z"),
         ("limit" = Option<u32>, Query, description = "The maximum number of videos on a page; 50 if not given", minimum = 1, maximum = 500, example = 50),

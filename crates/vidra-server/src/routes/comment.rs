@@ -12,14 +12,23 @@ use crate::extract::{Id, Query};
 const MAX_SEARCH_CHARS: usize = 200;
 
 /// Comment threads of a video.
+///
+/// `search` finds threads in which the comment or one of its replies contains all the words, in any case of letters.
+/// The service reads up to 20 pages for it, in the order of `order`. Beyond them YouTube's own search finds comments,
+/// but no replies. With `replies=preview` it reads the few replies that YouTube sends with a thread, with
+/// `replies=all` all of them.
+///
+/// Cost: 1 unit per page of 100 threads. With `replies=all` 1 more for each page of replies that YouTube did not send
+/// with a thread. A search reads pages until it has found `maxResults` threads, which costs up to 20 units and 1 for
+/// each further page of matches.
 #[utoipa::path(
     get, path = "/api/comments/{videoId}", tag = "Comments",
     params(
-        ("videoId" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ"),
+        ("videoId" = String, Path),
         ("order" = Option<String>, Query, description = "`time` (newest first, the default) or `relevance`", example = "time"),
         ("maxResults" = Option<u32>, Query, description = "The maximum number of threads; 100 if not given", minimum = 1, maximum = 2000, example = 100),
-        ("search" = Option<String>, Query, description = "Only threads that match these words", max_length = 200, example = "the"),
-        ("replies" = Option<String>, Query, description = "`preview` (the few that the platform returns with a thread, the default) or `all`", example = "preview"),
+        ("search" = Option<String>, Query, description = "Only threads in which the comment or a reply contains these words; all threads if not given", max_length = 200, example = "the"),
+        ("replies" = Option<String>, Query, description = "`preview` (the few that YouTube sends with a thread, the default) or `all`", example = "preview"),
         ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
@@ -49,11 +58,15 @@ pub(super) async fn get_comments(
     responder.fetch_list::<CommentThread>(&form, Lookup::Comments(video, comments)).await
 }
 
-/// The comment threads that the platform ranks highest.
+/// The comment threads that YouTube ranks highest.
+///
+/// Each with the few replies that YouTube sends with it.
+///
+/// Cost: 1 unit per 100 threads.
 #[utoipa::path(
     get, path = "/api/comments/{videoId}/top", tag = "Comments",
     params(
-        ("videoId" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ"),
+        ("videoId" = String, Path),
         ("limit" = Option<u32>, Query, description = "The maximum number of threads; 10 if not given", minimum = 1, maximum = 1000, example = 10),
         ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
@@ -77,10 +90,14 @@ pub(super) async fn get_top_comments(
 }
 
 /// All replies to a comment.
+///
+/// The id of a reply selects its thread.
+///
+/// Cost: 1 unit per 100 replies.
 #[utoipa::path(
     get, path = "/api/comment-replies/{id}", tag = "Comments",
     params(
-        ("id" = String, Path, description = "Comment id, or a video URL with lc=", example = "UgquirkManyReplies04AaABAg"),
+        ("id" = String, Path),
         ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),

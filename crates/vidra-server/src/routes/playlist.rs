@@ -15,10 +15,14 @@ use crate::hot::Answer;
 use crate::respond;
 use crate::stream::ListLine;
 
-/// A playlist with all its videos, their numbers and total length.
+/// A playlist with all its videos.
+///
+/// With the totals of their counts and lengths. Private and deleted entries are counted in `unavailableCount`.
+///
+/// Cost: 1 unit, and 2 per 50 videos.
 #[utoipa::path(
     get, path = "/api/playlist/{id}", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or URL with list=", example = "PLsize1")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "The playlist", body = Playlist), FetchErrors)
 )]
 pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
@@ -26,9 +30,13 @@ pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -
 }
 
 /// A playlist without its videos.
+///
+/// `itemCount` is the number of entries, from which the cost of the whole playlist can be estimated.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/playlist/{id}/info", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "Title, description, pictures, owner and number of entries", body = PlaylistInfo), FetchErrors)
 )]
 pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
@@ -36,9 +44,13 @@ pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistI
 }
 
 /// The ids of all entries of a playlist.
+///
+/// Private and deleted entries are included.
+///
+/// Cost: 1 unit per 50 entries.
 #[utoipa::path(
     get, path = "/api/playlist/{id}/ids", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "The ids", body = PlaylistIds), FetchErrors)
 )]
 pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
@@ -50,13 +62,14 @@ pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId
 
 /// The available videos of a playlist, page by page.
 ///
-/// A page of 50 costs 2 units. Pages that are not requested cost nothing. With `Accept: application/x-ndjson` the
-/// answer is a stream of all pages from `cursor` on: a line for each video (`type` is `result`), and a `summary` or
-/// an `error` at the end.
+/// With `Accept: application/x-ndjson` the answer is a stream of all pages from `cursor` on: a line for each video
+/// (`type` is `result`), and a `summary` or an `error` at the end.
+///
+/// Cost: 2 units per 50 videos of the page. Pages that are not requested cost nothing.
 #[utoipa::path(
     get, path = "/api/playlist/{id}/videos", tag = "Playlists",
     params(
-        ("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1"),
+        ("id" = String, Path),
         ("limit" = Option<u32>, Query, description = "The maximum number of videos on a page; 50 if not given", minimum = 1, maximum = 500, example = 50),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the previous page; the first page if not given"),
         ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
@@ -86,13 +99,15 @@ pub(super) async fn get_playlist_videos(
     responder.send_page(&form, Resource::Playlist, page).await
 }
 
-/// A playlist, filtered, then sorted, then sliced. Without a body it is complete.
+/// A playlist, filtered, then sorted, then sliced.
 ///
-/// A range with an end, without filter and sort, costs only the pages that it needs. `originalCount` is then the
-/// platform's own count of entries, and `unavailableCount` is left out.
+/// Without a body it is complete. A range with an end, without filter and sort, costs only the pages that it needs.
+/// `originalCount` is then YouTube's own count of entries, and `unavailableCount` is left out.
+///
+/// Cost: as the playlist, 1 unit and 2 per 50 videos; with such a range only the part up to its end.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/query", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
+    params(("id" = String, Path)),
     request_body(
         content = Option<Selection>,
         example = json!({"filter": {"duration": {"min": 60}}, "sort": {"field": "views", "order": "desc"}, "range": {"start": 1, "end": 10}})

@@ -11,7 +11,9 @@ use crate::extract::Query;
 /// The maximum number of category ids in one request, which is the limit of the platform.
 const MAX_CATEGORIES: usize = 50;
 
-/// The regions that the platform serves.
+/// The regions that YouTube serves.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/i18n/regions", tag = "Regions",
     params(
@@ -33,7 +35,9 @@ pub(super) async fn get_regions(
     responder.fetch_list::<Region>(&form, Lookup::Regions(language(query)?)).await
 }
 
-/// The languages of the platform's interface.
+/// The languages of YouTube's interface.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/i18n/languages", tag = "Regions",
     params(
@@ -56,6 +60,8 @@ pub(super) async fn get_languages(
 }
 
 /// Video categories, of a region or by id.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/video-categories", tag = "Regions",
     params(

@@ -18,8 +18,9 @@ use vidra::{
 use super::list::{self, CSV, ListForm};
 use super::patterns;
 use super::responder::Responder;
+use crate::accept::preferred_type;
 use crate::error_body::{ApiError, BatchErrors, BodyErrors, FetchErrors, Result, TranscriptErrors};
-use crate::extract::{Id, JsonBody, Query, preferred_type};
+use crate::extract::{Id, JsonBody, Query};
 use crate::gate::CallerId;
 use crate::hot::Answer;
 use crate::items::Fields;
@@ -28,13 +29,18 @@ use crate::state::AppState;
 use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
 
 /// The transcript of a video, as JSON, SRT, VTT or plain text.
+///
+/// `format` chooses the form. Without it `Accept` does, and JSON is the default. Clients that read every answer of one
+/// path in the same form can use `/api/transcript/{id}/text` for the others.
+///
+/// Cost: none. The service reads transcripts without a key for the YouTube Data API.
 #[utoipa::path(
     get, path = "/api/transcript/{id}", tag = "Transcripts",
     params(
-        ("id" = String, Path, description = "Video id or URL", example = "txManualAsr"),
+        ("id" = String, Path),
         ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
         ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt`, `txt` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
-        ("translate" = Option<String>, Query, description = "The language that the platform translates it to; not translated if not given", example = "de"),
+        ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
         ("download" = Option<String>, Query, description = "`1` to save it as a file; `0` if not given", example = "0"),
         ("fields" = Option<String>, Query, description = "Only these members of each line, separated by commas; all if not given. JSON and CSV only", example = "text")
     ),
@@ -52,22 +58,69 @@ use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
 pub(super) async fn get_transcript(
     responder: Responder,
     Id(id): Id<VideoId>,
-    mut query: Query,
+    query: Query,
     headers: HeaderMap,
 ) -> Result {
-    let wanted = TranscriptQuery::default()
-        .with_languages(query.parsed("lang", Languages::parse).unwrap_or_default())
-        .with_translation(query.parsed("translate", LanguageCode::parse));
-    let by_accept = Format::preferred(&headers);
-    let words = [
+    const WORDS: [(&str, Format); 5] = [
         ("json", Format::Json),
         ("srt", Format::Srt),
         ("vtt", Format::Vtt),
         ("txt", Format::Txt),
         ("csv", Format::Csv),
     ];
+    respond_as(&WORDS, responder, id, query, &headers).await
+}
+
+/// The transcript of a video as plain text, SRT or VTT.
+///
+/// Every answer is text, which suits generated clients: some read all answers of one path in the same form.
+///
+/// Cost: none. The service reads transcripts without a key for the YouTube Data API.
+#[utoipa::path(
+    get, path = "/api/transcript/{id}/text", tag = "Transcripts",
+    params(
+        ("id" = String, Path),
+        ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
+        ("format" = Option<String>, Query, description = "`txt`, `srt` or `vtt`; if not given, the format that `Accept` prefers, or `txt`", example = "srt"),
+        ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
+        ("download" = Option<String>, Query, description = "`1` to save it as a file; `0` if not given", example = "0")
+    ),
+    responses(
+        (status = 200, description = "The text", content(
+            (String = "text/plain"),
+            (String = "application/x-subrip"),
+            (String = "text/vtt")
+        )),
+        FetchErrors, TranscriptErrors
+    )
+)]
+pub(super) async fn get_transcript_text(
+    responder: Responder,
+    Id(id): Id<VideoId>,
+    query: Query,
+    headers: HeaderMap,
+) -> Result {
+    const WORDS: [(&str, Format); 3] =
+        [("txt", Format::Txt), ("srt", Format::Srt), ("vtt", Format::Vtt)];
+    respond_as(&WORDS, responder, id, query, &headers).await
+}
+
+/// Responds in one of the formats. The first is the default.
+async fn respond_as(
+    words: &[(&str, Format)],
+    responder: Responder,
+    id: VideoId,
+    mut query: Query,
+    headers: &HeaderMap,
+) -> Result {
+    let wanted = TranscriptQuery::default()
+        .with_languages(query.parsed("lang", Languages::parse).unwrap_or_default())
+        .with_translation(query.parsed("translate", LanguageCode::parse));
     let is_named = query.text("format").is_some();
-    let format = if is_named { query.choice("format", &words) } else { by_accept };
+    let format = match is_named {
+        true => query.choice("format", words),
+        false => Format::preferred(headers, words),
+    };
     let download =
         query.text("download").is_some() && query.choice("download", &[("0", false), ("1", true)]);
     let fields = list::read_fields::<TranscriptLine>(&mut query);
@@ -81,11 +134,15 @@ pub(super) async fn get_transcript(
 }
 
 /// The caption tracks that a video has.
+///
+/// With their languages, and whether YouTube generated them.
+///
+/// Cost: none. The service reads transcripts without a key for the YouTube Data API.
 #[utoipa::path(
     get, path = "/api/transcript/{id}/tracks", tag = "Transcripts",
     params(
-        ("id" = String, Path, description = "Video id or encoded URL", example = "txManualAsr"),
-        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("id" = String, Path),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `languageCode,languageName`; all if not given", example = "languageCode"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
     responses((status = 200, description = "The tracks", content(
@@ -154,7 +211,9 @@ pub(super) struct PlaylistTranscripts {
     results: Vec<VideoTranscript>,
 }
 
-/// The transcripts of all videos of a playlist. A video without a transcript does not fail the others.
+/// The transcripts of all videos of a playlist.
+///
+/// A video without a transcript does not fail the others.
 ///
 /// With `Accept: application/x-ndjson` or `text/event-stream` the answer is a stream. It begins when the
 /// first page of the playlist has arrived, sends each result as soon as it is ready, and ends with a summary.
@@ -164,10 +223,12 @@ pub(super) struct PlaylistTranscripts {
 /// the results of the listed entries come first, and the last line is an `error`. `X-Total-Videos` is the number
 /// of entries. Streams have neither `ETag` nor `X-Quota-Cost`, because both are unknown when they begin.
 ///
-/// With `to` the service lists only the pages up to that position, and `totalVideos` is the platform's own count.
+/// With `to` the service lists only the pages up to that position, and `totalVideos` is YouTube's own count.
+///
+/// Cost: 1 unit per 50 entries, up to `to`. The transcripts cost nothing.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/transcript", tag = "Transcripts",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLquirkMixed")),
+    params(("id" = String, Path)),
     request_body(content = Option<BatchBody>, example = json!({"concurrency": 3, "from": 1, "to": 4})),
     responses(
         (status = 200, description = "The results", headers(("X-Total-Videos" = u64, description = "The number of entries in the playlist; streams only")), content(
@@ -212,18 +273,19 @@ enum Format {
 }
 
 impl Format {
-    /// The format that `Accept` prefers.
-    fn preferred(headers: &HeaderMap) -> Self {
+    /// The format of `words` that `Accept` prefers; the first if it prefers none.
+    fn preferred(headers: &HeaderMap, words: &[(&str, Self)]) -> Self {
+        // Of equals the first one wins, so `text/*` is plain text.
         let types = [
             ("application/json", Self::Json),
-            ("application/x-subrip", Self::Srt),
-            ("text/srt", Self::Srt),
-            ("text/vtt", Self::Vtt),
             ("text/plain", Self::Txt),
+            ("application/x-subrip", Self::Srt),
+            ("text/vtt", Self::Vtt),
             ("text/csv", Self::Csv),
-            ("text/*", Self::Txt),
         ];
-        preferred_type(headers, &types).unwrap_or(Self::Json)
+        let is_offered = |format: Self| words.iter().any(|(_, word)| *word == format);
+        let offered: Vec<_> = types.into_iter().filter(|(_, format)| is_offered(*format)).collect();
+        preferred_type(headers, &offered).unwrap_or(words[0].1)
     }
 
     fn convert(

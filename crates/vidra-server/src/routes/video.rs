@@ -13,9 +13,13 @@ use crate::hot::Answer;
 const MAX_VIDEOS: usize = 500;
 
 /// One video.
+///
+/// With its description, counts, length, dates and thumbnails.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/video/{id}", tag = "Videos",
-    params(("id" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "The video", body = Video), FetchErrors)
 )]
 pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Result {
@@ -23,9 +27,13 @@ pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Resu
 }
 
 /// The title of a video.
+///
+/// It comes from the same cache entry as the video.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/video/{id}/title", tag = "Videos",
-    params(("id" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "Id and title", body = VideoTitle), FetchErrors)
 )]
 pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -> Result {
@@ -34,7 +42,11 @@ pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -
     Ok(responder.send(&answer.with_json(&VideoTitle { id, title })?).await)
 }
 
-/// Several videos, in the order of the request, without those that do not exist.
+/// Several videos, in the order of the request.
+///
+/// Videos that do not exist are left out. A video that is named twice is listed twice.
+///
+/// Cost: 1 unit for each 50 different videos that are not cached.
 #[utoipa::path(
     get, path = "/api/videos", tag = "Videos",
     params(

@@ -158,15 +158,7 @@ async fn invalid_bodies_are_rejected() {
 #[tokio::test]
 async fn unknown_routes_are_404_and_wrong_methods_are_405() {
     let app = TestApp::new();
-    for path in [
-        "/web",
-        "/api",
-        "/api/",
-        "/api/video",
-        "/api/video/",
-        "/nope",
-        "/api/video/dQw4w9WgXcQ/nope",
-    ] {
+    for path in ["/web", "/api/video", "/api/video/", "/nope", "/api/video/dQw4w9WgXcQ/nope"] {
         let got = app.get(path).await;
         assert_eq!(got.problem(404).0, format!("No such route: {path}"));
     }

@@ -18,9 +18,11 @@ mod mcp;
 mod metrics;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
+mod negotiation;
 mod openapi;
 mod pages;
 mod preface;
+mod redirects;
 mod rooms;
 mod security;
 mod streams;

@@ -76,7 +76,11 @@ impl Allowance {
             counts: UnitCounts::default(),
             exchanged: UnitCounts::default(),
         });
-        Self(Arc::new(Inner { requests: AtomicU64::new(0), transcripts: AtomicU64::new(0), account }))
+        Self(Arc::new(Inner {
+            requests: AtomicU64::new(0),
+            transcripts: AtomicU64::new(0),
+            account,
+        }))
     }
 
     /// Replaces the limits for all clones and for calls in flight. Units spent today stay spent, so

@@ -8,6 +8,7 @@ mod blocking;
 mod bounds;
 mod breakers;
 mod cache;
+mod comment_search;
 mod composites;
 mod concurrency;
 mod faults;
