@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,8 +10,9 @@ use utoipa::ToSchema;
 use vidra::{Cached, Lookup, Page, Resource};
 
 use super::responder::Responder;
+use crate::accept::preferred_type;
 use crate::error_body::{ApiError, Result};
-use crate::extract::{Query, preferred_type};
+use crate::extract::Query;
 use crate::hot::Answer;
 use crate::items::{CsvWriter, Fields};
 use crate::stream;
@@ -67,7 +69,7 @@ pub(super) fn read_fields<T: ToSchema>(query: &mut Query) -> Option<Fields> {
 }
 
 /// These items as CSV.
-pub(super) fn csv<T: ToSchema>(fields: Option<&Fields>, items: &[Value]) -> bytes::Bytes {
+pub(super) fn csv<T: ToSchema>(fields: Option<&Fields>, items: &[Value]) -> Bytes {
     let mut csv = CsvWriter::new::<T>(fields);
     items.iter().for_each(|item| csv.add(item));
     csv.take().into_boxed_slice().into()
@@ -132,28 +134,18 @@ impl ListForm {
         resource: Resource,
         page: Cached<Page<T>>,
     ) -> Result<Answer> {
-        let empty = Cached {
-            body: bytes::Bytes::new(),
-            outcome: page.outcome,
-            age: page.age,
-            life: page.life,
-        };
-        let mut answer = Answer::new(resource, empty);
+        let Page { items, next_cursor, .. } = &page.body;
+        let items: Result<Vec<Value>, _> = items.iter().map(serde_json::to_value).collect();
+        let (items, cursor) = (items.map_err(ApiError::internal)?, next_cursor.clone());
+        let mut answer = Answer::new(resource, page.with_body(Bytes::new()));
         answer.varies_by_accept = self.is_by_accept;
-        if self.format == ListFormat::Json && self.fields.is_none() {
-            return answer.with_json(&page.body);
-        }
-        let items: Result<Vec<Value>, _> =
-            page.body.items.iter().map(serde_json::to_value).collect();
-        let items = items.map_err(ApiError::internal)?;
         if self.format == ListFormat::Csv {
-            let cursor =
-                page.body.next_cursor.and_then(|cursor| HeaderValue::try_from(cursor).ok());
+            let cursor = cursor.and_then(|cursor| HeaderValue::try_from(cursor).ok());
             answer.headers.extend(cursor.map(|cursor| (X_NEXT_CURSOR, cursor)));
             return Ok(self.with_csv::<T>(answer, &items));
         }
         let mut body = json!({"items": self.chosen(&items)});
-        if let Some(cursor) = page.body.next_cursor {
+        if let Some(cursor) = cursor {
             body["nextCursor"] = cursor.into();
         }
         answer.with_json(&body)
