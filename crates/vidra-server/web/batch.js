@@ -14,7 +14,7 @@ import { errorView } from './error-view.js';
 export function batch(page, playlist) {
   const work = batchOf(page, playlist);
   return () => {
-    work.isSeen = true;
+    if (!work.isRunning) work.isSeen = true;
     return html`<section class="batch card" aria-labelledby="batch-title">
     <h2 id="batch-title">Transcripts of all videos</h2>
     ${controls(work)}

@@ -180,6 +180,7 @@ async function readSettings() {
     .catch(() => settings);
   if (!settings.isDemo) enableThumbnails();
   changed();
+  requestAnimationFrame(() => document.querySelector('.foot').classList.remove('waiting'));
 }
 
 // Removes the placeholder.

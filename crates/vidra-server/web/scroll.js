@@ -33,11 +33,12 @@ export function storeScroll() {
 export function startRestoring() {
   clearTimeout(timer);
   target = remembered('scroll') ?? 0;
+  scrollTo(0, 0);
 }
 
 /** Call it after every render. The position is reached once the page is long enough. */
 export function restoreScroll() {
-  if (target === null) return;
+  if (target === null || document.documentElement.scrollHeight - innerHeight < target) return;
   scrollTo(0, target);
-  if (Math.abs(scrollY - target) < 2) target = null;
+  target = null;
 }

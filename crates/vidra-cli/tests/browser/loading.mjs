@@ -37,7 +37,7 @@ for (const [name, viewport] of Object.entries({ DESKTOP, PHONE })) {
         },
       },
       async (page) => {
-        await page.locator(at === "/docs" ? ".opblock" : "h1:visible, h1").first().waitFor();
+        await page.locator(at === "/docs" ? ".opblock" : "h1:visible").first().waitFor();
         await becomes(() => page.locator(".loading").count(), 0);
         await page.waitForTimeout(300);
         const shifts = await page.evaluate(() => window.shifts);
@@ -76,7 +76,7 @@ async function rounds(page, at, isDone) {
 }
 
 for (const [at, selector, expected] of [
-  ["/?id=_RNzP9gya20", ".about h1 + p", 3],
+  ["/?id=_RNzP9gya20", ".about article", 3],
   ["/?id=_RNzP9gya20", ".lines li", 3],
   ["/?id=PLsize50", "tbody tr", 3],
   ["/?id=%40fermata", ".tile", 3],
