@@ -51,6 +51,8 @@ class Batch {
   problem = null;
   /** The rest of a wait for the rate limit, in seconds. */
   waitSeconds = null;
+  /** The scroll position of the list of transcripts. */
+  listPlace = 0;
   /** By position: the status of each video, and its NDJSON for the download. */
   results = new Map();
   lines = new Map();
@@ -90,6 +92,10 @@ class Batch {
   choose(lang) {
     this.lang = lang;
     this.#page.changed();
+  }
+
+  leaveList(place) {
+    this.listPlace = place;
   }
 
   /** Removes the notice of its end. */

@@ -13,6 +13,8 @@ import { errorView } from './error-view.js';
 /** The part of the page of a playlist. */
 export function batch(page, playlist) {
   const work = batchOf(page, playlist);
+  // The list is where the user left it.
+  page.afterRender(() => document.querySelector('.results')?.scrollTo(0, work.listPlace));
   return () => {
     if (!work.isRunning) work.isSeen = true;
     return html`<section class="batch card" aria-labelledby="batch-title">
@@ -69,7 +71,7 @@ function progress(work) {
 function transcripts(work) {
   const good = [...work.results.values()].filter(({ status }) => status === 'success');
   if (!good.length) return nothing;
-  return html`<ol class="results" tabindex="0" aria-label="Transcripts">${good.map(
+  return html`<ol class="results" tabindex="0" aria-label="Transcripts" @scroll=${(event) => work.leaveList(event.target.scrollTop)}>${good.map(
     (result) => html`<li>${entry(result)}<span class="state">${plural(result.count, 'line')}</span></li>`,
   )}</ol>`;
 }
