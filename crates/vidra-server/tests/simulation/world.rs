@@ -268,8 +268,9 @@ impl World {
         self.store.set(Mode::Good);
         self.platform.sim().set_latency(Duration::ZERO);
         let it = &self.settings;
-        // All callers have ended, so that only background refreshes are running.
-        sleep(it.deadline + Duration::from_secs(70)).await;
+        // All callers have ended, so that only background refreshes are running. One that a batch began has the
+        // deadline of the batch: it may wait long for the pace.
+        sleep(it.deadline.max(it.batch_deadline) + Duration::from_secs(70)).await;
         let services = self.services.lock().unwrap().clone();
         for (number, service) in services.iter().enumerate() {
             let held = service.vidra.held();

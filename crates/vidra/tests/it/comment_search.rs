@@ -15,7 +15,7 @@ async fn users_11_a_search_of_comments_finds_replies() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let id = video("fda4eREcaTQ");
-    let all = vidra.comments(id, &CommentQuery { limit: 2000, ..CommentQuery::default() }).await;
+    let all = vidra.comments(id, &CommentQuery::default().with_limit(2000)).await;
     let all = all.unwrap();
     let contains = |text: &str, word: &str| text.to_lowercase().contains(word);
     let is_in_replies_only =
@@ -27,13 +27,13 @@ async fn users_11_a_search_of_comments_finds_replies() {
     let (thread, word) =
         words.find(|(_, word)| is_in_replies_only(word)).expect("a word of replies only");
     let before = sim.record().calls;
-    let search = CommentQuery { search: Some(word.to_uppercase()), ..CommentQuery::default() };
+    let search = CommentQuery::default().with_search(word.to_uppercase());
     let found = vidra.comments(id, &search).await.unwrap();
     assert!(found.iter().any(|it| it.id == thread.id), "{word}");
     let matches = |comment: &Comment| contains(&comment.text, &word);
     assert!(found.iter().all(|it| it.replies.iter().any(matches)), "{word}");
     assert!(sim.record().calls - before <= 20, "one unit per page");
-    let none = CommentQuery { search: Some("no such words".into()), ..CommentQuery::default() };
+    let none = CommentQuery::default().with_search("no such words".to_owned());
     assert_eq!(vidra.comments(id, &none).await.unwrap(), []);
 }
 
@@ -42,7 +42,7 @@ async fn users_11_a_search_of_comments_finds_replies() {
 async fn users_11_a_search_of_comments_reads_only_the_pages_it_needs() {
     let sim = Simulator::new();
     let id = video("quirkShortC");
-    let query = CommentQuery { search: Some("e".into()), limit: 5, ..CommentQuery::default() };
+    let query = CommentQuery::default().with_search("e".to_owned()).with_limit(5);
     let found = client(&sim).comments(id, &query).await.unwrap();
     assert_eq!((found.len(), sim.record().calls), (5, 1));
 }

@@ -156,7 +156,7 @@ async fn users_6_a_page_that_breaks_off_keeps_what_came() {
     assert!(rest.next_cursor.is_none());
 
     // Without an item it is the error.
-    let limits = QuotaLimits { default: 1, ..QuotaLimits::default() };
+    let limits = QuotaLimits::default().with_default(1);
     let vidra = builder(&sim).quota(limits).build().unwrap();
     let none = vidra.playlist_videos_page(&playlist("PLsize500"), None, 500).await;
     assert_eq!(none.unwrap_err().reason(), Reason::QuotaExhausted);

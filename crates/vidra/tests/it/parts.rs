@@ -171,7 +171,7 @@ async fn users_1_a_shorter_start_does_not_replace_a_longer_one() {
     let sim = Simulator::new();
     let vidra = caching(&sim);
     let pages = || sim.record().calls_to(Endpoint::PlaylistItems);
-    let query = BatchQuery { to: Some(150), ..BatchQuery::default() };
+    let query = BatchQuery::default().with_to(150);
     let mut batch = std::pin::pin!(vidra.playlist_transcripts(&playlist("PLsize5000"), &query));
     batch.try_next().await.unwrap();
     // A refresh walks on its own.

@@ -153,10 +153,10 @@ impl Checker {
                 matches!(it.ended(), Some(ExchangeEnd::Answered(_))) && !it.is_fault
             };
             let recently = of_it.iter().filter(|it| is_failure(it)).filter(is_recent).count();
-            // A breaker counts calls as they end: a call that began before the last success may fail after it.
-            let end = |it: &&&Exchange| it.end.map(|(end, _)| end);
-            let last_success = of_it.iter().filter(is_success).filter_map(|it| end(&it)).max();
-            let since = of_it.iter().filter(|it| end(it) >= last_success);
+            // A breaker counts calls as they end. A success does not close a breaker that opened after its call
+            // began, so that all failures since then count.
+            let last_success = of_it.iter().filter(is_success).map(|it| it.start).max();
+            let since = of_it.iter().filter(|it| it.end.map(|(end, _)| end) >= last_success);
             let in_a_row = since.filter(|it| is_failure(it)).count();
             // One request at a time probes an open breaker. It may not have been sent yet.
             let is_probed = of_it.iter().any(|it| it.is_open()) || others_are_running;
