@@ -12,7 +12,6 @@ use crate::playlist::PlaylistVideo;
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Page<T> {
@@ -22,10 +21,6 @@ pub struct Page<T> {
     ///
     /// It is opaque, safe in a URL, and valid for the same list only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(nullable = false, example = "b5ad2bb6.50.0.EAAaBlBUOkNESQ")
-    )]
     pub next_cursor: Option<String>,
 }
 

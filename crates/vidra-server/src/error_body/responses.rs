@@ -68,7 +68,7 @@ impl ErrorResponse {
 }
 
 /// All error responses of the document.
-const ALL: [ErrorResponse; 25] = [
+const ALL: [ErrorResponse; 26] = [
     ErrorResponse::new(
         "InvalidRequest",
         "Not a valid identifier, query or body. The service sent nothing to YouTube.",
@@ -98,6 +98,12 @@ const ALL: [ErrorResponse; 25] = [
     )
     .details(&["send it as Authorization: Bearer KEY or as X-API-Key: KEY"])
     .header("WWW-Authenticate", "The scheme that the service accepts"),
+    ErrorResponse::new(
+        "OperatorKeyRequired",
+        "The key is not that of an operator.",
+        Reason::OperatorKeyRequired,
+        "Only operators may see the usage of callers",
+    ),
     ErrorResponse::new(
         "AccessDenied",
         "YouTube denies access: comments are disabled, or the playlist is private.",
@@ -284,6 +290,8 @@ error_sets! {
     /// The errors of a playlist batch that differ from those of other operations. Errors of single videos are in
     /// the results.
     BatchErrors: InvalidBatch, PlaylistDenied, PlaylistNotFound;
+    /// The error of an operation for operators.
+    OperatorErrors: OperatorKeyRequired;
     /// The error of readiness.
     ReadinessErrors: ShuttingDown;
 }

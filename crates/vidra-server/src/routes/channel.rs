@@ -1,7 +1,8 @@
 //! `/api/channel/…`.
 
 use axum::http::HeaderMap;
-use vidra::{Channel, ChannelRef, ChannelVideo, DateRange, Lookup, Page, Resource, Video};
+use utoipa::ToSchema;
+use vidra::{Channel, ChannelRef, ChannelVideo, DateRange, Lookup, Resource, Video};
 
 use super::list::{ListForm, PageQuery};
 use super::responder::Responder;
@@ -60,6 +61,18 @@ pub(super) async fn get_channel_videos(
     responder.send_list::<ChannelVideo>(&form, answer).await
 }
 
+/// A page of videos, for the document only: `vidra::Page` is sent.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "documentation: `vidra::Page` is sent")]
+pub(super) struct VideoPage {
+    /// The videos of this page.
+    items: Vec<Video>,
+    /// The cursor of the next page. Absent on the last one.
+    #[schema(nullable = false, example = "b5ad2bb6.50.0.EAAaBlBUOkNESQ")]
+    next_cursor: Option<String>,
+}
+
 /// All uploads of a channel, newest first, page by page.
 ///
 /// With `since` the list ends after one page of YouTube with older videos. With `Accept: application/x-ndjson` the
@@ -79,7 +92,7 @@ pub(super) async fn get_channel_videos(
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
     responses((status = 200, description = "A page of uploads", headers(("X-Next-Cursor" = String, description = "The cursor of the next page; CSV only")), content(
-        (Page<Video> = "application/json"),
+        (VideoPage = "application/json"),
         (String = "text/csv"),
         (ListLine = "application/x-ndjson")
     )), FetchErrors)

@@ -115,7 +115,18 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
         (_, "hl" | "translate") => format!("^ *({LANGUAGE})? *$"),
         (_, "region") => "^ *([A-Za-z]{2})? *$".to_owned(),
         (_, "search") => r"^[^\u0000-\u001F\u007F-\u009F]*$".to_owned(),
-        ("/api/transcript/{id}", "format") => return words(&["json", "srt", "vtt", "txt"]),
+        (_, "since" | "until") => {
+            let time = "T[0-9]{2}:[0-9]{2}(:[0-9]{2})?([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})";
+            format!("^ *([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}({time})?)? *$")
+        }
+        (_, "cursor") => "^ *([A-Za-z0-9._~-]{1,2000})? *$".to_owned(),
+        (_, "fields") => {
+            let path = "[A-Za-z]+([.][A-Za-z]+)*";
+            format!("^ *({path}( *, *{path}){{0,99}})? *$")
+        }
+        ("/api/transcript/{id}", "format") => {
+            return words(&["json", "srt", "vtt", "txt", "csv"]);
+        }
         ("/api/transcript/{id}/text", "format") => return words(&["txt", "srt", "vtt"]),
         // Lists.
         (_, "format") => return words(&["json", "csv"]),

@@ -2,8 +2,9 @@
 
 use axum::Extension;
 use axum::http::HeaderMap;
+use utoipa::ToSchema;
 use vidra::{
-    ListedVideo, Lookup, Page, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected,
+    ListedVideo, Lookup, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected,
     Selection, Vidra,
 };
 
@@ -60,6 +61,18 @@ pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId
     Ok(responder.send(&answer).await)
 }
 
+/// A page of videos of a playlist, for the document only: `vidra::Page` is sent.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "documentation: `vidra::Page` is sent")]
+pub(super) struct ListedVideoPage {
+    /// The videos of this page.
+    items: Vec<ListedVideo>,
+    /// The cursor of the next page. Absent on the last one.
+    #[schema(nullable = false, example = "b5ad2bb6.50.0.EAAaBlBUOkNESQ")]
+    next_cursor: Option<String>,
+}
+
 /// The available videos of a playlist, page by page.
 ///
 /// With `Accept: application/x-ndjson` the answer is a stream of all pages from `cursor` on: a line for each video
@@ -76,7 +89,7 @@ pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
     responses((status = 200, description = "A page of videos", headers(("X-Next-Cursor" = String, description = "The cursor of the next page; CSV only")), content(
-        (Page<ListedVideo> = "application/json"),
+        (ListedVideoPage = "application/json"),
         (String = "text/csv"),
         (ListLine = "application/x-ndjson")
     )), FetchErrors)

@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use vidra::{Reason, UsageReport};
 
-use crate::error_body::{ApiError, ErrorBody, Result};
+use crate::error_body::{ApiError, OperatorErrors, Result};
 use crate::gate::Caller;
 use crate::respond::Tagged;
 use crate::state::AppState;
@@ -21,12 +21,14 @@ const REPORT_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// Only keys of operators may read it. Days without usage are left out, and so are callers without usage on a
 /// day. The rows of a revoked key stay until they are 30 days old. If the service requires no keys, every caller may
-/// read it, and all callers are one row without a name. Costs 0 units.
+/// read it, and all callers are one row without a name.
+///
+/// Cost: none.
 #[utoipa::path(
     get, path = "/api/usage", tag = "Service",
     responses(
         (status = 200, description = "The days, the newest first", body = UsageReport),
-        (status = 403, description = "The key is not that of an operator.", body = ErrorBody, example = json!({"error": {"code": 403, "reason": "operator_key_required", "message": "Only operators may see the usage of callers", "details": []}}))
+        OperatorErrors
     )
 )]
 pub(super) async fn get_usage(

@@ -13,7 +13,7 @@ async fn patterns_match_exactly_what_the_service_accepts() {
     let document = document();
     let long = format!("PL{}", "x".repeat(63));
     let eleven = ["de"; 11].join(",");
-    let table: [(&str, &str, &[&str], &[&str]); 8] = [
+    let table: [(&str, &str, &[&str], &[&str]); 10] = [
         (
             "/api/video/{id}",
             "id",
@@ -89,6 +89,18 @@ async fn patterns_match_exactly_what_the_service_accepts() {
         ("/api/transcript/{id}", "lang", &["", "en", "pt_BR", "de, en"], &["e", "de;en", &eleven]),
         (
             "/api/i18n/regions",
+            "fields",
+            &["", "gl", "id,name", "id , gl"],
+            &["1d", "id;gl", "id,,gl.", "*"],
+        ),
+        (
+            "/api/channel/{id}/uploads",
+            "since",
+            &["", "2024-01-31", "2024-01-31T18:30:00Z", "2024-01-31T18:30:00.5+02:00"],
+            &["24-1-31", "2024-01-31 18:30", "2024-01-31T18:30:00", "yesterday"],
+        ),
+        (
+            "/api/i18n/regions",
             "hl",
             &["", " ", "en ", "zh-Hans"],
             &["x", "e n", "\r", "en\n", "a_code_of_21_letters_"],
@@ -106,7 +118,8 @@ async fn patterns_match_exactly_what_the_service_accepts() {
             let value = utf8_percent_encode(sample, NON_ALPHANUMERIC).to_string();
             let target = match path.contains(&format!("{{{name}}}")) {
                 true => path.replace("{id}", &value),
-                false => format!("{}?{name}={value}", path.replace("{id}", "txManualAsr")),
+                false if name == "ids" => format!("{path}?{name}={value}"),
+                false => format!("{}{name}={value}", with_id(path)),
             };
             let status = app.get(&target).await.status;
             assert_eq!(status != 400, is_allowed, "{target} is {status}");
@@ -136,12 +149,12 @@ async fn users_10_choices_are_enums() {
         let parameters = methods["get"]["parameters"].as_array().into_iter().flatten();
         for parameter in parameters.filter(|it| it["schema"]["enum"].is_array()) {
             let name = parameter["name"].as_str().unwrap();
-            let path = path.replace("{id}", "txManualAsr").replace("{videoId}", "fda4eREcaTQ");
+            let path = with_id(path);
             for word in parameter["schema"]["enum"].as_array().unwrap() {
-                let got = app.get(&format!("{path}?{name}={}", word.as_str().unwrap())).await;
+                let got = app.get(&format!("{path}{name}={}", word.as_str().unwrap())).await;
                 assert_eq!(got.status, 200, "{path} {name} {word}");
             }
-            let got = app.get(&format!("{path}?{name}=nonsense")).await;
+            let got = app.get(&format!("{path}{name}=nonsense")).await;
             assert_eq!(got.problem(400).1.len(), 1, "{path} {name}");
             found.push(name.to_owned());
         }
@@ -153,4 +166,18 @@ async fn users_10_choices_are_enums() {
     }
     let tools = &document["paths"]["/api/tools/{name}"]["post"]["parameters"][0]["schema"]["enum"];
     assert_eq!(tools.as_array().map(Vec::len), Some(vidra_mcp::tools().len()));
+}
+
+/// The path with an identifier that exists, before a query parameter.
+fn with_id(path: &str) -> String {
+    let id = match path.split('/').nth(2) {
+        Some("channel") => "@fermata",
+        Some("playlist") => "PLsize1",
+        Some("comment-replies") => "UgquirkManyReplies04AaABAg",
+        _ => "txManualAsr",
+    };
+    let path = path.replace("{id}", id).replace("{videoId}", "fda4eREcaTQ");
+    // Without videos it is 400.
+    let query = if path == "/api/videos" { "ids=fda4eREcaTQ&" } else { "" };
+    format!("{path}?{query}")
 }
