@@ -9,13 +9,14 @@ from typing import TypeVar
 
 import httpx
 from vidra_client import AuthenticatedClient
-from vidra_client.api.channels import get_channel, get_channel_videos
+from vidra_client.api.channels import get_channel, get_channel_videos, get_uploads
 from vidra_client.api.comments import get_comment_replies, get_comments, get_top_comments
 from vidra_client.api.links import parse_link
 from vidra_client.api.playlists import (
     get_playlist,
     get_playlist_ids,
     get_playlist_info,
+    get_playlist_videos,
     query_playlist,
 )
 from vidra_client.api.regions import get_languages, get_regions, get_video_categories
@@ -26,6 +27,7 @@ from vidra_client.api.service import (
     get_openapi,
     get_quota,
     get_readiness,
+    get_usage,
 )
 from vidra_client.api.tools import run_tool
 from vidra_client.api.transcripts import (
@@ -78,9 +80,14 @@ assert ok(get_video_title.sync(VIDEO, client=client)).title == video.title
 assert len(ok(get_videos.sync(client=client, ids=f"{VIDEO},quirkNoLike"))) == 2
 assert ok(get_channel.sync("@fermata", client=client)).id.startswith("UC")
 assert len(ok(get_channel_videos.sync("@fermata", client=client, limit=2))) == 2
+uploads = ok(get_uploads.sync("@fermata", client=client, limit=2, since="2001-01-31"))
+assert len(uploads.items) == 2 and uploads.next_cursor
 assert len(ok(get_playlist.sync(PLAYLIST, client=client)).videos) == 1
 assert ok(get_playlist_info.sync(PLAYLIST, client=client)).item_count == 1
 assert len(ok(get_playlist_ids.sync(PLAYLIST, client=client)).video_ids) == 1
+page = ok(get_playlist_videos.sync("PLsize51", client=client, limit=50))
+rest = ok(get_playlist_videos.sync("PLsize51", client=client, cursor=page.next_cursor))
+assert rest.items[0].position == 51 and not rest.next_cursor
 selection = Selection.from_dict({"sort": {"field": "views", "order": "desc"}})
 assert ok(query_playlist.sync(PLAYLIST, client=client, body=selection)).original_count == 1
 
@@ -109,6 +116,7 @@ assert "notice" in answer.structured_content
 
 assert len(ok(get_quota.sync(client=client)).buckets) == 2
 assert ok(get_cache.sync(client=client)).hit_ratio >= 0
+assert ok(get_usage.sync(client=client)).days[0].callers
 assert ok(get_health.sync(client=client)).status == "ok"
 assert ok(get_readiness.sync(client=client)).status == "ready"
 assert "vidra_" in ok(get_metrics.sync(client=client))

@@ -50,10 +50,23 @@ check(channelId.startsWith("UC"), "channel");
 const uploads = await ok(json.GET("/api/channel/{id}/videos", { params: { path: channel, query: { limit: 2 } } }));
 check(uploads.length === 2, "uploads");
 
+const since = { limit: 2, since: "2001-01-31" };
+const newest = await ok(json.GET("/api/channel/{id}/uploads", { params: { path: channel, query: since } }));
+check(newest.items.length === 2 && newest.nextCursor !== undefined, "pages of uploads");
+
 check((await ok(json.GET("/api/playlist/{id}", { params: playlist }))).videos.length === 1, "playlist");
 check((await ok(json.GET("/api/playlist/{id}/info", { params: playlist }))).itemCount === 1, "info");
 const { videoIds } = await ok(json.GET("/api/playlist/{id}/ids", { params: playlist }));
 check(videoIds.length === 1, "ids");
+const long = { id: "PLsize51" };
+const page = await ok(json.GET("/api/playlist/{id}/videos", { params: { path: long, query: { limit: 50 } } }));
+const after = page.nextCursor === undefined ? {} : { cursor: page.nextCursor };
+const rest = await ok(json.GET("/api/playlist/{id}/videos", { params: { path: long, query: after } }));
+check(rest.items[0]?.position === 51 && rest.nextCursor === undefined, "pages of a playlist");
+const rows: string = await ok(
+  text.GET("/api/playlist/{id}/videos", { params: { path: long, query: { format: "csv" } }, parseAs: "text" }),
+);
+check(rows.startsWith("id,title,"), "CSV");
 const body = { filter: { views: { min: 0 } }, sort: { field: "views", order: "desc" } } as const;
 const selected = await ok(json.POST("/api/playlist/{id}/query", { params: playlist, body }));
 check(selected.originalCount === 1, "query");
@@ -95,6 +108,7 @@ check(structuredContent["notice"] !== undefined, "tool");
 
 check((await ok(json.GET("/api/quota"))).buckets.length === 2, "quota");
 check((await ok(json.GET("/api/cache"))).hitRatio >= 0, "cache");
+check((await ok(json.GET("/api/usage"))).days.length > 0, "usage");
 check((await ok(json.GET("/healthz"))).status === "ok", "health");
 check((await ok(json.GET("/readyz"))).status === "ready", "readiness");
 check((await ok(text.GET("/metrics", { parseAs: "text" }))).includes("vidra_"), "metrics");

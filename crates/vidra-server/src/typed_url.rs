@@ -14,8 +14,8 @@ use tower::util::MapRequestLayer;
 /// Endpoints that take an identifier last, with the sub-resources that can follow it.
 const PREFIXES: [(&str, &[&str]); 6] = [
     ("/api/video/", &["title"]),
-    ("/api/channel/", &["videos"]),
-    ("/api/playlist/", &["info", "ids", "query", "transcript"]),
+    ("/api/channel/", &["videos", "uploads"]),
+    ("/api/playlist/", &["info", "ids", "videos", "query", "transcript"]),
     ("/api/comments/", &["top"]),
     ("/api/comment-replies/", &[]),
     ("/api/transcript/", &["text", "tracks"]),

@@ -57,7 +57,9 @@ async fn users_8_an_accept_that_nothing_satisfies_is_406() {
     assert_eq!(message, "The service has no answer of a media type that Accept allows");
     assert_eq!(
         details,
-        ["accept: possible are application/json, application/x-subrip, text/vtt, text/plain"]
+        [
+            "accept: possible are application/json, application/x-subrip, text/vtt, text/plain, text/csv"
+        ]
     );
 }
 

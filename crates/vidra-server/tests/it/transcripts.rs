@@ -118,7 +118,10 @@ async fn transcript_failures_have_their_status_and_reason() {
 async fn invalid_requests_make_no_upstream_call() {
     let app = TestApp::new();
     let table: [(&str, &[&str]); 5] = [
-        ("/api/transcript/txManualAsr?format=pdf", &["format: must be one of json, srt, vtt, txt"]),
+        (
+            "/api/transcript/txManualAsr?format=pdf",
+            &["format: must be one of json, srt, vtt, txt, csv"],
+        ),
         (
             "/api/transcript/txManualAsr?lang=e!",
             &["lang: must be a language code such as en, pt-BR or zh-Hans"],
