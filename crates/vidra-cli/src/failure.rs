@@ -40,6 +40,8 @@ pub(crate) enum Failure {
     Reported(Exit),
     /// The reader of standard output closed the pipe, which is no error.
     ReaderGone,
+    /// The user did not agree to the cost.
+    Declined,
 }
 
 /// An error of the service.
@@ -133,6 +135,10 @@ impl Failure {
             }
             Self::Reported(exit) => Some(exit),
             Self::ReaderGone => None,
+            Self::Declined => {
+                print_error("stopped; --yes skips the question");
+                Some(Exit::Missing)
+            }
         }
     }
 }

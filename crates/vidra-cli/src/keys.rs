@@ -10,6 +10,7 @@ use vidra_server::gate::{KeyFile, KeyLimits, KeyName, Rate};
 
 use crate::failure::{Failure, print_error};
 use crate::output::table::Table;
+use crate::values::units as count32;
 
 /// Subcommands of `vidra keys`.
 #[derive(Debug, Subcommand)]
@@ -24,11 +25,11 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         rate: Option<Rate>,
         /// Budget of units per day [default: no budget]
-        #[arg(long)]
+        #[arg(long, value_parser = count32)]
         units: Option<u32>,
         /// Budget of searches per day; ignored with --quota-model legacy, where searches cost units
         /// [default: no budget]
-        #[arg(long)]
+        #[arg(long, value_parser = count32)]
         searches: Option<u32>,
     },
     /// List the keys and their limits

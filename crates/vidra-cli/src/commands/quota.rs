@@ -32,7 +32,7 @@ struct Share {
 }
 
 pub(super) async fn show(common: &Common) -> Result<(), Failure> {
-    common.show(&RestRequest::get("quota"), text).await
+    common.show(RestRequest::get("quota"), text).await
 }
 
 fn text(quota: &Quota, width: Option<usize>) -> String {

@@ -55,6 +55,11 @@ impl FailureGroups {
         }
     }
 
+    /// Adds all failures of another run.
+    pub(crate) fn join(&mut self, other: Self) {
+        other.0.into_iter().flat_map(|group| group.items).for_each(|item| self.add(item));
+    }
+
     /// How many items failed.
     pub(crate) fn len(&self) -> usize {
         self.0.iter().map(|group| group.items.len()).sum()

@@ -10,7 +10,7 @@ use crate::serve::CANARY;
 
 /// Every command except `serve`, also with words that look like another command. `sim` and `mcp` run until
 /// their input ends or they are stopped, so they get a flag that ends them after the environment is read.
-const COMMANDS: [&[&str]; 34] = [
+const COMMANDS: [&[&str]; 36] = [
     &["video", "fda4eREcaTQ"],
     &["video", "serve"],
     &["videos", "fda4eREcaTQ"],
@@ -39,6 +39,8 @@ const COMMANDS: [&[&str]; 34] = [
     &["cache", "stats"],
     &["cache", "clear"],
     &["health"],
+    &["config", "path"],
+    &["config", "show"],
     &["keys", "list", "--file", "serve"],
     &["keys", "add", "serve", "--file", "keys.json"],
     &["keys", "revoke", "serve", "--file", "keys.json"],
@@ -82,7 +84,15 @@ fn review_s1_an_untrusted_folder_redirects_no_command() {
     for arguments in COMMANDS {
         let takes_urls = !matches!(
             arguments[0],
-            "tools" | "cache" | "health" | "keys" | "sim" | "completions" | "man" | "link"
+            "tools"
+                | "cache"
+                | "config"
+                | "health"
+                | "keys"
+                | "sim"
+                | "completions"
+                | "man"
+                | "link"
         );
         let mut arguments = arguments.to_vec();
         if takes_urls && !arguments.contains(&"--web-url") {

@@ -2,6 +2,7 @@
 
 mod callers;
 mod commands;
+mod config_file;
 mod env_file;
 mod guides;
 mod health;
@@ -10,6 +11,7 @@ mod mcp;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
 mod observability;
+mod pages;
 mod process;
 mod prometheus;
 mod reload;
@@ -17,6 +19,8 @@ mod rooms;
 mod security;
 mod serve;
 mod systemd;
+mod terminal;
 #[cfg(feature = "otel")]
 mod traces;
 mod transcripts;
+mod wrong_invocations;
