@@ -29,7 +29,7 @@ pub(crate) enum ConfigCommand {
 pub(crate) fn run(
     command: &ConfigCommand,
     config: Option<&Path>,
-    whole: Command,
+    whole: &Command,
 ) -> Result<(), Failure> {
     let text = match command {
         ConfigCommand::Path => {
@@ -49,11 +49,11 @@ struct Setting {
     source: String,
 }
 
-fn shown(command: &[String], config: Option<&Path>, whole: Command) -> Result<String, Failure> {
+fn shown(command: &[String], config: Option<&Path>, whole: &Command) -> Result<String, Failure> {
     let usual = [PLAIN.to_owned()];
     let names = if command.is_empty() { &usual } else { command };
     let line: Vec<&str> = ["vidra"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    let mut leaf = &whole;
+    let mut leaf = whole;
     for name in names {
         leaf = leaf.find_subcommand(name).ok_or_else(|| {
             let near = nearest(name, leaf.get_subcommands().map(Command::get_name));
@@ -65,8 +65,8 @@ fn shown(command: &[String], config: Option<&Path>, whole: Command) -> Result<St
     let parse = |whole: Command| whole.ignore_errors(true).try_get_matches_from(&line);
     let unreadable = |_| Failure::usage("the settings cannot be read");
     let given = parse(whole.clone()).map_err(unreadable)?;
-    let file = ConfigFile::read(config, &whole)?;
-    let from_file = file.as_ref().map(|file| file.settings(&whole, &given)).unwrap_or_default();
+    let file = ConfigFile::read(config, whole)?;
+    let from_file = file.as_ref().map(|file| file.settings(whole, &given)).unwrap_or_default();
     let configured = match &file {
         Some(file) => file.apply(whole.clone(), &given),
         None => whole.clone(),

@@ -132,7 +132,7 @@ fn work(args: &Args, log: &log::Log) -> Result<(), Failure> {
         Command::Mcp(options) => Ok(mcp::run(options)?),
         Command::Tools(options) => mcp::print_tools(options),
         Command::Cache(options) => cache::run(options),
-        Command::Config(options) => config::run(options, args.config(), Args::whole()),
+        Command::Config(options) => config::run(options, args.config(), &Args::whole()),
         Command::Keys(options) => keys::run(options),
         Command::Sim(options) => sim::run(options),
         Command::Completions(options) => manual::print_completions(options, Args::whole()),

@@ -222,10 +222,11 @@ impl Output {
 
     /// Writes text for people. The caller has [cleaned](clean) its untrusted parts.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
-        Ok(match &mut self.sink {
+        match &mut self.sink {
             Sink::Stdout(stdout) => stdout.write_all(text.as_bytes())?,
             Sink::Paged(all, _) => all.write_all(text.as_bytes())?,
-        })
+        }
+        Ok(())
     }
 
     /// Writes untrusted text: unchanged for programs, without control characters for a terminal.

@@ -198,7 +198,7 @@ impl TranscriptsArgs {
                 if languages.len() > 1 { out.join(language.folder()) } else { out.to_owned() };
             let contents = Contents::new(source, *language);
             let formats: BTreeSet<Format> = self.format.iter().copied().collect();
-            let mut folder = Folder::open(&path, contents, formats)?;
+            let mut folder = Folder::open(&path, &contents, formats)?;
             let mut of_folder = FailureGroups::default();
             let filling = Filling::new(self, *language, context, &mut folder, &mut of_folder);
             let done = filling.run(source, &signals).await;

@@ -164,7 +164,7 @@ fn users_14_the_shape_of_json_depends_on_the_command_line_only() {
     assert_eq!(id["id"], "fda4eREcaTQ");
     for args in [&["video", "-", "--json"][..], &["video", "--ids-file", "ids.txt", "--json"]] {
         let list: Vec<Value> = serde_json::from_str(&shape(args)).unwrap();
-        assert_eq!(list, [id.clone()], "{args:?}");
+        assert_eq!(list, std::slice::from_ref(&id), "{args:?}");
     }
     // A filter sees the same document.
     assert_eq!(shape(&["video", "fda4eREcaTQ", "--jq", ".id"]), "fda4eREcaTQ\n");

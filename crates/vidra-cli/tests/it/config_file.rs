@@ -57,7 +57,8 @@ fn users_13_server_and_demo_of_the_file_give_way() {
     let service = Service::start(vidra(home.path()).env("VIDRA_DEMO", "1"));
     let url = format!("http://{}", service.address);
     let (server, demo) = (format!("server = \"{url}\"\n"), "demo = true\n");
-    let table: [(&str, &[(&str, &str)], &[&str]); 5] = [
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [&'a str]);
+    let table: [Row<'_>; 5] = [
         (&server, &[], &["quota"]),
         (&server, &[], &["quota", "--demo"]),
         (demo, &[], &["quota", "--server", &url]),

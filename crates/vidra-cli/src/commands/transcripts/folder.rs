@@ -75,7 +75,7 @@ impl Folder {
     /// Opens or creates the folder. It belongs to one playlist and one choice of languages.
     pub(super) fn open(
         path: &Path,
-        contents: Contents,
+        contents: &Contents,
         formats: BTreeSet<Format>,
     ) -> Result<Self, Failure> {
         let shown = path.display();
@@ -93,7 +93,7 @@ impl Folder {
             }
             Err(_) => Manifest { contents: contents.clone(), ..Manifest::default() },
         };
-        if manifest.contents != contents {
+        if manifest.contents != *contents {
             let described = manifest.contents.described();
             let message =
                 format!("{shown} holds the transcripts of {described}: use a different folder");
@@ -311,7 +311,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let open = |formats: &[Format]| {
             let formats = formats.iter().copied().collect();
-            Folder::open(dir.path(), playlist("PLa", None, None), formats).unwrap()
+            Folder::open(dir.path(), &playlist("PLa", None, None), formats).unwrap()
         };
         for name in [
             "A [1 [dQw4w9WgXcQ].en.srt",
@@ -341,7 +341,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (victim, out) = (dir.path().join("victim"), dir.path().join("out"));
         fs::write(&victim, "precious").unwrap();
-        let contents = playlist("PLa", None, None);
+        let contents = &playlist("PLa", None, None);
         let mut folder = Folder::open(&out, contents, BTreeSet::from([Format::Txt])).unwrap();
         // A predictable name of a part file.
         let planted = out.join(format!("{OURS}{}{PART}", std::process::id()));
@@ -365,7 +365,7 @@ mod tests {
         for id in ids.iter().rev() {
             fs::write(dir.path().join(format!("A [{id}].txt")), "").unwrap();
         }
-        let contents = playlist("PLa", None, None);
+        let contents = &playlist("PLa", None, None);
         let folder = Folder::open(dir.path(), contents, BTreeSet::from([Format::Txt])).unwrap();
         let listed: Vec<_> = folder.manifest.videos.iter().map(|it| it.video_id.clone()).collect();
         assert_eq!(listed, ids);
@@ -374,7 +374,8 @@ mod tests {
     #[test]
     fn folder_is_bound_to_one_playlist_and_language() {
         let dir = tempfile::tempdir().unwrap();
-        let open = |contents| Folder::open(dir.path(), contents, BTreeSet::from([Format::Txt]));
+        let open =
+            |contents: Contents| Folder::open(dir.path(), &contents, BTreeSet::from([Format::Txt]));
         let german = || playlist("PLa", Some("de"), None);
         let mut folder = open(german()).unwrap();
         folder.write_manifest().unwrap();

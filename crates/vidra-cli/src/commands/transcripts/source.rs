@@ -78,7 +78,7 @@ async fn uploads(
         ChannelRef::Id(id) => id.as_str().to_owned(),
         _ => {
             let answer = service.fetch(&RestRequest::get("channel").segment(text)).await?;
-            read::<Channel>(&answer)?.id.to_string()
+            read::<Channel>(&answer)?.id
         }
     };
     Ok(PlaylistId::parse(&id.replacen("UC", "UU", 1))?)
