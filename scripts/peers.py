@@ -2,8 +2,10 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
@@ -56,3 +58,12 @@ def enter(packages):
         python = place / "bin" / "python"
         os.execv(python, [python, *sys.argv])
     return place
+
+
+def listening(service, log):
+    """The address of a service that logs as JSON into a file, as soon as it has one."""
+    while service.poll() is None:
+        if found := re.search(r'"address":"([^"]+)"', log.read_text("utf-8")):
+            return found[1]
+        time.sleep(0.05)
+    sys.exit(f"the service did not start:\n{log.read_text('utf-8')}")

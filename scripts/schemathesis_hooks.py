@@ -14,6 +14,12 @@ RULES = [
     # Of two bounds the lower one is not the greater. JSON Schema does not compare fields.
     lambda case: ordered(case.body, "from", "to"),
     lambda case: ordered(field(case.body, "range"), "start", "end"),
+    # Choices may have spaces around them, and an empty one counts as absent.
+    lambda case: all(
+        str(value) == str(value).strip(" ") != ""
+        for name, value in (case.query or {}).items()
+        if name in ("format", "download")
+    ),
     lambda case: all(
         ordered(bounds, "min", "max") for bounds in values(field(case.body, "filter"))
     ),

@@ -30,7 +30,7 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  success, also when the reader of the output closes the pipe early
   1  not found or not accessible; some of several items failed; or interrupted
-  2  invalid usage: a bad id, a bad flag, or a rejected key of the service
+  2  invalid usage: a bad id, a bad flag, a rejected key, or a --server that is not this service
   3  YouTube or the service failed, or refused all or some items: a block, a limit, no quota left
   4  YouTube or the service is unreachable, or did not answer in time";
 

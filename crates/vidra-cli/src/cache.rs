@@ -50,7 +50,8 @@ pub(crate) fn run(command: &CacheCommand) -> Result<(), Failure> {
         match command {
             CacheCommand::Clear { cache } => {
                 let cleared = existing_store(cache.as_ref())?.clear().await;
-                cleared.map_err(|error| store_failure(format!("not cleared: {error}")))?;
+                cleared
+                    .map_err(|error| store_failure(format!("cannot clear the store: {error}")))?;
                 Ok::<_, Failure>("cleared".to_owned())
             }
             CacheCommand::Stats { server: Some(server), token, json, .. } => {
@@ -63,8 +64,8 @@ pub(crate) fn run(command: &CacheCommand) -> Result<(), Failure> {
             }
             CacheCommand::Stats { cache, json, .. } => {
                 let usage = existing_store(cache.as_ref())?.usage().await;
-                let Usage { entries, bytes } =
-                    usage.map_err(|error| store_failure(format!("cannot be read: {error}")))?;
+                let Usage { entries, bytes } = usage
+                    .map_err(|error| store_failure(format!("cannot read the store: {error}")))?;
                 match json {
                     true => Ok(json!({"entries": entries, "bytes": bytes}).to_string()),
                     false => Ok(format!("{entries} answers, {bytes} bytes")),
@@ -109,7 +110,7 @@ fn report_table(report: &Report) -> String {
         .number("stale", |it| it.stale)
         .number("misses", |it| it.misses)
         .number("coalesced", |it| it.coalesced);
-    let ratio = format!("{:.1} % of answers were there", report.hit_ratio * 100.0);
+    let ratio = format!("hit ratio: {:.1} %", report.hit_ratio * 100.0);
     table.written(terminal::width()) + &ratio
 }
 

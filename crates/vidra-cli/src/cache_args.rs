@@ -53,7 +53,7 @@ impl CacheArgs {
         let store = match &self.cache {
             Some(location) => location.store(self.cache_disk_size)?,
             None => default.store(self.cache_disk_size).unwrap_or_else(|why| {
-                tracing::warn!("the cache is in memory only: {why}");
+                tracing::warn!(error = why, "cache store not available, caching in memory only");
                 None
             }),
         };

@@ -1,4 +1,4 @@
-//! Access control of the service: its flags, and the tasks that reload keys and save spending.
+//! Access control of the service: its flags, and the tasks that reload keys and save usage.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,15 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use jiff::Timestamp;
+use vidra::Allowances;
 use vidra_server::gate::{AllowedHost, KeyFile, Keys, Origin, Rate, Rules, TrustedProxy};
 
 use crate::values::OrOff;
 
-/// The file of the callers' spending in the state folder.
-const SPENDING: &str = "callers.json";
+/// The file of the callers' spending and usage in the state folder.
+pub(crate) const USAGE_FILE: &str = "callers.json";
 
-/// How often processes exchange the spending of callers by that file.
+/// How often processes exchange the usage of callers by that file.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 
 /// The rate limit of each address for a public service. It stops one address from crowding out the others.
@@ -57,13 +58,18 @@ pub(crate) struct CallerArgs {
 
 impl CallerArgs {
     /// The rules for an address. Fails if everybody could use the service and `--public` is not set.
-    fn rules(&self, listen: SocketAddr, keys: Option<Arc<Keys>>) -> Result<Rules, String> {
+    fn rules(
+        &self,
+        listen: SocketAddr,
+        keys: Option<Arc<Keys>>,
+        open_usage: Arc<Allowances>,
+    ) -> Result<Rules, String> {
         let on_loopback = listen.ip().to_canonical().is_loopback();
         let is_open = !on_loopback && keys.is_none();
         if is_open && !self.public {
             return Err(format!(
-                "everybody who reaches {listen} could use up your quota: give callers keys with \
-                 --caller-keys-file (see vidra keys add --help), or say --public if that is meant"
+                "anyone who can reach {listen} could use up your quota: require keys with \
+                 --caller-keys-file (see vidra keys add --help), or allow it with --public"
             ));
         }
         let rate = match self.rate_limit {
@@ -78,21 +84,20 @@ impl CallerArgs {
             origins: self.cors_origin.clone(),
             on_loopback,
             allowed_hosts: self.allowed_host.clone(),
+            open_usage,
         })
     }
 }
 
-/// The callers of a running service. Clones share keys and spending.
+/// The callers of a running service. Clones share keys and usage.
 #[derive(Clone)]
 pub(crate) struct Callers {
     pub(crate) rules: Rules,
     key_file: Option<PathBuf>,
-    /// Whether the spending has a file.
-    is_saved: bool,
 }
 
 impl Callers {
-    /// Reads the keys and their spending.
+    /// Reads the keys and the usage of callers.
     pub(crate) fn open(
         args: &CallerArgs,
         listen: SocketAddr,
@@ -101,29 +106,22 @@ impl Callers {
         let key_file = args.caller_keys_file.clone();
         let entries = key_file.as_deref().map(read).transpose()?;
         if entries.as_ref().is_some_and(|entries| entries.keys().is_empty()) {
-            tracing::warn!("nobody has a key: add one with vidra keys add");
+            tracing::warn!("the caller keys file has no keys: add one with vidra keys add");
         }
-        let keys = entries.map(|entries| {
-            Arc::new(match state_dir {
-                Some(folder) => {
-                    Keys::with_spending(&entries, folder.join(SPENDING), Timestamp::now())
-                }
-                None => Keys::new(&entries),
-            })
-        });
-        let is_saved = keys.is_some() && state_dir.is_some();
-        Ok(Self { rules: args.rules(listen, keys)?, key_file, is_saved })
+        // An unusable file is logged and reported by `/readyz`: it must not prevent the service from starting.
+        let open = |folder: &Path| Allowances::open(folder.join(USAGE_FILE), Timestamp::now());
+        let usage = Arc::new(state_dir.map(open).unwrap_or_default());
+        let keys =
+            entries.map(|entries| Arc::new(Keys::with_allowances(&entries, Arc::clone(&usage))));
+        Ok(Self { rules: args.rules(listen, keys, usage)?, key_file })
     }
 
-    /// Starts to save spending periodically.
+    /// Starts to save usage periodically. Without a file this assigns it to its day.
     ///
     /// # Panics
     ///
     /// Outside of a runtime.
     pub(crate) fn watch(&self) {
-        if !self.is_saved {
-            return;
-        }
         let callers = self.clone();
         let mut interval = tokio::time::interval(SAVE_EVERY);
         tokio::spawn(async move {
@@ -143,18 +141,18 @@ impl Callers {
         Ok(())
     }
 
-    /// Saves spending.
+    /// Saves usage.
     pub(crate) fn save(&self) {
-        if let Some(keys) = &self.rules.keys {
-            keys.save_spending(Timestamp::now());
-        }
+        self.rules.allowances().save(Timestamp::now());
     }
 }
 
 fn read(file: &Path) -> Result<KeyFile, String> {
     let shown = file.display();
     KeyFile::read(file)?.ok_or_else(|| {
-        format!("there is no {shown}: make it with vidra keys add NAME --caller-keys-file {shown}")
+        format!(
+            "{shown} does not exist: create it with vidra keys add NAME --caller-keys-file {shown}"
+        )
     })
 }
 
@@ -194,7 +192,7 @@ mod tests {
         ];
         for (listen, keys, flags, expected) in table {
             let flags = Flags::try_parse_from([&["vidra"], flags].concat()).unwrap();
-            let rules = flags.callers.rules(listen.parse().unwrap(), keys());
+            let rules = flags.callers.rules(listen.parse().unwrap(), keys(), Arc::default());
             let found = rules.as_ref().ok().map(|it| (it.on_loopback, it.rate));
             let expected = expected.map(|(loopback, rate)| (loopback, rate.parse().ok()));
             assert_eq!(found, expected, "{listen}");

@@ -141,8 +141,8 @@ pub(crate) struct ClientArgs {
     #[command(flatten)]
     pub(crate) cache: CacheArgs,
 
-    /// Folder for data that survives a restart: the quota ledger and the spending of callers [default:
-    /// the user's state folder]
+    /// Folder for data that survives a restart: the quota ledger, and the spending and usage of callers
+    /// [default: the user's state folder]
     #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 
@@ -169,7 +169,7 @@ fn egress_pace(text: &str) -> Result<OrOff<NonZeroU32>, String> {
         return Ok(OrOff::Off);
     }
     let pace = count_in::<u32>(1..=u32::MAX.into())(text).ok().and_then(NonZeroU32::new);
-    pace.map(OrOff::At).ok_or_else(|| "expected a number an hour, or off".to_owned())
+    pace.map(OrOff::At).ok_or_else(|| "expected a number per hour, or off".to_owned())
 }
 
 /// Builds the client that the flags describe. Without `--cache` it uses the `default_store`.
@@ -215,7 +215,7 @@ fn settings(args: &ClientArgs) -> Result<Builder, String> {
         QuotaModel::Legacy => SearchBilling::Shared(100),
     };
     let mut builder = Vidra::builder()
-        .quota(QuotaLimits { default: args.quota_limit, search })
+        .quota(QuotaLimits::default().with_default(args.quota_limit).with_search(search))
         .retry(RetryPolicy { retries: args.retries, delay: args.retry_delay })
         .attempt_timeout(args.upstream_timeout)
         .deadline(args.request_timeout)
@@ -303,11 +303,15 @@ fn read(file: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| unreadable(&"not a text"))
 }
 
-/// The folder of the quota ledger and the spending of callers. The demo has none unless a flag sets it,
+/// The folder of the quota ledger and the usage of callers. The demo has none unless a flag sets it,
 /// because it must not change the ledger of the real key.
 pub(crate) fn state_dir(args: &ClientArgs) -> Option<PathBuf> {
-    let usual = || user_folder("XDG_STATE_HOME", ".local/state").filter(|_| !args.demo);
-    args.state_dir.clone().or_else(usual)
+    args.state_dir.clone().or_else(|| usual_state_dir().filter(|_| !args.demo))
+}
+
+/// The state folder if no flag sets another.
+pub(crate) fn usual_state_dir() -> Option<PathBuf> {
+    user_folder("XDG_STATE_HOME", ".local/state")
 }
 
 #[cfg(test)]

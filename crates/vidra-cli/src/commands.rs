@@ -18,7 +18,9 @@ use clap::Subcommand;
 use futures_util::{StreamExt, stream};
 use serde::de::DeserializeOwned;
 
-use crate::failure::{Exit, FailedItem, Failure, FailureGroups, Refused, concerns_service};
+use crate::failure::{
+    Exit, FailedItem, Failure, FailureGroups, ItemKind, Refused, concerns_service,
+};
 use crate::output::{Form, Output, OutputArgs};
 use crate::runtime::runtime;
 use crate::service::{RestRequest, Service, ServiceArgs};
@@ -254,9 +256,9 @@ impl Tally {
             Err(Failure::Refused(Refused {
                 reason: Some(reason), message, retry_after, ..
             })) if concerns_service(reason) => {
-                let (label, line) = (id.to_owned(), format!("{id}: {message}"));
+                let (label, name) = (id.to_owned(), id.to_owned());
                 let reason = Some(reason);
-                self.shared.add(FailedItem { label, line, message, reason, retry_after });
+                self.shared.add(FailedItem { label, name, message, reason, retry_after });
                 Ok(())
             }
             answer => self.note(answer.map_err(|failure| failure.about(id))),
@@ -266,7 +268,7 @@ impl Tally {
     /// Reports the failures of the service. The exit code is theirs; otherwise it is `Missing` if some requests
     /// failed, and the worst failure if all did.
     fn end(self) -> Result<(), Failure> {
-        self.shared.print("requests");
+        self.shared.print(ItemKind::Request);
         let exit = self.shared.exit(self.answered > 0).or(match self.worst {
             Some(_) if self.answered > 0 => Some(Exit::Missing),
             worst => worst,

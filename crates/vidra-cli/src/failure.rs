@@ -13,7 +13,7 @@ use vidra::{ErrorKind, Reason};
 
 use crate::terminal::one_line;
 
-pub(crate) use groups::{FailedItem, FailureGroups};
+pub(crate) use groups::{FailedItem, FailureGroups, ItemKind};
 
 /// The exit codes of failures. They are documented, and scripts rely on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -177,14 +177,21 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The exit code for an error response of the REST interface.
+/// The exit code for an error response of the REST interface: by its reason, or by its status if the reason is of
+/// another release.
 pub(crate) fn exit_code(status: u16, reason: Option<Reason>) -> Exit {
-    match status {
-        403 | 404 => Exit::Missing,
-        408 | 504 => Exit::Network,
-        502 if reason == Some(Reason::Unreachable) => Exit::Network,
-        429 | 500.. => Exit::Upstream,
-        _ => Exit::Usage,
+    match (reason.map(|reason| (reason, reason.kind())), status) {
+        // The command was given a wrong key, or the address of something else than this service.
+        (Some((Reason::CallerKeyMissing | Reason::CallerKeyInvalid, _)), _)
+        | (Some((Reason::OriginNotAllowed | Reason::RouteNotFound, _)), _) => Exit::Usage,
+        (Some((Reason::BodyTimeout, _)), _) | (None, 408 | 504) => Exit::Network,
+        (Some((_, ErrorKind::Unreachable | ErrorKind::Timeout)), _) => Exit::Network,
+        (Some((_, ErrorKind::InvalidInput)), _) => Exit::Usage,
+        (Some((_, ErrorKind::NotFound | ErrorKind::Forbidden)), _) | (None, 403 | 404) => {
+            Exit::Missing
+        }
+        (Some(_), _) | (None, 429 | 500..) => Exit::Upstream,
+        (None, _) => Exit::Usage,
     }
 }
 
@@ -210,7 +217,37 @@ mod tests {
         for (status, exit) in table {
             assert_eq!(exit_code(status, None), exit, "{status}");
         }
-        assert_eq!(exit_code(502, Some(Reason::Unreachable)), Exit::Network);
+    }
+
+    #[test]
+    fn reasons_map_to_exit_codes() {
+        let table = [
+            (Reason::InvalidInput, Exit::Usage),
+            (Reason::UpstreamRejected, Exit::Usage),
+            (Reason::NotAcceptable, Exit::Usage),
+            (Reason::UnknownHost, Exit::Usage),
+            (Reason::CallerKeyInvalid, Exit::Usage),
+            (Reason::RouteNotFound, Exit::Usage),
+            (Reason::VideoNotFound, Exit::Missing),
+            (Reason::CaptionsDisabled, Exit::Missing),
+            (Reason::VideoPrivate, Exit::Missing),
+            (Reason::CommentsDisabled, Exit::Missing),
+            (Reason::QuotaExhausted, Exit::Upstream),
+            (Reason::CallerBudgetExhausted, Exit::Upstream),
+            (Reason::Paced, Exit::Upstream),
+            (Reason::UpstreamKeyMissing, Exit::Upstream),
+            (Reason::Blocked, Exit::Upstream),
+            (Reason::UpstreamFailed, Exit::Upstream),
+            (Reason::Overloaded, Exit::Upstream),
+            (Reason::Internal, Exit::Upstream),
+            (Reason::BodyTimeout, Exit::Network),
+            (Reason::Unreachable, Exit::Network),
+            (Reason::TimedOut, Exit::Network),
+        ];
+        for (reason, exit) in table {
+            // The reason decides, whatever the status is.
+            assert_eq!(exit_code(418, Some(reason)), exit, "{reason}");
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn status(address: SocketAddr) -> io::Result<u16> {
         }
     }
     status_in(&head[..length]).ok_or_else(|| {
-        io::Error::other("the answer is not HTTP: with TLS, ask at VIDRA_ADMIN_LISTEN")
+        io::Error::other("the answer is not HTTP; a service with TLS needs --admin-listen")
     })
 }
 

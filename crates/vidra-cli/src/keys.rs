@@ -1,13 +1,17 @@
-//! `vidra keys`: adds, lists and revokes caller keys.
+//! `vidra keys`: adds, lists and revokes caller keys, and shows their usage.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use vidra::{CallerUsage, UsageReport};
 use vidra_server::gate::{KeyFile, KeyLimits, KeyName, Rate};
 
+use crate::callers::USAGE_FILE;
+use crate::client::usual_state_dir;
 use crate::failure::{Failure, print_error};
 use crate::output::table::Table;
 use crate::values::units as count32;
@@ -31,11 +35,24 @@ pub(crate) enum KeysCommand {
         /// [default: no budget]
         #[arg(long, value_parser = count32)]
         searches: Option<u32>,
+        /// Allow the caller to see the usage of all callers (GET /api/usage)
+        #[arg(long)]
+        operator: bool,
     },
-    /// List the keys and their limits
+    /// List the keys and their limits, or their usage
     List {
         #[command(flatten)]
         file: InFile,
+        /// Show what each caller used on each of the last 30 days, from the state folder; a running service
+        /// adds to it every five seconds
+        #[arg(long)]
+        usage: bool,
+        /// Write the usage as JSON, as GET /api/usage does
+        #[arg(long, requires = "usage")]
+        json: bool,
+        /// State folder of the service [default: the user's state folder]
+        #[arg(long, env = "VIDRA_STATE_DIR", value_name = "DIR")]
+        state_dir: Option<PathBuf>,
     },
     /// Revoke a key
     Revoke {
@@ -56,23 +73,30 @@ pub(crate) struct InFile {
 /// Runs `vidra keys`.
 pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
     match command {
-        KeysCommand::Add { name, file, rate, units, searches } => {
-            let limits = KeyLimits { rate: *rate, units: *units, searches: *searches };
-            add(&file.path, name, limits)
+        KeysCommand::Add { name, file, rate, units, searches, operator } => {
+            let (rate, units, searches) = (*rate, *units, *searches);
+            add(&file.path, name, KeyLimits { rate, units, searches, operator: *operator })
         }
-        KeysCommand::List { file } => print(&table(&existing(&file.path)?)),
+        KeysCommand::List { file, usage: false, .. } => print(&table(&existing(&file.path)?)),
+        KeysCommand::List { json, state_dir, .. } => {
+            let usage = usage(state_dir.clone().or_else(usual_state_dir))?;
+            match json {
+                true => print(&(serde_json::to_string(&usage).map_err(io::Error::from)? + "\n")),
+                false => print(&usage_table(&usage)),
+            }
+        }
         KeysCommand::Revoke { name, file } => {
             let _lock = lock(&file.path)?;
             let mut keys = existing(&file.path)?;
             keys.revoke(name)?;
             write(&keys, &file.path)?;
-            print_error(&format!("the key of {name} is revoked. {RELOAD}"));
+            print_error(&format!("revoked the key of {name}. {RELOAD}"));
             Ok(())
         }
     }
 }
 
-const RELOAD: &str = "A running service takes it over on SIGHUP.";
+const RELOAD: &str = "A running service reloads the file on SIGHUP.";
 
 fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), Failure> {
     let _lock = lock(path)?;
@@ -81,7 +105,7 @@ fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), Failure> {
     keys.add(name.clone(), &key, limits, SystemTime::now())?;
     write(&keys, path)?;
     // Before the key, so that the message is there even if nobody reads the key.
-    print_error(&format!("this is the key of {name}. It is not shown again. {RELOAD}"));
+    print_error(&format!("created a key for {name}, which is shown only now. {RELOAD}"));
     // Only the key goes to standard output, because scripts store what they read there.
     print(&format!("{key}\n"))
 }
@@ -89,12 +113,12 @@ fn add(path: &Path, name: &KeyName, limits: KeyLimits) -> Result<(), Failure> {
 /// A random key of 256 bits, with a prefix that secret scanners recognise.
 fn new_key() -> Result<String, String> {
     let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+    getrandom::fill(&mut bytes).map_err(|error| format!("cannot get random numbers: {error}"))?;
     Ok(bytes.iter().fold("vk_".to_owned(), |key, byte| format!("{key}{byte:02x}")))
 }
 
 fn existing(path: &Path) -> Result<KeyFile, String> {
-    KeyFile::read(path)?.ok_or_else(|| format!("there is no {}", path.display()))
+    KeyFile::read(path)?.ok_or_else(|| format!("{} does not exist", path.display()))
 }
 
 fn write(keys: &KeyFile, path: &Path) -> Result<(), String> {
@@ -119,7 +143,31 @@ fn table(keys: &KeyFile) -> String {
         .number("rate", |key| or_none(key.rate))
         .number("units/day", |key| or_none(key.units))
         .number("searches", |key| or_none(key.searches))
+        .word("operator", |key| if key.operator { "yes" } else { "-" })
         .word("created", |key| key.created.clone());
+    table.written(None)
+}
+
+/// The usage in a state folder.
+fn usage(folder: Option<PathBuf>) -> Result<UsageReport, String> {
+    let path = folder.ok_or("there is no state folder: set --state-dir")?.join(USAGE_FILE);
+    let shown = path.display();
+    let report = UsageReport::read(&path, Timestamp::now());
+    let report = report.map_err(|error| format!("cannot read {shown}: {error}"))?;
+    report.ok_or_else(|| format!("there is no {shown}: a service with that --state-dir writes it"))
+}
+
+/// One line for each day and caller.
+fn usage_table(report: &UsageReport) -> String {
+    let rows = report.days.iter().flat_map(|day| day.callers.iter().map(|it| (&*day.day, it)));
+    let rows: Vec<(&str, &CallerUsage)> = rows.collect();
+    let table = Table::new(&rows)
+        .word("day", |(day, _)| *day)
+        .word("name", |(_, caller)| caller.name.clone().unwrap_or_else(|| "-".to_owned()))
+        .number("requests", |(_, caller)| caller.requests)
+        .number("units", |(_, caller)| caller.units)
+        .number("searches", |(_, caller)| caller.searches)
+        .number("transcripts", |(_, caller)| caller.transcripts);
     table.written(None)
 }
 

@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     if let Err(error) = env_file
         && !error.not_found()
     {
-        print_error(&format!(".env cannot be read: {}", log::without_values(&error)));
+        print_error(&format!("cannot read .env: {}", log::without_values(&error)));
         return Failure::Reported(Exit::Usage).code();
     }
     match run(&args) {

@@ -19,7 +19,12 @@ pub(crate) fn connections(wanted: usize) -> usize {
     let possible = files.saturating_sub(RESERVED.min(files / 2));
     let possible = usize::try_from(possible).unwrap_or(usize::MAX);
     if possible < wanted {
-        tracing::warn!(possible, wanted, files, "the limit of open files limits connections");
+        tracing::warn!(
+            possible,
+            wanted,
+            files,
+            "connection limit lowered to fit the limit of open files"
+        );
     }
     wanted.min(possible)
 }

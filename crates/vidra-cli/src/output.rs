@@ -307,6 +307,6 @@ pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, Failure> {
 
 fn unreadable() -> Failure {
     let message =
-        "the service's answer could not be read; is it of another version than this command?";
+        "cannot parse the answer of the service; is it another version than this command?";
     Failure::Message(Exit::Upstream, message.to_owned())
 }

@@ -73,7 +73,7 @@ pub(crate) struct ServeArgs {
     pub(crate) drain_delay: Duration,
 
     /// Second address for the operator. /metrics moves there; /healthz and /readyz are on both. It needs
-    /// no key, so use loopback or a private network
+    /// no key, so use loopback or a private network. Ignored if systemd passes a second socket
     #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) admin_listen: Option<SocketAddr>,
 
@@ -158,7 +158,7 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
         let give_up = async move {
             first.await;
             let _ = timeout(DRAIN, second).await;
-            tracing::warn!("stopped with requests under way");
+            tracing::warn!("stopped with requests in flight");
         };
         systemd::watch();
         systemd::ready();
@@ -198,7 +198,9 @@ async fn serve_operator(socket: Socket, app: &App) -> Result<(), Failure> {
     let is_loopback = address.ip().to_canonical().is_loopback();
     tracing::info!(admin = %address, "listening for the operator");
     if !is_loopback {
-        tracing::warn!("everybody who can reach the operator's address can read the metrics");
+        tracing::warn!(
+            "operator's address is not loopback: anyone who can reach it can read the metrics"
+        );
     }
     let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
     let serving = Serving { limits, tls: None };
@@ -283,7 +285,7 @@ fn print_tour(base: &str) {
         text += &format!("  {base}/api/{path}  {}\n", stop.what);
     }
     text += &format!(
-        "\nAnd {base}/openapi.json for every endpoint there is; {base}/docs tries them.\n"
+        "\n  {base}/openapi.json  description of all endpoints\n  {base}/docs  page to try them\n"
     );
     // A closed pipe must not stop the service.
     let _ = std::io::stdout().write_all(text.as_bytes());

@@ -100,7 +100,7 @@ impl Service {
     pub(crate) fn open(args: &ServiceArgs, is_quiet: bool) -> Result<Self, Failure> {
         let is_demo = args.client.demo;
         if args.server.is_some() && is_demo && env::var_os("VIDRA_DEMO").is_none() {
-            return Err(Failure::usage("--server and --demo do not go together"));
+            return Err(Failure::usage("--server and --demo cannot be used together"));
         }
         let from_env = || env::var("VIDRA_SERVER").ok().filter(|url| !is_demo && !url.is_empty());
         if let Some(server) = args.server.clone().or_else(from_env) {
@@ -267,7 +267,7 @@ impl Service {
     pub(crate) fn error_response(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> Failure {
         let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
             let hint = match headers.get(LOCATION).and_then(|to| to.to_str().ok()) {
-                Some(to) => format!("it leads to {to}: ask there"),
+                Some(to) => format!("it redirects to {to}: use that URL"),
                 None => "is it a vidra service?".to_owned(),
             };
             let message = format!("{} answered {status}; {hint}", self.base());
@@ -277,7 +277,7 @@ impl Service {
         let mut parts = vec![error.message];
         match &self.backend {
             Backend::Remote { .. } if status == 401 => {
-                parts.push("give it with --token or VIDRA_TOKEN".to_owned());
+                parts.push("set it with --token or VIDRA_TOKEN".to_owned());
             }
             _ => parts.extend(error.details),
         }

@@ -41,7 +41,7 @@ impl Traces {
         if endpoint.is_none() && !is_named {
             return Ok(None);
         }
-        let failed = |error: &dyn std::fmt::Display| format!("traces cannot be sent: {error}");
+        let failed = |error: &dyn std::fmt::Display| format!("cannot send traces: {error}");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
         let client = Client { network: Network::new(), runtime };
@@ -80,7 +80,7 @@ impl Traces {
     /// Sends the remaining spans.
     pub(crate) fn end(&self) {
         if let Err(error) = self.0.shutdown_with_timeout(FLUSH) {
-            tracing::warn!(%error, "the last traces were not sent");
+            tracing::warn!(%error, "cannot send the last traces");
         }
     }
 }

@@ -97,12 +97,6 @@ fn what_to_do(error: &Error) -> String {
     }
 }
 
-/// The failure of one video of a batch, in one line.
-pub(crate) fn batch_failure_line(error: &str, reason: Option<Reason>) -> String {
-    let what = reason.map_or("ask for this video alone (transcribe_video).", advice);
-    format!("{}. What to do: {what}", error.trim_end_matches('.'))
-}
-
 /// Logs a failed call. Videos that do not exist or are private are no reason for a warning.
 pub(crate) fn log(error: &Error) {
     let (reason, source) = (error.reason().code(), error.source());
@@ -176,16 +170,11 @@ mod tests {
     }
 
     #[test]
-    fn batch_failure_gets_the_advice_of_its_reason() {
-        let line = batch_failure_line(
-            "Live stream has not started yet: dQw4w9WgXcQ",
-            Some(Reason::NotStarted),
-        );
+    fn failure_of_one_video_gets_the_advice_of_its_reason() {
+        let error = Error::new(Reason::NotStarted, "Live stream has not started yet: dQw4w9WgXcQ");
         assert_eq!(
-            line,
+            failure_line(&error),
             "Live stream has not started yet: dQw4w9WgXcQ. What to do: it has not begun; ask again once it has."
         );
-        let line = batch_failure_line("It failed.", None);
-        assert_eq!(line, "It failed. What to do: ask for this video alone (transcribe_video).");
     }
 }

@@ -16,7 +16,7 @@ use http_body::Body as _;
 use http_body_util::Full;
 use tokio::time::Instant;
 use tower::ServiceExt;
-use vidra::{CacheOutcome, Error, Vidra};
+use vidra::{CacheOutcome, Error, Resource, Vidra};
 
 use crate::config::Config;
 use crate::counters::{ConnectionCounters, Counters};
@@ -58,9 +58,11 @@ impl App {
     pub fn new(vidra: Vidra, config: Config) -> Self {
         let (mut router, document) = routes::routes(!config.metrics_apart);
         if config.mcp {
-            router = router.merge(mcp::route(&vidra));
+            router = router.merge(mcp::route(&vidra)).merge(routes::from_slashes([mcp::PATH]));
         }
-        let router = router.merge(pages::routes(config.examples.clone()));
+        let router = router
+            .merge(pages::routes(config.examples.clone()))
+            .merge(routes::from_slashes([pages::DOCS]));
         // The admin listener counts into the same table, so it has the template of every route.
         let templates = routes::openapi().paths.paths.into_keys();
         let others = [mcp::PATH].into_iter().chain(pages::PATHS).map(str::to_owned);
@@ -135,9 +137,15 @@ impl App {
         let (mut response, route, cache) = match gate.check(peer, request, &head, &mut admission) {
             Ok(()) => {
                 let cached = is_public.then(|| responses.get(vidra, request, &head, &log));
-                let Some((response, route)) = cached.flatten() else {
+                let Some((response, route, resource)) = cached.flatten() else {
                     return Either::Right(AdmittedRequest { log, admission });
                 };
+                if resource == Resource::Transcript
+                    && let Some(account) = gate.account(&admission)
+                {
+                    account.note_transcript();
+                }
+                admission.settle(response.status());
                 (response.map(ResponseBody::Left), route, CacheOutcome::Hit.name())
             }
             Err(reason) => {
@@ -165,7 +173,7 @@ impl App {
     pub(crate) fn answer_by_route<B>(
         &self,
         request: Request<B>,
-        AdmittedRequest { log, admission }: AdmittedRequest,
+        AdmittedRequest { log, mut admission }: AdmittedRequest,
     ) -> Pin<Box<impl Future<Output = Response<ResponseBody>> + Send + use<B>>>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -184,6 +192,7 @@ impl App {
                 response.headers_mut().remove(CONTENT_LENGTH);
             }
             note_error(&observers.counters, &response);
+            admission.settle(response.status());
             complete(response.headers_mut(), &admission);
             pending.end(response).map(ResponseBody::Right)
         })

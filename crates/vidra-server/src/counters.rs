@@ -138,7 +138,8 @@ impl Counters {
             Reason::UnknownHost
             | Reason::OriginNotAllowed
             | Reason::CallerKeyMissing
-            | Reason::CallerKeyInvalid => true,
+            | Reason::CallerKeyInvalid
+            | Reason::OperatorKeyRequired => true,
             reason => matches!(
                 reason.kind(),
                 ErrorKind::QuotaExhausted

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use vidra::{Addresses, BreakerState, BucketUse, LedgerHealth, Quota, Vidra};
+use vidra::{Addresses, BreakerState, BucketUse, Quota, Vidra};
 
 use crate::reloads::Outcomes;
 use crate::state::AppState;
@@ -49,8 +49,7 @@ pub(crate) fn degraded(state: &AppState, quota: Option<&Quota>) -> Vec<Degraded>
     let vidra = &state.vidra;
     let ledger = vidra.ledger_health();
     let now = vidra.clock().now();
-    let keys = state.keys.as_deref();
-    let spending = keys.map_or_else(LedgerHealth::default, |keys| keys.spending_health(now));
+    let spending = state.allowances.health(now);
     let is_spent = |name: &str| {
         let is_empty = |bucket: &BucketUse| bucket.name == name && bucket.remaining == 0;
         quota.is_some_and(|quota| quota.buckets.iter().any(is_empty))
@@ -128,7 +127,7 @@ fn failed_reloads(state: &AppState) -> impl Iterator<Item = Degraded> {
 
 /// The egress addresses that cannot fetch transcripts.
 fn unusable_addresses(
-    Addresses { all, blocked, unreachable }: Addresses,
+    Addresses { all, blocked, unreachable, .. }: Addresses,
 ) -> impl Iterator<Item = Degraded> {
     let faults = [
         (blocked, "addresses_blocked", "blocked by YouTube"),

@@ -1,11 +1,18 @@
 //! Errors as HTTP: the only mapping of [`Reason`] to status, headers and body.
 
+mod responses;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
-use utoipa::{IntoResponses, ToSchema};
+use utoipa::ToSchema;
 use vidra::{Error, ErrorKind, Reason};
+
+pub(crate) use responses::{
+    BatchErrors, BodyErrors, FetchErrors, ReadinessErrors, TranscriptErrors, error_responses,
+    references,
+};
 
 /// The body of every error response.
 #[derive(Debug, Serialize, ToSchema)]
@@ -141,101 +148,6 @@ impl IntoResponse for ApiError {
 /// The response after a panic, whose message the panic hook has logged.
 pub(crate) fn after_panic(_: Box<dyn std::any::Any + Send + 'static>) -> Response {
     ApiError::internal("a handler panicked").into_response()
-}
-
-/// The errors of an operation that calls the platform, for the OpenAPI document.
-#[derive(IntoResponses)]
-#[expect(dead_code, reason = "documentation: only its derive is used")]
-pub(crate) enum FetchErrors {
-    /// Not a valid identifier, query or body. Nothing was sent upstream.
-    #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "Not a valid video identifier: nope", "details": ["video: expected an 11-character video id or a YouTube video URL; it has the wrong length or alphabet"]}}))]
-    BadRequest(ErrorBody),
-    /// The platform denies access: comments are disabled, or the playlist is private.
-    #[response(status = 403, example = json!({"error": {"code": 403, "reason": "comments_disabled", "message": "Comments are disabled: dQw4w9WgXcQ", "details": []}}))]
-    Forbidden(ErrorBody),
-    /// The platform does not have it.
-    #[response(status = 404, example = json!({"error": {"code": 404, "reason": "video_not_found", "message": "Video not found: dQw4w9WgXcQ", "details": []}}))]
-    NotFound(ErrorBody),
-    /// The daily quota or the caller's budget is used up, or YouTube limits the requests of the service; see `Retry-After`.
-    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 429, "reason": "quota_exhausted", "message": "The daily YouTube quota of this service is used up; it is renewed at midnight Pacific time", "details": []}}))]
-    QuotaExhausted(ErrorBody),
-    /// A bug of the service.
-    #[response(status = 500, example = json!({"error": {"code": 500, "reason": "internal", "message": "Something went wrong inside the service", "details": []}}))]
-    Internal(ErrorBody),
-    /// The platform answered with an error or with something unreadable, after retries.
-    #[response(status = 502, example = json!({"error": {"code": 502, "reason": "upstream_failed", "message": "YouTube answered with an error", "details": []}}))]
-    Upstream(ErrorBody),
-    /// The service's key for the YouTube Data API is missing or was rejected. With `Retry-After`: a circuit breaker is open, or the service is at its limit.
-    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 503, "reason": "upstream_key_missing", "message": "The service has no key for the YouTube Data API", "details": []}}))]
-    NoKey(ErrorBody),
-    /// The platform did not answer in time.
-    #[response(status = 504, example = json!({"error": {"code": 504, "reason": "timed_out", "message": "YouTube did not answer in time (videos)", "details": []}}))]
-    Timeout(ErrorBody),
-}
-
-/// The errors of an operation that takes a JSON body, for the OpenAPI document.
-#[derive(IntoResponses)]
-#[expect(dead_code, reason = "documentation: only its derive is used")]
-pub(crate) enum BodyErrors {
-    /// Not a valid body.
-    #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "The query is not valid", "details": ["range: start is greater than end"]}}))]
-    BadRequest(ErrorBody),
-    /// The body did not arrive in time.
-    #[response(status = 408, example = json!({"error": {"code": 408, "reason": "body_timeout", "message": "The body did not arrive in time", "details": []}}))]
-    TooSlow(ErrorBody),
-    /// The body is too large.
-    #[response(status = 413, example = json!({"error": {"code": 413, "reason": "body_too_large", "message": "The body is larger than 65536 bytes", "details": []}}))]
-    TooLarge(ErrorBody),
-    /// The body is not `application/json`.
-    #[response(status = 415, example = json!({"error": {"code": 415, "reason": "unsupported_media_type", "message": "The body has to be application/json", "details": []}}))]
-    NotJson(ErrorBody),
-}
-
-/// The errors of an operation that fetches the captions of a video, as far as they differ from
-/// [`FetchErrors`], for the OpenAPI document.
-#[derive(IntoResponses)]
-#[expect(dead_code, reason = "documentation: only its derive is used")]
-pub(crate) enum TranscriptErrors {
-    /// The platform denies access to the video: `video_private`, `age_restricted`, `region_blocked`, `members_only`, `unplayable`.
-    #[response(status = 403, example = json!({"error": {"code": 403, "reason": "video_private", "message": "Video is private: dQw4w9WgXcQ", "details": []}}))]
-    Forbidden(ErrorBody),
-    /// The transcript does not exist: `video_not_found`, `not_started`, `captions_disabled`, `language_unavailable`.
-    #[response(status = 404, example = json!({"error": {"code": 404, "reason": "language_unavailable", "message": "Video has no captions in that language: dQw4w9WgXcQ", "details": ["available: de, en"]}}))]
-    NotFound(ErrorBody),
-    /// A limit is reached: `upstream_rate_limited`, `translation_rate_limited`, `paced`; see `Retry-After`.
-    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 429, "reason": "translation_rate_limited", "message": "YouTube limits translations for the address of this service", "details": []}}))]
-    RateLimited(ErrorBody),
-    /// The platform refuses or fails: `blocked` (with `Retry-After`), `po_token_required`, `no_po_token`, `unreachable`, `upstream_failed`, `platform_changed`.
-    #[response(status = 502, headers(("Retry-After" = u64, description = "Seconds to wait, where that is known")), example = json!({"error": {"code": 502, "reason": "blocked", "message": "YouTube blocks requests from the address of this service", "details": []}}))]
-    Upstream(ErrorBody),
-    /// A circuit breaker is open (`upstream_failing`), or the service is at its limit (`overloaded`).
-    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait")), example = json!({"error": {"code": 503, "reason": "upstream_failing", "message": "YouTube fails; the service retries in a moment", "details": []}}))]
-    Unavailable(ErrorBody),
-    /// The platform did not answer in time: `timed_out`.
-    #[response(status = 504, example = json!({"error": {"code": 504, "reason": "timed_out", "message": "YouTube did not answer in time: dQw4w9WgXcQ", "details": []}}))]
-    Timeout(ErrorBody),
-}
-
-/// The errors of a playlist batch that differ from those of other operations, for the OpenAPI document.
-/// Errors of single videos are in the results.
-#[derive(IntoResponses)]
-#[expect(dead_code, reason = "documentation: only its derive is used")]
-pub(crate) enum BatchErrors {
-    /// Not a valid identifier or body. Nothing was sent upstream.
-    #[response(status = 400, example = json!({"error": {"code": 400, "reason": "invalid_input", "message": "The request is not valid", "details": ["concurrency: must be a whole number from 1 to 20", "from: is greater than to"]}}))]
-    BadRequest(ErrorBody),
-    /// The playlist is private.
-    #[response(status = 403, example = json!({"error": {"code": 403, "reason": "not_accessible", "message": "Playlist is not accessible: PLquirkPrivate", "details": []}}))]
-    Forbidden(ErrorBody),
-    /// The playlist does not exist.
-    #[response(status = 404, example = json!({"error": {"code": 404, "reason": "playlist_not_found", "message": "Playlist not found: PLquirkUnknown", "details": []}}))]
-    NotFound(ErrorBody),
-    /// The playlist could not be read, after retries.
-    #[response(status = 502, example = json!({"error": {"code": 502, "reason": "upstream_failed", "message": "YouTube answered with an error", "details": []}}))]
-    Upstream(ErrorBody),
-    /// The platform did not return the playlist in time.
-    #[response(status = 504, example = json!({"error": {"code": 504, "reason": "timed_out", "message": "YouTube did not answer in time (playlistItems)", "details": []}}))]
-    Timeout(ErrorBody),
 }
 
 #[cfg(test)]

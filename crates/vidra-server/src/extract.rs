@@ -239,17 +239,3 @@ pub(crate) fn list_items(headers: &HeaderMap, name: HeaderName) -> impl Iterator
     let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(str::trim)
 }
-
-/// The type that `Accept` prefers among `types`; `None` if it names none of them.
-pub(crate) fn preferred_type<T: Copy>(headers: &HeaderMap, types: &[(&str, T)]) -> Option<T> {
-    let accepted = list_items(headers, header::ACCEPT).filter_map(|item| {
-        let mut parts = item.split(';').map(str::trim);
-        let name = parts.next()?;
-        let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
-        let (_, known) = types.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-        (quality > 0.0).then_some((quality, *known))
-    });
-    // Of equal qualities the first one named wins.
-    let best = accepted.reduce(|best, next: (f32, T)| if next.0 > best.0 { next } else { best });
-    best.map(|(_, known)| known)
-}

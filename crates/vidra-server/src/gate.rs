@@ -2,13 +2,14 @@
 //!
 //! Checks run in this order. Host and origin come first, so a rejected page learns nothing else. A CORS
 //! preflight comes before the key, because browsers send it without one. The rate limit of a key applies
-//! only to requests that present the key.
+//! only to requests that present the key. Requests to `/mcp` are free here: the route counts those that are work.
 
 mod caller_id;
 mod cors;
 mod host;
 mod key_file;
 mod keys;
+mod network;
 mod proxies;
 mod rate;
 mod rejection;
@@ -17,8 +18,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use axum::http::header::{AUTHORIZATION, VARY};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use tokio::time::Instant;
+use vidra::{Allowance, Allowances};
 
 pub use cors::Origin;
 pub use host::AllowedHost;
@@ -29,7 +31,8 @@ pub use rate::Rate;
 
 pub(crate) use caller_id::CallerId;
 pub(crate) use keys::Caller;
-pub(crate) use rate::ClientNetwork;
+pub(crate) use network::ClientNetwork;
+pub(crate) use rate::CallerRate;
 
 use crate::hot::{RequestHead, Sender};
 use rate::{AddressMeters, RateStatus};
@@ -57,6 +60,20 @@ pub struct Rules {
     pub on_loopback: bool,
     /// Host names that are accepted besides those of loopback.
     pub allowed_hosts: Vec<AllowedHost>,
+    /// Counts the usage of a service without keys. With keys theirs does.
+    pub open_usage: Arc<Allowances>,
+}
+
+impl Rules {
+    /// Budgets and usage of the callers.
+    pub fn allowances(&self) -> &Arc<Allowances> {
+        self.keys.as_ref().map_or(&self.open_usage, |keys| &keys.allowances)
+    }
+
+    /// The account of all callers together; `None` if the service requires keys.
+    pub(crate) fn open_account(&self) -> Option<Allowance> {
+        self.keys.is_none().then(|| self.open_usage.get(""))
+    }
 }
 
 /// The rules, with the state that enforces them.
@@ -69,6 +86,8 @@ pub(crate) struct Gate {
     vary: Option<HeaderValue>,
     /// The rate meters of callers without a key, if there is a limit.
     addresses: Option<AddressMeters>,
+    /// The account of all callers together, if the service requires no keys.
+    open_account: Option<Allowance>,
     opened: Instant,
 }
 
@@ -81,9 +100,18 @@ pub(crate) struct Admission {
     network: Option<ClientNetwork>,
     /// The address, as trusted proxies report it.
     address: Option<IpAddr>,
-    rate: Option<RateStatus>,
+    rate: Option<MeteredRequest>,
     origin: Option<HeaderValue>,
     vary: Option<HeaderValue>,
+}
+
+/// A request of a caller with a rate limit.
+#[derive(Clone)]
+struct MeteredRequest {
+    caller: CallerRate,
+    status: RateStatus,
+    /// Whether the route may count the request as work.
+    is_deferred: bool,
 }
 
 impl Gate {
@@ -98,12 +126,14 @@ impl Gate {
         };
         let vary = vary.map(HeaderValue::from_static);
         let addresses = rules.rate.map(|_| AddressMeters::new());
+        let open_account = rules.open_account();
         Self {
             rules,
             checks_host,
             usual_host: OnceLock::new(),
             vary,
             addresses,
+            open_account,
             opened: Instant::now(),
         }
     }
@@ -131,40 +161,54 @@ impl Gate {
         if checks_host || request.uri().path() == MCP_PATH {
             host::check_origin(head, allowed, &rules.origins)?;
         }
-        if !rules.origins.is_empty() {
-            let origin = cors::origin_of(headers, &rules.origins);
-            if cors::is_preflight(request.method(), headers) {
-                return Err(RejectReason::Preflight(origin));
-            }
-            admission.origin = origin;
+        let origin = cors::origin_of(headers, &rules.origins);
+        if cors::is_preflight(request.method(), headers) {
+            return Err(origin.map_or(RejectReason::ForeignOrigin, RejectReason::Preflight));
         }
-        let known = match &rules.keys {
-            Some(keys) if access == Access::WithKey => keys.caller(headers).map(Some),
-            _ => Ok(None),
+        admission.origin = origin;
+        let rejected = match &rules.keys {
+            Some(keys) if access == Access::WithKey => {
+                keys.caller(headers).map(|caller| admission.caller = Some(caller)).err()
+            }
+            _ => None,
         };
         if !matches!(access, Access::Always | Access::Unmetered) {
-            let holder = known.as_ref().ok().and_then(Option::as_deref);
-            admission.rate = self.measure(address, holder);
+            let is_deferred = rejected.is_none() && request.uri().path() == MCP_PATH;
+            admission.rate = self.rate_of(address, admission.caller.as_deref()).map(|caller| {
+                let status = if is_deferred { caller.count_free() } else { caller.count() };
+                MeteredRequest { caller, status, is_deferred }
+            });
         }
-        if let Some(RateStatus { wait: Some(wait), .. }) = admission.rate {
+        if let Some(wait) = admission.rate.as_ref().and_then(|rate| rate.status.wait) {
             return Err(RejectReason::RateLimited(wait));
         }
-        admission.caller = known?;
+        if let Some(reason) = rejected {
+            return Err(reason);
+        }
+        if access == Access::WithKey
+            && let Some(account) = self.account(admission)
+        {
+            account.note_request();
+        }
         if !rules.on_loopback && admission.caller.is_none() {
             admission.network = Some(ClientNetwork::from_address(address));
         }
         Ok(())
     }
 
-    /// Counts a request against the limit of its key, or of its address without a key.
-    fn measure(&self, address: IpAddr, holder: Option<&Caller>) -> Option<RateStatus> {
-        let now = || u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        if let Some(caller) = holder {
-            let rate = caller.rate.or(self.rules.rate)?;
-            return Some(caller.account.meter.count(rate, now()));
-        }
-        let (rate, addresses) = self.rules.rate.zip(self.addresses.as_ref())?;
-        Some(addresses.count(address, rate, now()))
+    /// The rate limit of a key, or of an address without one.
+    fn rate_of(&self, address: IpAddr, holder: Option<&Caller>) -> Option<CallerRate> {
+        let (rate, meters) = match holder {
+            Some(caller) => (caller.rate.or(self.rules.rate)?, Arc::clone(&caller.account.meters)),
+            None => (self.rules.rate?, self.addresses.as_ref()?.get(address)),
+        };
+        Some(CallerRate { meters, rate, opened: self.opened })
+    }
+
+    /// The account that counts the usage of a request.
+    pub(crate) fn account<'a>(&'a self, admission: &'a Admission) -> Option<&'a Allowance> {
+        let caller = admission.caller.as_ref().map(|caller| &caller.account.allowance);
+        caller.or(self.open_account.as_ref())
     }
 }
 
@@ -175,6 +219,16 @@ impl Admission {
         Sender { caller, address: self.address }
     }
 
+    /// Ends the count of a request. Its caller has the answer to a 304 already, so that it is free.
+    pub(crate) fn settle(&mut self, status: StatusCode) {
+        let Some(rate) = &mut self.rate else { return };
+        if rate.is_deferred {
+            rate.status = rate.caller.status();
+        } else if status == StatusCode::NOT_MODIFIED {
+            rate.status = rate.caller.give_back();
+        }
+    }
+
     /// Adds `Vary`, CORS and rate limit headers to a response.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
         if let Some(vary) = &self.vary {
@@ -183,7 +237,7 @@ impl Admission {
         if let Some(origin) = &self.origin {
             cors::allow(headers, origin);
         }
-        if let Some(rate) = &self.rate {
+        if let Some(MeteredRequest { status: rate, .. }) = &self.rate {
             headers.insert(RATE_LIMIT, rate.limit.into());
             headers.insert(RATE_REMAINING, rate.remaining.into());
             headers.insert(RATE_RESET, rate.reset.into());
@@ -192,6 +246,9 @@ impl Admission {
 
     /// Adds the caller to the request, and removes the key: nothing behind the gate needs it.
     pub(crate) fn identify<B>(&self, request: &mut Request<B>) {
+        if let Some(rate) = self.rate.as_ref().filter(|rate| rate.is_deferred) {
+            request.extensions_mut().insert(rate.caller.clone());
+        }
         if let Some(caller) = &self.caller {
             request.headers_mut().remove(AUTHORIZATION);
             request.headers_mut().remove(keys::X_API_KEY);
@@ -218,10 +275,11 @@ pub(crate) enum Access {
 
 impl Access {
     pub(crate) fn for_path(path: &str) -> Self {
-        match path {
+        // The route itself, and the redirect to it from a path with a slash at its end.
+        match path.strip_suffix('/').unwrap_or(path) {
             "/healthz" | "/readyz" => Self::Always,
             // The pages contain no data. Their users enter a key there.
-            "/" | "/docs" | "/openapi.json" => Self::Keyless,
+            "" | "/api" | "/docs" | "/openapi.json" => Self::Keyless,
             _ if path.starts_with("/web/") => Self::Unmetered,
             _ => Self::WithKey,
         }

@@ -9,6 +9,7 @@ mod request_head;
 mod request_id;
 mod request_log;
 mod response_cache;
+mod static_body;
 mod trace;
 
 pub use access_log::AccessLog;
@@ -18,3 +19,4 @@ pub(crate) use request_head::{HeaderLines, RequestHead, SEC_FETCH_SITE};
 pub(crate) use request_id::new_request_id;
 pub(crate) use request_log::{Observers, RequestLog, ResponseFacts, RouteInfo, Sender};
 pub(crate) use response_cache::ResponseCache;
+pub(crate) use static_body::StaticBody;

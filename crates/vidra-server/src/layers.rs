@@ -70,12 +70,11 @@ fn request_timeout(headers: &HeaderMap) -> Result<Option<Duration>> {
 
 /// Gives the request a client with its own bill, and reports the bill in the response.
 async fn bill(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    let AppState { vidra, observers, refreshes, .. } = state;
+    let AppState { vidra, observers, refreshes, open_account, .. } = state;
     // A caller with a key pays from the allowance of that key.
-    let vidra = match request.extensions().get::<Arc<Caller>>() {
-        Some(caller) => vidra.on_allowance(caller.account.allowance.clone()).metered(),
-        None => vidra.metered(),
-    };
+    let caller = request.extensions().get::<Arc<Caller>>();
+    let account = caller.map(|caller| caller.account.allowance.clone()).or(open_account);
+    let vidra = account.map_or_else(|| vidra.clone(), |it| vidra.on_allowance(it)).metered();
     let cost = vidra.cost().clone();
     RouteInfo::record(request.extensions(), &observers.counters, &cost);
     let vidra = match refreshes.filter(|_| has_no_cache(request.headers())) {

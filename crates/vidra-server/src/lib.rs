@@ -16,13 +16,15 @@
 //! - `routes`: the URL table, one file per resource
 //! - `metrics`: the page for Prometheus
 //! - `degraded`: the parts that do not work, for `/readyz` and the metrics
-//! - `stream`: a batch as NDJSON or server-sent events
+//! - `stream`: batches and lists as streams
 //! - `state`: `AppState`, which everything above shares
 //! - `refresh_budget`: units that callers may spend on bypassing the cache
 //! - `config`: the settings of the service
 //! - `gate`: admission of callers: hosts, origins, keys, rate limits
 //! - `hot`: the path of a cached response: request head, response cache, gzip, access log
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
+//! - `items`: the items of lists: chosen members, CSV
+//! - `accept`: the media types that a request accepts
 //! - `extract`: typed path, query and body
 //! - `typed_url`: URLs typed into a path
 //! - `error_body`: the only mapping of errors to HTTP
@@ -34,6 +36,7 @@
 //! - `reloads`: counts the reloads of files
 //! - `config_file`: reads keys and certificates: bounded, without blocking
 
+mod accept;
 mod app;
 mod config;
 mod config_file;
@@ -44,6 +47,7 @@ pub mod error_body;
 mod extract;
 pub mod gate;
 mod hot;
+mod items;
 mod layers;
 mod log_sink;
 mod mcp;

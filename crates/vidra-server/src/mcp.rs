@@ -1,6 +1,7 @@
 //! `/mcp`: the tools for AI agents, over the Model Context Protocol.
 //!
-//! The gate has checked host, origin and key before. Each request is billed to its own caller.
+//! The gate has checked host, origin and key before. Each request is billed to its own caller. Only calls of tools
+//! count against the caller's rate: handshakes, lists and notifications are no work.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +14,15 @@ use axum::routing::any;
 use axum::{Extension, Router};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
+use serde::Deserialize;
 use vidra::{Reason, Vidra};
 use vidra_mcp::{HttpService, OnFailure, SessionLimits, TooManySessions};
 
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::ApiError;
 use crate::extract::{MAX_BODY_BYTES, read_body};
-use crate::gate::CallerId;
 pub(crate) use crate::gate::MCP_PATH as PATH;
+use crate::gate::{CallerId, CallerRate};
 use crate::respond::is_stream;
 use crate::state::AppState;
 
@@ -44,7 +46,11 @@ async fn answer(
     let counters = Arc::clone(&state.observers.counters);
     parts.extensions.insert(OnFailure::new(move |error| counters.note_error(error)));
     let method = parts.method.clone();
+    let rate = parts.extensions.remove::<CallerRate>();
     let body = read_body(body).await?;
+    if let Some(rate) = rate.filter(|_| method == Method::POST && is_work(&body)) {
+        rate.admit_work()?;
+    }
     let response = service.answer(Request::from_parts(parts, Full::new(body))).await;
     let mut response = response.map_err(too_many_sessions)?.map(Body::new);
     if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
@@ -58,6 +64,15 @@ async fn answer(
         return Ok(response);
     }
     Ok(rewrite_error(response).await)
+}
+
+/// Whether a message calls a tool, or is no message at all.
+fn is_work(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Message {
+        method: String,
+    }
+    serde_json::from_slice(body).map_or(true, |Message { method }| method == "tools/call")
 }
 
 /// Sessions are counted by key, or by address without one. Only the sessions of a key are closed to other

@@ -6,7 +6,7 @@ use std::io::Read;
 use axum::Router;
 use axum::extract::{OriginalUri, Path};
 use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
 use serde::Serialize;
@@ -19,7 +19,10 @@ use crate::routes::{no_such_route, wrong_method};
 use crate::state::AppState;
 
 /// The templates of the routes, for the counters.
-pub(crate) const PATHS: [&str; 4] = ["/", "/docs", SETTINGS, "/web/{*file}"];
+pub(crate) const PATHS: [&str; 4] = ["/", DOCS, SETTINGS, "/web/{*file}"];
+
+/// The API reference.
+pub(crate) const DOCS: &str = "/docs";
 
 /// The settings that the pages read.
 const SETTINGS: &str = "/web/settings.json";
@@ -54,7 +57,9 @@ pub(crate) fn routes(examples: Vec<Example>) -> Router<AppState> {
     let page = |name, policy| get(async move |headers: HeaderMap| page(name, policy, &headers));
     Router::new()
         .route("/", page("index.html", EXPLORER_POLICY))
-        .route("/docs", page("docs.html", DOCS_POLICY))
+        .route(DOCS, page("docs.html", DOCS_POLICY))
+        .route("/api", get(async || Redirect::temporary(DOCS)))
+        .route("/api/", get(async || Redirect::temporary(DOCS)))
         .route(SETTINGS, get(async || Tagged(settings)))
         .route("/web/{*file}", get(file))
         .method_not_allowed_fallback(wrong_method)

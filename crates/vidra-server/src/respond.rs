@@ -79,7 +79,14 @@ pub(crate) fn with_spooled(response: Response, body: Arc<SpooledBody>) -> Respon
     let length = body.length();
     let mut response = response.map(|_| Body::from_stream(body.pieces()));
     response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+    response.extensions_mut().insert(SentInPieces { length });
     response
+}
+
+/// Marks a response whose body of known length is read while it is sent.
+#[derive(Clone, Copy)]
+pub(crate) struct SentInPieces {
+    pub(crate) length: u64,
 }
 
 fn json_headers(etag: HeaderValue) -> [(HeaderName, HeaderValue); 3] {
@@ -141,6 +148,7 @@ pub(crate) async fn conditional(request: Request, next: Next) -> Response {
     if is_known && response.status() == StatusCode::OK {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
+        response.extensions_mut().remove::<SentInPieces>();
         response.headers_mut().remove(header::CONTENT_TYPE);
         response.headers_mut().remove(header::CONTENT_LENGTH);
     }

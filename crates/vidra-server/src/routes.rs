@@ -4,31 +4,37 @@ mod channel;
 mod comment;
 mod document;
 mod link;
+mod list;
+mod media_types;
 mod parameters;
 mod patterns;
 mod playlist;
+mod redirects;
 mod region;
 mod responder;
+mod shared;
 mod status;
 mod tool;
 mod transcript;
+mod usage;
 mod video;
-
-use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{OriginalUri, State};
-use axum::http::Method;
+use axum::http::{HeaderMap, Method};
 use axum::middleware;
+use axum::response::Response;
 use utoipa::OpenApi;
 use utoipa::openapi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::error_body::{ApiError, ErrorBody};
-use crate::respond::Tagged;
 use crate::state::AppState;
 use vidra::Reason;
+
+use document::AnyObject;
+pub(crate) use redirects::from_slashes;
 
 /// The route of playlist batches.
 pub(crate) const BATCH_PATH: &str = "/api/playlist/{id}/transcript";
@@ -38,9 +44,10 @@ pub(crate) const BATCH_PATH: &str = "/api/playlist/{id}/transcript";
     info(
         title = "vidra",
         description = "Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.\n\n\
-            Identifiers are bare ids or any URL that contains one. `X-Quota-Cost` is the cost of an answer in \
-            upstream units; streams do not have it. Every error has the body \
-            `{\"error\": {\"code\", \"reason\", \"message\", \"details\"}}`; a wrong method is 405 with `Allow`. \
+            Identifiers are bare ids or any URL that contains one. The cost of each operation is that of an \
+            uncached answer, in units of the YouTube Data API. Cached answers cost nothing. `X-Quota-Cost` is the \
+            cost of an answer; streams do not have it. Every error has the body \
+            `{\"error\": {\"code\", \"reason\", \"message\", \"details\"}}`, also if `Accept` does not allow JSON. \
             The service returns an `X-Request-Id` of up to 128 plain characters as it was sent, and generates \
             one otherwise. The service's log contains it. \
             `X-Request-Timeout` (`2`, `2.5s`, `300ms`) is the deadline of a request; after it the answer is 504. \
@@ -48,6 +55,7 @@ pub(crate) const BATCH_PATH: &str = "/api/playlist/{id}/transcript";
             If there is a rate limit, `RateLimit-Limit` is the size of the burst, `RateLimit-Remaining` the \
             number of requests left, and `RateLimit-Reset` the seconds until the full burst is available again."
     ),
+    servers((url = "/", description = "The service that this document comes from")),
     components(schemas(ErrorBody)),
     tags(
         (name = "Videos", description = "Details of videos"),
@@ -71,14 +79,17 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(video::get_videos))
         .routes(routes!(channel::get_channel))
         .routes(routes!(channel::get_channel_videos))
+        .routes(routes!(channel::get_uploads))
         .routes(routes!(playlist::get_playlist))
         .routes(routes!(playlist::get_playlist_info))
         .routes(routes!(playlist::get_playlist_ids))
+        .routes(routes!(playlist::get_playlist_videos))
         .routes(routes!(playlist::query_playlist))
         .routes(routes!(comment::get_comments))
         .routes(routes!(comment::get_top_comments))
         .routes(routes!(comment::get_comment_replies))
         .routes(routes!(transcript::get_transcript))
+        .routes(routes!(transcript::get_transcript_text))
         .routes(routes!(transcript::get_tracks))
         .routes(routes!(transcript::get_playlist_transcripts))
         .routes(routes!(region::get_regions))
@@ -88,6 +99,7 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(tool::run_tool))
         .routes(routes!(status::get_quota))
         .routes(routes!(status::get_cache))
+        .routes(routes!(usage::get_usage))
         .routes(routes!(status::get_health))
         .routes(routes!(status::get_readiness))
         .routes(routes!(get_openapi));
@@ -95,7 +107,11 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
     let (routes, document) = routes.split_for_parts();
     let known = parameters::known(&document);
     let only_known = middleware::from_fn_with_state(known, parameters::only_known);
-    (with_fallbacks(routes.route_layer(only_known)), document::completed(document))
+    let offered = media_types::offered(&document);
+    let only_acceptable = middleware::from_fn_with_state(offered, media_types::only_acceptable);
+    let redirects = from_slashes(document.paths.paths.keys().map(String::as_str));
+    let routes = routes.route_layer(only_known).route_layer(only_acceptable).merge(redirects);
+    (with_fallbacks(routes), document::completed(document))
 }
 
 /// The routes of the admin listener.
@@ -117,12 +133,16 @@ pub fn openapi() -> openapi::OpenApi {
 }
 
 /// This document.
+///
+/// It needs no key. It changes only with the version of the service.
+///
+/// Cost: none; the service calls nobody.
 #[utoipa::path(
     get, path = "/openapi.json", tag = "Service",
-    responses((status = 200, description = "The OpenAPI 3.1 document of this service", body = Object))
+    responses((status = 200, description = "The OpenAPI 3.1 document of this service", body = inline(AnyObject)))
 )]
-async fn get_openapi(State(state): State<AppState>) -> Tagged<Arc<openapi::OpenApi>> {
-    Tagged(state.document)
+async fn get_openapi(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    state.document.response(&headers)
 }
 
 /// The message has no query, which may contain a secret that somebody pasted by mistake.

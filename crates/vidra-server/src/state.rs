@@ -1,16 +1,16 @@
 //! The state that all handlers share.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use utoipa::openapi::OpenApi;
-use vidra::Vidra;
+use vidra::{Allowance, Allowances, Vidra};
 use vidra_mcp::BatchLimit;
 
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::drain::Drain;
-use crate::gate::{CallerId, Keys};
-use crate::hot::{Observers, ResponseCache};
+use crate::gate::CallerId;
+use crate::hot::{Observers, ResponseCache, StaticBody};
 use crate::refresh_budget::RefreshBudget;
 use crate::reloads::Reloads;
 use crate::slots::{Slot, Slots};
@@ -31,14 +31,18 @@ pub(crate) struct AppState {
     batches_per_caller: usize,
     /// `None` if callers may not bypass the cache.
     pub(crate) refreshes: Option<RefreshBudget>,
-    /// The keys of callers, whose spending may have a file.
-    pub(crate) keys: Option<Arc<Keys>>,
+    /// Budgets and usage of callers, which may have a file.
+    pub(crate) allowances: Arc<Allowances>,
+    /// The account of all callers together; `None` if the service requires keys.
+    pub(crate) open_account: Option<Allowance>,
     /// The certificate, whose expiry is a metric.
     pub(crate) tls: Option<Tls>,
     pub(crate) reloads: Reloads,
-    /// The document that `GET /openapi.json` serves.
-    pub(crate) document: Arc<OpenApi>,
+    /// The document that `GET /openapi.json` serves, rendered at the first request.
+    pub(crate) document: Arc<LazyLock<StaticBody, RenderDocument>>,
 }
+
+type RenderDocument = Box<dyn FnOnce() -> StaticBody + Send>;
 
 impl AppState {
     pub(crate) fn new(
@@ -48,6 +52,8 @@ impl AppState {
         config: &Config,
     ) -> Self {
         let responses = ResponseCache::new(config.response_cache_bytes, Arc::clone(vidra.clock()));
+        let render =
+            move || StaticBody::new(serde_json::to_vec(&document).unwrap_or_default().into());
         Self {
             vidra,
             observers: Observers {
@@ -59,10 +65,11 @@ impl AppState {
             batches: Arc::default(),
             batches_per_caller: config.batches_per_caller,
             refreshes: config.callers_may_refresh.then(|| RefreshBudget::new(config.refresh_units)),
-            keys: config.gate.keys.clone(),
+            allowances: Arc::clone(config.gate.allowances()),
+            open_account: config.gate.open_account(),
             tls: config.tls.clone(),
             reloads: config.reloads.clone(),
-            document: Arc::new(document),
+            document: Arc::new(LazyLock::new(Box::new(render))),
         }
     }
 

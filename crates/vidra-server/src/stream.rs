@@ -1,4 +1,4 @@
-//! Responses to a batch: one JSON document, or a stream of NDJSON lines or server-sent events.
+//! Streams: a batch as NDJSON lines or server-sent events, and a list as NDJSON lines.
 
 use std::convert::Infallible;
 use std::error::Error as _;
@@ -11,13 +11,14 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::{Either, select};
 use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
 
+use crate::accept::preferred_type;
 use crate::drain::{Drain, STREAM_LIMIT};
 use crate::error_body::{ApiError, ErrorBody};
-use crate::extract::preferred_type;
 
 /// The form of the response to a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Tells nginx to pass each line on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The number of entries in the playlist, for the progress of a reader.
+/// The number of entries in the playlist, for the progress of a reader. Absent if it is unknown.
 const X_TOTAL_VIDEOS: HeaderName = HeaderName::from_static("x-total-videos");
 
 impl BatchFormat {
@@ -68,47 +69,104 @@ pub(crate) async fn respond(
 ) -> Result<Response, ApiError> {
     let mut events = Box::pin(events);
     let total_videos = match events.next().await {
-        Some(Ok(BatchEvent::Started { total_videos })) => total_videos,
+        Some(Ok(BatchEvent::Started { total_videos, .. })) => total_videos,
         Some(Err(error)) => return Err(error.into()),
         Some(Ok(_)) | None => return Err(ApiError::internal("a batch did not begin")),
     };
     let lines = events.filter_map(|event| std::future::ready(BatchLine::from_event(event)));
-    let lines = until(with_heartbeat(lines), Box::pin(drain.has_lasted(STREAM_LIMIT)), || {
-        BatchLine::Error(ApiError::shutting_down().into_line())
-    });
+    let lines = until_shutdown(with_heartbeat(lines), drain);
     let mut response = match format {
         StreamFormat::Sse => {
             let events = lines.zip(stream::iter(1..));
             let events = events.map(|(line, id)| Ok::<_, Infallible>(line.event(id)));
             Sse::new(events).into_response()
         }
-        StreamFormat::Ndjson => {
-            let lines = lines.map(|line| Ok::<_, Infallible>(line.json() + "\n"));
-            let ndjson = [(header::CONTENT_TYPE, "application/x-ndjson")];
-            (ndjson, Body::from_stream(lines)).into_response()
-        }
+        StreamFormat::Ndjson => ndjson(lines),
     };
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-    headers.insert(X_TOTAL_VIDEOS, total_videos.into());
+    headers.extend(STREAM_HEADERS);
+    if let Some(total) = total_videos {
+        headers.insert(X_TOTAL_VIDEOS, total.into());
+    }
     Ok(response)
 }
 
+/// Streams the items of a list as NDJSON. The response begins with the first item, so an error before that is an
+/// ordinary error response.
+pub(crate) async fn respond_with_list(
+    items: impl Stream<Item = Result<Value>> + Send + 'static,
+    drain: Drain,
+) -> Result<Response, ApiError> {
+    let mut items = Box::pin(items.peekable());
+    if let Some(Err(error)) = items.as_mut().peek().await {
+        return Err(error.clone().into());
+    }
+    let start = (items, Some(0));
+    let lines = stream::unfold(start, |(mut items, count)| async move {
+        let count = count?;
+        Some(match items.next().await {
+            Some(Ok(item)) => (ListLine::Result(item), (items, Some(count + 1))),
+            Some(Err(error)) => (ListLine::Error(line_of(error, "list failed")), (items, None)),
+            None => (ListLine::Summary(ListSummary { count }), (items, None)),
+        })
+    });
+    let lines = until_shutdown(with_heartbeat(Box::pin(lines)), drain);
+    let mut response = ndjson(lines);
+    response.headers_mut().extend(STREAM_HEADERS);
+    Ok(response)
+}
+
+const STREAM_HEADERS: [(HeaderName, HeaderValue); 2] = [
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    (X_ACCEL_BUFFERING, HeaderValue::from_static("no")),
+];
+
+/// A line of a stream.
+trait Line: Serialize + Send + 'static {
+    fn waiting(wait: Waiting) -> Self;
+    fn error(error: ErrorBody) -> Self;
+    /// The wait, if this line reports one.
+    fn wait(&self) -> Option<&Waiting>;
+
+    fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+fn ndjson(lines: impl Stream<Item = impl Line> + Send + 'static) -> Response {
+    let lines = lines.map(|line| Ok::<_, Infallible>(line.json() + "\n"));
+    let ndjson = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    (ndjson, Body::from_stream(lines)).into_response()
+}
+
+/// The last line of a stream that failed. The status has been sent, so it is the body of the error alone.
+fn line_of(error: vidra::Error, message: &'static str) -> ErrorBody {
+    let (reason, source) = (error.reason().code(), error.source());
+    tracing::warn!(reason, source, %error, "{message}");
+    ApiError::from(error).into_line()
+}
+
+/// The lines until the service has to stop, and then an error.
+fn until_shutdown<L: Line>(
+    lines: impl Stream<Item = L> + Unpin,
+    drain: Drain,
+) -> impl Stream<Item = L> {
+    let end = Box::pin(drain.has_lasted(STREAM_LIMIT));
+    until(lines, end, || L::error(ApiError::shutting_down().into_line()))
+}
+
 /// Adds a `waiting` line whenever nothing else was sent for 15 seconds.
-fn with_heartbeat(
-    lines: impl Stream<Item = BatchLine> + Unpin,
-) -> impl Stream<Item = BatchLine> + Unpin {
+fn with_heartbeat<L: Line>(lines: impl Stream<Item = L> + Unpin) -> impl Stream<Item = L> + Unpin {
     // The end of the last reported wait.
     let start = (lines, Instant::now());
     let beating = stream::unfold(start, |(mut lines, wait_ends)| async move {
         let line = match timeout(HEARTBEAT, lines.next()).await {
             Ok(line) => line?,
-            Err(_elapsed) => BatchLine::waiting(wait_ends.duration_since(Instant::now())),
+            Err(_elapsed) => L::waiting(Waiting::new(wait_ends.duration_since(Instant::now()))),
         };
-        let wait_ends = match &line {
-            BatchLine::Waiting(wait) => Instant::now() + Duration::from_secs_f64(wait.waiting),
-            _ => wait_ends,
+        let wait_ends = match line.wait() {
+            Some(wait) => Instant::now() + Duration::from_secs_f64(wait.waiting),
+            None => wait_ends,
         };
         Some((line, (lines, wait_ends)))
     });
@@ -136,6 +194,13 @@ pub(crate) struct Waiting {
     /// Seconds until an entry that waits for the rate limiter may continue; 0 if none waits.
     #[schema(example = 3.6)]
     waiting: f64,
+}
+
+impl Waiting {
+    /// A wait, to the millisecond, as all times of the service.
+    fn new(wait: Duration) -> Self {
+        Self { waiting: wait.as_millis() as f64 / 1000.0 }
+    }
 }
 
 /// A server-sent event.
@@ -178,31 +243,70 @@ pub(crate) enum BatchLine {
     Error(ErrorBody),
 }
 
+impl Line for BatchLine {
+    fn waiting(wait: Waiting) -> Self {
+        Self::Waiting(wait)
+    }
+
+    fn error(error: ErrorBody) -> Self {
+        Self::Error(error)
+    }
+
+    fn wait(&self) -> Option<&Waiting> {
+        if let Self::Waiting(wait) = self { Some(wait) } else { None }
+    }
+}
+
+/// A line of a list.
+#[derive(Serialize, ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub(crate) enum ListLine {
+    /// The next item, with its chosen members.
+    #[schema(value_type = Object)]
+    Result(Value),
+    /// No item was ready for 15 seconds.
+    Waiting(Waiting),
+    /// The list is complete. It is the last line.
+    Summary(ListSummary),
+    /// The list could not be read to its end, or the service is shutting down. It is the last line, in place of the
+    /// summary.
+    Error(ErrorBody),
+}
+
+/// The totals of a list.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ListSummary {
+    /// The number of items that were sent.
+    #[schema(example = 120)]
+    count: u64,
+}
+
+impl Line for ListLine {
+    fn waiting(wait: Waiting) -> Self {
+        Self::Waiting(wait)
+    }
+
+    fn error(error: ErrorBody) -> Self {
+        Self::Error(error)
+    }
+
+    fn wait(&self) -> Option<&Waiting> {
+        if let Self::Waiting(wait) = self { Some(wait) } else { None }
+    }
+}
+
 impl BatchLine {
     /// `None` for an event that is not sent.
     fn from_event(event: Result<BatchEvent>) -> Option<Self> {
         Some(match event {
-            // The head of the response reports it.
-            Ok(BatchEvent::Started { .. }) => return None,
             Ok(BatchEvent::Result(result)) => Self::Result(result),
-            Ok(BatchEvent::Waiting(wait)) => Self::waiting(wait),
+            Ok(BatchEvent::Waiting(wait)) => Self::Waiting(Waiting::new(wait)),
             Ok(BatchEvent::Done(summary)) => Self::Summary(summary),
-            // The status has been sent, so this is the body of the error alone.
-            Err(error) => {
-                let (reason, source) = (error.reason().code(), error.source());
-                tracing::warn!(reason, source, %error, "batch failed");
-                Self::Error(ApiError::from(error).into_line())
-            }
+            Err(error) => Self::Error(line_of(error, "batch failed")),
+            // The head of the response reports the start.
+            Ok(_) => return None,
         })
-    }
-
-    /// A wait, to the millisecond, as all times of the service.
-    fn waiting(wait: Duration) -> Self {
-        Self::Waiting(Waiting { waiting: wait.as_millis() as f64 / 1000.0 })
-    }
-
-    fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
     }
 
     fn event(&self, id: usize) -> Event {

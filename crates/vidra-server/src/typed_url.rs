@@ -18,7 +18,7 @@ const PREFIXES: [(&str, &[&str]); 6] = [
     ("/api/playlist/", &["info", "ids", "query", "transcript"]),
     ("/api/comments/", &["top"]),
     ("/api/comment-replies/", &[]),
-    ("/api/transcript/", &["tracks"]),
+    ("/api/transcript/", &["text", "tracks"]),
 ];
 
 /// Marks a request with a typed URL, whose query may contain anything.
@@ -57,7 +57,9 @@ fn typed_url(path: &str) -> Option<(&str, &str)> {
     let has_scheme = rest
         .split_once(":/")
         .is_some_and(|(scheme, _)| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-    let has_host = rest.split_once('/').is_some_and(|(first, more)| {
+    // A slash at the end of a route is no part of a URL.
+    let plain = rest.strip_suffix('/').unwrap_or(rest);
+    let has_host = plain.split_once('/').is_some_and(|(first, more)| {
         first.contains('.') && !first.starts_with('@') && !subs.contains(&more)
     });
     // A host without a path and a scheme, `youtube.com?v=…`, is one segment already.
@@ -83,6 +85,9 @@ mod tests {
             ("/api/video/dQw4w9WgXcQ/title", None),
             ("/api/channel/@some.handle/videos", None),
             ("/api/channel/some.handle/videos", None),
+            ("/api/channel/some.handle/videos/", None),
+            ("/api/channel/some.handle/", None),
+            ("/api/video/youtu.be/dQw4w9WgXcQ/", Some("youtu.be/dQw4w9WgXcQ/")),
             ("/api/videos", None),
             ("/api/i18n/regions", None),
         ];

@@ -1,4 +1,4 @@
-// The URL stores the state of the page, so that bookmarks, shared links and the back button work.
+// The URL and the history entry store the state of the page, so that bookmarks, shared links and the back button work.
 
 const query = () => new URLSearchParams(location.search);
 
@@ -26,6 +26,12 @@ export function setParameters(values) {
     else all.delete(name);
   }
   const text = all.toString();
-  history.replaceState(null, '', text ? `/?${text}` : '/');
+  history.replaceState(history.state, '', text ? `/?${text}` : '/');
   markShown();
 }
+
+/** A value of the history entry, or undefined. It survives back, forward and reload, but is not in the URL. */
+export const remembered = (name) => history.state?.[name];
+
+/** Stores a value in the history entry. */
+export const remember = (name, value) => history.replaceState({ ...history.state, [name]: value }, '');

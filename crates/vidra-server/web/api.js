@@ -16,6 +16,9 @@ export class Problem extends Error {
   }
 }
 
+/** The service does not answer, or its answer broke off. */
+export const connectionLost = () => new Problem(0, { message: 'The connection to the service was lost' });
+
 /** The caller's key. It lasts until the tab is closed, or until the page is closed if the browser blocks storage. */
 export const key = {
   value: null,
@@ -50,33 +53,44 @@ export const isValidKey = (value) => /^[\x21-\x7e]+$/.test(value);
 /** Sends a request and returns the JSON of the response. */
 export async function fetchJson(path, options = {}) {
   const { exchange, response } = await send(path, options);
-  exchange.json = await response.json();
+  try {
+    exchange.json = await response.json();
+  } catch (error) {
+    throw options.signal?.aborted ? error : connectionLost();
+  }
   exchange.elapsed = performance.now() - exchange.startedAt;
   options.onExchange?.();
   return exchange.json;
 }
 
+/** Requests that were sent before the page that needs them. */
+const early = new Map();
+
+const identity = (path, { method = 'GET', body }) => `${method} ${path} ${JSON.stringify(body)}`;
+
+/** Sends a request. The first `send` with the same arguments gets its response. */
+export function prefetch(path, options = {}) {
+  early.set(identity(path, options), begin(path, options));
+}
+
 /** Sends a request and returns its response without reading the body. Throws a `Problem` for an error status. */
-export async function send(path, { method = 'GET', body, accept, signal, onExchange } = {}) {
+export async function send(path, options = {}) {
+  const { signal, onExchange } = options;
   signal?.throwIfAborted();
-  const exchange = { method, path, body, accept, startedAt: performance.now(), elapsed: null, status: null };
+  const name = identity(path, options);
+  const { exchange, answer } = early.get(name) ?? begin(path, options);
+  early.delete(name);
   exchanges.push(exchange);
   onExchange?.();
-  const headers = headersOf(body, accept);
   let response;
   try {
-    // Revalidates the browser's own cache, which would otherwise return the headers of an earlier request.
-    response = await fetch(path, {
-      method,
-      body: body && JSON.stringify(body),
-      headers,
-      signal,
-      cache: 'no-cache',
-    });
+    response = await answer;
   } catch (error) {
     exchange.status = signal?.aborted ? 'stopped' : 'no answer';
     throw signal?.aborted ? error : new Problem(0, { message: 'The service does not answer' });
   }
+  // An early request does not know the signal of its page.
+  signal?.throwIfAborted();
   const header = (name) => response.headers.get(name);
   Object.assign(exchange, {
     status: response.status,
@@ -91,6 +105,22 @@ export async function send(path, { method = 'GET', body, accept, signal, onExcha
     exchange.json?.error ?? { message: `The service answered ${response.status}` },
     Number(header('retry-after')) || null,
   );
+}
+
+/** Sends a request. Returns its entry of the log, and a promise of the response. */
+function begin(path, { method = 'GET', body, accept, signal }) {
+  const exchange = { method, path, body, accept, startedAt: performance.now(), elapsed: null, status: null };
+  // Revalidates the browser's own cache, which would otherwise return the headers of an earlier request.
+  const answer = fetch(path, {
+    method,
+    body: body && JSON.stringify(body),
+    headers: headersOf(body, accept),
+    signal,
+    cache: 'no-cache',
+  });
+  // Nobody may wait for an early request yet.
+  answer.catch(() => {});
+  return { exchange, answer };
 }
 
 function headersOf(body, accept) {

@@ -1,152 +1,125 @@
-// The transcripts of a whole playlist. They arrive as server-sent events.
+// The transcripts of all videos of a playlist: the part of its page, and the notice on other pages.
 
 import { html, nothing } from './vendor/lit-html.js';
 import { downloadZip } from './vendor/client-zip.js';
 import { linkTo } from './address.js';
-import { eventsOf, Problem, send } from './api.js';
-import { number, plural } from './format.js';
+import { batchOf, startedBatches } from './batch-run.js';
+import { plural } from './format.js';
+import { languageGroups } from './languages.js';
+import { groupText } from './reasons.js';
 import { saveAs } from './save.js';
 import { errorView } from './error-view.js';
 
-const CONCURRENCY = 4;
-
+/** The part of the page of a playlist. */
 export function batch(page, playlist) {
-  // `results` has the status of each video; `lines` has the NDJSON for the download.
-  const work = { state: 'idle', results: [], lines: [], total: 0, waitSeconds: null, problem: null, summary: null };
-  let stopController = null;
-  let lang = '';
-  let waitTimer;
-
-  /** Shows the wait for the rate limit until it is over. */
-  function showWait(seconds) {
-    // Zero only says that the stream is alive.
-    if (seconds === 0) return;
-    work.waitSeconds = Math.ceil(seconds);
-    clearTimeout(waitTimer);
-    waitTimer = setTimeout(() => {
-      work.waitSeconds = null;
-      page.changed();
-    }, seconds * 1000);
-  }
-
-  async function run() {
-    stopController = new AbortController();
-    const signal = AbortSignal.any([page.signal, stopController.signal]);
-    const total = playlist.videos.length + (playlist.unavailableCount ?? 0);
-    Object.assign(work, {
-      state: 'running',
-      results: [],
-      lines: [],
-      total,
-      waitSeconds: null,
-      problem: null,
-      summary: null,
-    });
-    page.changed();
-    try {
-      const body = { concurrency: CONCURRENCY, ...(lang.trim() && { lang: lang.trim() }) };
-      const path = `/api/playlist/${playlist.id}/transcript`;
-      const { response } = await send(path, {
-        method: 'POST',
-        body,
-        accept: 'text/event-stream',
-        signal,
-        onExchange: page.onExchange,
-      });
-      for await (const { name, data } of eventsOf(response)) {
-        if (name === 'waiting') showWait(JSON.parse(data).waiting);
-        else applyEvent(work, name, data);
-        page.changed();
-      }
-      work.state = work.summary ? 'done' : 'failed';
-      if (!work.summary) work.problem ??= new Problem(0, { message: 'The stream ended before the batch was complete' });
-    } catch (error) {
-      if (page.signal.aborted) return;
-      work.state = stopController.signal.aborted ? 'stopped' : 'failed';
-      if (work.state === 'failed') work.problem = error;
-    }
-    page.announce(outcome(work));
-    page.changed();
-  }
-
-  return () => html`<section class="batch card" aria-labelledby="batch-title">
+  const work = batchOf(page, playlist);
+  // The list is where the user left it.
+  page.afterRender(() => document.querySelector('.results')?.scrollTo(0, work.listPlace));
+  return () => {
+    if (!work.isRunning) work.isSeen = true;
+    return html`<section class="batch card" aria-labelledby="batch-title">
     <h2 id="batch-title">Transcripts of all videos</h2>
-    <div class="row">
-      ${
-        work.state === 'running'
-          ? html`<button type="button" class="stop" @click=${() => stopController.abort()}>Stop</button>`
-          : html`<label>Language <input class="code" placeholder="as spoken" maxlength="60" autocapitalize="none" spellcheck="false"
-            .value=${lang} @input=${(event) => {
-              lang = event.target.value;
-            }}></label>
-          <button type="button" class="start" @click=${run}>${work.state === 'idle' ? 'Fetch all transcripts' : 'Fetch them again'}</button>`
-      }
-    </div>
+    ${controls(work)}
     ${work.state === 'idle' ? html`<p class="quiet">Fetches the transcripts of ${plural(playlist.videos.length, 'video')} in parallel and shows each result when it arrives.</p>` : progress(work)}
-    ${work.problem ? errorView(work.problem, run, 'transcripts') : nothing}
+    ${work.problem ? errorView(work.problem, work.problem.status === 401 ? () => work.resume() : null, 'transcripts') : nothing}
+    ${work.state === 'idle' ? nothing : html`${failures(work)}${transcripts(work)}`}
     ${
-      work.state !== 'running' && succeeded(work)
+      !work.isRunning && work.succeeded
         ? html`<p class="row">
-      <button type="button" @click=${() => saveZip(playlist, work)}>Save as ZIP</button>
-      <button type="button" @click=${() => saveAs(new Blob(work.lines, { type: 'application/x-ndjson' }), `${playlist.id}.ndjson`)}>Save as NDJSON</button></p>`
+      <button type="button" @click=${() => saveZip(work)}>Save as ZIP</button>
+      <button type="button" @click=${() => saveAs(new Blob([...work.lines.values()], { type: 'application/x-ndjson' }), `${work.id}.ndjson`)}>Save as NDJSON</button></p>`
         : nothing
     }
   </section>`;
+  };
 }
 
-/** Adds the data of an event. */
-function applyEvent(work, name, data) {
-  // The name of the event says the same.
-  const { type: _, ...value } = JSON.parse(data);
-  if (name === 'result') {
-    const { videoId, title, position, status, error, lines } = value;
-    work.results.push({ videoId, title, position, status, error, count: lines?.length ?? 0 });
-    work.lines.push(`${JSON.stringify(value)}\n`);
-  } else if (name === 'summary') work.summary = value;
-  else if (name === 'error') work.problem = new Problem(value.error.code, value.error);
+/** One button starts, stops and continues, so that it keeps the focus. */
+function controls(work) {
+  const [label, action] = mainAction(work);
+  return html`<div class="row">
+    <label>Language <select name="lang" ?disabled=${work.isRunning} @change=${(event) => work.choose(event.target.value)}>
+      <option value="">As spoken</option>
+      ${languageGroups().map(
+        ([name, languages]) => html`<optgroup label=${name}>${languages.map(
+          ({ code, name: language }) => html`<option value=${code} ?selected=${code === work.lang}>${language}</option>`,
+        )}</optgroup>`,
+      )}</select></label>
+    <button type="button" class=${work.isRunning ? 'stop' : 'start'} @click=${action}>${label}</button>
+    ${
+      !work.isRunning && work.canResume
+        ? html`<button type="button" class="small" @click=${() => work.restart()}>Fetch all again</button>`
+        : nothing
+    }
+  </div>`;
 }
 
-const succeeded = ({ results }) => results.filter(({ status }) => status === 'success').length;
-
-function outcome(work) {
-  const [good, all] = [succeeded(work), work.results.length];
-  const counts = `${plural(good, 'transcript')}, ${number(all - good)} failed`;
-  if (work.state === 'running') return `${number(all)} of ${number(work.total)}: ${counts}`;
-  if (work.state === 'stopped') return `Stopped after ${number(all)} of ${number(work.total)}: ${counts}`;
-  return work.state === 'done' ? `Done: ${counts}` : `Interrupted: ${counts}`;
+function mainAction(work) {
+  if (work.isRunning) return ['Stop', () => work.stop()];
+  if (work.state === 'idle') return ['Fetch all transcripts', () => work.restart()];
+  if (!work.canResume) return ['Fetch all again', () => work.restart()];
+  return [`Continue with the remaining ${plural(work.remaining, 'video')}`, () => work.resume()];
 }
 
 function progress(work) {
-  const max = Math.max(work.total, work.results.length);
-  return html`<p class="row"><progress max=${max} .value=${work.state === 'done' ? max : work.results.length} aria-label="Transcripts fetched"></progress>
-      <span class="outcome">${outcome(work)}</span></p>
-    ${work.state === 'running' && work.waitSeconds !== null ? html`<p class="quiet" role="status">Waiting about ${plural(work.waitSeconds, 'second')}. The service limits its request rate so that YouTube does not block it.</p>` : nothing}
-    <ol class="results" tabindex="0" aria-label="Result of each video">${work.results.map(
-      (result) => html`<li class=${result.status}>
-      <span class="quiet">${result.position}</span>
-      <a href=${linkTo(result.videoId)} dir="auto">${result.title || result.videoId}</a>
-      <span class="state">${result.status === 'success' ? plural(result.count, 'line') : result.error}</span></li>`,
-    )}</ol>`;
+  const max = Math.max(work.total, work.results.size);
+  return html`<p class="row"><progress max=${max} .value=${work.state === 'done' ? max : work.results.size} aria-label="Transcripts fetched"></progress>
+      <span class="outcome">${work.outcome}</span></p>
+    ${work.isRunning && work.waitSeconds !== null ? html`<p class="quiet" role="status">Waiting about ${plural(work.waitSeconds, 'second')}. The service limits its request rate so that YouTube does not block it.</p>` : nothing}`;
+}
+
+function transcripts(work) {
+  const good = [...work.results.values()].filter(({ status }) => status === 'success');
+  if (!good.length) return nothing;
+  return html`<ol class="results" tabindex="0" aria-label="Transcripts" @scroll=${(event) => work.leaveList(event.target.scrollTop)}>${good.map(
+    (result) => html`<li>${entry(result)}<span class="state">${plural(result.count, 'line')}</span></li>`,
+  )}</ol>`;
+}
+
+/** The failures by reason. The videos of each are folded. */
+function failures(work) {
+  const failed = [...work.results.values()].filter(({ status }) => status === 'failed');
+  const groups = [...Map.groupBy(failed, ({ reason }) => reason)].sort(([, one], [, other]) => other.length - one.length);
+  return html`<div class="failures">${groups.map(([reason, list]) => {
+    const [{ error, videoId }] = list;
+    const text = groupText(reason, list.length, error.replace(`: ${videoId}`, ''));
+    return html`<details><summary>${plural(list.length, 'video')} ${text}</summary>
+      <ul>${list.map((result) => html`<li>${entry(result)}</li>`)}</ul></details>`;
+  })}</div>`;
+}
+
+const entry = ({ position, videoId, title }) => html`<span class="quiet">${position}</span>
+  <a href=${linkTo(videoId)} dir="auto">${title || videoId}</a>`;
+
+/** The batches that the current page does not show: those that run, and those whose end the user has not seen. */
+export function batchNotices(shownId) {
+  const others = startedBatches().filter((work) => work.id !== shownId && (work.isRunning || !work.isSeen));
+  return others.map(
+    (work) => html`<div class="card"><p><a href=${linkTo(work.id)} dir="auto">${work.title}</a></p>
+      <p class="outcome">${work.outcome}</p>
+      ${work.isRunning ? html`<progress max=${Math.max(1, work.total)} .value=${work.results.size} aria-label="Transcripts of ${work.title}"></progress>` : nothing}
+      ${
+        work.isRunning
+          ? html`<button type="button" class="small" @click=${() => work.stop()}>Stop</button>`
+          : html`<button type="button" class="small" @click=${() => work.dismiss()}>Dismiss</button>`
+      }</div>`,
+  );
 }
 
 /** Saves the text and the timed lines of each video, and a list of all results. */
-async function saveZip(playlist, work) {
+async function saveZip({ id, title, results, lines }) {
   const files = [
     {
       name: 'results.json',
-      input: JSON.stringify(
-        { playlistId: playlist.id, title: playlist.title, results: work.results },
-        null,
-        2,
-      ),
+      input: JSON.stringify({ playlistId: id, title, results: [...results.values()] }, null, 2),
     },
   ];
-  for (const line of work.lines) {
-    const { videoId, position, lines } = JSON.parse(line);
-    if (!lines) continue;
+  for (const line of lines.values()) {
+    const { videoId, position, lines: spoken } = JSON.parse(line);
+    if (!spoken) continue;
     const name = `${String(position).padStart(4, '0')}-${videoId}`;
-    files.push({ name: `${name}.txt`, input: `${lines.map(({ text }) => text).join('\n')}\n` });
-    files.push({ name: `${name}.json`, input: JSON.stringify(lines) });
+    files.push({ name: `${name}.txt`, input: `${spoken.map(({ text }) => text).join('\n')}\n` });
+    files.push({ name: `${name}.json`, input: JSON.stringify(spoken) });
   }
-  saveAs(await downloadZip(files).blob(), `${playlist.id}.zip`);
+  saveAs(await downloadZip(files).blob(), `${id}.zip`);
 }

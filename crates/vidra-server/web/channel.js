@@ -3,33 +3,38 @@
 import { html, nothing } from './vendor/lit-html.js';
 import { linkTo } from './address.js';
 import { fetchJson } from './api.js';
-import { load, partView, partViewWithHeading } from './loading.js';
+import { channelPath, uploadsPath } from './link.js';
+import { boxes, load, partView, partViewWithHeading } from './loading.js';
+import { headingFor } from './reasons.js';
 import { thumbnail, sized } from './thumbnail.js';
 import { number, views } from './format.js';
 import { numbers } from './video.js';
 
 /** `reference` is an id, a handle or a link. */
 export function channelPage(page, reference) {
-  const path = `/api/channel/${encodeURIComponent(reference)}`;
-  const channel = load(page, () => fetchJson(path, page));
-  const uploads = load(page, () => fetchJson(`${path}/videos?limit=24`, page));
+  const channel = load(page, () => fetchJson(channelPath(reference), page));
+  const uploads = load(page, () => fetchJson(uploadsPath(reference), page));
   return {
     get title() {
-      return channel.value?.name;
+      return channel.value?.name ?? (channel.problem && headingFor(channel.problem));
     },
     template: () => html`<div class="channel">
-      ${partViewWithHeading(channel, 'the channel', `Channel ${reference}`, card)}
+      ${partViewWithHeading({ ...channel, reload: page.reload }, 'the channel', `Channel ${reference}`, card, boxes('headline'))}
       ${
-        channel.problem
-          ? nothing
-          : html`<section aria-labelledby="uploads-title">
+        channel.value
+          ? html`<section aria-labelledby="uploads-title">
         <h2 id="uploads-title">Recent uploads</h2>
-        ${partView(uploads, 'uploads', (list) =>
-          list.length
-            ? html`<ul class="tiles">${list.map(tile)}</ul>`
-            : html`<p class="quiet">This channel has no uploads.</p>`,
+        ${partView(
+          uploads,
+          'uploads',
+          (list) =>
+            list.length
+              ? html`<ul class="tiles">${list.map(tile)}</ul>`
+              : html`<p class="quiet">This channel has no uploads.</p>`,
+          boxes('plot', 'plot'),
         )}
       </section>`
+          : nothing
       }
     </div>`,
   };

@@ -3,15 +3,20 @@
 import { html, nothing } from './vendor/lit-html.js';
 import { fetchJson } from './api.js';
 import { date, number, plural } from './format.js';
-import { load, partView } from './loading.js';
+import { commentsPath } from './link.js';
+import { boxes, load, partView } from './loading.js';
 import { thumbnail } from './thumbnail.js';
 
 export function comments(page, videoId) {
-  const threads = load(page, () => fetchJson(`/api/comments/${videoId}/top?limit=10`, page));
+  const threads = load(page, () => fetchJson(commentsPath(videoId), page));
   return () => html`<section class="comments" aria-labelledby="comments-title">
     <h2 id="comments-title">Top comments</h2>
-    ${partView(threads, 'comments', (list) =>
-      list.length ? html`<ol>${list.map(thread)}</ol>` : html`<p class="quiet">There are no comments.</p>`,
+    ${partView(
+      threads,
+      'comments',
+      (list) =>
+        list.length ? html`<ol>${list.map(thread)}</ol>` : html`<p class="quiet">There are no comments.</p>`,
+      boxes('line', 'line', 'line'),
     )}
   </section>`;
 }

@@ -1,5 +1,8 @@
 // The API reference: Swagger UI with the OpenAPI document of this service.
 
+import { filter } from './docs-filter.js';
+import { repair, withoutNestedLinks } from './docs-repairs.js';
+
 /**
  * Disables the validation of Swagger UI. It ignores the Unicode flag of patterns and rejects valid input.
  * The service validates the input and returns better messages.
@@ -8,9 +11,11 @@ const withoutValidation = {
   statePlugins: { spec: { wrapActions: { validateParams: () => () => ({ type: 'validation disabled' }) } } },
 };
 
+const root = document.getElementById('swagger-ui');
+repair(root);
 SwaggerUIBundle({
   url: '/openapi.json',
-  domNode: document.getElementById('swagger-ui'),
+  domNode: root,
   deepLinking: true,
   displayRequestDuration: true,
   // All examples can be executed.
@@ -18,7 +23,9 @@ SwaggerUIBundle({
   docExpansion: 'list',
   defaultModelsExpandDepth: 0,
   filter: true,
-  plugins: [withoutValidation],
+  plugins: [withoutValidation, filter, withoutNestedLinks],
+  // JSON has the colours of the page, as in the explorer.
+  syntaxHighlight: false,
   // Sends the document to no third party.
   validatorUrl: null,
 });

@@ -4,7 +4,13 @@ import { html, nothing, render } from './vendor/lit-html.js';
 import { hasChanged, markShown, parameter } from './address.js';
 import { exchanges, fetchJson, key } from './api.js';
 import { channelPage } from './channel.js';
-import { disableThumbnails } from './thumbnail.js';
+import { batchNotices } from './batch.js';
+import { forgetBatches, isAnyRunning } from './batch-run.js';
+import { parseRequest, plainLink } from './link.js';
+import { boxes } from './loading.js';
+import { headingFor } from './reasons.js';
+import { restoreScroll, startRestoring, storeScroll } from './scroll.js';
+import { enableThumbnails } from './thumbnail.js';
 import { playlistPage } from './playlist.js';
 import { requestLog } from './request-log.js';
 import { errorView } from './error-view.js';
@@ -15,12 +21,15 @@ const main = document.getElementById('view');
 const form = document.getElementById('search');
 const input = document.getElementById('id');
 const live = document.getElementById('live');
+const notices = document.getElementById('notices');
 
 let settings = { isDemo: false, examples: [] };
 let navigation = new AbortController();
 let shownPage = null;
 let isScheduled = false;
 let announced = document.title;
+/** Called once, after the next render. */
+let afterNextRender = [];
 
 /** Schedules a render. All changes of one frame share it. */
 function changed() {
@@ -29,7 +38,10 @@ function changed() {
   requestAnimationFrame(() => {
     isScheduled = false;
     render(html`${shownPage?.template() ?? nothing}${requestLog(changed, forgetKey)}`, main);
+    render(batchNotices(shownPage?.playlistId), notices);
     if (shownPage?.title) setTitle(shownPage);
+    for (const task of afterNextRender.splice(0)) task();
+    restoreScroll();
   });
 }
 
@@ -49,6 +61,9 @@ const announce = (text) => {
 /** Deletes the key and loads the page again, so that no data stays that required it. */
 function forgetKey() {
   key.forget();
+  forgetBatches();
+  // The button that had the focus disappears.
+  main.focus({ preventScroll: true });
   showPage();
 }
 
@@ -58,22 +73,24 @@ async function showPage() {
   navigation = new AbortController();
   const { signal } = navigation;
   markShown();
-  const page = { signal, changed, announce, onExchange: changed };
+  const afterRender = (task) => afterNextRender.push(task);
+  const page = { signal, changed, announce, afterRender, onExchange: changed, reload: showPage };
   exchanges.length = 0;
+  afterNextRender = [];
   const id = parameter('id').trim();
   input.value = id;
   document.documentElement.classList.toggle('is-welcome', !id);
   // Clears the old page, so that lit does not reuse its elements.
   render(nothing, main);
   if (!id) {
-    shownPage = welcome(settings);
+    shownPage = welcome(() => settings);
     return changed();
   }
   announced = null;
   shownPage = {
     title: id,
     isLoading: true,
-    template: () => html`<h1 class="unseen">${id}</h1><p class="loading">Loading ${id}…</p>`,
+    template: () => html`<h1 class="unseen">${id}</h1><p class="loading">Loading ${id}…</p>${boxes('headline', 'plot', 'plot')}`,
   };
   changed();
   try {
@@ -82,22 +99,16 @@ async function showPage() {
     shownPage = next;
   } catch (problem) {
     if (signal.aborted) return;
-    const heading = headingOf(problem);
+    const heading = headingFor(problem);
     shownPage = { title: heading, template: () => html`<h1>${heading}</h1>${errorView(problem, showPage)}` };
   }
   changed();
 }
 
-/** The heading of a page that failed to load. */
-function headingOf({ status }) {
-  if (status === 400 || status === 404) return 'Not found';
-  if (status === 401) return 'A key is required';
-  return status === 0 ? 'No answer' : 'That did not work';
-}
-
-/** The page for a link or id. The service parses it. */
+/** The page for a link or id. The service parses it, unless it is a plain id. */
 async function pageOf(page, id) {
-  const link = await fetchJson('/api/url/parse', { ...page, method: 'POST', body: { url: id } });
+  const [path, options] = parseRequest(id);
+  const link = plainLink(id) ?? (await fetchJson(path, { ...options, ...page }));
   switch (link.type) {
     case 'video':
       return videoPage(page, link);
@@ -142,25 +153,39 @@ document.addEventListener('click', (event) => {
 });
 
 function navigate(address) {
+  storeScroll();
   history.pushState(null, '', address);
   scrollTo(0, 0);
   showPage();
 }
 
 addEventListener('popstate', () => {
-  if (hasChanged()) showPage();
+  if (!hasChanged()) return;
+  startRestoring();
+  showPage();
+  // What had the focus is gone.
+  main.focus({ preventScroll: true });
 });
 
-async function start() {
-  // Removes the message for a missing script.
-  main.replaceChildren();
+/** Another page, unlike another view of this one, ends a batch. The browser asks the user first. */
+addEventListener('beforeunload', (event) => {
+  if (isAnyRunning()) event.preventDefault();
+});
+
+/** Reads the settings of the service. The page does not wait for them. */
+async function readSettings() {
   // Without settings the defaults apply: no demo.
   settings = await fetch('/web/settings.json')
     .then((answer) => answer.json())
     .catch(() => settings);
-  if (settings.isDemo) disableThumbnails();
-  if (!parameter('id')) input.focus();
-  showPage();
+  if (!settings.isDemo) enableThumbnails();
+  changed();
+  requestAnimationFrame(() => document.querySelector('.foot').classList.remove('waiting'));
 }
 
-start();
+// Removes the placeholder.
+main.replaceChildren();
+if (!parameter('id')) input.focus();
+startRestoring();
+showPage();
+readSettings();

@@ -29,7 +29,7 @@ export function figure(page, title, data, { format, formatX = number, steps, isL
   let plot = null;
   const draw = () => {
     const width = canvas.clientWidth;
-    if (!width) return;
+    if (!width || !globalThis.uPlot) return;
     plot?.destroy();
     plot = new uPlot(
       options({
@@ -51,6 +51,8 @@ export function figure(page, title, data, { format, formatX = number, steps, isL
   );
   observer.observe(canvas);
   addEventListener('themechange', draw, { signal: page.signal });
+  // The page does not wait for the library.
+  document.getElementById('plot-library').addEventListener('load', draw, { signal: page.signal });
   page.signal.addEventListener('abort', () => {
     observer.disconnect();
     plot?.destroy();

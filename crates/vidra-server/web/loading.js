@@ -2,6 +2,7 @@
 
 import { html, nothing } from './vendor/lit-html.js';
 import { errorView } from './error-view.js';
+import { headingFor } from './reasons.js';
 
 /** Starts a request. `page.changed` is called for every change. */
 export function load(page, start) {
@@ -33,14 +34,18 @@ export function reloadable(page, start, value) {
   return part;
 }
 
-/** The loading message, the error or the content of a part. `name` is its name in messages. */
-export function partView(part, name, template) {
-  if (part.isLoading && !part.value) return html`<p class="loading">Loading ${name}…</p>`;
+/** The placeholder, the error or the content of a part. `name` is its name in messages. */
+export function partView(part, name, template, placeholder = nothing) {
+  if (part.isLoading && !part.value) return html`<p class="loading">Loading ${name}…</p>${placeholder}`;
   if (part.problem) return errorView(part.problem, part.reload, name);
   return template(part.value);
 }
 
 /** The main part of a page. `heading` is its heading until the part has loaded. */
-export function partViewWithHeading(part, name, heading, template) {
-  return html`${part.value ? nothing : html`<h1>${heading}</h1>`}${partView(part, name, template)}`;
+export function partViewWithHeading(part, name, heading, template, placeholder) {
+  return html`${part.value ? nothing : html`<h1>${part.problem ? headingFor(part.problem) : heading}</h1>`}${partView(part, name, template, placeholder)}`;
 }
+
+/** Grey boxes in the place of what is loading, so that it does not move the rest of the page when it arrives. */
+export const boxes = (...names) =>
+  html`<div class="boxes" aria-hidden="true">${names.map((name) => html`<div class="box ${name}"></div>`)}</div>`;

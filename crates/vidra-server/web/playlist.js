@@ -4,7 +4,9 @@ import { html, nothing } from './vendor/lit-html.js';
 import { fetchJson } from './api.js';
 import { batch } from './batch.js';
 import { isPublic, number, plural, span } from './format.js';
-import { load, partViewWithHeading } from './loading.js';
+import { playlistPath } from './link.js';
+import { boxes, load, partViewWithHeading } from './loading.js';
+import { headingFor } from './reasons.js';
 import { thumbnail, sized } from './thumbnail.js';
 import { plots } from './plots.js';
 import { table } from './table.js';
@@ -13,7 +15,7 @@ import { description, numbers } from './video.js';
 export function playlistPage(page, id) {
   let parts = null;
   const playlist = load(page, async () => {
-    const list = await fetchJson(`/api/playlist/${id}`, page);
+    const list = await fetchJson(playlistPath(id), page);
     const many = list.videos.length > 1;
     parts = {
       plots: many ? plots(page, list.videos) : nothing,
@@ -23,8 +25,9 @@ export function playlistPage(page, id) {
     return list;
   });
   return {
+    playlistId: id,
     get title() {
-      return playlist.value?.title;
+      return playlist.value?.title ?? (playlist.problem && headingFor(playlist.problem));
     },
     template: () => html`<div class="playlist">${partViewWithHeading(
       playlist,
@@ -33,6 +36,7 @@ export function playlistPage(page, id) {
       (list) => html`
       ${card(list)}
       ${list.videos.length ? html`${parts.plots}${parts.table()}${parts.batch()}` : html`<p class="notice">This playlist has no available videos.</p>`}`,
+      boxes('headline', 'plot', 'plot', 'plot', 'plot'),
     )}
     </div>`,
   };

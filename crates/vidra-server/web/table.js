@@ -1,8 +1,8 @@
 // The videos of a playlist as a table. The service sorts and filters (POST /api/playlist/{id}/query).
-// The page searches titles itself, because the service cannot.
+// The page searches titles and sorts by title and date itself, because the service cannot.
 
 import { html, nothing } from './vendor/lit-html.js';
-import { linkTo, parameter, setParameters } from './address.js';
+import { linkTo, parameter, remember, remembered, setParameters } from './address.js';
 import { fetchJson } from './api.js';
 import { count, date, length, number, plural, span } from './format.js';
 import { reloadable } from './loading.js';
@@ -14,11 +14,20 @@ const ROWS = 100;
 /** The pause in typing before a request, in milliseconds. */
 const DEBOUNCE = 200;
 
+/** Columns that the service sorts. */
 const COLUMNS = [
   ['Length', 'duration'],
   ['Views', 'views'],
   ['Likes', 'likes'],
 ];
+
+const alphabetical = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+
+/** Columns that the page sorts, by their ascending order. */
+const BY_PAGE = {
+  title: (one, other) => alphabetical.compare(one.title, other.title),
+  published: (one, other) => Date.parse(one.publishedAt) - Date.parse(other.publishedAt),
+};
 
 const BOUNDS = [
   ['Minutes, at least', 'minMinutes', 'duration', 'min', 60],
@@ -32,7 +41,7 @@ export function table(page, playlist) {
     playlist.videos.map(({ id }, at) => ({ id, position: at + 1 })),
     ({ id }) => id,
   );
-  const view = { sort: parameter('sort'), title: parameter('title'), shown: ROWS };
+  const view = { sort: parameter('sort'), title: parameter('title'), shown: remembered('rows') ?? ROWS };
   for (const [, name] of BOUNDS) view[name] = parameter(name);
 
   /** The videos that match the controls. */
@@ -45,16 +54,33 @@ export function table(page, playlist) {
   let debounceTimer;
   page.signal.addEventListener('abort', () => clearTimeout(debounceTimer));
   function change(name, value, wait = 0) {
-    Object.assign(view, { [name]: value, shown: ROWS });
+    const before = JSON.stringify(queryBody(view));
+    view[name] = value;
     setParameters({ [name]: value });
-    page.changed();
-    if (name === 'title') return;
+    showRows(ROWS);
+    if (JSON.stringify(queryBody(view)) === before) return;
     clearTimeout(debounceTimer);
     debounceTimer = setTimeout(selected.reload, wait);
   }
 
-  if (view.sort || BOUNDS.some(([, name]) => view[name])) selected.reload();
+  function showRows(count) {
+    view.shown = count;
+    // The back button restores it.
+    remember('rows', count);
+    page.changed();
+  }
+  const showMore = () => {
+    const first = view.shown;
+    showRows(view.shown + ROWS);
+    page.afterRender(() => {
+      // The last rows have come, and the button that had the focus is gone.
+      if (!document.querySelector('.videos .more')) document.querySelectorAll('.videos tbody a')[first]?.focus();
+    });
+  };
 
+  if (Object.keys(queryBody(view)).length) selected.reload();
+
+  const sortBy = (sort) => change('sort', sort);
   const field = ([label, name]) => html`<label>${label}
     <input type="number" min="0" step="any" inputmode="decimal" name=${name} .value=${view[name]}
       @input=${(event) => change(name, event.target.value, DEBOUNCE)}></label>`;
@@ -71,7 +97,8 @@ export function table(page, playlist) {
 
   return () => {
     const needle = view.title.trim().toLocaleLowerCase();
-    const found = selected.value.videos.filter(({ title }) => title.toLocaleLowerCase().includes(needle));
+    const named = selected.value.videos.filter(({ title }) => title.toLocaleLowerCase().includes(needle));
+    const found = sorted(named, view.sort);
     const seconds = found.reduce((sum, { duration }) => sum + duration, 0);
     return html`<section class="videos card" aria-labelledby="videos-title">
       <h2 id="videos-title">Videos</h2>
@@ -87,18 +114,15 @@ export function table(page, playlist) {
         <caption class="unseen">Videos of the playlist, sorted by ${sortedBy(view.sort)}</caption>
         <thead><tr>
           <th scope="col" class="right" aria-sort=${view.sort ? 'none' : 'ascending'}>${header('#', 'Position', !view.sort && '▲', () => change('sort', ''))}</th>
-          <th scope="col">Title</th>
-          ${COLUMNS.map(([name, key]) => column(name, key, view.sort, (sort) => change('sort', sort)))}
-          <th scope="col">Published</th>
+          ${column('Title', 'title', view.sort, sortBy, ['title', '-title'])}
+          ${COLUMNS.map(([name, key]) => column(name, key, view.sort, sortBy))}
+          ${column('Published', 'published', view.sort, sortBy)}
         </tr></thead>
         <tbody>${rows(found.slice(0, view.shown))}</tbody>
       </table></div>
       ${
         found.length > view.shown
-          ? html`<p><button type="button" @click=${() => {
-              view.shown += ROWS;
-              page.changed();
-            }}>Show ${number(Math.min(ROWS, found.length - view.shown))} more</button></p>`
+          ? html`<p><button type="button" class="more" @click=${showMore}>Show ${number(Math.min(ROWS, found.length - view.shown))} more</button></p>`
           : nothing
       }
     </section>`;
@@ -113,29 +137,48 @@ function queryBody(view) {
     if (value >= 0) filter[key] = { ...filter[key], [bound]: Math.round(value * unit) };
   }
   const { field, order } = parsed(view.sort);
-  return { ...(Object.keys(filter).length && { filter }), ...(field && { sort: { field, order } }) };
+  const isByService = COLUMNS.some(([, key]) => key === field);
+  return { ...(Object.keys(filter).length && { filter }), ...(isByService && { sort: { field, order } }) };
 }
 
 /** Parses the `sort` parameter of the URL: `views`, or `-views` for descending order. */
 function parsed(sort) {
   const field = sort.replace(/^-/, '');
-  const isKnown = COLUMNS.some(([, key]) => key === field);
+  const isKnown = field in BY_PAGE || COLUMNS.some(([, key]) => key === field);
   return isKnown ? { field, order: sort.startsWith('-') ? 'desc' : 'asc' } : {};
 }
 
-function sortedBy(sort) {
+/** The videos in the order of a column that the page sorts. Videos without a date come last. */
+function sorted(videos, sort) {
   const { field, order } = parsed(sort);
-  return field ? `${field}, ${order === 'desc' ? 'highest' : 'lowest'} first` : 'position';
+  const compare = BY_PAGE[field];
+  if (!compare) return videos;
+  const sign = order === 'desc' ? -1 : 1;
+  const isKnown = (video) => field !== 'published' || !Number.isNaN(Date.parse(video.publishedAt));
+  return [
+    ...videos.filter(isKnown).sort((one, other) => sign * compare(one, other)),
+    ...videos.filter((video) => !isKnown(video)),
+  ];
 }
 
-/** A sortable column. Clicks cycle through descending, ascending and playlist order. */
-function column(name, key, sort, change) {
-  const next = { [`-${key}`]: key, [key]: '' }[sort] ?? `-${key}`;
+/** The order of a column, in words: ascending and descending. */
+const ORDERS = { title: ['A to Z', 'Z to A'], published: ['oldest first', 'newest first'] };
+
+function sortedBy(sort) {
+  const { field, order } = parsed(sort);
+  const [up, down] = ORDERS[field] ?? ['lowest first', 'highest first'];
+  return field ? `${field}, ${order === 'desc' ? down : up}` : 'position';
+}
+
+/** A sortable column. Clicks cycle through two orders, usually descending and ascending, and playlist order. */
+function column(name, key, sort, change, [first, second] = [`-${key}`, key]) {
+  const next = { [first]: second, [second]: '' }[sort] ?? first;
   const [state, arrow] = { [`-${key}`]: ['descending', '▼'], [key]: ['ascending', '▲'] }[sort] ?? [
     'none',
     '',
   ];
-  return html`<th scope="col" class="right" aria-sort=${state}>${header(name, name, arrow, () => change(next))}</th>`;
+  const isText = key in BY_PAGE;
+  return html`<th scope="col" class=${isText ? '' : 'right'} aria-sort=${state}>${header(name, name, arrow, () => change(next))}</th>`;
 }
 
 const header = (

@@ -22,8 +22,6 @@
   function apply() {
     const isDark = (storedTheme() ?? (preferred.matches ? 'dark' : 'light')) === 'dark';
     root.dataset.theme = isDark ? 'dark' : 'light';
-    // Swagger UI reads this class.
-    root.classList.toggle('dark-mode', isDark);
     for (const button of document.querySelectorAll('[data-toggle-theme]')) {
       button.setAttribute('aria-pressed', String(isDark));
     }

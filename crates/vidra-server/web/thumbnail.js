@@ -2,11 +2,11 @@
 
 import { html, nothing, svg } from './vendor/lit-html.js';
 
-let isEnabled = true;
+let isEnabled = false;
 
-/** Shows drawings only. The demo has no thumbnails. */
-export const disableThumbnails = () => {
-  isEnabled = false;
+/** Until it is called, only drawings are shown. The demo has no thumbnails. */
+export const enableThumbnails = () => {
+  isEnabled = true;
 };
 
 /** A decorative image, hidden from screen readers. `seed` determines the drawing. */

@@ -3,19 +3,40 @@
 import { html, nothing } from './vendor/lit-html.js';
 import { linkTo } from './address.js';
 import { fetchJson } from './api.js';
+import { knownFailure } from './batch-run.js';
 import { comments } from './comments.js';
 import { length, number } from './format.js';
-import { load, partViewWithHeading } from './loading.js';
+import { videoPath } from './link.js';
+import { boxes, load, partViewWithHeading } from './loading.js';
+import { headingFor, isFatal, isHidden } from './reasons.js';
 import { thumbnail, sized } from './thumbnail.js';
 import { transcript } from './transcript.js';
 
 export function videoPage(page, { videoId, playlistId }) {
-  const video = load(page, () => fetchJson(`/api/video/${videoId}`, page));
-  const transcriptView = transcript(page, videoId);
+  const video = load(page, () => fetchJson(videoPath(videoId), page));
+  const spoken = transcript(page, videoId);
   const commentsView = comments(page, videoId);
+
+  /** The error of the whole page. YouTube lists a private video as if it did not exist; its player knows better. */
+  const problem = () => {
+    if (video.problem?.reason !== 'video_not_found') return video.problem;
+    return [spoken.problem, knownFailure(videoId)].find((it) => it && isHidden(it)) ?? video.problem;
+  };
+  const isUndecided = () => video.isLoading || (video.problem?.reason === 'video_not_found' && spoken.isLoading);
+  /** The parts below wait for the video, because it would move them. */
+  const rest = () => {
+    if (isUndecided()) return html`<div class="transcript card">${boxes('lines')}</div>`;
+    return problem() && isFatal(problem()) ? nothing : html`${spoken.view()}${commentsView()}`;
+  };
+  const main = () => {
+    if (isUndecided()) return partViewWithHeading({ isLoading: true }, 'the video', `Video ${videoId}`, card, boxes('wide', 'line', 'line'));
+    const failure = problem();
+    const reload = failure && isFatal(failure) ? page.reload : video.reload;
+    return partViewWithHeading({ ...video, problem: failure, reload }, 'the video', '', card);
+  };
   return {
     get title() {
-      return video.value?.title;
+      return video.value?.title ?? (isUndecided() ? undefined : headingFor(problem()));
     },
     template: () => html`<div class="video">
       ${
@@ -24,8 +45,8 @@ export function videoPage(page, { videoId, playlistId }) {
         <a href=${linkTo(playlistId)}>Show the whole playlist</a></p>`
           : nothing
       }
-      <div class="about">${partViewWithHeading(video, 'the video', `Video ${videoId}`, card)}</div>
-      ${video.problem?.status === 404 ? nothing : html`${transcriptView()}${commentsView()}`}
+      <div class="about">${main()}</div>
+      ${rest()}
     </div>`,
   };
 }

@@ -3,14 +3,16 @@
 import { html, nothing } from './vendor/lit-html.js';
 import { linkTo } from './address.js';
 
-export function welcome({ isDemo, examples }) {
+/** `settings` returns the settings, which arrive after the page. */
+export function welcome(settings) {
+  const examples = () => settings().examples;
   return {
     title: 'vidra',
     template: () =>
-      isDemo
+      settings().isDemo
         ? html`<section class="welcome" aria-labelledby="examples-title">
       <h2 id="examples-title">The data of this demo is made up. Try:</h2>
-      <ul class="examples">${examples.map(
+      <ul class="examples">${examples().map(
         ({ id, what }) => html`<li>
         <a href=${linkTo(id)}><span>${what}</span><code>${id}</code></a></li>`,
       )}</ul>

@@ -32,6 +32,7 @@ mod hash;
 mod ident;
 mod listen;
 mod platform;
+#[cfg(feature = "program")]
 pub mod program;
 pub mod proxy;
 mod query;

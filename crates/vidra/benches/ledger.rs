@@ -37,7 +37,7 @@ async fn measure(what: &str, folder: Option<&Path>, callers: usize) {
         .data_api_url("http://sim.invalid/youtube/v3")
         .web_url("http://sim.invalid")
         .transport(InProcess(Simulator::builder().limits(u64::MAX, u64::MAX).build()))
-        .quota(QuotaLimits { default: u32::MAX, ..QuotaLimits::default() })
+        .quota(QuotaLimits::default().with_default(u32::MAX))
         .cache_bytes(0);
     let builder = match folder {
         Some(folder) => builder.state_dir(folder),

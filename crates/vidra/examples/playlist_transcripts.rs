@@ -17,30 +17,31 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(demo::argument(2).unwrap_or_else(|| "transcripts".to_owned()));
     fs::create_dir_all(&folder)?;
 
-    let query = BatchQuery { concurrency: 8, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(8);
     let events = vidra.playlist_transcripts(&PlaylistId::parse(&wanted)?, &query);
     // Who stops reading stops the work: drop the stream, and nothing more is asked for.
     pin_mut!(events);
     let mut done = 0;
     while let Some(event) = events.next().await {
         match event? {
-            BatchEvent::Started { .. } => println!("the playlist is there"),
+            BatchEvent::Started { total_videos: Some(total), .. } => println!("{total} videos"),
             BatchEvent::Waiting(pause) => println!("waiting {} s", pause.as_secs()),
-            BatchEvent::Result(VideoTranscript { position, title, lines, error, .. }) => {
+            BatchEvent::Result(VideoTranscript { position, title, transcript, .. }) => {
                 done += 1;
-                match lines {
-                    Some(lines) => {
+                match transcript {
+                    Ok(lines) => {
                         fs::write(folder.join(format!("{position:04}.txt")), to_text(&lines))?;
                         println!("{done} done: {title}, {} lines", lines.len());
                     }
                     // One that has none fails alone, and says why.
-                    None => println!("{done} done: {}", error.unwrap_or_default()),
+                    Err(error) => println!("{done} done: {error}"),
                 }
             }
             BatchEvent::Done(summary) => {
                 println!("{} transcripts in {}", summary.succeeded, folder.display());
                 println!("{} videos have none", summary.failed);
             }
+            _ => {}
         }
     }
     Ok(())

@@ -1,16 +1,16 @@
 //! Playlist batches: transcripts with bounded concurrency, partial failure and progress events.
 
 pub(crate) mod body;
+mod model;
 mod parse;
 mod tally;
+mod wire;
 
-use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{FutureExt, Stream, stream};
-use serde::{Deserialize, Deserializer, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -20,124 +20,16 @@ use crate::cache::Cached;
 use crate::context::waiters::Urgency;
 use crate::context::{Context, OnWait, Slot};
 use crate::error::{Error, Reason, Result};
-use crate::ident::{PlaylistId, VideoId};
+use crate::ident::PlaylistId;
 use crate::resource::Services;
 use crate::resource::lookup::Lookup;
 use crate::resource::playlist::{Availability, Entries, Entry};
-use crate::transcript::{Languages, TranscriptLine, TranscriptQuery};
+use crate::transcript::TranscriptQuery;
 use crate::transport::traced;
 
+pub use model::{BatchEvent, BatchQuery, BatchSummary, VideoTranscript};
 pub use tally::BatchReport;
 pub(crate) use tally::Batches;
-
-/// The range, concurrency and languages of a playlist batch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BatchQuery {
-    /// The number of concurrent transcripts, from 1 to 20.
-    pub concurrency: usize,
-    /// The first position in the playlist, counted from 1.
-    pub from: Option<u64>,
-    /// The last position, included. A position beyond the end means the end.
-    pub to: Option<u64>,
-    /// The accepted languages, in order of preference. The default is the spoken language.
-    pub languages: Languages,
-    /// Videos to skip, because the caller already has them. They send no request, produce no result
-    /// and count only in `totalVideos`.
-    pub skip: HashSet<VideoId>,
-}
-
-impl Default for BatchQuery {
-    fn default() -> Self {
-        let languages = Languages::default();
-        Self { concurrency: 3, from: None, to: None, languages, skip: HashSet::new() }
-    }
-}
-
-/// The result of one entry.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct VideoTranscript {
-    /// The video's id. Empty if YouTube does not reveal it.
-    #[cfg_attr(feature = "openapi", schema(example = "dQw4w9WgXcQ"))]
-    pub video_id: String,
-    /// The title. Empty if the video is private or deleted.
-    pub title: String,
-    /// The position in the whole playlist, counted from 1.
-    #[cfg_attr(feature = "openapi", schema(minimum = 1, example = 1))]
-    pub position: u64,
-    /// Whether the entry has a transcript.
-    pub status: BatchStatus,
-    /// The lines. Absent on a failed result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(nullable = false))]
-    pub lines: Option<Vec<TranscriptLine>>,
-    /// Why the entry failed, as a sentence. Absent on a successful result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(nullable = false, example = "Video has no captions: dQw4w9WgXcQ")
-    )]
-    pub error: Option<String>,
-    /// Why the entry failed, as a code. Absent on a successful result.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "reason_or_none")]
-    #[cfg_attr(feature = "openapi", schema(nullable = false, example = "captions_disabled"))]
-    pub reason: Option<Reason>,
-    /// The seconds until a retry can help. Absent if that is unknown, and on a successful result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(nullable = false, example = 900))]
-    pub retry_after: Option<u64>,
-}
-
-/// Whether an entry has a transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum BatchStatus {
-    /// The entry has a transcript.
-    Success,
-    /// The entry has no transcript.
-    Failed,
-}
-
-/// The totals of a batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct BatchSummary {
-    /// The playlist's id.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"))]
-    pub playlist_id: PlaylistId,
-    /// The number of entries in the playlist. With `to` it is YouTube's own count, unless the batch
-    /// read the list to its end.
-    pub total_videos: u64,
-    /// The first and last requested position.
-    #[cfg_attr(feature = "openapi", schema(example = json!([1, 25])))]
-    pub requested_range: [u64; 2],
-    /// The number of successful results.
-    pub succeeded: u64,
-    /// The number of failed results.
-    pub failed: u64,
-}
-
-/// An event of a batch.
-#[derive(Debug, Clone, PartialEq)]
-pub enum BatchEvent {
-    /// The first page of the playlist has arrived. This is the first event.
-    Started {
-        /// YouTube's own count of the entries.
-        total_videos: u64,
-    },
-    /// An entry is done. Results arrive in the order of completion.
-    Result(VideoTranscript),
-    /// An entry waits this long for the rate limiter, which protects the address from a block. The
-    /// batch reports the first wait, and then at most one every 15 seconds.
-    Waiting(Duration),
-    /// The batch is complete. This is the last event.
-    Done(BatchSummary),
-}
 
 /// A batch with its dependencies.
 pub(crate) struct Batch {
@@ -230,7 +122,8 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<NumberedEntry>, events: &Even
         None => Entries::new(&batch.services, &ctx, &batch.id).await?,
     };
     let mut next = pages.next().await?;
-    let _ = events.send(Ok(BatchEvent::Started { total_videos: pages.total() as u64 })).await;
+    let total_videos = pages.known_total().map(|total| total as u64);
+    let _ = events.send(Ok(BatchEvent::Started { total_videos })).await;
     while let Some(page) = next {
         for entry in page.iter() {
             position += 1;
@@ -244,7 +137,7 @@ async fn walk(batch: &Batch, entries: mpsc::Sender<NumberedEntry>, events: &Even
         }
         next = if to.is_some_and(|to| position >= to) { None } else { pages.next().await? };
     }
-    pages.store_start(&batch.services, &batch.id);
+    pages.store_start(&batch.services, &ctx, &batch.id).await;
     Ok(pages.total() as u64)
 }
 
@@ -273,10 +166,10 @@ async fn transcribe(
             Some(done) = under_way.join_next() => {
                 let result: VideoTranscript =
                     done.expect("a panic is caught inside, and nobody aborts");
-                batch.tally.note_done(result.status);
-                match result.status {
-                    BatchStatus::Success => succeeded += 1,
-                    BatchStatus::Failed => failed += 1,
+                batch.tally.note_done(result.transcript.is_ok());
+                match result.transcript {
+                    Ok(_) => succeeded += 1,
+                    Err(_) => failed += 1,
                 }
                 let _ = events.send(Ok(BatchEvent::Result(result))).await;
             }
@@ -313,7 +206,7 @@ fn report_waits(events: &Events) -> OnWait {
 
 async fn transcript_of(batch: &Batch, ctx: &Context, entry: NumberedEntry) -> VideoTranscript {
     let (position, entry) = entry;
-    let result = match entry.video {
+    let transcript = match entry.video {
         Some(id) if entry.availability == Availability::Public => {
             let wanted =
                 TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
@@ -335,28 +228,7 @@ async fn transcript_of(batch: &Batch, ctx: &Context, entry: NumberedEntry) -> Vi
             Err(reason.error(named))
         }
     };
-    let video_id = entry.video.as_ref().map(VideoId::to_string).unwrap_or_default();
-    let (title, status) = (entry.title, BatchStatus::Success);
-    let done = VideoTranscript {
-        video_id,
-        title,
-        position,
-        status,
-        lines: None,
-        error: None,
-        reason: None,
-        retry_after: None,
-    };
-    match result {
-        Ok(lines) => VideoTranscript { lines: Some(lines), ..done },
-        Err(error) => VideoTranscript {
-            status: BatchStatus::Failed,
-            error: Some(sentence(&error)),
-            reason: Some(error.reason()),
-            retry_after: error.retry_after_seconds(),
-            ..done
-        },
-    }
+    VideoTranscript { video_id: entry.video, title: entry.title, position, transcript }
 }
 
 /// Fetches a transcript, and waits while a circuit breaker is open. Without the wait, the rest of
@@ -378,16 +250,4 @@ where
         }
         sleep(wait).await;
     }
-}
-
-/// The message of an error, followed by its details.
-fn sentence(error: &Error) -> String {
-    let all = std::iter::once(error.message()).chain(error.details().iter().map(String::as_str));
-    all.collect::<Vec<_>>().join("; ")
-}
-
-/// Maps a code of a newer release to `None`.
-fn reason_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Reason>, D::Error> {
-    let code: Option<String> = Deserialize::deserialize(deserializer)?;
-    Ok(code.as_deref().and_then(Reason::from_code))
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::format::Moment;
-use crate::ident::VideoId;
+use crate::ident::{PlaylistId, VideoId, or_empty};
 use crate::thumbnail::Thumbnails;
 use crate::video::HiddenCount;
 
@@ -13,7 +13,7 @@ use crate::video::HiddenCount;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Channel {
-    /// The channel's id.
+    /// The channel's id, as YouTube sends it: empty or odd in some answers that are otherwise fine.
     #[cfg_attr(feature = "openapi", schema(example = "UC_x5XG1OV2P6uZZ5FSM9Ttw"))]
     pub id: String,
     /// The title.
@@ -40,9 +40,10 @@ pub struct Channel {
     pub country: Option<String>,
     /// The available thumbnails.
     pub thumbnails: Thumbnails,
-    /// The playlist of all public uploads.
-    #[cfg_attr(feature = "openapi", schema(example = "UU_x5XG1OV2P6uZZ5FSM9Ttw"))]
-    pub uploads_playlist_id: String,
+    /// The playlist of all public uploads. Empty in JSON if YouTube does not name it.
+    #[serde(with = "or_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "UU_x5XG1OV2P6uZZ5FSM9Ttw"))]
+    pub uploads_playlist_id: Option<PlaylistId>,
     /// The counts that YouTube hides. Absent if it hides none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]

@@ -1,12 +1,16 @@
 //! [`Vidra`], the client: its handles, their cost and their reports.
 
+mod batches;
 mod builder;
+mod lists;
 mod operations;
+mod playlists;
 pub(crate) mod report;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 pub use builder::{Builder, Pacing};
@@ -31,12 +35,19 @@ use crate::web::WebRequestKind;
 use crate::web::egress::Addresses;
 use report::{SlotUse, UpstreamReport};
 
+/// The message for a caller that polls an operation outside tokio.
+const NEEDS_RUNTIME: &str = "vidra needs a tokio runtime: await this in a task of tokio, with time and I/O enabled, \
+    or use vidra::blocking";
+
 /// A client of YouTube. It is cheap to clone. Clones share connections, cache, quota ledger and
 /// retry budget.
 ///
 /// Every operation returns [`Error`](crate::Error) on failure and is safe to cancel by dropping its
 /// future. A shared fetch continues while another caller waits for it. The units of requests that
 /// were already sent stay charged.
+///
+/// Operations need a tokio runtime with time and I/O enabled. They panic with "vidra needs a tokio runtime" if they
+/// are polled outside one. A program without a runtime can use `vidra::blocking` (feature `blocking`).
 #[derive(Clone)]
 pub struct Vidra {
     services: Arc<Services>,
@@ -128,9 +139,9 @@ impl Vidra {
     /// Replaces the key for the Data API, for all clones of this client. Calls in flight end with the
     /// old key. Returns `false` if `key` is the one in use.
     ///
-    /// Each key has its own quota ledger, because quota belongs to the project of a key. The client
-    /// forgets that YouTube rejected the old key or asked for a pause, also if the key is the same: the
-    /// operator may have corrected its restrictions.
+    /// Each key has its own quota ledger, because quota belongs to the project of a key. A rejection of
+    /// the key and a pause that YouTube requested with `Retry-After` end here, even if `key` is the one in
+    /// use: the operator may have corrected its restrictions.
     ///
     /// It reads the ledger file of the new key, so call it on a thread that may block.
     ///
@@ -193,7 +204,8 @@ impl Vidra {
     }
 
     /// Returns the answer to `lookup` as JSON, from the cache or from YouTube. A cache hit costs no
-    /// units.
+    /// units. The JSON is in memory, and outside of [`Builder::max_answer_memory`]: tens of
+    /// megabytes for a playlist of 20,000 videos. [`Vidra::lookup_body`] has a limit for all of them.
     ///
     /// # Errors
     ///
@@ -341,7 +353,14 @@ impl Vidra {
         self.services.cache.tiers.settled().await;
     }
 
+    /// # Panics
+    ///
+    /// Panics outside a tokio runtime. Timers and spawned tasks would panic later, without a hint.
+    #[track_caller]
     fn context(&self) -> Context {
+        if Handle::try_current().is_err() {
+            panic!("{NEEDS_RUNTIME}");
+        }
         let time = self.patience.min(self.deadline).min(FOREVER);
         Context {
             mode: self.mode,

@@ -28,8 +28,6 @@ use crate::transport::{Failure, Transport};
 use account::{Account, ApiKey, CurrentAccount};
 use call::{Call, Endpoint};
 
-pub(crate) use hold::Holds;
-
 /// The client of the Data API, shared by all operations.
 pub(crate) struct DataApi {
     /// The base URL, without a trailing slash.
@@ -37,7 +35,6 @@ pub(crate) struct DataApi {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) account: CurrentAccount,
-    pub(crate) holds: Holds,
     pub(crate) sender: Sender,
     /// The breaker of all calls except searches, which can fail on their own.
     pub(crate) breaker: Arc<Breaker>,
@@ -52,10 +49,8 @@ impl DataApi {
         }
     }
 
-    /// Replaces the key. Pauses that YouTube requested from the old project do not apply to the new one.
-    /// Returns `false` if it is the key in use.
+    /// Replaces the key, and ends the pauses that YouTube requested. Returns `false` if it is the key in use.
     pub(crate) fn replace_key(&self, key: ApiKey) -> bool {
-        self.holds.clear();
         self.account.replace(key)
     }
 }
@@ -79,7 +74,7 @@ impl DataApi {
     /// Waits for the end of a pause that YouTube requested, or fails if the pause is too long.
     async fn wait_for_hold(&self, ctx: &Context, call: &Call) -> Result<()> {
         let bucket = call.endpoint.bucket();
-        while let Some(hold) = self.holds.left(bucket, Instant::now()) {
+        while let Some(hold) = self.account.get().holds.left(bucket, Instant::now()) {
             let left = ctx.left();
             let wait = self.sender.retry.after_hold(hold, left, fastrand::f64());
             let Some(wait) = wait else {
@@ -154,7 +149,7 @@ impl DataApi {
                     account.set_rejected(true);
                 }
                 if let Some(pause) = verdict.pause {
-                    self.holds.hold(call.endpoint.bucket(), pause, Instant::now());
+                    account.holds.hold(call.endpoint.bucket(), pause, Instant::now());
                 }
                 let Some(empty) = verdict.empty else { return Err(verdict.fault) };
                 let named = empty.named;

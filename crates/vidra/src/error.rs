@@ -135,6 +135,17 @@ impl Error {
     }
 }
 
+/// Two errors are equal if their reason, message, details and wait are. The source is not compared.
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        let (one, two) = (&*self.inner, &*other.inner);
+        one.reason == two.reason
+            && one.message == two.message
+            && one.details == two.details
+            && one.retry_after == two.retry_after
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.inner.message)

@@ -1,20 +1,22 @@
 //! Identifiers: validated newtypes, so that no malformed id reaches YouTube.
 //!
 //! Each type has `parse`, which accepts a bare identifier or any URL that contains one. Parsing
-//! sends no requests.
+//! sends no requests. `FromStr` and `TryFrom` parse in the same way. JSON holds the bare identifier, and
+//! deserialising checks it.
 
 pub(crate) mod link;
+pub(crate) mod or_empty;
+mod parse;
+pub(crate) mod traits;
 
 use std::fmt;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
-use crate::error::{Error, Result};
-use link::{Form, Link};
-
-/// The maximum length of the input, including the URL.
-const MAX_INPUT: usize = 2048;
+use crate::error::Result;
+pub(crate) use parse::shown;
+use parse::{is_id_byte, is_name, parse_as};
+use traits::{parse_traits, text_traits};
 
 /// A video id: 11 characters of `[A-Za-z0-9_-]`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,7 +53,14 @@ impl VideoId {
     }
 }
 
-/// A playlist id: `PL…`, `UU…`, `OLAK5uy_…` and others, 2 to 64 characters of `[A-Za-z0-9_-]`.
+/// A playlist id: 2 to 64 characters of `[A-Za-z0-9_-]`.
+///
+/// It is accepted if it can be one:
+///
+/// - It has a prefix that is in use: `PL`, `UU`, `OLAK5uy_`, `RD`, `WL` and others.
+/// - It has another prefix of two capital letters, except `UC`, and at least 12 characters. YouTube adds prefixes
+///   without notice, and an id that is refused here cannot be used at all.
+/// - It is an id from before prefixes: 16 hexadecimal digits in upper case.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlaylistId(Box<str>);
 
@@ -69,14 +78,33 @@ impl PlaylistId {
     /// # Ok::<_, vidra::Error>(())
     /// ```
     pub fn parse(input: &str) -> Result<Self> {
-        let expected =
-            "a playlist id (2 to 64 letters, digits, - or _) or a YouTube URL with list=";
+        let expected = "a playlist id (PL…, UU…, OLAK5uy_… and others) or a YouTube URL with list=";
         parse_as(input, "playlist", expected, Self::bare, |link| link.playlist)
     }
 
     pub(crate) fn bare(text: &str) -> Option<Self> {
-        let fits = (2..=64).contains(&text.len()) && text.bytes().all(is_id_byte);
-        fits.then(|| Self(text.into()))
+        let is_id = (2..=64).contains(&text.len()) && text.bytes().all(is_id_byte);
+        let fits =
+            Self::has_known_prefix(text) || Self::is_unknown_kind(text) || Self::is_old(text);
+        (is_id && fits).then(|| Self(text.into()))
+    }
+
+    /// The prefixes in use. Some of them are whole ids, such as `WL` (watch later).
+    const PREFIXES: [&str; 14] =
+        ["PL", "UU", "OLAK5uy_", "FL", "LL", "LM", "WL", "HL", "RD", "EL", "EC", "TL", "PU", "UL"];
+
+    pub(crate) fn has_known_prefix(text: &str) -> bool {
+        Self::PREFIXES.iter().any(|prefix| text.starts_with(prefix))
+    }
+
+    /// Longer than a video id, which can begin with any letters.
+    fn is_unknown_kind(text: &str) -> bool {
+        let starts_with_capitals = text.bytes().take(2).all(|byte| byte.is_ascii_uppercase());
+        text.len() >= 12 && starts_with_capitals && !text.starts_with("UC")
+    }
+
+    fn is_old(text: &str) -> bool {
+        text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
     }
 
     /// The id as text.
@@ -90,6 +118,25 @@ impl PlaylistId {
 pub struct ChannelId(Box<str>);
 
 impl ChannelId {
+    /// Parses a bare id or a URL `/channel/UC…`. [`ChannelRef::parse`] also accepts handles and names.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput) for any other text.
+    ///
+    /// ```
+    /// let id = vidra::ChannelId::parse("youtube.com/channel/UC_x5XG1OV2P6uZZ5FSM9Ttw/videos")?;
+    /// assert_eq!(id.as_str(), "UC_x5XG1OV2P6uZZ5FSM9Ttw");
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
+    pub fn parse(input: &str) -> Result<Self> {
+        let expected = "a channel id (UC and 22 characters) or a YouTube URL with one";
+        parse_as(input, "channel", expected, Self::bare, |link| match link.channel? {
+            ChannelRef::Id(id) => Some(id),
+            _ => None,
+        })
+    }
+
     pub(crate) fn bare(text: &str) -> Option<Self> {
         let fits = text.len() == 24 && text.starts_with("UC") && text.bytes().all(is_id_byte);
         fits.then(|| Self(text.into()))
@@ -101,7 +148,9 @@ impl ChannelId {
     }
 }
 
-/// A handle such as `@GoogleDevelopers`, stored without its `@`. It can contain non-ASCII letters.
+/// A handle such as `@GoogleDevelopers`. It can contain non-ASCII letters.
+///
+/// `Display` and JSON write the `@`; [`Handle::as_str`] and `AsRef` do not.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(Box<str>);
 
@@ -109,6 +158,28 @@ impl Handle {
     /// The maximum length that YouTube allows.
     const MAX_CHARS: usize = 30;
 
+    /// Parses a handle, with or without its `@`, or a URL `/@handle`.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput) for any other text.
+    ///
+    /// ```
+    /// let handle = vidra::Handle::parse("https://www.youtube.com/@GoogleDevelopers")?;
+    /// assert_eq!((handle.as_str(), handle.to_string()), ("GoogleDevelopers", "@GoogleDevelopers".into()));
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
+    pub fn parse(input: &str) -> Result<Self> {
+        let handle = |channel| match channel {
+            ChannelRef::Handle(handle) => Some(handle),
+            _ => None,
+        };
+        let expected = "an @handle or a YouTube URL with one";
+        let bare = |text: &str| ChannelRef::bare(text).and_then(handle);
+        parse_as(input, "handle", expected, bare, |link| link.channel.and_then(handle))
+    }
+
+    /// Parses a handle without its `@`.
     pub(crate) fn bare(text: &str) -> Option<Self> {
         is_name(text, Self::MAX_CHARS).then(|| Self(text.into()))
     }
@@ -120,7 +191,10 @@ impl Handle {
 }
 
 /// A reference to a channel. The variants have different costs, so they stay separate.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// `Display` is for messages: it writes only the name of a user name or custom name. JSON holds a URL for these, from
+/// which deserialising restores the same variant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ChannelRef {
     /// `UC…`, or a URL `/channel/UC…`. A lookup costs 1 unit.
     Id(ChannelId),
@@ -176,6 +250,29 @@ impl fmt::Display for ChannelRef {
     }
 }
 
+impl Serialize for ChannelRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let site = "https://www.youtube.com";
+        match self {
+            Self::Id(_) | Self::Handle(_) => serializer.collect_str(self),
+            Self::Username(name) => serializer.collect_str(&format_args!("{site}/user/{name}")),
+            Self::Name(name) => serializer.collect_str(&format_args!("{site}/c/{name}")),
+        }
+    }
+}
+
+impl From<ChannelId> for ChannelRef {
+    fn from(id: ChannelId) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl From<Handle> for ChannelRef {
+    fn from(handle: Handle) -> Self {
+        Self::Handle(handle)
+    }
+}
+
 /// The id of a comment or a reply (`parent.child`).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommentId(Box<str>);
@@ -205,7 +302,8 @@ impl CommentId {
         let part = |part: &str| (2..=128).contains(&part.len()) && part.bytes().all(is_id_byte);
         let fits = match text.split_once('.') {
             Some((parent, child)) => part(parent) && part(child),
-            None => part(text),
+            // No comment has an id of 11 characters, as every video has.
+            None => part(text) && text.len() != 11,
         };
         fits.then(|| Self(text.into()))
     }
@@ -227,97 +325,13 @@ impl CommentId {
     }
 }
 
-/// Parses a bare form, or else a URL. All public `parse` functions use it.
-fn parse_as<T>(
-    input: &str,
-    what: &str,
-    expected: &str,
-    bare: impl Fn(&str) -> Option<T>,
-    pick: impl Fn(Link) -> Option<T>,
-) -> Result<T> {
-    let text = input.trim();
-    let found = match Form::from_text(text) {
-        _ if text.len() > MAX_INPUT => Err("it is too long"),
-        Form::Bare => bare(text).ok_or("it has the wrong length or alphabet"),
-        Form::Url => {
-            Link::parse_url(text).and_then(|link| pick(link).ok_or("the URL does not hold one"))
-        }
-    };
-    found.map_err(|why| {
-        let shown = shown(text);
-        Error::invalid(
-            format!("Not a valid {what} identifier: {shown}"),
-            vec![format!("{what}: expected {expected}; {why}")],
-        )
-    })
+parse_traits! {
+    VideoId: "video id" by VideoId::bare,
+    PlaylistId: "playlist id" by PlaylistId::bare,
+    ChannelId: "channel id" by ChannelId::bare,
+    Handle: "handle" by |text| Handle::bare(text.strip_prefix('@').unwrap_or(text)),
+    ChannelRef: "channel" by |text| ChannelRef::parse(text).ok(),
+    CommentId: "comment id" by CommentId::bare,
 }
 
-/// Shortens and escapes input for a message, so that it cannot break a log.
-pub(crate) fn shown(text: &str) -> String {
-    let mut shown = String::new();
-    for c in text.chars().take(80) {
-        match c {
-            '"' | '\'' | '\\' => shown.push(c),
-            c => shown.extend(c.escape_debug()),
-        }
-    }
-    if text.chars().nth(80).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-fn is_id_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
-}
-
-/// Whether the text is a valid handle or legacy name. Combining marks and joiners are part of words
-/// in many scripts. Beyond ASCII, only invisible and reordering characters are rejected.
-fn is_name(text: &str, max_chars: usize) -> bool {
-    let allowed = |c: char| match c {
-        '_' | '-' | '.' => true,
-        c if c.is_ascii() => c.is_ascii_alphanumeric(),
-        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}' => false,
-        '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff0}'..='\u{ffff}' => false,
-        c => !c.is_control() && !c.is_whitespace(),
-    };
-    let fits = text.chars().all(allowed) && text.chars().count() <= max_chars;
-    // A name of dots alone would be a path.
-    fits && text.chars().any(char::is_alphanumeric)
-}
-
-/// Implements `Display`, `Debug` and JSON of the newtypes as YouTube's text.
-macro_rules! as_text {
-    ($($id:ident => $prefix:literal),+) => {$(
-        impl fmt::Display for $id {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str($prefix)?;
-                f.write_str(self.as_str())
-            }
-        }
-        impl fmt::Debug for $id {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}({self})", stringify!($id))
-            }
-        }
-        impl Serialize for $id {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-    )+};
-}
-/// Implements deserialisation with validation.
-macro_rules! from_text {
-    ($($id:ident),+) => {$(
-        impl<'de> Deserialize<'de> for $id {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text: std::borrow::Cow<'_, str> = Deserialize::deserialize(deserializer)?;
-                Self::bare(&text).ok_or_else(|| D::Error::custom("not an identifier"))
-            }
-        }
-    )+};
-}
-from_text!(VideoId, PlaylistId);
-
-as_text!(VideoId => "", PlaylistId => "", ChannelId => "", Handle => "@", CommentId => "");
+text_traits!(VideoId => "", PlaylistId => "", ChannelId => "", Handle => "@", CommentId => "");

@@ -1,38 +1,43 @@
 //! Language codes in canonical form.
 
-use std::fmt;
-use std::str::FromStr;
-
 use crate::error::{Error, Reason, Result};
+use crate::ident::traits::{parse_traits, text_traits};
 
-/// A language code in YouTube's spelling: `en`, `pt-BR`, `zh-Hans`. Parsing also accepts other
-/// spellings such as `zh_cn`. It fails with [`Reason::InvalidInput`] for anything else.
+/// A language code in YouTube's spelling: `en`, `pt-BR`, `zh-Hans`. Parsing and deserialising also accept
+/// other spellings such as `zh_cn`.
 ///
 /// ```
 /// let code: vidra::LanguageCode = "zh_cn".parse().unwrap();
 /// assert_eq!(code.as_str(), "zh-CN");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LanguageCode(String);
 
 impl LanguageCode {
-    /// The code in YouTube's spelling.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for LanguageCode {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
+    /// Parses a code in any spelling.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`] for any other text.
+    pub fn parse(text: &str) -> Result<Self> {
         let code = text.replace('_', "-");
         let clean = code.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let fits = clean && (2..=20).contains(&code.len());
         let message = "must be a language code such as en, pt-BR or zh-Hans";
         fits.then(|| Self(spelled(&code))).ok_or_else(|| Error::new(Reason::InvalidInput, message))
     }
+
+    /// The code in YouTube's spelling.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
+
+parse_traits! {
+    LanguageCode: "language code" by |text| LanguageCode::parse(text).ok(),
+}
+
+text_traits!(LanguageCode => "");
 
 /// Converts the language to lower case, a script to title case and a region to upper case.
 fn spelled(code: &str) -> String {
@@ -42,12 +47,6 @@ fn spelled(code: &str) -> String {
         _ => part.to_ascii_lowercase(),
     });
     parts.collect::<Vec<_>>().join("-")
-}
-
-impl fmt::Display for LanguageCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@
 //! use vidra::{Languages, Reason, TranscriptQuery, VideoId, to_srt};
 //!
 #![doc = include_str!("example.txt")]
-//! let wanted = TranscriptQuery { languages: Languages::parse("de,en").unwrap(), ..Default::default() };
+//! let wanted = TranscriptQuery::default().with_languages(Languages::parse("de,en")?);
 //! let lines = vidra.transcript(VideoId::parse("txManualAsr")?, &wanted).await?;
 //! assert!(to_srt(&lines).starts_with("1\n00:00:00,163 --> 00:00:04,683\nHello and welcome"));
 //!
@@ -53,11 +53,39 @@
 //!
 //! The examples in these pages run against a simulator, whose data is made up.
 //!
+//! # Runtime
+//!
+//! [`Vidra`] needs a tokio runtime with time and I/O enabled. An operation that is polled outside one panics with
+//! "vidra needs a tokio runtime". Programs without a runtime use `vidra::blocking`.
+//!
+//! # Testing
+//!
+//! The crate [`vidra-sim`](https://docs.rs/vidra-sim) simulates YouTube in the process of a test. It is a transport, so a
+//! test needs no port, no key and no network, and it can inject faults:
+//!
+//! ```
+//! use vidra::{ApiKey, InProcess, Reason, VideoId, Vidra};
+//! use vidra_sim::{Action, Endpoint, Fault, Simulator};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> vidra::Result<()> {
+//! let platform = Simulator::new();
+//! let transport = InProcess(platform.clone());
+//! let vidra = Vidra::builder().key(ApiKey::new("demo-key")).transport(transport).build()?;
+//!
+//! platform.inject(Fault::on(Endpoint::Videos, Action::error("quotaExceeded")));
+//! let error = vidra.video(VideoId::parse("quirkNoLike")?).await.unwrap_err();
+//! assert_eq!(error.reason(), Reason::QuotaExhausted);
+//! assert_eq!(platform.record().calls_to(Endpoint::Videos), 1);
+//! # Ok(()) }
+//! ```
+//!
 //! # Features
 //!
 //! | feature | | |
 //! |---|---|---|
 //! | `client` | on | [`Vidra`] and everything that needs a network: tokio, HTTP, TLS, the cache |
+//! | `blocking` | off | `blocking::Vidra`: a client for programs without an async runtime; enables `client` |
 //! | `redis` | off | [`store::Redis`]: a cache that several machines share; enables `client` |
 //! | `openapi` | off | `utoipa::ToSchema` of the models |
 //!
@@ -70,6 +98,7 @@
 //! Imports point downwards only: a module imports modules below it in this list and nothing above it.
 //! The test `rooms` reads this list and the imports of every file.
 //!
+//! - `blocking`: the client for programs without a runtime
 //! - `client`: [`Vidra`], its builder, one method per operation
 //! - `batch`: transcripts of many videos: bounded, ordered, with partial failure and progress
 //! - `resource`: one file per resource: cache key, lifetime, how it is fetched
@@ -85,6 +114,7 @@
 //! - `clock`: the wall clock, which a simulation replaces
 //! - `held`: counts of held resources, for simulations
 //! - `selection`: [`Selection`]: filter, sort and slice the videos of a playlist
+//! - `list`: [`Page`]: lists that are read page by page, and their cursors
 //! - `transcript`: captions: read, choose, write as text or subtitles
 //! - `playlist`: the models of playlists
 //! - `comment`: the models of comments
@@ -111,6 +141,8 @@ struct Readme;
 
 #[cfg(feature = "client")]
 mod batch;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 #[cfg(feature = "client")]
 pub mod cache;
 mod channel;
@@ -131,6 +163,7 @@ mod html;
 mod ident;
 mod language;
 mod lenient;
+mod list;
 mod playlist;
 #[cfg(feature = "client")]
 mod quota;
@@ -159,6 +192,7 @@ pub use error::{Error, ErrorKind, Reason, Result};
 pub use ident::link::Link;
 pub use ident::{ChannelId, ChannelRef, CommentId, Handle, PlaylistId, VideoId};
 pub use language::LanguageCode;
+pub use list::{DateRange, ListedVideo, Page};
 pub use playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 pub use region::{CategoryQuery, Language, Region, VideoCategory};
 pub use selection::{Selected, Selection};
@@ -175,7 +209,7 @@ pub use {held::Held, quota::LedgerDouble};
 
 #[cfg(feature = "client")]
 pub use {
-    batch::{BatchEvent, BatchQuery, BatchReport, BatchStatus, BatchSummary, VideoTranscript},
+    batch::{BatchEvent, BatchQuery, BatchReport, BatchSummary, VideoTranscript},
     cache::answer::{CacheOutcome, CacheReport, Cached, Counts},
     cache::freshness::Life,
     client::report::{SlotUse, UpstreamReport},
@@ -183,7 +217,8 @@ pub use {
     context::Cost,
     data_api::account::ApiKey,
     quota::{
-        Allowance, Allowances, Bucket, BucketUse, LedgerHealth, Quota, QuotaLimits, SearchBilling,
+        Allowance, Allowances, Bucket, BucketUse, CallerUsage, DayUsage, LedgerHealth, Quota,
+        QuotaLimits, SearchBilling, UsageReport,
     },
     resilience::bucket::LeakyBucket,
     resilience::circuit::BreakerState,

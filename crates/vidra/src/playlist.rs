@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::format::{self, Moment};
-use crate::ident::{PlaylistId, VideoId};
+use crate::ident::{ChannelId, PlaylistId, VideoId, or_empty};
 use crate::thumbnail::Thumbnails;
 use crate::video::{HiddenCount, Video, without_comments};
 
@@ -98,10 +98,10 @@ pub struct PlaylistInfo {
     /// The title of the channel that owns the playlist.
     #[serde(default)]
     pub channel: String,
-    /// The id of that channel.
-    #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(example = "UCuAXFkgsw1L7xaCfnd5JJOw"))]
-    pub channel_id: String,
+    /// The id of that channel. Empty in JSON if YouTube does not name it.
+    #[serde(default, with = "or_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "UCuAXFkgsw1L7xaCfnd5JJOw"))]
+    pub channel_id: Option<ChannelId>,
     /// The creation time of the playlist.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "2009-10-25T06:57:33.000Z"))]
@@ -131,11 +131,6 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl Playlist {
-    #[cfg(feature = "client")]
-    pub(crate) fn new(info: PlaylistInfo, videos: Vec<PlaylistVideo>, unavailable: usize) -> Self {
-        Self::without_videos(info, unavailable).with_videos(videos)
-    }
-
     /// A playlist whose videos and totals are filled in later.
     #[cfg(feature = "client")]
     pub(crate) fn without_videos(info: PlaylistInfo, unavailable: usize) -> Self {

@@ -5,6 +5,7 @@
 
 mod allowance;
 mod allowances;
+mod backing;
 mod counts;
 mod day;
 mod disk;
@@ -13,9 +14,10 @@ mod file;
 mod health;
 mod record;
 mod sync;
+mod usage;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -24,6 +26,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinError;
 
 use crate::format::iso_millis;
+use backing::Backing;
 use counts::UnitCounts;
 use day::{date, next_reset, until_reset};
 use file::CountFile;
@@ -33,9 +36,11 @@ pub use allowances::Allowances;
 #[doc(hidden)] // Only for simulations.
 pub use double::LedgerDouble;
 pub use health::LedgerHealth;
+pub use usage::{CallerUsage, DayUsage, UsageReport};
 
 /// A bucket of YouTube's daily quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Bucket {
     /// All list calls except search.
     Default,
@@ -55,6 +60,7 @@ impl Bucket {
 
 /// The daily quota limits. The default is YouTube's quota since June 2026.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct QuotaLimits {
     /// The daily units of the default bucket.
     pub default: u32,
@@ -64,6 +70,7 @@ pub struct QuotaLimits {
 
 /// The billing of searches.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum SearchBilling {
     /// A separate bucket of this many calls a day, as since June 2026.
     OwnBucket(u32),
@@ -78,6 +85,16 @@ impl Default for QuotaLimits {
 }
 
 impl QuotaLimits {
+    /// Sets the daily units of the default bucket.
+    pub fn with_default(self, default: u32) -> Self {
+        Self { default, ..self }
+    }
+
+    /// Sets the billing of searches.
+    pub fn with_search(self, search: SearchBilling) -> Self {
+        Self { search, ..self }
+    }
+
     /// The bucket and the cost of a call for `wanted`.
     fn bill(&self, wanted: Bucket) -> (Bucket, u32) {
         match (wanted, self.search) {
@@ -105,6 +122,7 @@ impl QuotaLimits {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Quota {
     /// The next reset: midnight Pacific time, given in UTC.
     #[cfg_attr(feature = "openapi", schema(example = "2026-11-16T08:00:00.000Z"))]
@@ -150,16 +168,6 @@ pub(crate) struct Charge {
 /// The account of the ledger in its file. It has no other.
 const LEDGER_ACCOUNT: &str = "ledger";
 
-/// The storage of the counts.
-#[derive(Debug)]
-enum Backing {
-    /// The memory of this process.
-    Memory(Mutex<UnitCounts>),
-    File(CountFile),
-    /// Replaces the file in a simulation.
-    Double(LedgerDouble),
-}
-
 /// Counts every attempt before it is sent. With a file, a killed process does not lose its count,
 /// and processes with the same key share one.
 #[derive(Debug)]
@@ -171,7 +179,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// A ledger that ends with this process.
     pub(crate) fn in_memory(limits: QuotaLimits) -> Self {
-        Self { limits, backing: Backing::Memory(Mutex::default()) }
+        Self { limits, backing: Backing::default() }
     }
 
     /// A ledger in the file at `path`, with copies beside it. Blocks on file I/O. An unusable file
@@ -282,21 +290,12 @@ impl Ledger {
 
     /// Whether the file works. Does not wait for it.
     pub(crate) fn health(&self, now: Timestamp) -> LedgerHealth {
-        match &self.backing {
-            Backing::File(file) => file.health(now),
-            Backing::Memory(_) | Backing::Double(_) => LedgerHealth::default(),
-        }
+        self.backing.health(now)
     }
 
     /// Reads, changes and writes the counts atomically across threads and processes.
     fn update<T>(&self, now: Timestamp, change: impl FnOnce(&mut UnitCounts) -> T) -> T {
-        match &self.backing {
-            Backing::Memory(counts) => {
-                change(&mut counts.lock().unwrap_or_else(PoisonError::into_inner))
-            }
-            Backing::File(file) => file.update(now, change),
-            Backing::Double(double) => double.update(change),
-        }
+        self.backing.update(now, change)
     }
 }
 

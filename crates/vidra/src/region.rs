@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ident::{ChannelId, or_empty};
+
 /// A region that YouTube serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -48,13 +50,15 @@ pub struct VideoCategory {
     pub title: String,
     /// Whether uploaders can select the category.
     pub assignable: bool,
-    /// The channel that owns the category.
-    #[cfg_attr(feature = "openapi", schema(example = "UCBR8-60-B28hp2BmDPdntcQ"))]
-    pub channel_id: String,
+    /// The channel that owns the category. Empty in JSON if YouTube does not name it.
+    #[serde(with = "or_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "UCBR8-60-B28hp2BmDPdntcQ"))]
+    pub channel_id: Option<ChannelId>,
 }
 
 /// The categories to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CategoryQuery {
     /// All categories of a region, by its two-letter code.
     Region(String),

@@ -4,6 +4,7 @@ pub(crate) mod channel;
 pub(crate) mod comment;
 pub(crate) mod gather;
 pub(crate) mod lifetime;
+pub(crate) mod list;
 pub(crate) mod lookup;
 pub(crate) mod playlist;
 pub(crate) mod region;
@@ -112,7 +113,11 @@ impl Services {
         let is_failing = || self.is_failing(lookup.resource());
         let follows_walk = lookup.follows_walk();
         let fetch = Fetch { is_failing: &is_failing, follows_walk, per_call: 1, run: &run };
-        self.cache.read_one(&key, ctx, &fetch).await
+        let read = self.cache.read_one(&key, ctx, &fetch).await?;
+        if let Lookup::Transcript(..) = lookup {
+            ctx.bill.note_transcript();
+        }
+        Ok(read)
     }
 
     /// Whether YouTube fails for resources of this kind, so that a stale record is better than a

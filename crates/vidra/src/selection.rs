@@ -32,6 +32,7 @@ pub struct Selection {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Filter {
     /// The length in seconds.
     #[cfg_attr(feature = "openapi", schema(required = false))]
@@ -42,6 +43,23 @@ pub struct Filter {
     /// The likes.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub likes: Bounds,
+}
+
+impl Filter {
+    /// Sets the bounds of the length in seconds.
+    pub fn with_duration(self, duration: Bounds) -> Self {
+        Self { duration, ..self }
+    }
+
+    /// Sets the bounds of the views.
+    pub fn with_views(self, views: Bounds) -> Self {
+        Self { views, ..self }
+    }
+
+    /// Sets the bounds of the likes.
+    pub fn with_likes(self, likes: Bounds) -> Self {
+        Self { likes, ..self }
+    }
 }
 
 /// Inclusive bounds. Either can be open, and `min` must not exceed `max`.
@@ -81,6 +99,7 @@ pub struct Sort {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum SortField {
     /// The length.
     Duration,

@@ -42,12 +42,12 @@ struct Budget {
 }
 
 /// A share of a budget, returned when it is dropped.
-pub(crate) struct Share {
+pub(crate) struct BudgetShare {
     budget: Arc<Budget>,
     bytes: u64,
 }
 
-impl Share {
+impl BudgetShare {
     fn none(budget: &Arc<Budget>) -> Self {
         Self { budget: Arc::clone(budget), bytes: 0 }
     }
@@ -60,9 +60,7 @@ impl Share {
         self.bytes += if has_grown { bytes } else { 0 };
         has_grown
     }
-}
 
-impl Share {
     fn shrink_to(&mut self, bytes: u64) {
         self.budget.used.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
         self.bytes = bytes;
@@ -71,7 +69,7 @@ impl Share {
 
 /// The share of a large answer in the budget of memory ([`Builder::max_answer_memory`](crate::Builder)). Whoever
 /// sends the answer holds it until the end; a cache, which has a limit of its own, does not.
-pub struct AnswerMemory(#[expect(dead_code, reason = "it is only dropped")] Share);
+pub struct AnswerMemory(#[expect(dead_code, reason = "it is only dropped")] BudgetShare);
 
 impl std::fmt::Debug for AnswerMemory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -79,7 +77,7 @@ impl std::fmt::Debug for AnswerMemory {
     }
 }
 
-impl Drop for Share {
+impl Drop for BudgetShare {
     fn drop(&mut self) {
         self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -95,19 +93,23 @@ impl Spool {
 
     /// Begins the list of an answer.
     pub(crate) fn list(&self) -> SpooledList {
-        let content = Content::Memory(Vec::new(), Share::none(&self.memory));
+        let content = Content::Memory(Vec::new(), BudgetShare::none(&self.memory));
         SpooledList { spool: self.clone(), content, length: 0, elements: vec![] }
     }
 
     /// Reserves memory to decode `body`. A body that would need more than there is gets all that it leaves.
+    /// A small one needs none.
     ///
     /// # Errors
     ///
     /// [`Reason::Overloaded`] if other answers use the memory.
     pub(crate) fn reserve_to_decode(&self, body: &Body) -> Result<AnswerMemory> {
-        let mut share = Share::none(&self.memory);
+        let mut share = BudgetShare::none(&self.memory);
         let own = if let Body::Memory(_, Some(_)) = body { body.length() } else { 0 };
-        let wanted = (DECODED_FACTOR * body.length()).min(self.memory.max.saturating_sub(own));
+        let wanted = match body.length() {
+            length if length <= SMALL_BYTES as u64 => 0,
+            length => (DECODED_FACTOR * length).min(self.memory.max.saturating_sub(own)),
+        };
         match share.grow(wanted) {
             true => Ok(AnswerMemory(share)),
             false => Err(no_room(io::ErrorKind::OutOfMemory.into())),
@@ -131,8 +133,8 @@ pub(crate) struct SpooledList {
 }
 
 enum Content {
-    Memory(Vec<u8>, Share),
-    File(BufWriter<File>, Share),
+    Memory(Vec<u8>, BudgetShare),
+    File(BufWriter<File>, BudgetShare),
 }
 
 impl SpooledList {
@@ -180,7 +182,7 @@ impl SpooledList {
 
     fn move_to_file(&mut self) -> io::Result<()> {
         let Content::Memory(memory, _) = &self.content else { return Ok(()) };
-        let mut share = Share::none(&self.spool.disk);
+        let mut share = BudgetShare::none(&self.spool.disk);
         if !share.grow(memory.len() as u64) {
             return Err(io::ErrorKind::StorageFull.into());
         }

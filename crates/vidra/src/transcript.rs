@@ -20,13 +20,34 @@ pub use player::{CaptionTrack, Player, Track};
 pub use render::{to_srt, to_text, to_vtt};
 
 /// The languages of a transcript.
+///
+/// ```
+/// use vidra::{LanguageCode, Languages, TranscriptQuery};
+/// let query = TranscriptQuery::default()
+///     .with_languages(Languages::parse("de,en")?)
+///     .with_translation(LanguageCode::parse("fr")?);
+/// # Ok::<_, vidra::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TranscriptQuery {
     /// The accepted languages, in order of preference. The default is the spoken language.
     pub languages: Languages,
     /// The target language of a translation by YouTube. YouTube limits translations harder than
     /// captions.
     pub translate: Option<LanguageCode>,
+}
+
+impl TranscriptQuery {
+    /// Sets the accepted languages, in order of preference.
+    pub fn with_languages(self, languages: Languages) -> Self {
+        Self { languages, ..self }
+    }
+
+    /// Sets the target language of a translation.
+    pub fn with_translation(self, language: impl Into<Option<LanguageCode>>) -> Self {
+        Self { translate: language.into(), ..self }
+    }
 }
 
 /// The lines of a transcript.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::format::Moment;
-use crate::ident::VideoId;
+use crate::ident::{ChannelId, VideoId, or_empty};
 use crate::thumbnail::Thumbnails;
 
 /// A video with all its public data.
@@ -21,8 +21,10 @@ pub struct Video {
     pub description: String,
     /// The title of the channel.
     pub channel: String,
-    /// The id of the channel.
-    pub channel_id: String,
+    /// The id of the channel. Empty in JSON if YouTube does not name it.
+    #[serde(with = "or_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub channel_id: Option<ChannelId>,
     /// The number of views. 0 if YouTube hides it; see `hidden`.
     #[cfg_attr(feature = "openapi", schema(example = 1763613349_u64))]
     pub views: u64,
@@ -94,7 +96,7 @@ impl HiddenCount {
 }
 
 /// The id and title of a video.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VideoTitle {
     /// The video's id.

@@ -1,6 +1,7 @@
 //! Compares the public names of the library with `public-api.txt`: changes there affect its users.
 //! `VIDRA_UPDATE_DOCS=1 cargo test -p vidra --all-features --test public-api` updates the file.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -44,6 +45,38 @@ fn public_names_match_the_list() {
     );
 }
 
+#[test]
+fn l7_every_exhaustive_type_is_in_the_table_of_decision_29() {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let names = fs::read_to_string(library.join("public-api.txt")).expect("the file is there");
+    let page = library.join("../../docs/decisions/29-types-that-grow.md");
+    let page = fs::read_to_string(page).expect("the decision is there");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let decided: BTreeSet<&str> = rows.map(|(name, _)| last(name)).collect();
+    assert_eq!(exhaustive(&names), decided, "left: the types, right: the table");
+}
+
+/// The exhaustive types with public fields or variants.
+fn exhaustive(names: &str) -> BTreeSet<&str> {
+    let kinds = ["pub struct ", "pub enum "];
+    let declared =
+        names.lines().filter_map(|line| kinds.iter().find_map(|it| line.strip_prefix(it)));
+    let has_members = |declared: &&str| {
+        let member = format!("\npub {}::", path(declared));
+        declared.contains("(pub ") || names.contains(&member)
+    };
+    declared.filter(has_members).map(|declared| last(path(declared))).collect()
+}
+
+/// The path of a type, without its parameters and fields.
+fn path(declared: &str) -> &str {
+    declared.split(['<', '(']).next().unwrap_or(declared)
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
 /// The lines of one text that are not in the other.
 fn only_in<'a>(one: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
     one.lines().filter(|line| !other.lines().any(|known| known == *line))
@@ -64,7 +97,15 @@ fn rustdoc_json() -> PathBuf {
     let status = cargo
         .env_remove("CARGO_MANIFEST_DIR")
         .env_remove("CARGO_MANIFEST_PATH")
-        .args(["rustdoc", "--quiet", "--locked", "--lib", "--features", "redis", "--target-dir"])
+        .args([
+            "rustdoc",
+            "--quiet",
+            "--locked",
+            "--lib",
+            "--features",
+            "blocking,redis",
+            "--target-dir",
+        ])
         .arg(target)
         .args(["--", "-Z", "unstable-options", "--output-format", "json"])
         .current_dir(library)

@@ -21,7 +21,7 @@ pub(crate) struct CommentsArgs {
     #[arg(long, short, value_name = "COUNT", default_value_t = 20, value_parser = count_in::<u32>(1..=2_000))]
     limit: u32,
 
-    /// Only threads that match these words
+    /// Only threads in which the comment or a reply contains these words; costs up to 20 units
     #[arg(long, value_name = "WORDS")]
     search: Option<String>,
 

@@ -194,11 +194,13 @@ impl CommandContext {
 impl QueryArgs {
     fn selection(&self) -> Selection {
         let seconds = |length: Option<Duration>| length.map(|length| length.as_secs());
-        let filter = Filter {
-            duration: Bounds { min: seconds(self.min_duration), max: seconds(self.max_duration) },
-            views: Bounds { min: self.min_views, max: self.max_views },
-            likes: Bounds { min: self.min_likes, max: self.max_likes },
-        };
+        let filter = Filter::default()
+            .with_duration(Bounds {
+                min: seconds(self.min_duration),
+                max: seconds(self.max_duration),
+            })
+            .with_views(Bounds { min: self.min_views, max: self.max_views })
+            .with_likes(Bounds { min: self.min_likes, max: self.max_likes });
         let field = self.sort.map(|field| match field {
             Field::Duration => SortField::Duration,
             Field::Views => SortField::Views,

@@ -125,19 +125,19 @@ impl TranscriptArgs {
     /// Rejects flags that exclude each other.
     fn check(&self, form: Form) -> Result<(), Failure> {
         if self.timestamps && (form != Form::People || self.format != Format::Txt) {
-            return Err(Failure::usage("--timestamps is for text: leave out --format and --json"));
+            return Err(Failure::usage(
+                "--timestamps works only with text: remove --format and --json",
+            ));
         }
         if self.max_chars.is_some() && matches!(self.format, Format::Srt | Format::Vtt) {
-            return Err(Failure::usage("--max-chars is for text and JSON"));
+            return Err(Failure::usage("--max-chars works only with text and JSON"));
         }
         if form != Form::People && self.format != Format::Txt {
-            return Err(Failure::usage(
-                "--format is for text: leave it out, or --json, --ndjson and --csv",
-            ));
+            return Err(Failure::usage("--format cannot be used with --json, --ndjson or --csv"));
         }
         let is_whole = form == Form::Csv || self.common.output.fields().is_some();
         if is_whole && (self.start.is_some() || self.max_chars.is_some()) {
-            let message = "--start and --max-chars do not go together with --csv and --fields";
+            let message = "--start and --max-chars cannot be used with --csv or --fields";
             return Err(Failure::usage(message));
         }
         if form == Form::People && self.format != Format::Txt && !self.ids.is_one() {
@@ -183,7 +183,7 @@ impl TranscriptArgs {
             let (all, moment) = (lines.len(), moment(next.offset.as_millis()));
             match count {
                 0 => format!("not one line fits into {most} characters: raise --max-chars"),
-                _ => format!("{count} of {all} lines; go on with --start {moment}"),
+                _ => format!("{count} of {all} lines; continue with --start {moment}"),
             }
         });
         lines.truncate(count);
@@ -217,7 +217,7 @@ fn moment(millis: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vidra::Seconds;
+    use vidra::Cue;
 
     use super::super::parsed;
     use super::*;
@@ -227,11 +227,9 @@ mod tests {
     }
 
     fn lines() -> Transcript {
-        let line = |text: &str, offset| TranscriptLine {
-            text: text.to_owned(),
-            offset: Seconds::from_millis(offset),
-            duration: Seconds::from_millis(1_000),
-            lang: "en".into(),
+        let line = |text: &str, start| {
+            let cue = Cue { start, duration: 1_000, text: text.to_owned() };
+            TranscriptLine::new(cue, &"en".into())
         };
         vec![line("so nice", 900), line("to be\nhere", 61_500), line("thank you", 3_723_000)]
     }

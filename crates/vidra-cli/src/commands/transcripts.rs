@@ -12,12 +12,11 @@ mod source;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use vidra::{BatchSummary, PlaylistId, VideoId, VideoTranscript};
+use vidra::{BatchSummary, Error, PlaylistId, VideoId, VideoTranscript};
 
 use self::contents::Contents;
 use self::fill::Filling;
@@ -26,7 +25,7 @@ use self::print::print;
 use self::source::Source;
 use super::transcript::Format;
 use super::{CommandContext, Common, Ids};
-use crate::failure::{Exit, FailedItem, Failure, FailureGroups};
+use crate::failure::{Exit, FailedItem, Failure, FailureGroups, ItemKind};
 use crate::output::{Form, read};
 use crate::service::{RestRequest, Service};
 use crate::signals::Signals;
@@ -161,7 +160,7 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     let mut context = args.common.open()?;
     let mut failures = FailureGroups::default();
     let source = Source::find(args, &context, &mut failures).await?;
-    failures.print("ids");
+    failures.print(ItemKind::Id);
     let done = match &args.out {
         None => print(args, languages[0], &source, failures, &mut context).await,
         Some(out) => args.fill_folders(out, &languages, &source, &mut failures, &mut context).await,
@@ -204,7 +203,7 @@ impl TranscriptsArgs {
             let done = filling.run(source, &signals).await;
             let written = folder.write_manifest();
             let done = done.and_then(|results| written.map(|()| results));
-            of_folder.print("entries");
+            of_folder.print(ItemKind::Entry);
             failures.join(of_folder);
             let results = done.as_ref().copied().ok();
             match context.output.form {
@@ -219,16 +218,17 @@ impl TranscriptsArgs {
     }
 }
 
-/// A failed result of a batch.
-fn failed_item(service: &Service, result: &VideoTranscript) -> FailedItem {
-    let VideoTranscript { position, video_id, title, error, reason, retry_after, .. } = result;
-    let why = error.as_deref().unwrap_or("failed");
+/// A result of a batch that failed with `error`.
+fn failed_item(service: &Service, result: &VideoTranscript, error: &Error) -> FailedItem {
+    let VideoTranscript { position, video_id, title, .. } = result;
+    let why = error.message();
     let title = if title.is_empty() { "entry" } else { title };
-    let line = format!("{position}. {title} [{video_id}]: {why}");
-    let advice = reason.and_then(|reason| service.advice(reason));
+    let video_id = video_id.as_ref().map_or("", VideoId::as_str);
+    let name = format!("{position}. {title} [{video_id}]");
+    let advice = service.advice(error.reason());
     let message = [Some(why), advice].into_iter().flatten().collect::<Vec<_>>().join("; ");
-    let retry_after = retry_after.map(Duration::from_secs);
-    FailedItem { label: position.to_string(), line, message, reason: *reason, retry_after }
+    let (reason, retry_after) = (Some(error.reason()), error.retry_after());
+    FailedItem { label: position.to_string(), name, message, reason, retry_after }
 }
 
 /// Parses an event. The event of an error that ends the stream is a failure.
@@ -243,7 +243,7 @@ fn event(service: &Service, line: &[u8]) -> Result<Event, Failure> {
 }
 
 fn broken_off() -> Failure {
-    let message = "the service ended before the playlist did";
+    let message = "the stream ended before the end of the playlist";
     Failure::Message(Exit::Network, message.to_owned()).with_hint(REPEAT)
 }
 

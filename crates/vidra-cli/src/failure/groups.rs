@@ -11,14 +11,36 @@ use super::{Exit, concerns_service, print_error, try_again};
 /// The failure of one of several items.
 #[derive(Debug, Clone)]
 pub(crate) struct FailedItem {
-    /// The short name of the item: its id, or its position.
+    /// The short name of the item among others: its id, or its position.
     pub(crate) label: String,
-    /// The line about this item alone.
-    pub(crate) line: String,
-    /// The cause without the item.
+    /// The name of the item by itself.
+    pub(crate) name: String,
+    /// The cause and the remedy, without the item.
     pub(crate) message: String,
     pub(crate) reason: Option<Reason>,
     pub(crate) retry_after: Option<Duration>,
+}
+
+/// What the items are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ItemKind {
+    /// Entries of a playlist.
+    Entry,
+    /// Requests of one command.
+    Request,
+    /// Arguments of a command.
+    Id,
+}
+
+impl ItemKind {
+    fn counted(self, count: usize) -> String {
+        let (one, many) = match self {
+            Self::Entry => ("entry", "entries"),
+            Self::Request => ("request", "requests"),
+            Self::Id => ("id", "ids"),
+        };
+        format!("{count} {}", if count == 1 { one } else { many })
+    }
 }
 
 /// Failures in the order of their first occurrence, grouped by reason. Failures without a known reason are
@@ -71,15 +93,15 @@ impl FailureGroups {
         of_service.map(|group| group.items.len()).sum()
     }
 
-    /// Prints all failures. `things` is the plural of the items.
-    pub(crate) fn print(&self, things: &str) {
-        self.0.iter().flat_map(|group| group.lines(things)).for_each(|line| print_error(&line));
+    /// Prints all failures.
+    pub(crate) fn print(&self, kind: ItemKind) {
+        self.0.iter().flat_map(|group| group.lines(kind)).for_each(|line| print_error(&line));
     }
 
     /// Prints a line for each failure of the service.
-    pub(crate) fn print_of_service(&self, things: &str) {
+    pub(crate) fn print_of_service(&self, kind: ItemKind) {
         let of_service = self.0.iter().filter(|group| group.concerns_service());
-        of_service.for_each(|group| print_error(&group.line(things)));
+        of_service.for_each(|group| print_error(&group.line(kind)));
     }
 
     /// The exit code. A failure of the service decides; otherwise it is `Missing` if other items succeeded, and
@@ -106,16 +128,17 @@ impl Group {
         self.first().reason.is_some_and(concerns_service)
     }
 
-    fn lines(&self, things: &str) -> Vec<String> {
+    fn lines(&self, kind: ItemKind) -> Vec<String> {
         if !self.concerns_service() && self.items.len() <= FEW {
-            return self.items.iter().map(|item| item.line.clone()).collect();
+            let line = |item: &FailedItem| format!("{}: {}", item.name, item.message);
+            return self.items.iter().map(line).collect();
         }
-        vec![self.line(things)]
+        vec![self.line(kind)]
     }
 
     /// The line for all items: how many, why, and when to try again.
-    fn line(&self, things: &str) -> String {
-        let FailedItem { message, reason, .. } = self.first();
+    fn line(&self, kind: ItemKind) -> String {
+        let FailedItem { name, message, reason, .. } = self.first();
         let is_same = self.items.iter().all(|item| item.message == *message);
         let why = match reason {
             // Messages about an item contain its id.
@@ -123,11 +146,10 @@ impl Group {
             _ => message,
         };
         let count = self.items.len();
-        let mut line = match count {
-            1 => self.first().line.clone(),
-            _ => format!("{count} {things} failed: {why}"),
-        };
-        if !self.concerns_service() {
+        let mut line = format!("{} failed: {why}", kind.counted(count));
+        if count == 1 {
+            line += &format!(" ({name})");
+        } else if !self.concerns_service() {
             let named: Vec<&str> =
                 self.items.iter().take(NAMED).map(|item| item.label.as_str()).collect();
             let more = if count > NAMED { ", …" } else { "" };
@@ -159,7 +181,7 @@ mod tests {
         let wait = (reason == Reason::Blocked).then_some(Duration::from_secs(900));
         FailedItem {
             label: number.to_string(),
-            line: format!("{number}. A title: {message}"),
+            name: format!("{number}. A title"),
             message: message.to_owned(),
             reason: Some(reason),
             retry_after: wait,
@@ -173,7 +195,7 @@ mod tests {
     }
 
     fn lines(groups: &FailureGroups) -> Vec<String> {
-        groups.0.iter().flat_map(|group| group.lines("entries")).collect()
+        groups.0.iter().flat_map(|group| group.lines(ItemKind::Entry)).collect()
     }
 
     #[tokio::test(start_paused = true)]
@@ -200,7 +222,18 @@ mod tests {
         assert_eq!(four.exit(true), Some(Exit::Missing));
         let mixed = groups(&[none(1), (2, Reason::Blocked, "blocked"), none(3)]);
         assert_eq!(lines(&mixed).len(), 3);
-        assert!(lines(&mixed)[2].starts_with("2. A title: blocked; try again in 15m"), "{mixed:?}");
+        assert_eq!(lines(&mixed)[..2], ["1. A title: a", "3. A title: c"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn users_7_a_block_of_one_entry_is_counted_too() {
+        let one = groups(&[(2, Reason::Blocked, "YouTube blocks us; use another address")]);
+        let lines = lines(&one);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        let start =
+            "1 entry failed: YouTube blocks us; use another address (2. A title); try again in 15m";
+        assert!(lines[0].starts_with(&format!("{start} (at ")), "{lines:?}");
+        assert_eq!(one.exit(true), Some(Exit::Upstream));
     }
 
     #[tokio::test(start_paused = true)]

@@ -35,10 +35,8 @@ pub(crate) fn channel(channel: &Channel, width: Option<usize>) -> String {
         counted(&channel.total_views_fmt, "views"),
         channel.country.clone().unwrap_or_default(),
     ];
-    let uploads = match channel.uploads_playlist_id.as_str() {
-        "" => String::new(),
-        id => format!("uploads: {id}"),
-    };
+    let uploads = channel.uploads_playlist_id.as_ref();
+    let uploads = uploads.map(|id| format!("uploads: {id}")).unwrap_or_default();
     let link = format!("https://www.youtube.com/channel/{}", channel.id);
     let lines = [one_line(&channel.username), joined(&numbers), uploads];
     card(&channel.name, &lines, &link, "", width)

@@ -24,7 +24,7 @@ pub(super) struct ErrorInfo {
 pub(super) fn advice(reason: Reason) -> Option<&'static str> {
     match reason {
         Reason::UpstreamKeyMissing => Some(
-            "set YOUTUBE_API_KEY or --api-key-file, ask a service with --server, or try --demo",
+            "set YOUTUBE_API_KEY or --api-key-file, use a service with --server, or try --demo",
         ),
         Reason::UpstreamKeyRejected => Some(
             "check the key, its restrictions, and that the YouTube Data API v3 is enabled for it",

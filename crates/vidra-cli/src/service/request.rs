@@ -72,7 +72,7 @@ impl RestRequest {
         }
         let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
         let request = request.body(body.into());
-        request.map_err(|_| Failure::usage("that cannot be an id or URL: it is too long"))
+        request.map_err(|_| Failure::usage("the id or URL is too long"))
     }
 }
 

@@ -2,9 +2,12 @@
 import "./events.mjs";
 import "./search.mjs";
 import "./video.mjs";
+import "./transcript.mjs";
 import "./playlist.mjs";
 import "./batch.mjs";
+import "./history.mjs";
 import "./trouble.mjs";
 import "./keys.mjs";
 import "./looks.mjs";
+import "./loading.mjs";
 import "./docs.mjs";

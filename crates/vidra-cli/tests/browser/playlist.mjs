@@ -116,3 +116,28 @@ look("leaving the page cancels a pending query", { at: "/?id=PLsize50" }, async 
   await page.waitForTimeout(400);
   assert.equal(await page.locator(".trail").count(), 0);
 });
+
+look("users_27 the table is sorted by title and by date", { at: "/?id=PLsize200" }, async (page) => {
+  const { videos } = await asked("/api/playlist/PLsize200");
+  const order = (compare) => videos.toSorted(compare).map(({ title }) => title).slice(0, 100);
+  const byTitle = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+  const up = (one, other) => byTitle.compare(one.title, other.title);
+  const old = (one, other) => Date.parse(one.publishedAt) - Date.parse(other.publishedAt);
+  const requests = [];
+  page.on("request", (request) => request.url().endsWith("/query") && requests.push(request.url()));
+  for (const [button, name, sort, compare] of [
+    ["Sort by title", "Title", "ascending", up],
+    ["Sort by title", "Title", "descending", (one, other) => up(other, one)],
+    ["Sort by published", "Published", "descending", (one, other) => old(other, one)],
+    ["Sort by published", "Published", "ascending", old],
+  ]) {
+    await page.getByRole("button", { name: button }).click();
+    await becomes(() => titles(page), order(compare), sort);
+    assert.equal(await sortOf(page, name), sort);
+  }
+  assert.deepEqual(requests, [], "the page has all that it needs");
+  await page.reload();
+  await becomes(() => titles(page), order(old), "the URL stores the order");
+  await page.getByRole("button", { name: "Sort by published" }).click();
+  await becomes(() => titles(page), videos.slice(0, 100).map(({ title }) => title));
+});

@@ -1,5 +1,6 @@
 // A browser, and pages whose errors fail the test.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -24,12 +25,12 @@ after(() => browser.close());
  */
 export function look(
   name,
-  { at, service = DEMO, allowed = null, played = /^$/, prepare, timeout = 60_000, ...options },
+  { at, service = DEMO, allowed = null, played = /^$/, prepare, timeout = 180_000, ...options },
   check,
 ) {
   test(name, { timeout }, async () => {
     const context = await browser.newContext({ acceptDownloads: true, ...options });
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(45_000);
     try {
       const page = await context.newPage();
       const complaints = [];
@@ -56,7 +57,7 @@ export function look(
 
 /** Waits until `read` returns the expected value; fails with the last value. */
 export async function becomes(read, expected, what = "") {
-  const end = Date.now() + 15_000;
+  const end = Date.now() + 45_000;
   for (;;) {
     const got = await read();
     try {
@@ -87,4 +88,20 @@ export async function saved(page, click) {
   const chunks = [];
   for await (const chunk of await download.createReadStream()) chunks.push(chunk);
   return [download.suggestedFilename(), Buffer.concat(chunks)];
+}
+
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf-8");
+
+/** The violations that axe finds on a page. */
+export async function faults(page) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
+  const { violations, passes } = await page.evaluate(() => window.axe.run());
+  assert.ok(passes.length > 10);
+  return violations.map(
+    ({ id, impact, nodes }) =>
+      `${impact} ${id}: ${nodes
+        .slice(0, 3)
+        .map(({ html }) => html.slice(0, 120))
+        .join(" | ")}`,
+  );
 }

@@ -2,27 +2,6 @@
 import assert from "node:assert/strict";
 import { asked, becomes, look, saved, text } from "./support.mjs";
 
-look("the transcript can be searched and links to its timestamps", { at: "/?id=_RNzP9gya20" }, async (page) => {
-  const lines = await asked("/api/transcript/_RNzP9gya20");
-  await becomes(() => text(page, ".transcript .count"), `${lines.length} lines`);
-  await page.getByLabel("Search in the transcript").fill("SECOND run");
-  const found = lines.filter((line) => line.text.toLowerCase().includes("second run"));
-  assert.ok(found.length > 1 && found.length < lines.length / 2);
-  await becomes(() => text(page, ".transcript .count"), `${found.length} of ${lines.length} lines`);
-  assert.equal(await page.locator(".lines li").count(), found.length);
-  assert.equal(await text(page, ".lines mark"), "second run");
-  const moment = await page.locator(".lines a").first().getAttribute("href");
-  assert.equal(moment, `https://www.youtube.com/watch?v=_RNzP9gya20&t=${Math.floor(found[0].offset)}s`);
-  await page.reload();
-  await becomes(
-    () => text(page, ".transcript .count"),
-    `${found.length} of ${lines.length} lines`,
-    "the URL stores the search",
-  );
-  await page.getByLabel("Search in the transcript").fill("a+(b");
-  await becomes(() => text(page, ".transcript .count"), `0 of ${lines.length} lines`);
-});
-
 look("the transcript can be saved in every format", { at: "/?id=txManualAsr" }, async (page) => {
   const beginnings = {
     SRT: /^1\r?\n00:00:00,163 --> /,

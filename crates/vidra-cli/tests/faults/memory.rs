@@ -15,46 +15,71 @@ use crate::platform::{Platform, Running};
 use crate::process::{Service, send};
 use crate::stores::Redis;
 
-const LIMIT: &str = "268435456";
+/// The memory of the control group in bytes: 256 MB.
+const GROUP_BYTES: u64 = 256 << 20;
 
-/// A control group with a limit of memory; removed when dropped.
-struct MemoryGroup(PathBuf);
+/// The address space in bytes where no control group can be created: 768 MB. It has to be larger than the memory,
+/// because it counts what is mapped and never touched: 2 MB of stack for each thread of the runtime, the program itself,
+/// and unused parts of the allocators' arenas. On two cores the service has 190 MB when it is idle and 455 MB at the peak
+/// of the short form, of which 115 MB are resident.
+const ADDRESS_SPACE_BYTES: u64 = 768 << 20;
 
-impl MemoryGroup {
-    /// `None` where this process may not create one.
-    fn new() -> Option<Self> {
+/// How the memory of the service is limited.
+#[derive(Debug)]
+enum MemoryLimit {
+    /// A control group; removed when dropped.
+    Group(PathBuf),
+    /// A limit of the process itself.
+    AddressSpace,
+}
+
+impl MemoryLimit {
+    /// A control group, or the limit of the process where this one may not create a group.
+    fn new() -> Self {
         let name = format!("vidra-test-{}", std::process::id());
         let table =
             [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
-        table.into_iter().find_map(|(root, limit)| {
-            let group = Self(PathBuf::from(root).join(&name));
-            fs::create_dir(&group.0).ok()?;
-            fs::write(group.0.join(limit), LIMIT).ok()?;
+        let group = table.into_iter().find_map(|(root, limit)| {
+            let folder = PathBuf::from(root).join(&name);
+            fs::create_dir(&folder).ok()?;
+            // From here on it is removed.
+            let group = Self::Group(folder.clone());
+            fs::write(folder.join(limit), GROUP_BYTES.to_string()).ok()?;
             // Swap would hide that the limit is exceeded.
-            let _ = fs::write(group.0.join("memory.swappiness"), "0");
-            let _ = fs::write(group.0.join("memory.swap.max"), "0");
+            let _ = fs::write(folder.join("memory.swappiness"), "0");
+            let _ = fs::write(folder.join("memory.swap.max"), "0");
             Some(group)
-        })
+        });
+        group.unwrap_or(Self::AddressSpace)
     }
 
-    /// The command inside the group.
+    /// The command within the limit.
     fn wrapped(&self, command: &Command) -> Command {
+        let limit = match self {
+            Self::Group(folder) => format!("echo $$ > {}", folder.join("cgroup.procs").display()),
+            Self::AddressSpace => format!("ulimit -v {}", ADDRESS_SPACE_BYTES >> 10),
+        };
         let mut wrapped = Command::new("/bin/sh");
-        let procs = self.0.join("cgroup.procs");
-        wrapped.arg("-c").arg(format!("echo $$ > {} && exec \"$0\" \"$@\"", procs.display()));
+        wrapped.arg("-c").arg(format!("{limit} && exec \"$0\" \"$@\""));
         wrapped.arg(command.get_program()).args(command.get_args()).env_clear();
         for (name, value) in command.get_envs() {
             wrapped.env(name, value.unwrap_or_default());
+        }
+        if let Self::AddressSpace = self {
+            // Both allocators reserve much more than they use: 1 GB at once, and 64 MB for each thread.
+            wrapped.env("MIMALLOC_ARENA_RESERVE", "32MiB").env("MALLOC_ARENA_MAX", "1");
         }
         wrapped.current_dir(command.get_current_dir().unwrap());
         wrapped
     }
 }
 
-impl Drop for MemoryGroup {
+impl Drop for MemoryLimit {
     fn drop(&mut self) {
-        // It is empty as soon as the process is reaped.
-        let _ = fs::remove_dir(&self.0);
+        if let Self::Group(folder) = self {
+            // It is empty as soon as the process is reaped.
+            let _ = fs::remove_dir(folder);
+        }
     }
 }
 
@@ -79,12 +104,7 @@ fn exchange(address: SocketAddr, request: &str) -> (u16, u64) {
 
 #[test]
 fn review_s3_s4_s8_a_service_with_256_mb_survives() {
-    let Some(group) = MemoryGroup::new() else {
-        let is_required = std::env::var_os("VIDRA_REQUIRE_PEERS").is_some();
-        assert!(!is_required, "no control group can be created, which needs root");
-        println!("SKIPPED: no control group can be created, which needs root");
-        return;
-    };
+    let limit = MemoryLimit::new();
     let platform = Platform::new();
     let Some(redis) = Redis::start(platform.folder()) else { return };
     // A record of 400 MB, which somebody else has written.
@@ -104,7 +124,7 @@ fn review_s3_s4_s8_a_service_with_256_mb_survives() {
         ("VIDRA_MAX_ANSWER_MEMORY", memory),
         ("VIDRA_RETRIES", "0"),
     ]);
-    let service = Running(Service::start(&mut group.wrapped(&command)));
+    let service = Running(Service::start(&mut limit.wrapped(&command)));
     let known = "/api/video/quirkNoLike";
     let address = service.address;
     let status = |path| send(address, "GET", path, "").0;
@@ -141,7 +161,7 @@ fn review_s3_s4_s8_a_service_with_256_mb_survives() {
         is_over.store(true, Ordering::Relaxed);
         (hits.join().unwrap(), answers)
     });
-    println!("{hits} hits beside {answers:?}; {} KB resident", service.memory());
+    println!("{limit:?}: {hits} hits beside {answers:?}; {} KB resident", service.memory());
     assert!(answers.iter().all(|(status, _)| matches!(status, 200 | 503)), "{answers:?}");
     assert!(answers.iter().any(|(status, length)| *status == 200 && *length > 1_000_000));
     assert_eq!(status(known), 200);

@@ -32,7 +32,7 @@ pub(crate) fn new_key(folder: &Path, args: &[&str]) -> String {
 }
 
 /// A demo that requires keys.
-fn demo(folder: &Path) -> Command {
+pub(crate) fn demo(folder: &Path) -> Command {
     let mut command = vidra(folder);
     command
         .env("VIDRA_DEMO", "1")
@@ -52,7 +52,7 @@ fn keys_are_added_listed_and_revoked() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let alice = new_key(folder, &["alice", "--rate", "60/m", "--units", "500", "--searches", "0"]);
-    let bob = new_key(folder, &["bob"]);
+    let bob = new_key(folder, &["bob", "--operator"]);
     let file = folder.join("keys.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let stored = fs::read_to_string(&file).unwrap();
@@ -62,9 +62,9 @@ fn keys_are_added_listed_and_revoked() {
     let (code, table, _) = keys(folder, &["list"]);
     let lines: Vec<Vec<&str>> = table.lines().map(|it| it.split_whitespace().collect()).collect();
     assert_eq!((code, lines.len()), (Some(0), 3), "{table}");
-    assert_eq!(lines[0], ["name", "rate", "units/day", "searches", "created"]);
-    assert_eq!(lines[1][..4], ["alice", "60/m", "500", "0"]);
-    assert_eq!(lines[2][..4], ["bob", "-", "-", "-"]);
+    assert_eq!(lines[0], ["name", "rate", "units/day", "searches", "operator", "created"]);
+    assert_eq!(lines[1][..5], ["alice", "60/m", "500", "0", "-"]);
+    assert_eq!(lines[2][..5], ["bob", "-", "-", "-", "yes"]);
 
     let (code, output, error) = keys(folder, &["add", "alice"]);
     assert!(code == Some(2) && output.is_empty(), "{output}");
@@ -84,7 +84,7 @@ fn key_errors_are_reported_in_one_line() {
         assert!(code == Some(2) && output.is_empty(), "{output}");
         assert!(error.contains(expected), "{expected}: {error}");
     };
-    refused(&["list"], "vidra: there is no keys.json");
+    refused(&["list"], "vidra: keys.json does not exist");
     refused(&["add", "a b"], "a name has 1 to 64");
     refused(&["add", "a", "--rate", "fast"], "such as 100/s");
     refused(&["add", "a", "--units", "many"], "--units");
@@ -143,7 +143,7 @@ fn cache_stats_of_a_keyed_service_require_a_key() {
         run(command.args(flags))
     };
     let (code, output, _) = stats(Some(&alice), &[]);
-    assert!(code == Some(0) && output.contains("0.0 % of answers were there"), "{output}");
+    assert!(code == Some(0) && output.contains("hit ratio: 0.0 %"), "{output}");
     let (code, output, _) = stats(Some(&alice), &["--json"]);
     assert!(code == Some(0) && output.contains("hitRatio"), "{output}");
     for key in [None, Some("vk_wrong"), Some("")] {
@@ -252,12 +252,12 @@ fn public_addresses_require_keys_or_the_public_flag() {
     for more in [&[][..], &["--demo"], &["--rate-limit", "1/s"]] {
         let args = [&["serve", "--listen", "0.0.0.0:0"], more].concat();
         let (code, _, error) = run(vidra(folder).args(args));
-        assert!(code == Some(2) && error.starts_with("vidra: everybody who reaches"), "{error}");
+        assert!(code == Some(2) && error.starts_with("vidra: anyone who can reach"), "{error}");
         assert!(error.contains("--caller-keys-file") && error.contains("--public"), "{error}");
     }
     let args = ["serve", "--demo", "--caller-keys-file", "keys.json"];
     let (code, _, error) = run(vidra(folder).args(args));
-    let expected = "vidra: there is no keys.json: make it with vidra keys add NAME --caller-keys-file keys.json\n";
+    let expected = "vidra: keys.json does not exist: create it with vidra keys add NAME --caller-keys-file keys.json\n";
     assert_eq!((code, error.as_str()), (Some(2), expected));
     for (flag, value, expected) in [
         ("--cors-origin", "*", "every page"),

@@ -106,7 +106,7 @@ fn each_outcome_has_an_exit_code_and_an_error_line() {
         ),
         (&["video", "-abcdefghij"], 2, "begins with a hyphen after --"),
         (&["video", "x", "--jsn"], 2, "the nearest is '--json'"),
-        (&["video", "--demo", "--server=http://127.0.0.1:1", "x"], 2, "do not go together"),
+        (&["video", "--demo", "--server=http://127.0.0.1:1", "x"], 2, "cannot be used together"),
         (&["video", "--server=http://me:secret@host", "x"], 2, "--server: expected"),
         (&["transcript", "--demo", "a", "b", "--format=srt"], 2, "vidra transcripts"),
         (&["transcripts", "--demo", "PLa", "--from=3", "--to=2"], 2, "--from is greater"),

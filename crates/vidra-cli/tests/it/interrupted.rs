@@ -159,6 +159,29 @@ fn users_7_a_block_is_one_line_and_exit_code_3() {
 }
 
 #[test]
+fn users_7_a_block_of_one_entry_is_reported_like_that_of_many() {
+    let world = World::new();
+    let advice = "; use another address: --proxy takes one or several";
+    for form in [&["--out", "out"][..], &[], &["--json"], &["--ndjson"]] {
+        world.sim.block_after(2);
+        let args = [&["transcripts", "PLsize50", "--to", "3", "--concurrency", "1"], form].concat();
+        let (code, _, errors) = world.run(&args);
+        assert_eq!(code, Some(3), "{errors:?}");
+        assert!(is_block(&errors, "1 entry"), "{form:?}: {errors:#?}");
+        assert!(errors[0].contains(&format!("{advice} (3. ")), "{errors:?}");
+    }
+    // One of several videos, and a video by itself, which needs no count.
+    world.sim.block_after(0);
+    let (code, _, errors) = world.run(&["transcript", "txManualAsr", "nope"]);
+    assert_eq!((code, errors.len()), (Some(3), 2), "{errors:?}");
+    assert!(is_block(&errors[1..], "1 request"), "{errors:#?}");
+    assert!(errors[1].contains(&format!("{advice} (txManualAsr)")), "{errors:?}");
+    let (code, _, errors) = world.run(&["transcript", "txManualAsr"]);
+    assert_eq!((code, errors.len()), (Some(3), 1), "{errors:?}");
+    assert!(errors[0].contains(advice) && errors[0].ends_with(" UTC)"), "{errors:?}");
+}
+
+#[test]
 fn users_7_many_videos_without_a_transcript_are_one_line() {
     let world = World::new();
     // No video has captions in this language.

@@ -11,6 +11,7 @@ mod mcp;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
 mod observability;
+mod openapi;
 mod pages;
 mod process;
 mod prometheus;
@@ -23,4 +24,5 @@ mod terminal;
 #[cfg(feature = "otel")]
 mod traces;
 mod transcripts;
+mod usage;
 mod wrong_invocations;

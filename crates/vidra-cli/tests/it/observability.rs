@@ -1,11 +1,16 @@
 //! Observability of a running service: metrics, request ids, the operator's address.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::process::{Service, address_in, send, vidra};
+use crate::process::{Service, address_in, exit_code_within, send, vidra};
+
+/// How long the service may take to count a line, or to end.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The value of the first sample with this prefix.
 fn value(page: &str, sample: &str) -> f64 {
@@ -101,20 +106,79 @@ fn review_s6_a_stuck_log_blocks_neither_requests_nor_the_shutdown() {
     };
     // Lines of 1.4 KB: more than the pipe and the buffer of the service hold.
     let path = format!("/{}", "x".repeat(1_000));
-    for _ in 0..1_500 {
-        assert_eq!(send(address, "GET", &path, "").0, 404);
+    let send_many = |count| {
+        for _ in 0..count {
+            assert_eq!(send(address, "GET", &path, "").0, 404);
+        }
+    };
+    let mut pages = 0;
+    let mut dropped = || {
+        pages += 1;
+        let (status, page) = send(address, "GET", "/metrics", "");
+        assert_eq!(status, 200);
+        value(&page, "vidra_log_lines_dropped_total")
+    };
+    send_many(1_500);
+    let before = dropped();
+    assert!(before > 0.0);
+    // The buffer is full, so every further line is dropped and counted. The page itself may have a line too, and a
+    // line is counted shortly after its response.
+    send_many(100);
+    let deadline = Instant::now() + PATIENCE;
+    let mut after = dropped();
+    while after < before + 100.0 {
+        assert!(Instant::now() < deadline, "{before} dropped lines became {after}, 100 expected");
+        after = dropped();
     }
-    let (status, page) = send(address, "GET", "/metrics", "");
-    assert_eq!(status, 200);
-    assert!(value(&page, "vidra_log_lines_dropped_total") > 0.0);
+    assert!(after <= before + 100.0 + f64::from(pages), "{before} became {after}");
     assert_eq!(send(address, "GET", "/api/video/quirkNoLike", "").0, 200);
+
+    // The process ends by itself, while nobody reads.
     let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    // The reader is back, and the end of the log is still there.
+    let code = exit_code_within(PATIENCE, &mut child, || "the log is stuck".to_owned());
+    assert_eq!(code, Some(0));
+    // The pipe holds the oldest lines, each complete except for the last one. All others were dropped or in the buffer.
     let mut rest = String::new();
     log.read_to_string(&mut rest).unwrap();
     assert!(rest.lines().all(|line| line.len() < 4_096));
+    let complete = &rest[..rest.rfind('\n').unwrap()];
+    for line in complete.lines() {
+        assert_eq!(serde_json::from_str::<Value>(line).unwrap()["status"], 404, "{line}");
+    }
+    let written = complete.lines().count();
+    assert!(written > 10 && written as f64 + after <= 1_600.0 + f64::from(pages), "{written}");
+}
+
+/// A large answer from a file is complete when its last byte is sent, not when it begins.
+#[test]
+fn review_o9_an_abandoned_download_of_a_large_answer_is_logged_as_abandoned() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = vidra(folder.path());
+    let service =
+        Service::start(command.env("VIDRA_DEMO", "1").env("VIDRA_MAX_ANSWER_MEMORY", "0"));
+    // More than the buffers of a connection hold.
+    let path = "/api/playlist/PLsize5000";
+    let mut caller = TcpStream::connect(service.address).unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    caller.write_all(head.as_bytes()).unwrap();
+    caller.read_exact(&mut [0; 16]).unwrap();
+    drop(caller);
+    let (status, body) = service.get(path);
+    assert_eq!((status, service.get("/api/playlist/PLsize1").0), (200, 200));
+    assert_eq!(send(service.address, "HEAD", path, "").0, 200);
+    let (_, log) = service.stop();
+    let lines = |message: &str| -> Vec<Value> {
+        let message = format!("\"message\":\"{message}\"");
+        let lines = log.lines().filter(|line| line.contains(&message));
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let abandoned = lines("request abandoned by its caller");
+    assert_eq!(abandoned.len(), 1, "{log}");
+    assert!(abandoned[0]["bytes"].as_u64() < Some(body.len() as u64), "{}", abandoned[0]);
+    let complete = lines("request");
+    assert_eq!(complete.len(), 3, "{log}");
+    assert_eq!(complete[0]["bytes"], body.len(), "{}", complete[0]);
 }
 
 #[test]

@@ -152,6 +152,26 @@ impl Drop for Service {
     }
 }
 
+/// Waits until a process has ended by itself, and returns its exit code: `None` if a signal ended it. Panics with the
+/// text of `context` if it still runs after `limit`.
+pub(crate) fn exit_code_within(
+    limit: Duration,
+    child: &mut Child,
+    context: impl Fn() -> String,
+) -> Option<i32> {
+    let pid = child.id().to_string();
+    std::thread::scope(|scope| {
+        let (sender, ended) = mpsc::channel();
+        scope.spawn(move || sender.send(child.wait()));
+        let Ok(status) = ended.recv_timeout(limit) else {
+            // The scope waits for its thread, and the thread for the process.
+            let _ = Command::new("kill").args(["-KILL", &pid]).status();
+            panic!("the process still runs after {limit:?}: {}", context());
+        };
+        status.unwrap().code()
+    })
+}
+
 /// The value of an address field in the log, as JSON or as text.
 pub(crate) fn address_in(name: &str, log: &str) -> Option<SocketAddr> {
     let prefixes = [format!("\"{name}\":\""), format!(" {name}=")];

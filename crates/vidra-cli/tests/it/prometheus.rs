@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
@@ -12,6 +13,9 @@ use serde_json::Value;
 use crate::process::{Service, send, vidra};
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
+
+/// How long Prometheus may take for a few scrapes, one each second, and for a first evaluation of the rules.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Nothing happens in this test that these count.
 const MAY_BE_EMPTY: [&str; 1] = ["vidra_connections_refused_total"];
@@ -187,9 +191,19 @@ fn dashboard_and_alerts_work_with_a_real_prometheus() {
     check_metrics(&send(admin, "GET", "/metrics", "").1);
     let prometheus = Prometheus::start(data, &[plain.address, admin]);
     // A rate takes two scrapes of each service, with traffic in between.
-    while prometheus.value("min(count_over_time(vidra_build_info[5m]))") < 3.0
-        || prometheus.value("count(up == 1)") < 2.0
-    {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let scrapes = prometheus.value("min(count_over_time(vidra_build_info[5m]))");
+        let targets = prometheus.value("count(up == 1)");
+        if scrapes >= 3.0 && targets >= 2.0 {
+            break;
+        }
+        let seen = || prometheus.get("targets").map_or_else(|why| why, |data| data.to_string());
+        assert!(
+            Instant::now() < deadline,
+            "{targets} of 2 targets are up, with {scrapes} of 3 scrapes: {}",
+            seen()
+        );
         send_traffic(&plain);
     }
 
@@ -204,12 +218,14 @@ fn dashboard_and_alerts_work_with_a_real_prometheus() {
     assert!(prometheus.value("vidra_limited_total{reason=\"blocked\"}") >= 1.0);
 
     // Prometheus has evaluated every rule without an error.
+    let deadline = Instant::now() + PATIENCE;
     let rules = loop {
         let data = prometheus.get("rules").unwrap();
         let rules = data["groups"][0]["rules"].as_array().cloned().unwrap_or_default();
         if !rules.is_empty() && rules.iter().all(|rule| rule["health"] != "unknown") {
             break rules;
         }
+        assert!(Instant::now() < deadline, "some rules were not evaluated: {rules:#?}");
     };
     assert!(rules.len() >= 15);
     for rule in rules {

@@ -396,7 +396,7 @@ fn stalled_client_does_not_block_shutdown() {
     service.signal("-TERM");
     let (code, log) = service.stop();
     assert_eq!(code, Some(0));
-    assert!(log.contains("stopped with requests under way"), "{log}");
+    assert!(log.contains("stopped with requests in flight"), "{log}");
 }
 
 #[test]

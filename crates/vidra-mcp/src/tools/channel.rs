@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::{Channel, ChannelVideo, format};
 
-use super::video::{hidden, video_url, withheld};
+use super::video::{hidden, text_of, video_url, withheld};
 use super::{Call, ToolInput, ToolResult};
 use crate::page::one_line;
 use crate::params::{ChannelArg, Whole};
@@ -56,7 +56,7 @@ impl From<Channel> for ChannelFacts {
             total_views: channel.total_views,
             video_count: channel.video_count,
             country: channel.country,
-            uploads_playlist_id: channel.uploads_playlist_id,
+            uploads_playlist_id: text_of(channel.uploads_playlist_id),
             hidden: hidden(&channel.hidden),
         }
     }

@@ -159,7 +159,8 @@ impl ToolInput for GetComments {
             Some(Order::Relevance) => CommentOrder::Relevance,
         };
         let all_replies = matches!(self.replies, Some(Replies::All));
-        let query = CommentQuery { order, limit: self.limit.count(), search: None, all_replies };
+        let query = CommentQuery::default().with_order(order).with_limit(self.limit.count());
+        let query = query.with_all_replies(all_replies);
         threads(call, self.video, &query, self.max_chars, self.cursor).await
     }
 }
@@ -212,13 +213,13 @@ pub(super) struct SearchComments {
 impl ToolInput for SearchComments {
     const NAME: &'static str = "search_comments";
     const TITLE: &'static str = "Search comments";
-    const DESCRIPTION: &'static str = "Comments on a YouTube video that contain certain words, as YouTube ranks \
-        them. Costs 1 quota unit for each 100 threads.";
+    const DESCRIPTION: &'static str = "Comments on a YouTube video that contain certain words, or have a reply that \
+        does, as YouTube ranks them. Costs 1 quota unit for each 100 threads that it reads, mostly up to 20.";
     type Output = Comments;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {
         let SearchWords(words) = self.query;
-        let query = CommentQuery { search: Some(words), ..CommentQuery::top(self.limit.count()) };
+        let query = CommentQuery::top(self.limit.count()).with_search(words);
         threads(call, self.video, &query, self.max_chars, self.cursor).await
     }
 }

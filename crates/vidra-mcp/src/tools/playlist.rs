@@ -160,16 +160,18 @@ struct PageOptions {
     is_described: bool,
 }
 
-/// Fetches a selection of a playlist and writes one page of it.
+/// Fetches a selection of a playlist and writes one page of it. The whole list counts as a large answer of the
+/// client until the page is written.
 async fn selection_page(
     call: &Call<'_>,
     PlaylistArg(id): PlaylistArg,
     selection: &Selection,
     options: PageOptions,
 ) -> ToolResult<PlaylistPage> {
-    let Selected { playlist, original_count, .. } =
-        call.vidra.query_playlist(&id, selection).await?;
-    playlist_page(playlist, selection.range.start, Some(original_count), options)
+    let write = |Selected { playlist, original_count, .. }: Selected| {
+        playlist_page(playlist, selection.range.start, Some(original_count), options)
+    };
+    call.vidra.query_playlist_with(&id, selection, write).await?
 }
 
 /// Writes one page of a playlist, whose videos are counted from `first`.
@@ -221,9 +223,10 @@ impl ToolInput for GetPlaylist {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
         let Self { playlist, max_chars, cursor } = self;
-        let playlist = call.vidra.playlist(&playlist.0).await?;
         let options = PageOptions { max_chars, cursor, is_described: false };
-        playlist_page(playlist, None, None, options)
+        let write = |selected: Selected| playlist_page(selected.playlist, None, None, options);
+        let all = Selection::default();
+        call.vidra.query_playlist_with(&playlist.0, &all, write).await?
     }
 }
 

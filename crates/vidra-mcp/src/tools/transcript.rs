@@ -109,10 +109,9 @@ impl ToolInput for TranscribeVideo {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<VideoTranscript> {
         let id = self.video.0;
-        let query = TranscriptQuery {
-            languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
-            translate: self.translate.map(|LanguageArg(it)| it),
-        };
+        let query = TranscriptQuery::default()
+            .with_languages(self.lang.map(|LanguagesArg(it)| it).unwrap_or_default())
+            .with_translation(self.translate.map(|LanguageArg(it)| it));
         let lines = call.vidra.transcript(id, &query).await?;
         let language = lines.first().map(|line| line.lang.to_string()).unwrap_or_default();
         let all = segments(id.as_str(), &lines).into_iter().map(Segment::with_line);

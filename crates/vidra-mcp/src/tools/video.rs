@@ -11,6 +11,11 @@ use crate::page::{Page, clip, json_chars, one_line};
 use crate::params::{Cursor, MaxChars, VideoArg, VideoArgs};
 use crate::reply::ToolOutput;
 
+/// An id as text, which is empty if YouTube sends none.
+pub(super) fn text_of(id: Option<impl ToString>) -> String {
+    id.map(|id| id.to_string()).unwrap_or_default()
+}
+
 /// The short URL of a video.
 pub(super) fn video_url(id: impl std::fmt::Display) -> String {
     format!("https://youtu.be/{id}")
@@ -52,7 +57,7 @@ impl VideoFacts {
             url: video_url(video.id),
             title: video.title,
             channel: video.channel,
-            channel_id: video.channel_id,
+            channel_id: text_of(video.channel_id),
             views: video.views,
             likes: video.likes,
             comments: video.comments,

@@ -1,6 +1,7 @@
 //! Replies fit their limit, and a cursor continues the list.
 
 use serde_json::{Value, json};
+use vidra::{Lookup, PlaylistId};
 use vidra_sim::Endpoint;
 
 use crate::World;
@@ -125,4 +126,30 @@ async fn full_page_stops_fetching() {
     assert!(reply.structured["nextCursor"].is_string());
     let calls = world.sim.record().calls_to(Endpoint::Player);
     assert!(calls <= 8, "{calls}");
+}
+
+/// A tool shows one page, but reads the whole list.
+#[tokio::test]
+async fn review_s4_the_list_behind_a_page_counts_as_a_large_answer() {
+    // Enough to decode this list of 4 MB, but not beside another.
+    let world = World::with(|builder| builder.max_answer_memory(16 << 20));
+    let list = "PLsize5000";
+    let large = Lookup::Playlist(PlaylistId::parse(list).unwrap());
+    let other = world.vidra.lookup_body(&large).await.unwrap();
+    let table = [
+        ("get_playlist", json!({"playlist": list})),
+        ("get_playlist_videos", json!({"playlist": list, "from": 4_000})),
+        ("get_playlist_videos", json!({"playlist": list, "from": 4_000, "to": 5_000})),
+        ("query_playlist", json!({"playlist": list, "sort_by": "views"})),
+    ];
+    for (name, arguments) in &table {
+        let Err(error) = world.call(name, arguments.clone()).await else {
+            panic!("{name} {arguments} does not count");
+        };
+        assert!(error.for_model().contains("too large to be built now"), "{}", error.for_model());
+    }
+    drop(other);
+    let [(name, arguments), ..] = table;
+    world.reply(name, arguments).await;
+    assert_eq!(world.vidra.answer_bytes(), (0, 0));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rate::ClientNetwork;
+use super::network::ClientNetwork;
 
 /// A caller: its key, or its address without one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -46,19 +46,23 @@ pub struct KeyEntry {
     /// Upstream searches per day; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub searches: Option<u32>,
+    /// Whether the holder may see the usage of all callers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub operator: bool,
     /// The date of creation, in UTC.
     pub created: String,
     #[serde(flatten)]
     unknown: UnknownFields,
 }
 
-/// The limits of a key, as in [`KeyEntry`].
+/// The limits and the rights of a key, as in [`KeyEntry`].
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(missing_docs, reason = "`KeyEntry` documents them")]
 pub struct KeyLimits {
     pub rate: Option<Rate>,
     pub units: Option<u32>,
     pub searches: Option<u32>,
+    pub operator: bool,
 }
 
 /// The name of a key: letters, digits, `.`, `_` and `-`, so that it is safe in tables and logs.
@@ -213,10 +217,17 @@ impl KeyFile {
         }
         let now = Timestamp::try_from(now).map_err(|error| error.to_string())?;
         let created = now.to_zoned(TimeZone::UTC).date().to_string();
-        let sha256 = KeyHash::new(key.as_bytes());
-        let KeyLimits { rate, units, searches } = limits;
-        let unknown = UnknownFields::new();
-        self.keys.push(KeyEntry { name, sha256, rate, units, searches, created, unknown });
+        let KeyLimits { rate, units, searches, operator } = limits;
+        self.keys.push(KeyEntry {
+            name,
+            sha256: KeyHash::new(key.as_bytes()),
+            rate,
+            units,
+            searches,
+            operator,
+            created,
+            unknown: UnknownFields::new(),
+        });
         Ok(())
     }
 
@@ -308,13 +319,14 @@ mod tests {
     #[test]
     fn a_key_file_round_trips() {
         let mut file = KeyFile::default();
-        let limits = KeyLimits { rate: "60/m".parse().ok(), units: Some(500), searches: Some(0) };
+        let rate = "60/m".parse().ok();
+        let limits = KeyLimits { rate, units: Some(500), searches: Some(0), operator: true };
         let day = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400 * 20_000);
         file.add("alice".parse().unwrap(), "test", limits, day).unwrap();
         file.add("bob".parse().unwrap(), "other", KeyLimits::default(), day).unwrap();
         let text = serde_json::to_string(&file).unwrap();
         let alice = format!(
-            r#"{{"name":"alice","sha256":"{HASH}","rate":"60/m","units":500,"searches":0,"created":"2024-10-04"}}"#
+            r#"{{"name":"alice","sha256":"{HASH}","rate":"60/m","units":500,"searches":0,"operator":true,"created":"2024-10-04"}}"#
         );
         assert!(text.contains(&alice), "{text}");
         assert!(!text.contains("test"), "only the hash of a key is stored");

@@ -2,17 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, HeaderName, header};
-use jiff::Timestamp;
 use subtle::ConstantTimeEq;
-use vidra::{Allowance, Allowances, LedgerHealth};
+use vidra::{Allowance, Allowances};
 
 use super::key_file::{KeyFile, KeyHash, KeyName};
-use super::rate::{Meter, Rate};
+use super::rate::{Meters, Rate};
 use super::rejection::RejectReason;
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -25,15 +23,15 @@ pub struct Keys {
     /// By the first bytes of the hash of the key.
     callers: ArcSwap<HashMap<u64, Arc<Caller>>>,
     /// By name, also of revoked keys: a new key under the same name continues with the same usage.
-    meters: Mutex<BTreeMap<KeyName, Arc<Meter>>>,
-    /// The same for the spending, which a file may hold.
-    allowances: Allowances,
+    meters: Mutex<BTreeMap<KeyName, Arc<Meters>>>,
+    /// The same for budgets and usage, which a file may hold.
+    pub(super) allowances: Arc<Allowances>,
 }
 
 /// The usage of a caller.
 #[derive(Clone)]
 pub(crate) struct Account {
-    pub(super) meter: Arc<Meter>,
+    pub(super) meters: Arc<Meters>,
     /// Every key has an allowance, also without a limit, because a reload may set one during the day.
     pub(crate) allowance: Allowance,
 }
@@ -44,22 +42,19 @@ pub(crate) struct Caller {
     pub(crate) name: KeyName,
     sha256: KeyHash,
     pub(super) rate: Option<Rate>,
+    /// Whether the holder may see the usage of all callers.
+    pub(crate) is_operator: bool,
     pub(crate) account: Account,
 }
 
 impl Keys {
-    /// The keys of a file. Their spending ends with this process.
+    /// The keys of a file. Their usage ends with this process.
     pub fn new(file: &KeyFile) -> Self {
-        Self::with_allowances(file, Allowances::default())
+        Self::with_allowances(file, Arc::default())
     }
 
-    /// The keys of a file, and the file of their spending. An unusable file of spending is logged and reported
-    /// by `/readyz`: it must not prevent the service from starting. Blocks on file I/O.
-    pub fn with_spending(file: &KeyFile, spending: PathBuf, now: Timestamp) -> Self {
-        Self::with_allowances(file, Allowances::open(spending, now))
-    }
-
-    fn with_allowances(file: &KeyFile, allowances: Allowances) -> Self {
+    /// The keys of a file, whose usage is counted in `allowances`.
+    pub fn with_allowances(file: &KeyFile, allowances: Arc<Allowances>) -> Self {
         let keys = Self { callers: ArcSwap::default(), meters: Mutex::default(), allowances };
         keys.replace(file);
         keys
@@ -69,31 +64,21 @@ impl Keys {
     /// refused from now on. New budgets also apply to requests in flight, and units spent today stay
     /// spent.
     pub fn replace(&self, file: &KeyFile) {
-        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all_meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
         let callers = file.keys().iter().map(|entry| {
             let allowance = self.allowances.get(entry.name.as_str());
             allowance.set_limits(entry.units, entry.searches);
-            let meter = Arc::clone(meters.entry(entry.name.clone()).or_default());
+            let meters = Arc::clone(all_meters.entry(entry.name.clone()).or_default());
             let caller = Caller {
                 name: entry.name.clone(),
                 sha256: entry.sha256,
                 rate: entry.rate,
-                account: Account { meter, allowance },
+                is_operator: entry.operator,
+                account: Account { meters, allowance },
             };
             (entry.sha256.prefix(), Arc::new(caller))
         });
         self.callers.store(Arc::new(callers.collect()));
-    }
-
-    /// Adds the spending of callers to its file, and takes over what other processes have added there.
-    /// Blocks on file I/O.
-    pub fn save_spending(&self, now: Timestamp) {
-        self.allowances.save(now);
-    }
-
-    /// Whether the file of the spending works.
-    pub(crate) fn spending_health(&self, now: Timestamp) -> LedgerHealth {
-        self.allowances.health(now)
     }
 
     /// The caller whose key a request presents. A part of the hash finds the entry, and a comparison in

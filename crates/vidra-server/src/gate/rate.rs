@@ -2,9 +2,13 @@
 //!
 //! A meter holds the time at which the full burst is available again. Each request moves it forward by one
 //! interval. A request over the limit does not move it.
+//!
+//! The limit is for work. Handshakes and lists of MCP, the end of a session, and answers that did not change
+//! (304) are free, up to [`FREE_SHARE`] times the rate. Beyond that they count as the others do, so that
+//! nobody can flood the service with them.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +16,20 @@ use std::time::Duration;
 
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 use vidra::LeakyBucket;
+
+use super::network::ClientNetwork;
+use super::rejection::rate_limited;
+use crate::error_body::ApiError;
 
 /// The maximum number of meters of addresses. The least used are evicted, and begin anew with the next
 /// request.
 const MAX_ADDRESSES: usize = 65_536;
+
+/// How many free requests a caller may send for each request that counts. A client of MCP that opens a session for
+/// each call sends four.
+const FREE_SHARE: u32 = 10;
 
 /// The highest count. A higher one would be no limit in practice.
 const MAX_COUNT: u32 = 1_000_000;
@@ -92,7 +105,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The state of a limit after a request. Times are whole seconds, rounded up.
+/// The state of a limit after a request or before one. Times are whole seconds, rounded up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RateStatus {
     pub(super) limit: u32,
@@ -103,18 +116,38 @@ pub(super) struct RateStatus {
     pub(super) wait: Option<u64>,
 }
 
+/// What happens to a meter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A request is counted, unless it is over the limit.
+    Count,
+    /// A counted request turns out to be free.
+    GiveBack,
+    /// Nothing.
+    Look,
+}
+
 impl Rate {
     fn bucket(self) -> LeakyBucket {
         LeakyBucket::new(self.count, self.per.duration() / self.count)
     }
 
-    /// The new value of a meter at `full_at`, for a request at `now`, both in nanoseconds.
-    fn decide(self, full_at: u64, now: u64) -> (u64, RateStatus) {
+    /// The rate of free requests.
+    fn of_free(self) -> Self {
+        Self { count: self.count.saturating_mul(FREE_SHARE), ..self }
+    }
+
+    /// The new value of a meter at `full_at`, after a step at `now`, both in nanoseconds.
+    fn decide(self, step: Step, full_at: u64, now: u64) -> (u64, RateStatus) {
         let bucket = self.bucket();
         // A meter is further ahead only after a stricter limit or a change of the clock.
         let ahead = Duration::from_nanos(full_at.saturating_sub(now)).min(bucket.capacity());
-        let wait = bucket.wait(ahead);
-        let ahead = if wait.is_zero() { ahead + bucket.interval() } else { ahead };
+        let wait = if step == Step::Count { bucket.wait(ahead) } else { Duration::ZERO };
+        let ahead = match step {
+            Step::Count if wait.is_zero() => ahead + bucket.interval(),
+            Step::GiveBack => ahead.saturating_sub(bucket.interval()),
+            Step::Count | Step::Look => ahead,
+        };
         let seconds = |time: Duration| time.as_secs() + u64::from(time.subsec_nanos() > 0);
         let status = RateStatus {
             limit: self.count,
@@ -126,16 +159,15 @@ impl Rate {
     }
 }
 
-/// The meter of one caller.
 #[derive(Debug, Default)]
-pub(super) struct Meter(AtomicU64);
+struct Meter(AtomicU64);
 
 impl Meter {
-    /// Counts a request at `now`, in nanoseconds.
-    pub(super) fn count(&self, rate: Rate, now: u64) -> RateStatus {
+    /// Takes a step at `now`, in nanoseconds.
+    fn step(&self, step: Step, rate: Rate, now: u64) -> RateStatus {
         let mut full_at = self.0.load(Ordering::Relaxed);
         loop {
-            let (next, status) = rate.decide(full_at, now);
+            let (next, status) = rate.decide(step, full_at, now);
             match self.0.compare_exchange_weak(full_at, next, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return status,
@@ -145,50 +177,76 @@ impl Meter {
     }
 }
 
+/// The meters of one caller.
+#[derive(Debug, Default)]
+pub(super) struct Meters {
+    work: Meter,
+    free: Meter,
+}
+
+/// The rate limit of a caller.
+#[derive(Clone)]
+pub(crate) struct CallerRate {
+    pub(super) meters: Arc<Meters>,
+    pub(super) rate: Rate,
+    /// The zero of the meters.
+    pub(super) opened: Instant,
+}
+
+impl CallerRate {
+    /// Counts a request.
+    pub(super) fn count(&self) -> RateStatus {
+        self.meters.work.step(Step::Count, self.rate, self.now())
+    }
+
+    /// Counts a request that is free, unless the caller sends too many of them.
+    pub(super) fn count_free(&self) -> RateStatus {
+        if self.may_be_free() { self.status() } else { self.count() }
+    }
+
+    /// Makes a request free that was counted, unless the caller sends too many of them.
+    pub(super) fn give_back(&self) -> RateStatus {
+        let step = if self.may_be_free() { Step::GiveBack } else { Step::Look };
+        self.meters.work.step(step, self.rate, self.now())
+    }
+
+    /// The state of the limit.
+    pub(super) fn status(&self) -> RateStatus {
+        self.meters.work.step(Step::Look, self.rate, self.now())
+    }
+
+    /// Admits work that the gate took for a free request.
+    ///
+    /// # Errors
+    ///
+    /// The response to a request over the limit.
+    pub(crate) fn admit_work(&self) -> Result<(), ApiError> {
+        self.count().wait.map_or(Ok(()), |wait| Err(rate_limited(wait)))
+    }
+
+    fn may_be_free(&self) -> bool {
+        self.meters.free.step(Step::Count, self.rate.of_free(), self.now()).wait.is_none()
+    }
+
+    /// The time in nanoseconds.
+    fn now(&self) -> u64 {
+        u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
 /// The meters of callers without a key.
-pub(super) struct AddressMeters(Cache<ClientNetwork, Arc<Meter>>);
-
-/// The unit of limits by address: an IPv4 address, or an IPv6 /64, which is what one customer gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ClientNetwork {
-    V4(u32),
-    V6(u64),
-}
-
-impl ClientNetwork {
-    pub(crate) fn from_address(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            IpAddr::V4(address) => Self::V4(address.to_bits()),
-            IpAddr::V6(address) => match embedded_v4(address) {
-                Some(address) => Self::V4(address),
-                None => Self::V6((address.to_bits() >> 64) as u64),
-            },
-        }
-    }
-}
-
-/// The IPv4 address behind a 6to4 (RFC 3056), Teredo (RFC 4380) or NAT64 (RFC 6052) address. One IPv4 address
-/// has very many of them.
-fn embedded_v4(address: Ipv6Addr) -> Option<u32> {
-    let bits = address.to_bits();
-    match address.segments() {
-        [0x2002, ..] => Some((bits >> 80) as u32),
-        [0x2001, 0, ..] => Some(!(bits as u32)),
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] => Some(bits as u32),
-        _ => None,
-    }
-}
+pub(super) struct AddressMeters(Cache<ClientNetwork, Arc<Meters>>);
 
 impl AddressMeters {
     pub(super) fn new() -> Self {
         Self(Cache::new(MAX_ADDRESSES))
     }
 
-    pub(super) fn count(&self, address: IpAddr, rate: Rate, now: u64) -> RateStatus {
-        let meter = self.0.get_or_insert_with(&ClientNetwork::from_address(address), || {
+    pub(super) fn get(&self, address: IpAddr) -> Arc<Meters> {
+        let meters = self.0.get_or_insert_with(&ClientNetwork::from_address(address), || {
             Ok::<_, ()>(Arc::default())
         });
-        meter.unwrap_or_default().count(rate, now)
+        meters.unwrap_or_default()
     }
 }
 
@@ -238,7 +296,7 @@ mod tests {
             (9000, 2, 20, None),
         ];
         for (at, remaining, reset, wait) in table {
-            let status = meter.count(rate, at * SECOND);
+            let status = meter.step(Step::Count, rate, at * SECOND);
             assert_eq!(status, RateStatus { limit: 3, remaining, reset, wait }, "at {at}");
         }
     }
@@ -247,17 +305,19 @@ mod tests {
     fn a_clock_going_back_or_a_changed_limit_does_not_lock_out_a_caller() {
         let (meter, strict, lax) =
             (Meter::default(), "1/h".parse().unwrap(), "1/s".parse().unwrap());
-        assert_eq!(meter.count(strict, 10 * SECOND).wait, None);
-        assert_eq!(meter.count(lax, 10 * SECOND).wait, Some(1));
-        assert_eq!(meter.count(lax, 11 * SECOND).wait, None);
-        assert_eq!(meter.count(lax, 2 * SECOND).wait, Some(1));
-        assert_eq!(meter.count(lax, 3 * SECOND).wait, None);
+        let count = |rate, at| meter.step(Step::Count, rate, at * SECOND).wait;
+        assert_eq!(count(strict, 10), None);
+        assert_eq!(count(lax, 10), Some(1));
+        assert_eq!(count(lax, 11), None);
+        assert_eq!(count(lax, 2), Some(1));
+        assert_eq!(count(lax, 3), None);
     }
 
     #[test]
     fn concurrent_threads_stay_within_the_limit() {
         let (meter, rate) = (Meter::default(), "1000/h".parse().unwrap());
-        let allowed = || (0..1000).filter(|_| meter.count(rate, SECOND).wait.is_none()).count();
+        let is_allowed = |_: &i32| meter.step(Step::Count, rate, SECOND).wait.is_none();
+        let allowed = || (0..1000).filter(is_allowed).count();
         let all: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(allowed)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
@@ -266,37 +326,54 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_addresses_of_one_prefix_share_a_network() {
-        let table = [
-            ("192.0.2.1", "192.0.2.1", true),
-            ("192.0.2.1", "::ffff:192.0.2.1", true),
-            ("192.0.2.1", "192.0.2.2", false),
-            ("2001:db8:0:1::1", "2001:db8:0:1:ffff::9", true),
-            ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
-            ("::192.0.2.1", "192.0.2.1", false),
-            // 6to4, Teredo (which inverts the address) and NAT64.
-            ("2002:c000:201:1::1", "192.0.2.1", true),
-            ("2002:c000:201:1::1", "2002:c000:201:ffff::9", true),
-            ("2002:c000:201::1", "2002:c000:202::1", false),
-            ("2001:0:4136:e378:8000:63bf:3fff:fdd2", "192.0.2.45", true),
-            ("64:ff9b::192.0.2.1", "192.0.2.1", true),
-        ];
-        for (one, other, alike) in table {
-            let [a, b] =
-                [one, other].map(|text| ClientNetwork::from_address(text.parse().unwrap()));
-            assert_eq!(a == b, alike, "{one} and {other}");
+    fn a_given_back_permit_is_available_again() {
+        let (meter, rate): (_, Rate) = (Meter::default(), "2/m".parse().unwrap());
+        let step = |step, at| {
+            let RateStatus { remaining, wait, .. } = meter.step(step, rate, at * SECOND);
+            (remaining, wait)
+        };
+        assert_eq!(step(Step::Count, 1000), (1, None));
+        assert_eq!(step(Step::Count, 1000), (0, None));
+        assert_eq!(step(Step::Look, 1000), (0, None));
+        assert_eq!(step(Step::Count, 1000), (0, Some(30)));
+        assert_eq!(step(Step::GiveBack, 1000), (1, None));
+        assert_eq!(step(Step::Count, 1000), (0, None));
+        // Nobody gets more than the burst.
+        for _ in 0..3 {
+            step(Step::GiveBack, 9000);
         }
+        assert_eq!(step(Step::Look, 9000), (2, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn free_requests_count_beyond_ten_times_the_rate() {
+        let (meters, rate) = (Arc::default(), "2/m".parse().unwrap());
+        let caller = CallerRate { meters, rate, opened: Instant::now() };
+        for _ in 0..10 {
+            assert_eq!(caller.count_free().remaining, 2);
+            caller.count();
+            assert_eq!(caller.give_back().remaining, 2);
+        }
+        assert_eq!(caller.count_free().remaining, 1);
+        assert_eq!(caller.count_free().remaining, 0);
+        assert_eq!(caller.count_free().wait, Some(30));
+        assert_eq!(caller.give_back().remaining, 0);
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(caller.count_free().remaining, 2);
     }
 
     #[test]
     fn address_meters_are_independent_and_bounded() {
         let (addresses, rate) = (AddressMeters::new(), "1/h".parse().unwrap());
-        let count = |text: &str| addresses.count(text.parse().unwrap(), rate, SECOND).wait;
+        let count = |text: &str| {
+            let meters = addresses.get(text.parse().unwrap());
+            meters.work.step(Step::Count, rate, SECOND).wait
+        };
         assert_eq!(count("192.0.2.1"), None);
         assert_eq!(count("192.0.2.2"), None);
         assert!(count("192.0.2.1").is_some());
         for number in 0..2 * MAX_ADDRESSES as u32 {
-            addresses.count(IpAddr::V4(number.into()), rate, SECOND);
+            addresses.get(IpAddr::V4(number.into()));
         }
         assert!(addresses.0.len() <= MAX_ADDRESSES);
     }

@@ -25,8 +25,8 @@ pub(crate) enum RejectReason {
     UnknownHost,
     /// A page of another origin sent the request.
     ForeignOrigin,
-    /// A CORS preflight, with the origin if it is allowed.
-    Preflight(Option<HeaderValue>),
+    /// A CORS preflight of an allowed origin.
+    Preflight(HeaderValue),
     NoKey,
     WrongKey,
     /// The request has two different keys.
@@ -50,12 +50,7 @@ impl RejectReason {
                 let message = "Web pages of that origin may not use this service";
                 (ApiError::new(Reason::OriginNotAllowed, message), None)
             }
-            Self::RateLimited(wait) => {
-                let message = "Too many requests to this service";
-                let error = ApiError::new(Reason::CallerRateLimited, message);
-                let error = error.with_detail(format!("the next is allowed in {wait} s"));
-                (error.with_retry_after(wait), None)
-            }
+            Self::RateLimited(wait) => (rate_limited(wait), None),
             Self::NoKey => (
                 key_error(Reason::CallerKeyMissing, "This service requires a key"),
                 Some(CHALLENGE),
@@ -74,6 +69,12 @@ impl RejectReason {
         response.headers_mut().extend(challenge);
         response
     }
+}
+
+/// The error of a caller that has to wait so many seconds.
+pub(super) fn rate_limited(wait: u64) -> ApiError {
+    let error = ApiError::new(Reason::CallerRateLimited, "Too many requests to this service");
+    error.with_detail(format!("the next is allowed in {wait} s")).with_retry_after(wait)
 }
 
 fn key_error(reason: Reason, message: &str) -> ApiError {
@@ -97,7 +98,7 @@ mod tests {
             (RejectReason::WrongKey, Some(Reason::CallerKeyInvalid), 401),
             (RejectReason::SeveralKeys, Some(Reason::CallerKeyInvalid), 401),
             (RejectReason::RateLimited(7), Some(Reason::CallerRateLimited), 429),
-            (RejectReason::Preflight(None), None, 204),
+            (RejectReason::Preflight(HeaderValue::from_static("https://a.b")), None, 204),
         ];
         for (rejection, reason, status) in table {
             let response = rejection.response();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::HeaderValue;
+use axum::http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vidra::{AnswerMemory, Cached, Lookup, Resource, Vidra};
@@ -22,7 +22,8 @@ pub(crate) struct Answer {
     pub(crate) valid_for: Option<Duration>,
     /// Whether the body depends on `Accept`.
     pub(crate) varies_by_accept: bool,
-    pub(crate) disposition: Option<HeaderValue>,
+    /// More headers of the response.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     /// The memory of a large body, held until it is sent.
     pub(crate) memory: Option<Arc<AnswerMemory>>,
 }
@@ -36,7 +37,7 @@ impl Answer {
             cached,
             valid_for: None,
             varies_by_accept: false,
-            disposition: None,
+            headers: vec![],
             memory: None,
         }
     }

@@ -3,9 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use axum::http::header::{
-    ACCEPT, AGE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY,
-};
+use axum::http::header::{ACCEPT, AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -17,6 +15,7 @@ use super::answer::{Answer, JSON};
 use super::gzip::{LARGE_BYTES, accepts_gzip, compress, gzip_etag};
 use super::request_head::RequestHead;
 use super::request_id::X_REQUEST_ID;
+use crate::accept::accepts;
 use crate::counters::RouteId;
 use crate::respond::{X_QUOTA_COST, etag, names_etag};
 
@@ -80,7 +79,7 @@ pub(super) struct RenderedResponse {
 type Compressed = Arc<(Bytes, HeaderValue)>;
 
 struct Extras {
-    disposition: Option<HeaderValue>,
+    headers: Vec<(HeaderName, HeaderValue)>,
     /// The lines of `Accept` that this response matches; `None` if it matches any.
     accept: Option<Vec<HeaderValue>>,
 }
@@ -134,8 +133,8 @@ impl RenderedResponse {
             header_values([tag.to_str().unwrap_or_default(), &cache_control(answer, fresh_for)]);
         let accept =
             answer.varies_by_accept.then(|| headers.get_all(ACCEPT).iter().cloned().collect());
-        let disposition = answer.disposition.clone();
-        let has_extras = accept.is_some() || disposition.is_some();
+        let headers = answer.headers.clone();
+        let has_extras = accept.is_some() || !headers.is_empty();
         let plain = answer.cached.body.clone();
         let packed = gzip.get().map(|gzip| gzip.as_ref().map_or(0, |gzip| gzip.0.len()));
         Self {
@@ -145,7 +144,7 @@ impl RenderedResponse {
             gzip,
             content_type: answer.content_type,
             cache_control,
-            extras: has_extras.then(|| Box::new(Extras { disposition, accept })),
+            extras: has_extras.then(|| Box::new(Extras { headers, accept })),
             resource: answer.resource,
             route,
             fetched: fetched_at(answer, now),
@@ -190,6 +189,12 @@ impl RenderedResponse {
     /// Whether a request with these headers gets this response: only `Accept` may make a difference.
     pub(super) fn matches(&self, headers: &HeaderMap) -> bool {
         self.accept().is_none_or(|accept| headers.get_all(ACCEPT).iter().eq(accept))
+    }
+
+    /// Whether the request accepts the type of this response. If it does not, the routes decide: they may have
+    /// another type, or the target may name this one.
+    pub(super) fn is_acceptable(&self, head: &RequestHead<'_>) -> bool {
+        !head.has_accept || self.accept().is_some() || accepts(head.headers, self.content_type)
     }
 
     fn accept(&self) -> Option<&Vec<HeaderValue>> {
@@ -253,8 +258,7 @@ impl RenderedResponse {
             if self.content_type != JSON {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
             }
-            let disposition = self.extras.as_ref().and_then(|extras| extras.disposition.clone());
-            headers.extend(disposition.map(|value| (CONTENT_DISPOSITION, value)));
+            headers.extend(self.extras.iter().flat_map(|extras| extras.headers.iter().cloned()));
         }
         *response.headers_mut() = headers;
         response

@@ -1,6 +1,6 @@
 //! The headers that the service checks on every request.
 
-use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, HOST, IF_NONE_MATCH, ORIGIN};
+use axum::http::header::{ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, HOST, IF_NONE_MATCH, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::request_id::X_REQUEST_ID;
@@ -14,6 +14,7 @@ pub(crate) struct RequestHead<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) host: HeaderLines<'a>,
     pub(crate) request_id: HeaderLines<'a>,
+    pub(crate) has_accept: bool,
     pub(crate) has_accept_encoding: bool,
     pub(crate) has_cache_control: bool,
     pub(crate) has_fetch_site: bool,
@@ -41,6 +42,7 @@ impl<'a> RequestHead<'a> {
             headers,
             host: HeaderLines::None,
             request_id: HeaderLines::None,
+            has_accept: false,
             has_accept_encoding: false,
             has_cache_control: false,
             has_fetch_site: false,
@@ -53,6 +55,7 @@ impl<'a> RequestHead<'a> {
             } else if *name == X_REQUEST_ID {
                 head.request_id = head.request_id.with(line);
             } else {
+                head.has_accept |= *name == ACCEPT;
                 head.has_accept_encoding |= *name == ACCEPT_ENCODING;
                 head.has_cache_control |= *name == CACHE_CONTROL;
                 head.has_fetch_site |= *name == SEC_FETCH_SITE;
@@ -82,6 +85,7 @@ mod tests {
                 _ => 2,
             });
             let has = [
+                head.has_accept,
                 head.has_accept_encoding,
                 head.has_cache_control,
                 head.has_fetch_site,
@@ -91,14 +95,14 @@ mod tests {
             (host, id, has.map(u8::from))
         };
         let table: [(&[&'static str], _); 8] = [
-            (&[], (0, 0, [0; 5])),
-            (&["host", "accept", "x-other"], (1, 0, [0; 5])),
-            (&["host", "accept", "host", "x-request-id"], (2, 1, [0; 5])),
-            (&["x-request-id", "x-request-id", "x-request-id"], (0, 2, [0; 5])),
-            (&["accept-encoding", "accept-encoding"], (0, 0, [1, 0, 0, 0, 0])),
-            (&["cache-control", "sec-fetch-site"], (0, 0, [0, 1, 1, 0, 0])),
-            (&["if-none-match", "host"], (1, 0, [0, 0, 0, 1, 0])),
-            (&["origin", "sec-fetch-dest"], (0, 0, [0, 0, 0, 0, 1])),
+            (&[], (0, 0, [0; 6])),
+            (&["host", "accept", "x-other"], (1, 0, [1, 0, 0, 0, 0, 0])),
+            (&["host", "accept-language", "host", "x-request-id"], (2, 1, [0; 6])),
+            (&["x-request-id", "x-request-id", "x-request-id"], (0, 2, [0; 6])),
+            (&["accept-encoding", "accept-encoding"], (0, 0, [0, 1, 0, 0, 0, 0])),
+            (&["cache-control", "sec-fetch-site"], (0, 0, [0, 0, 1, 1, 0, 0])),
+            (&["if-none-match", "host"], (1, 0, [0, 0, 0, 0, 1, 0])),
+            (&["origin", "sec-fetch-dest"], (0, 0, [0, 0, 0, 0, 0, 1])),
         ];
         for (names, expected) in table {
             assert_eq!(parsed(names), expected, "{names:?}");

@@ -28,7 +28,7 @@ use super::request_head::RequestHead;
 use super::request_id::{X_REQUEST_ID, request_id};
 use super::trace::Trace;
 use crate::counters::{CLIENT_CLOSED_REQUEST, Counters, RouteId};
-use crate::respond::is_stream;
+use crate::respond::{SentInPieces, is_stream};
 
 /// The record of a request that has just arrived.
 pub(crate) struct RequestLog {
@@ -172,7 +172,7 @@ impl RouteInfo {
     }
 }
 
-/// A request without a response, or a stream that has not ended.
+/// A request without a response, or whose body is still being sent: a stream, or a file.
 pub(crate) struct PendingRequest {
     log: RequestLog,
     observers: Observers,
@@ -201,7 +201,7 @@ impl PendingRequest {
         &self.log.trace
     }
 
-    /// Ends the record with this response; with its last frame, if it is a stream.
+    /// Ends the record with this response; with the last frame, if it is a stream or read from a file.
     pub(crate) fn end(mut self, mut response: Response<Body>) -> Response<Body> {
         self.response = Some(ResponseHead {
             status: response.status(),
@@ -210,8 +210,11 @@ impl PendingRequest {
         });
         self.error = response.extensions_mut().remove();
         self.log.add_id(response.headers_mut());
-        if is_stream(&response) {
-            return response.map(|body| Body::new(RecordedStream { body, request: self }));
+        let pieces: Option<SentInPieces> = response.extensions_mut().remove();
+        let is_sent_in_pieces = pieces.is_some() && self.method != Method::HEAD;
+        if is_stream(&response) || is_sent_in_pieces {
+            let length = pieces.map(|pieces| pieces.length);
+            return response.map(|body| Body::new(RecordedStream { body, request: self, length }));
         }
         let length = || response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
         self.bytes = response.body().size_hint().exact().or_else(length).unwrap_or(0);
@@ -277,10 +280,12 @@ impl Drop for PendingRequest {
     }
 }
 
-/// A stream that owns the record of its request: dropping it before its end leaves the record incomplete.
+/// A body that owns the record of its request: dropping it before its end leaves the record incomplete.
 struct RecordedStream {
     body: Body,
     request: PendingRequest,
+    /// `None` if only the end of the stream tells.
+    length: Option<u64>,
 }
 
 impl http_body::Body for RecordedStream {
@@ -295,6 +300,8 @@ impl http_body::Body for RecordedStream {
         match &frame {
             Some(Ok(frame)) => {
                 self.request.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+                // The connection does not wait for the end of a body whose length it knows.
+                self.request.is_complete = self.length == Some(self.request.bytes);
             }
             Some(Err(_)) => {}
             None => self.request.is_complete = true,

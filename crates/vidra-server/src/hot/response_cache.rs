@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use vidra::clock::Clock;
 use vidra::store::Usage;
-use vidra::{CacheOutcome, SpooledBody, Vidra};
+use vidra::{CacheOutcome, Resource, SpooledBody, Vidra};
 
 use super::answer::Answer;
 use super::rendered::RenderedResponse;
@@ -80,15 +80,14 @@ impl ResponseCache {
         Self { responses, clock, compressors: Arc::new(Semaphore::new(threads)) }
     }
 
-    /// The response to a request whose target has a fresh rendered response, and the route that
-    /// rendered it.
+    /// The response to a request whose target has a fresh rendered response, with its route and its resource.
     pub(crate) fn get<B>(
         &self,
         vidra: &Vidra,
         request: &Request<B>,
         head: &RequestHead<'_>,
         log: &RequestLog,
-    ) -> Option<(Response<Full<Bytes>>, RouteId)> {
+    ) -> Option<(Response<Full<Bytes>>, RouteId, Resource)> {
         if *request.method() != Method::GET || head.has_cache_control {
             return None;
         }
@@ -96,11 +95,12 @@ impl ResponseCache {
         let rendered = self.responses.get(target)?;
         let now = log.began + self.clock.suspended().saturating_sub(rendered.suspended);
         let is_usable = now < rendered.fresh_until && rendered.matches(head.headers);
-        if !is_usable || rendered.needs_compression(head) {
+        if !is_usable || !rendered.is_acceptable(head) || rendered.needs_compression(head) {
             return None;
         }
         vidra.note_hit(rendered.resource);
-        Some((rendered.response(head, CacheOutcome::Hit, now, Some(&log.id)), rendered.route))
+        let response = rendered.response(head, CacheOutcome::Hit, now, Some(&log.id));
+        Some((response, rendered.route, rendered.resource))
     }
 
     /// Renders an answer, and caches the result for the next request for `target`, unless that is empty. A large

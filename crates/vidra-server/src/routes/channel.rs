@@ -1,16 +1,24 @@
 //! `/api/channel/…`.
 
-use vidra::{Channel, ChannelRef, ChannelVideo, Lookup, Resource};
+use axum::http::HeaderMap;
+use vidra::{Channel, ChannelRef, ChannelVideo, DateRange, Lookup, Page, Resource, Video};
 
+use super::list::{ListForm, PageQuery};
 use super::responder::Responder;
 use crate::error_body::{FetchErrors, Result};
 use crate::extract::{Id, Query};
 use crate::hot::Answer;
+use crate::stream::ListLine;
 
 /// One channel.
+///
+/// With its description, counts, thumbnails and the id of the playlist of its uploads. A custom name, as in `/c/name`,
+/// may need a search.
+///
+/// Cost: 1 unit. A custom name costs up to 3 units and one search.
 #[utoipa::path(
     get, path = "/api/channel/{id}", tag = "Channels",
-    params(("id" = String, Path, description = "Channel id, @handle or URL", example = "@fermata")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "The channel", body = Channel), FetchErrors)
 )]
 pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef>) -> Result {
@@ -18,25 +26,82 @@ pub(super) async fn get_channel(responder: Responder, Id(channel): Id<ChannelRef
 }
 
 /// The newest uploads of a channel.
+///
+/// `uploadAge` is relative to the time of the answer.
+///
+/// Cost: 2 units with a channel id, 3 with a handle.
 #[utoipa::path(
     get, path = "/api/channel/{id}/videos", tag = "Channels",
     params(
-        ("id" = String, Path, description = "Channel id, @handle or encoded URL", example = "@fermata"),
-        ("limit" = Option<u32>, Query, description = "The maximum number of videos; 5 if not given", minimum = 1, maximum = 50, example = 5)
+        ("id" = String, Path),
+        ("limit" = Option<u32>, Query, description = "The maximum number of videos; 5 if not given", minimum = 1, maximum = 50, example = 5),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
-    responses((status = 200, description = "The uploads, newest first", body = Vec<ChannelVideo>), FetchErrors)
+    responses((status = 200, description = "The uploads, newest first", content(
+            (Vec<ChannelVideo> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors)
 )]
 pub(super) async fn get_channel_videos(
     responder: Responder,
     Id(channel): Id<ChannelRef>,
     mut query: Query,
+    headers: HeaderMap,
 ) -> Result {
     let limit = query.whole("limit", 1..=50, 5);
+    let form = ListForm::read::<ChannelVideo>(&mut query, &headers);
     query.check()?;
     let uploads = responder.vidra.lookup(&Lookup::Uploads(channel)).await?;
     let now = responder.vidra.clock().now();
     let (newest, changes) = ChannelVideo::newest(&uploads, limit, now)?;
     let mut answer = Answer::new(Resource::Uploads, uploads).with_json(&newest)?;
     answer.valid_for = changes.map(|changes| changes.duration_since(now).unsigned_abs());
-    Ok(responder.send(&answer).await)
+    responder.send_list::<ChannelVideo>(&form, answer).await
+}
+
+/// All uploads of a channel, newest first, page by page.
+///
+/// With `since` the list ends after one page of YouTube with older videos. With `Accept: application/x-ndjson` the
+/// answer is a stream of all pages from `cursor` on: a line for each video (`type` is `result`), and a `summary` or
+/// an `error` at the end.
+///
+/// Cost: 2 units per 50 videos of the page, and 1 more for a channel that is not given by its id.
+#[utoipa::path(
+    get, path = "/api/channel/{id}/uploads", tag = "Channels",
+    params(
+        ("id" = String, Path),
+        ("since" = Option<String>, Query, description = "The earliest publication: a date (UTC) or a time; no limit if not given", example = "2020-01-31"),
+        ("until" = Option<String>, Query, description = "The latest publication: a date, to its end, or a time; no limit if not given", example = "2030-01-31T18:30:00Z"),
+        ("limit" = Option<u32>, Query, description = "The maximum number of videos on a page; 50 if not given", minimum = 1, maximum = 500, example = 50),
+        ("cursor" = Option<String>, Query, description = "`nextCursor` of the previous page; the first page if not given"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "A page of uploads", headers(("X-Next-Cursor" = String, description = "The cursor of the next page; CSV only")), content(
+        (Page<Video> = "application/json"),
+        (String = "text/csv"),
+        (ListLine = "application/x-ndjson")
+    )), FetchErrors)
+)]
+pub(super) async fn get_uploads(
+    responder: Responder,
+    Id(channel): Id<ChannelRef>,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let range = DateRange {
+        since: query.parsed("since", DateRange::parse_since),
+        until: query.parsed("until", DateRange::parse_until),
+    };
+    let PageQuery { cursor, limit } = PageQuery::read(&mut query);
+    let form = ListForm::read_paged::<Video>(&mut query, &headers);
+    query.check()?;
+    let cursor = cursor.as_deref();
+    if form.is_stream() {
+        let uploads = responder.vidra.uploads_from(&channel, range, cursor);
+        return responder.stream_list(form, uploads).await;
+    }
+    let page = responder.vidra.uploads_page(&channel, range, cursor, limit).await?;
+    responder.send_page(&form, Resource::Uploads, page).await
 }

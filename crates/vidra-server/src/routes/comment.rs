@@ -1,7 +1,9 @@
 //! `/api/comments/…` and `/api/comment-replies/…`.
 
+use axum::http::HeaderMap;
 use vidra::{Comment, CommentId, CommentOrder, CommentQuery, CommentThread, Lookup, VideoId};
 
+use super::list::ListForm;
 use super::responder::Responder;
 use crate::error_body::{FetchErrors, Result};
 use crate::extract::{Id, Query};
@@ -10,62 +12,107 @@ use crate::extract::{Id, Query};
 const MAX_SEARCH_CHARS: usize = 200;
 
 /// Comment threads of a video.
+///
+/// `search` finds threads in which the comment or one of its replies contains all the words, in any case of letters.
+/// The service reads up to 20 pages for it, in the order of `order`. Beyond them YouTube's own search finds comments,
+/// but no replies. With `replies=preview` it reads the few replies that YouTube sends with a thread, with
+/// `replies=all` all of them.
+///
+/// Cost: 1 unit per page of 100 threads. With `replies=all` 1 more for each page of replies that YouTube did not send
+/// with a thread. A search reads pages until it has found `maxResults` threads, which costs up to 20 units and 1 for
+/// each further page of matches.
 #[utoipa::path(
     get, path = "/api/comments/{videoId}", tag = "Comments",
     params(
-        ("videoId" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ"),
+        ("videoId" = String, Path),
         ("order" = Option<String>, Query, description = "`time` (newest first, the default) or `relevance`", example = "time"),
         ("maxResults" = Option<u32>, Query, description = "The maximum number of threads; 100 if not given", minimum = 1, maximum = 2000, example = 100),
-        ("search" = Option<String>, Query, description = "Only threads that match these words", max_length = 200, example = "the"),
-        ("replies" = Option<String>, Query, description = "`preview` (the few that the platform returns with a thread, the default) or `all`", example = "preview")
+        ("search" = Option<String>, Query, description = "Only threads in which the comment or a reply contains these words; all threads if not given", max_length = 200, example = "the"),
+        ("replies" = Option<String>, Query, description = "`preview` (the few that YouTube sends with a thread, the default) or `all`", example = "preview"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
-    responses((status = 200, description = "The threads", body = Vec<CommentThread>), FetchErrors)
+    responses((status = 200, description = "The threads; in CSV every reply has a row of its own", content(
+            (Vec<CommentThread> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors)
 )]
 pub(super) async fn get_comments(
     responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
+    headers: HeaderMap,
 ) -> Result {
     let order = [("time", CommentOrder::Time), ("relevance", CommentOrder::Relevance)];
-    let comments = CommentQuery {
-        order: query.choice("order", &order),
-        limit: query.whole("maxResults", 1..=2000, 100),
-        search: query.text("search").map(str::to_owned),
-        all_replies: query.choice("replies", &[("preview", false), ("all", true)]),
-    };
+    let comments = CommentQuery::default()
+        .with_order(query.choice("order", &order))
+        .with_limit(query.whole("maxResults", 1..=2000, 100))
+        .with_search(query.text("search").map(str::to_owned))
+        .with_all_replies(query.choice("replies", &[("preview", false), ("all", true)]));
     let words = comments.search.as_deref().unwrap_or_default();
     if words.chars().count() > MAX_SEARCH_CHARS || words.contains(char::is_control) {
         query.fault("search", format!("must be plain text of up to {MAX_SEARCH_CHARS} characters"));
     }
+    let form = ListForm::read::<CommentThread>(&mut query, &headers);
     query.check()?;
-    responder.fetch(Lookup::Comments(video, comments)).await
+    responder.fetch_list::<CommentThread>(&form, Lookup::Comments(video, comments)).await
 }
 
-/// The comment threads that the platform ranks highest.
+/// The comment threads that YouTube ranks highest.
+///
+/// Each with the few replies that YouTube sends with it.
+///
+/// Cost: 1 unit per 100 threads.
 #[utoipa::path(
     get, path = "/api/comments/{videoId}/top", tag = "Comments",
     params(
-        ("videoId" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ"),
-        ("limit" = Option<u32>, Query, description = "The maximum number of threads; 10 if not given", minimum = 1, maximum = 1000, example = 10)
+        ("videoId" = String, Path),
+        ("limit" = Option<u32>, Query, description = "The maximum number of threads; 10 if not given", minimum = 1, maximum = 1000, example = 10),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
-    responses((status = 200, description = "The threads", body = Vec<CommentThread>), FetchErrors)
+    responses((status = 200, description = "The threads; in CSV every reply has a row of its own", content(
+            (Vec<CommentThread> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors)
 )]
 pub(super) async fn get_top_comments(
     responder: Responder,
     Id(video): Id<VideoId>,
     mut query: Query,
+    headers: HeaderMap,
 ) -> Result {
     let limit = query.whole("limit", 1..=1000, 10);
+    let form = ListForm::read::<CommentThread>(&mut query, &headers);
     query.check()?;
-    responder.fetch(Lookup::Comments(video, CommentQuery::top(limit))).await
+    let top = Lookup::Comments(video, CommentQuery::top(limit));
+    responder.fetch_list::<CommentThread>(&form, top).await
 }
 
 /// All replies to a comment.
+///
+/// The id of a reply selects its thread.
+///
+/// Cost: 1 unit per 100 replies.
 #[utoipa::path(
     get, path = "/api/comment-replies/{id}", tag = "Comments",
-    params(("id" = String, Path, description = "Comment id, or a video URL with lc=", example = "UgquirkManyReplies04AaABAg")),
-    responses((status = 200, description = "The replies", body = Vec<Comment>), FetchErrors)
+    params(
+        ("id" = String, Path),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "The replies", content(
+            (Vec<Comment> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors)
 )]
-pub(super) async fn get_comment_replies(responder: Responder, Id(id): Id<CommentId>) -> Result {
-    responder.fetch(Lookup::Replies(id)).await
+pub(super) async fn get_comment_replies(
+    responder: Responder,
+    Id(id): Id<CommentId>,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let form = ListForm::read::<Comment>(&mut query, &headers);
+    query.check()?;
+    responder.fetch_list::<Comment>(&form, Lookup::Replies(id)).await
 }

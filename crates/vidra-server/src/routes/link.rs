@@ -58,7 +58,11 @@ enum LinkType {
     Invalid,
 }
 
-/// The identifiers in a link. Makes no upstream call.
+/// The identifiers in a link.
+///
+/// The service never fetches the link.
+///
+/// Cost: none; the service calls nobody.
 #[utoipa::path(
     post, path = "/api/url/parse", tag = "Links",
     request_body(content = LinkBody, example = json!({"url": "https://youtu.be/fda4eREcaTQ?t=43"})),

@@ -7,11 +7,23 @@
 /// The maximum number of characters of an identifier, including the URL around it.
 pub(super) const MAX_ID_CHARS: usize = 2048;
 
+macro_rules! letters {
+    () => {
+        r"A-Za-z0-9\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u024F\u03B1-\u03C9\u0400-\u0481\u05D0-\u05EA\u0620-\u064A\u0905-\u0939\u0E01-\u0E30\u3041-\u3096\u30A1-\u30FA\u4E00-\u9FA5\uAC00-\uD7A3"
+    };
+}
+
 const VIDEO: &str = "[A-Za-z0-9_-]{11}";
-const PLAYLIST: &str = "[A-Za-z0-9_-]{2,64}";
-const COMMENT: &str = r"[A-Za-z0-9_-]{2,128}(\.[A-Za-z0-9_-]{2,128})?";
+/// A prefix in use, or another one and more characters than a video has, or an old id without a prefix.
+const PLAYLIST: &str = "((PL|UU|FL|LL|LM|WL|HL|RD|EL|EC|TL|PU|UL)[A-Za-z0-9_-]{0,62}\
+    |([A-TV-Z][A-Z]|U[ABD-Z])[A-Za-z0-9_-]{10,62}|[0-9A-F]{16})";
+/// Eleven characters are a video.
+const COMMENT: &str =
+    r"([A-Za-z0-9_-]{2,10}|[A-Za-z0-9_-]{12,128}|[A-Za-z0-9_-]{2,128}\.[A-Za-z0-9_-]{2,128})";
 const CHANNEL: &str = "UC[A-Za-z0-9_-]{22}";
-const HANDLE: &str = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,29}";
+/// Letters and digits of the most common scripts. Character classes such as `\p{L}` are not understood by every tool.
+/// The service accepts the letters of all scripts.
+const HANDLE: &str = concat!("[", letters!(), "][", letters!(), "._-]{0,29}");
 const LANGUAGE: &str = "[A-Za-z0-9_-]{2,20}";
 
 const SITE: &str = r"(https?://)?((www|m|music)\.)?youtube\.com/";
@@ -21,35 +33,81 @@ const BEFORE: &str = "((app|feature|index|pp|si|t)=[A-Za-z0-9._~%+-]*&)*";
 const AFTER: &str = "(&[A-Za-z0-9._~%&=+-]*)?";
 const QUERY: &str = r"(\?[A-Za-z0-9._~%&=+-]*)?";
 
-/// The pattern of the identifier in a path, by the path.
-pub(super) fn path_pattern(path: &str) -> Option<String> {
-    let (_, rest) = path.split_once("/api/")?;
-    let (kind, _) = rest.split_once("/{")?;
-    let forms = match kind {
-        "tools" => {
-            let names: Vec<&str> = vidra_mcp::tools().iter().map(|tool| tool.name).collect();
-            names.join("|")
-        }
-        "video" | "comments" | "transcript" => video(),
-        "playlist" => {
-            let watched = format!("{SITE}(playlist|watch)\\?({BEFORE}v={VIDEO}&)?{BEFORE}");
-            format!("{PLAYLIST}|({watched}|{SHORT}{VIDEO}\\?{BEFORE})list={PLAYLIST}{AFTER}")
-        }
-        "channel" => format!(
-            "{CHANNEL}|@?{HANDLE}|{SITE}(channel/{CHANNEL}|@{HANDLE}|(c|user)/{HANDLE}){QUERY}"
-        ),
-        "comment-replies" => {
-            format!("{COMMENT}|{SITE}watch\\?{BEFORE}v={VIDEO}&{BEFORE}lc={COMMENT}{AFTER}")
-        }
-        _ => return None,
-    };
-    Some(format!("^({forms})$"))
+/// The values of a parameter.
+pub(super) enum Values {
+    Pattern(String),
+    Words(Vec<&'static str>),
 }
 
-/// The pattern of a query parameter. Spaces around a value are ignored. An empty value counts as absent,
-/// except for numbers and choices.
-pub(super) fn query_pattern(path: &str, name: &str) -> Option<String> {
-    Some(match (path, name) {
+/// The parameter of a path. All routes of one kind of identifier share it.
+pub(super) struct PathParameter {
+    /// Its name in the components of the document.
+    pub(super) component: &'static str,
+    pub(super) description: &'static str,
+    /// An identifier of the demo.
+    pub(super) example: &'static str,
+    pub(super) values: Values,
+}
+
+/// The parameter of a path, by the path. `None` if the path has none.
+pub(super) fn path_parameter(path: &str) -> Option<PathParameter> {
+    let (_, rest) = path.split_once("/api/")?;
+    let (kind, _) = rest.split_once("/{")?;
+    let (component, description, example, forms) = match kind {
+        "tools" => {
+            return Some(PathParameter {
+                component: "ToolName",
+                description: "The name of the tool",
+                example: "get_top_comments",
+                values: Values::Words(vidra_mcp::tools().iter().map(|tool| tool.name).collect()),
+            });
+        }
+        "video" | "transcript" => (
+            "VideoId",
+            "Video id or URL; percent-encode a URL unless the path ends with it",
+            "txManualAsr",
+            video(),
+        ),
+        "comments" => (
+            "CommentedVideoId",
+            "Video id or URL; percent-encode a URL unless the path ends with it",
+            "fda4eREcaTQ",
+            video(),
+        ),
+        "playlist" => {
+            let watched = format!("{SITE}(playlist|watch)\\?({BEFORE}v={VIDEO}&)?{BEFORE}");
+            (
+                "PlaylistId",
+                "Playlist id, or URL with `list=`; percent-encode a URL unless the path ends with it",
+                "PLsize1",
+                format!("{PLAYLIST}|({watched}|{SHORT}{VIDEO}\\?{BEFORE})list={PLAYLIST}{AFTER}"),
+            )
+        }
+        "channel" => (
+            "ChannelId",
+            "Channel id, `@handle` or URL; percent-encode a URL unless the path ends with it",
+            "@fermata",
+            format!(
+                "{CHANNEL}|@?{HANDLE}|{SITE}(channel/{CHANNEL}|@{HANDLE}|(c|user)/{HANDLE}){QUERY}"
+            ),
+        ),
+        "comment-replies" => (
+            "CommentId",
+            "Comment id, or a video URL with `lc=`",
+            "UgquirkManyReplies04AaABAg",
+            format!("{COMMENT}|{SITE}watch\\?{BEFORE}v={VIDEO}&{BEFORE}lc={COMMENT}{AFTER}"),
+        ),
+        _ => return None,
+    };
+    let values = Values::Pattern(format!("^({forms})$"));
+    Some(PathParameter { component, description, example, values })
+}
+
+/// The values of a query parameter. The service ignores spaces around a value. An empty value counts as absent,
+/// except for numbers and most choices.
+pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
+    let words = |words: &[&'static str]| Some(Values::Words(words.to_vec()));
+    Some(Values::Pattern(match (path, name) {
         // The number of ids is not in the pattern: 500 repetitions are too long for some tools.
         ("/api/videos", "ids") => format!("^ *({0})( *, *({0}))* *$", video()),
         ("/api/video-categories", "ids") => "^ *([0-9]{1,9}( *, *[0-9]{1,9}){0,49})? *$".to_owned(),
@@ -57,10 +115,15 @@ pub(super) fn query_pattern(path: &str, name: &str) -> Option<String> {
         (_, "hl" | "translate") => format!("^ *({LANGUAGE})? *$"),
         (_, "region") => "^ *([A-Za-z]{2})? *$".to_owned(),
         (_, "search") => r"^[^\u0000-\u001F\u007F-\u009F]*$".to_owned(),
-        (_, "format") => "^ *(json|srt|vtt|txt)? *$".to_owned(),
-        (_, "download") => "^ *[01]? *$".to_owned(),
+        ("/api/transcript/{id}", "format") => return words(&["json", "srt", "vtt", "txt"]),
+        ("/api/transcript/{id}/text", "format") => return words(&["txt", "srt", "vtt"]),
+        // Lists.
+        (_, "format") => return words(&["json", "csv"]),
+        (_, "download") => return words(&["0", "1"]),
+        (_, "order") => return words(&["time", "relevance"]),
+        (_, "replies") => return words(&["preview", "all"]),
         _ => return None,
-    })
+    }))
 }
 
 /// Up to ten languages, or none.

@@ -1,20 +1,28 @@
 //! `/api/playlist/…`.
 
 use axum::Extension;
+use axum::http::HeaderMap;
 use vidra::{
-    Lookup, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected, Selection, Vidra,
+    ListedVideo, Lookup, Page, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected,
+    Selection, Vidra,
 };
 
+use super::list::{ListForm, PageQuery};
 use super::responder::Responder;
 use crate::error_body::{BodyErrors, FetchErrors, Result};
-use crate::extract::{Id, JsonBody};
+use crate::extract::{Id, JsonBody, Query};
 use crate::hot::Answer;
-use crate::respond::Tagged;
+use crate::respond;
+use crate::stream::ListLine;
 
-/// A playlist with all its videos, their numbers and total length.
+/// A playlist with all its videos.
+///
+/// With the totals of their counts and lengths. Private and deleted entries are counted in `unavailableCount`.
+///
+/// Cost: 1 unit, and 2 per 50 videos.
 #[utoipa::path(
     get, path = "/api/playlist/{id}", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or URL with list=", example = "PLsize1")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "The playlist", body = Playlist), FetchErrors)
 )]
 pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
@@ -22,9 +30,13 @@ pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -
 }
 
 /// A playlist without its videos.
+///
+/// `itemCount` is the number of entries, from which the cost of the whole playlist can be estimated.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/playlist/{id}/info", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "Title, description, pictures, owner and number of entries", body = PlaylistInfo), FetchErrors)
 )]
 pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
@@ -32,9 +44,13 @@ pub(super) async fn get_playlist_info(responder: Responder, Id(id): Id<PlaylistI
 }
 
 /// The ids of all entries of a playlist.
+///
+/// Private and deleted entries are included.
+///
+/// Cost: 1 unit per 50 entries.
 #[utoipa::path(
     get, path = "/api/playlist/{id}/ids", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "The ids", body = PlaylistIds), FetchErrors)
 )]
 pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
@@ -44,13 +60,54 @@ pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId
     Ok(responder.send(&answer).await)
 }
 
-/// A playlist, filtered, then sorted, then sliced. Without a body it is complete.
+/// The available videos of a playlist, page by page.
 ///
-/// A range with an end, without filter and sort, costs only the pages that it needs. `originalCount` is then the
-/// platform's own count of entries, and `unavailableCount` is left out.
+/// With `Accept: application/x-ndjson` the answer is a stream of all pages from `cursor` on: a line for each video
+/// (`type` is `result`), and a `summary` or an `error` at the end.
+///
+/// Cost: 2 units per 50 videos of the page. Pages that are not requested cost nothing.
+#[utoipa::path(
+    get, path = "/api/playlist/{id}/videos", tag = "Playlists",
+    params(
+        ("id" = String, Path),
+        ("limit" = Option<u32>, Query, description = "The maximum number of videos on a page; 50 if not given", minimum = 1, maximum = 500, example = 50),
+        ("cursor" = Option<String>, Query, description = "`nextCursor` of the previous page; the first page if not given"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "A page of videos", headers(("X-Next-Cursor" = String, description = "The cursor of the next page; CSV only")), content(
+        (Page<ListedVideo> = "application/json"),
+        (String = "text/csv"),
+        (ListLine = "application/x-ndjson")
+    )), FetchErrors)
+)]
+pub(super) async fn get_playlist_videos(
+    responder: Responder,
+    Id(id): Id<PlaylistId>,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let PageQuery { cursor, limit } = PageQuery::read(&mut query);
+    let form = ListForm::read_paged::<ListedVideo>(&mut query, &headers);
+    query.check()?;
+    let cursor = cursor.as_deref();
+    if form.is_stream() {
+        let videos = responder.vidra.playlist_videos_from(&id, cursor);
+        return responder.stream_list(form, videos).await;
+    }
+    let page = responder.vidra.playlist_videos_page(&id, cursor, limit).await?;
+    responder.send_page(&form, Resource::Playlist, page).await
+}
+
+/// A playlist, filtered, then sorted, then sliced.
+///
+/// Without a body it is complete. A range with an end, without filter and sort, costs only the pages that it needs.
+/// `originalCount` is then YouTube's own count of entries, and `unavailableCount` is left out.
+///
+/// Cost: as the playlist, 1 unit and 2 per 50 videos; with such a range only the part up to its end.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/query", tag = "Playlists",
-    params(("id" = String, Path, description = "Playlist id or encoded URL", example = "PLsize1")),
+    params(("id" = String, Path)),
     request_body(
         content = Option<Selection>,
         example = json!({"filter": {"duration": {"min": 60}}, "sort": {"field": "views", "order": "desc"}, "range": {"start": 1, "end": 10}})
@@ -61,7 +118,7 @@ pub(super) async fn query_playlist(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<PlaylistId>,
     JsonBody(body): JsonBody,
-) -> Result<Tagged<Selected>> {
+) -> Result {
     let selection = body.as_ref().map(Selection::from_json).transpose()?.unwrap_or_default();
-    Ok(Tagged(vidra.query_playlist(&id, &selection).await?))
+    respond::document(vidra.query_playlist_body(&id, &selection).await?).await
 }

@@ -1,7 +1,9 @@
 //! `/api/i18n/…` and `/api/video-categories`.
 
+use axum::http::HeaderMap;
 use vidra::{CategoryQuery, Language, LanguageCode, Lookup, Region, VideoCategory};
 
+use super::list::ListForm;
 use super::responder::Responder;
 use crate::error_body::{FetchErrors, Result};
 use crate::extract::Query;
@@ -9,37 +11,77 @@ use crate::extract::Query;
 /// The maximum number of category ids in one request, which is the limit of the platform.
 const MAX_CATEGORIES: usize = 50;
 
-/// The regions that the platform serves.
+/// The regions that YouTube serves.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/i18n/regions", tag = "Regions",
-    params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
-    responses((status = 200, description = "The regions", body = Vec<Region>), FetchErrors)
+    params(
+        ("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "The regions", content(
+            (Vec<Region> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors)
 )]
-pub(super) async fn get_regions(responder: Responder, query: Query) -> Result {
-    responder.fetch(Lookup::Regions(language(query)?)).await
+pub(super) async fn get_regions(
+    responder: Responder,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let form = ListForm::read::<Region>(&mut query, &headers);
+    responder.fetch_list::<Region>(&form, Lookup::Regions(language(query)?)).await
 }
 
-/// The languages of the platform's interface.
+/// The languages of YouTube's interface.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/i18n/languages", tag = "Regions",
-    params(("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en")),
-    responses((status = 200, description = "The languages", body = Vec<Language>), FetchErrors)
+    params(
+        ("hl" = Option<String>, Query, description = "Language of the names; English if not given", example = "en"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "The languages", content(
+            (Vec<Language> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors)
 )]
-pub(super) async fn get_languages(responder: Responder, query: Query) -> Result {
-    responder.fetch(Lookup::Languages(language(query)?)).await
+pub(super) async fn get_languages(
+    responder: Responder,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let form = ListForm::read::<Language>(&mut query, &headers);
+    responder.fetch_list::<Language>(&form, Lookup::Languages(language(query)?)).await
 }
 
 /// Video categories, of a region or by id.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/video-categories", tag = "Regions",
     params(
         ("region" = Option<String>, Query, description = "Two-letter code of a region; US if neither it nor `ids` is given", example = "US"),
         ("ids" = Option<String>, Query, description = "1 to 50 category ids, separated by commas, such as `10,22`; not together with `region`, which applies if not given"),
-        ("hl" = Option<String>, Query, description = "Language of the titles; English if not given", example = "en")
+        ("hl" = Option<String>, Query, description = "Language of the titles; English if not given", example = "en"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
-    responses((status = 200, description = "The categories", body = Vec<VideoCategory>), FetchErrors)
+    responses((status = 200, description = "The categories", content(
+            (Vec<VideoCategory> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors)
 )]
-pub(super) async fn get_video_categories(responder: Responder, mut query: Query) -> Result {
+pub(super) async fn get_video_categories(
+    responder: Responder,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let form = ListForm::read::<VideoCategory>(&mut query, &headers);
     let ids: Vec<String> = query.list("ids").into_iter().map(str::to_owned).collect();
     let region = query.text("region").map(str::to_ascii_uppercase);
     let categories = match region {
@@ -57,7 +99,7 @@ pub(super) async fn get_video_categories(responder: Responder, mut query: Query)
         }
     };
     let hl = language(query)?;
-    responder.fetch(Lookup::Categories(categories, hl)).await
+    responder.fetch_list::<VideoCategory>(&form, Lookup::Categories(categories, hl)).await
 }
 
 fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {

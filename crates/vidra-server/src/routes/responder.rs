@@ -8,6 +8,7 @@ use bytes::Bytes;
 use vidra::{Body, Lookup, Vidra};
 
 use crate::counters::RouteId;
+use crate::drain::Drain;
 use crate::error_body::{ApiError, Result};
 use crate::hot::Answer;
 use crate::state::AppState;
@@ -56,6 +57,11 @@ impl Responder {
         let target = if query.is_empty() || is_plain { target } else { "" };
         let responses = &self.state.responses;
         responses.render(target, self.route(), &self.method, &self.headers, answer).await
+    }
+
+    /// Tells a stream when the service shuts down.
+    pub(super) fn drain(&self) -> Drain {
+        self.state.drain.clone()
     }
 
     fn route(&self) -> RouteId {

@@ -12,7 +12,7 @@ use vidra::store::Usage;
 use vidra::{Bucket, BucketUse, Counts, Quota, Vidra};
 
 use crate::degraded;
-use crate::error_body::{ApiError, ErrorBody, Result};
+use crate::error_body::{ApiError, ReadinessErrors, Result};
 use crate::gate::Caller;
 use crate::metrics;
 use crate::respond::Tagged;
@@ -43,7 +43,11 @@ pub(super) struct Share {
     buckets: Vec<BucketUse>,
 }
 
-/// The rest of the day's quota. Makes no upstream call.
+/// The rest of the day's quota.
+///
+/// The day ends at midnight in Los Angeles. `yours` is the budget of the caller's key.
+///
+/// Cost: none; the service calls nobody.
 #[utoipa::path(
     get, path = "/api/quota", tag = "Service",
     responses((status = 200, description = "The buckets and their reset", body = QuotaState))
@@ -52,7 +56,7 @@ pub(super) async fn get_quota(
     Extension(vidra): Extension<Vidra>,
     caller: Option<Extension<Arc<Caller>>>,
 ) -> Result<Tagged<QuotaState>> {
-    let Quota { resets_at, buckets } = vidra.quota().await?;
+    let Quota { resets_at, buckets, .. } = vidra.quota().await?;
     let yours = caller.and_then(|Extension(caller)| budget_of(&caller, vidra.clock().now()));
     Ok(Tagged(QuotaState { resets_at, buckets, yours }))
 }
@@ -128,7 +132,11 @@ fn rounded(ratio: f64) -> f64 {
     (ratio * 1000.0).round() / 1000.0
 }
 
-/// The size of the cache, and its hit ratios. Makes no upstream call.
+/// The size of the cache, and its hit ratios.
+///
+/// Counts begin at the start of the service.
+///
+/// Cost: none; the service calls nobody.
 #[utoipa::path(
     get, path = "/api/cache", tag = "Service",
     responses((status = 200, description = "Counts, bytes and hit ratios since the start of the service", body = CacheState))
@@ -137,7 +145,7 @@ pub(super) async fn get_cache(Extension(vidra): Extension<Vidra>) -> Tagged<Cach
     let report = vidra.cache_report().await;
     let mut all = Counts::default();
     let resources = report.resources.into_iter().map(|(name, counts, usage)| {
-        let Counts { hits, stale, misses, coalesced } = counts;
+        let Counts { hits, stale, misses, coalesced, .. } = counts;
         all.hits += hits;
         all.stale += stale;
         all.misses += misses;
@@ -168,6 +176,10 @@ pub(super) struct Health {
 }
 
 /// The process is alive.
+///
+/// It answers whatever `Accept` says, and needs no key.
+///
+/// Cost: none; the service calls nobody.
 #[utoipa::path(
     get, path = "/healthz", tag = "Service",
     responses((status = 200, description = "The process is alive", body = Health))
@@ -177,11 +189,15 @@ pub(super) async fn get_health() -> Tagged<Health> {
 }
 
 /// The service accepts requests.
+///
+/// `degraded` lists the parts that do not work. It answers whatever `Accept` says, and needs no key.
+///
+/// Cost: none; the service calls nobody.
 #[utoipa::path(
     get, path = "/readyz", tag = "Service",
     responses(
         (status = 200, description = "The service accepts requests; `degraded` lists the parts that do not work", body = Health),
-        (status = 503, description = "The service is shutting down", body = ErrorBody, example = json!({"error": {"code": 503, "reason": "shutting_down", "message": "The service is shutting down", "details": []}}))
+        ReadinessErrors
     )
 )]
 pub(super) async fn get_readiness(
@@ -196,7 +212,11 @@ pub(super) async fn get_readiness(
     Ok(Tagged(Health { status: "ready", degraded }))
 }
 
-/// The metrics of the service, in the text format of Prometheus. Makes no upstream call.
+/// The metrics of the service, in the text format of Prometheus.
+///
+/// No label names a caller or a requested object. It answers whatever `Accept` says.
+///
+/// Cost: none; the service calls nobody.
 #[utoipa::path(
     get, path = "/metrics", tag = "Service",
     responses((

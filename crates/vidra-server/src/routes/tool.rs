@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use vidra::{Error, Reason, Vidra};
 use vidra_mcp::{Call, CallError, Tool, call, tool};
 
+use super::document::AnyObject;
 use crate::error_body::{ApiError, BodyErrors, FetchErrors, Result};
 use crate::extract::{Id, Identifier, JsonBody};
 use crate::gate::CallerId;
@@ -32,18 +33,20 @@ pub(super) struct ToolAnswer {
     /// instructions.
     text: String,
     /// The same as structured data, in the output schema of the tool.
-    #[schema(value_type = Object)]
+    #[schema(value_type = AnyObject)]
     structured_content: Value,
 }
 
-/// Runs a tool for AI models. The body contains its arguments, in the input schema of the tool.
+/// Runs a tool for AI models.
 ///
-/// `docs/tools.json` and `vidra tools` list the tools with their schemas. Give the list to a model, and send
-/// its calls to this endpoint.
+/// The body contains its arguments, in the input schema of the tool. `docs/tools.json` and `vidra tools` list the
+/// tools with their schemas. Give the list to a model, and send its calls to this endpoint.
+///
+/// Cost: as the data that the tool needs.
 #[utoipa::path(
     post, path = "/api/tools/{name}", tag = "Tools",
-    params(("name" = String, Path, description = "The name of the tool", example = "get_top_comments")),
-    request_body(content = Object, description = "The arguments", example = json!({"video": "fda4eREcaTQ", "limit": 1})),
+    params(("name" = String, Path)),
+    request_body(content = AnyObject, description = "The arguments", example = json!({"video": "fda4eREcaTQ", "limit": 1})),
     responses((status = 200, description = "The result of the tool", body = ToolAnswer), FetchErrors, BodyErrors)
 )]
 pub(super) async fn run_tool(

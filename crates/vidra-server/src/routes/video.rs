@@ -1,7 +1,9 @@
 //! `/api/video/…` and `/api/videos`.
 
+use axum::http::HeaderMap;
 use vidra::{Error, Lookup, Resource, Video, VideoId, VideoTitle};
 
+use super::list::ListForm;
 use super::responder::Responder;
 use crate::error_body::{FetchErrors, Result};
 use crate::extract::{Id, Query, invalid};
@@ -11,9 +13,13 @@ use crate::hot::Answer;
 const MAX_VIDEOS: usize = 500;
 
 /// One video.
+///
+/// With its description, counts, length, dates and thumbnails.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/video/{id}", tag = "Videos",
-    params(("id" = String, Path, description = "Video id or URL", example = "fda4eREcaTQ")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "The video", body = Video), FetchErrors)
 )]
 pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Result {
@@ -21,9 +27,13 @@ pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Resu
 }
 
 /// The title of a video.
+///
+/// It comes from the same cache entry as the video.
+///
+/// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/video/{id}/title", tag = "Videos",
-    params(("id" = String, Path, description = "Video id or encoded URL", example = "fda4eREcaTQ")),
+    params(("id" = String, Path)),
     responses((status = 200, description = "Id and title", body = VideoTitle), FetchErrors)
 )]
 pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -> Result {
@@ -32,16 +42,33 @@ pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -
     Ok(responder.send(&answer.with_json(&VideoTitle { id, title })?).await)
 }
 
-/// Several videos, in the order of the request, without those that do not exist.
+/// Several videos, in the order of the request.
+///
+/// Videos that do not exist are left out. A video that is named twice is listed twice.
+///
+/// Cost: 1 unit for each 50 different videos that are not cached.
 #[utoipa::path(
     get, path = "/api/videos", tag = "Videos",
-    params(("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike")),
-    responses((status = 200, description = "The videos", body = Vec<Video>), FetchErrors)
+    params(
+        ("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "The videos", content(
+            (Vec<Video> = "application/json"),
+            (String = "text/csv")
+        )), FetchErrors)
 )]
-pub(super) async fn get_videos(responder: Responder, query: Query) -> Result {
+pub(super) async fn get_videos(
+    responder: Responder,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
     let ids = video_ids(&query.list("ids"))?;
+    let form = ListForm::read::<Video>(&mut query, &headers);
+    query.check()?;
     let answer = Answer::new(Resource::Video, responder.vidra.videos_json(&ids).await?);
-    Ok(responder.send(&answer).await)
+    responder.send_list::<Video>(&form, answer).await
 }
 
 const BAD_LIST: &str = "The list of videos is not valid";

@@ -1,6 +1,7 @@
 //! Allocations of a cache hit, and the memory of a cache entry.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use allocation_counter::measure;
 use axum::body::Body;
@@ -9,7 +10,7 @@ use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use tokio::runtime::Builder;
 use vidra::{ApiKey, InProcess, Lookup, VideoId, Vidra};
-use vidra_server::gate::Rules;
+use vidra_server::gate::{KeyFile, KeyLimits, Keys, Rules};
 use vidra_server::{App, Config};
 use vidra_sim::Simulator;
 
@@ -66,6 +67,32 @@ async fn the_loopback_checks_allocate_nothing() {
         counts.push(measure_hit(&app, path, ("host", "127.0.0.1:3000")));
     }
     assert_eq!(counts[0], counts[1]);
+}
+
+/// A hit counts a request of its caller, and this one a transcript too. Every hit of an open service counts, so the
+/// first test of this file limits its allocations.
+#[tokio::test(start_paused = true)]
+async fn users_12_counting_usage_allocates_nothing() {
+    let mut file = KeyFile::default();
+    let limits = KeyLimits { operator: true, ..KeyLimits::default() };
+    file.add("alice".parse().unwrap(), "vk_alice", limits, SystemTime::UNIX_EPOCH).unwrap();
+    let keyed = Rules { keys: Some(Arc::new(Keys::new(&file))), ..Rules::default() };
+    for (gate, name) in [(Rules::default(), None), (keyed, Some("alice"))] {
+        let app = TestApp::configured(|builder| builder, Config { gate, ..Config::default() });
+        let key = ("x-api-key", "vk_alice");
+        let [video, transcript] = ["/api/video/fda4eREcaTQ", "/api/transcript/txManualAsr"];
+        for path in [video, transcript, video, transcript] {
+            app.send(Request::get(path).header(key.0, key.1).body(Body::empty()).unwrap()).await;
+        }
+        let [(video, ..), (transcript, ..)] =
+            [video, transcript].map(|path| measure_hit(&app, path, key));
+        assert_eq!(video, transcript);
+        assert!(video <= 4, "{name:?}: {video}");
+        let request = Request::get("/api/usage").header(key.0, key.1).body(Body::empty()).unwrap();
+        let row = app.send(request).await.json()["days"][0]["callers"][0].clone();
+        assert_eq!((row["name"].as_str(), &row["requests"]), (name, &7.into()), "{row}");
+        assert_eq!(row["transcripts"], 3);
+    }
 }
 
 /// The bytes that stay allocated for each entry, beyond the bytes of keys and bodies that `store` returns.

@@ -58,6 +58,27 @@ async fn the_error_of_an_invalid_identifier_states_the_expected_form() {
 }
 
 #[tokio::test]
+async fn l8_an_identifier_of_another_kind_is_named_without_a_request() {
+    let app = TestApp::new();
+    let table = [
+        ("/api/playlist/nonsense", "it has the wrong length or alphabet"),
+        ("/api/playlist/dQw4w9WgXcQ/info", "that is a video id"),
+        ("/api/playlist/@fermata", "that is a handle"),
+        (
+            "/api/playlist/UC_x5XG1OV2P6uZZ5FSM9Ttw",
+            "that is a channel id; the playlist of its uploads is UU_x5XG1OV2P6uZZ5FSM9Ttw",
+        ),
+        ("/api/video/PLsize500", "that is a playlist id"),
+        ("/api/comment-replies/dQw4w9WgXcQ", "that is a video id"),
+    ];
+    for (path, hint) in table {
+        let (_, details) = app.get(path).await.problem(400);
+        assert!(details[0].ends_with(&format!("; {hint}")), "{path}: {details:?}");
+    }
+    assert_eq!(app.sim.record().calls, 0);
+}
+
+#[tokio::test]
 async fn the_error_of_an_invalid_query_lists_every_fault() {
     let app = TestApp::new();
     let table: [(&str, &[&str]); 17] = [
@@ -137,15 +158,7 @@ async fn invalid_bodies_are_rejected() {
 #[tokio::test]
 async fn unknown_routes_are_404_and_wrong_methods_are_405() {
     let app = TestApp::new();
-    for path in [
-        "/web",
-        "/api",
-        "/api/",
-        "/api/video",
-        "/api/video/",
-        "/nope",
-        "/api/video/dQw4w9WgXcQ/nope",
-    ] {
+    for path in ["/web", "/api/video", "/api/video/", "/nope", "/api/video/dQw4w9WgXcQ/nope"] {
         let got = app.get(path).await;
         assert_eq!(got.problem(404).0, format!("No such route: {path}"));
     }

@@ -4,6 +4,7 @@ mod browsers;
 mod budgets;
 mod keys;
 mod rates;
+mod usage;
 
 use std::net::IpAddr;
 use std::sync::Arc;

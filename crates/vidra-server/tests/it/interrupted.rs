@@ -15,7 +15,7 @@ const SSE: &str = "text/event-stream";
 
 /// A service whose quota is enough for five pages.
 fn with_five_units() -> TestApp {
-    let limits = QuotaLimits { default: 5, ..QuotaLimits::default() };
+    let limits = QuotaLimits::default().with_default(5);
     let app = TestApp::with(|builder| builder.quota(limits));
     app.sim.set_latency(Duration::from_millis(100));
     app

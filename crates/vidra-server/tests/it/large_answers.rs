@@ -19,13 +19,25 @@ async fn batch(app: &TestApp) -> TestResponse {
     app.post("/api/playlist/PLsize50/transcript", json!({"to": 30, "concurrency": 7})).await
 }
 
+/// A part, and everything in another order.
+async fn queries(app: &TestApp) -> [TestResponse; 2] {
+    let query = async |body| app.post("/api/playlist/PLsize500/query", body).await;
+    [
+        query(json!({"range": {"start": 3, "end": 400}})).await,
+        query(json!({"sort": {"field": "views", "order": "desc"}})).await,
+    ]
+}
+
 #[tokio::test(start_paused = true)]
 async fn review_s4_a_spooled_answer_equals_one_from_memory() {
     let (in_memory, spooled) = (TestApp::new(), spooling());
     for (expected, got) in [
         (in_memory.get(PLAYLIST).await, spooled.get(PLAYLIST).await),
         (batch(&in_memory).await, batch(&spooled).await),
-    ] {
+    ]
+    .into_iter()
+    .chain(queries(&in_memory).await.into_iter().zip(queries(&spooled).await))
+    {
         assert_eq!((got.status, &got.text), (expected.status, &expected.text));
         for name in ["etag", "cache-control", "content-type", "x-quota-cost", "x-cache", "vary"] {
             assert_eq!(got.header(name), expected.header(name), "{name}");
@@ -50,7 +62,8 @@ async fn review_s4_a_spooled_answer_is_conditional() {
 async fn review_s4_an_answer_beyond_both_budgets_is_503() {
     let full = |builder: Builder| builder.max_answer_memory(0).max_spool(1_000);
     let app = TestApp::with(full);
-    for got in [app.get(PLAYLIST).await, batch(&app).await] {
+    let large = [app.get(PLAYLIST).await, batch(&app).await];
+    for got in large.into_iter().chain(queries(&app).await) {
         assert_eq!(got.problem(503).0, "The answer is too large to be built now");
         assert!(got.header("retry-after").is_some());
     }

@@ -13,13 +13,16 @@ mod hostile;
 mod interrupted;
 mod large_answers;
 mod ledger;
+mod lists;
 mod mcp;
 mod metrics;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
+mod negotiation;
 mod openapi;
 mod pages;
 mod preface;
+mod redirects;
 mod rooms;
 mod security;
 mod streams;

@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use futures_util::future::poll_fn;
 use http_body_util::BodyExt;
 use tokio::time::{sleep, timeout};
-use vidra::{BatchEvent, Cached, Error, ErrorKind, VideoId, Vidra};
+use vidra::{BatchEvent, Cached, Error, ErrorKind, PlaylistId, VideoId, Vidra};
 
 use crate::operation::Operation;
 use crate::plan::{Caller, Departure, Interface};
@@ -240,6 +240,14 @@ async fn call_library(service: &Service, caller: &Caller) -> Answer {
                 let ids: Vec<_> = ids.iter().map(|id| VideoId::parse(id).unwrap()).collect();
                 vidra.videos_json(&ids).await
             }
+            Operation::VideosOf { playlist, limit } => {
+                let id = PlaylistId::parse(playlist).unwrap();
+                let page = vidra.playlist_videos_page(&id, None, *limit).await;
+                page.map(|page| {
+                    let body = serde_json::to_vec(&page.body).unwrap();
+                    page.with_body(body.into())
+                })
+            }
             operation => vidra.lookup(&operation.lookup().expect("it is a lookup")).await,
         };
         match got {
@@ -264,7 +272,7 @@ async fn call_library_batch(vidra: &Vidra, caller: &Caller) -> Answer {
                 answer.has_summary = true;
                 answer.counts = Some((summary.succeeded, summary.failed));
             }
-            Ok(BatchEvent::Started { .. } | BatchEvent::Waiting(_)) => {}
+            Ok(_) => {}
             Err(error) => {
                 let results = std::mem::take(&mut answer.results);
                 // An error is the last item.

@@ -507,7 +507,13 @@ fn has_parts(operation: &Operation) -> bool {
 
 /// Whether it is a list with videos that are separate records.
 fn is_composite(operation: &Operation) -> bool {
-    matches!(operation, Operation::Playlist(_) | Operation::Query(_) | Operation::Uploads(_))
+    matches!(
+        operation,
+        Operation::Playlist(_)
+            | Operation::Query(_)
+            | Operation::VideosOf { .. }
+            | Operation::Uploads(_)
+    )
 }
 
 /// The kind of record that answers an operation.
@@ -518,6 +524,7 @@ fn resource(operation: &Operation) -> Option<Resource> {
         Operation::Uploads(_) => Resource::Uploads,
         Operation::Playlist(_) | Operation::Query(_) => Resource::Playlist,
         Operation::Info(_) | Operation::Ids(_) => Resource::Playlist,
+        Operation::VideosOf { .. } => Resource::Playlist,
         Operation::Comments(_) | Operation::Replies(_) => Resource::Comments,
         Operation::Regions | Operation::Languages | Operation::Categories => Resource::Regions,
         Operation::Tracks(_) => Resource::Tracks,
@@ -536,6 +543,7 @@ fn may_be_missing(operation: &Operation, answer: &Answer) -> bool {
         Operation::Playlist(id) | Operation::Info(id) => playlist(id),
         Operation::Ids(id) | Operation::Query(id) => playlist(id),
         Operation::Batch { playlist: id, .. } => playlist(id),
+        Operation::VideosOf { playlist: id, .. } => playlist(id),
         Operation::Comments(id) => *id == "quirkNoComm",
         Operation::Tracks(id) => id == "txNoCaption" || id == BOT_WALL,
         Operation::Transcript { video, lang, .. } => {

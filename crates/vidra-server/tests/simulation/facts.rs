@@ -146,9 +146,10 @@ impl Facts {
                 let listed = self.playlists[id].iter().filter(|id| self.shown.contains(*id));
                 same_list(&json["videos"], listed)
             }
+            Operation::VideosOf { playlist, limit } => self.check_page(&json()?, playlist, *limit),
             Operation::Ids(id) => {
                 let json = json()?;
-                let ids = match (json["videoIds"].as_array(), json.as_array()) {
+                let ids = match (json["videoIds"].as_array(), json["entries"].as_array()) {
                     (Some(ids), _) => ids.clone(),
                     // As the library stores them.
                     (None, Some(all)) => all.iter().map(|entry| entry["video"].clone()).collect(),
@@ -189,6 +190,22 @@ impl Facts {
             Operation::Quota | Operation::Cache => json().map(drop),
             Operation::Batch { .. } | Operation::Ready | Operation::Metrics => Ok(()),
         }
+    }
+
+    /// Checks the first page of a list. It may be short if a later part of the list failed, and then it has a cursor.
+    fn check_page(&self, json: &Value, playlist: &str, limit: usize) -> Result<(), String> {
+        let entries = self.entries(playlist).iter().zip(1..);
+        let shown = entries.filter(|(id, _)| self.shown.contains(*id));
+        let all: Vec<(&str, u64)> = shown.map(|(id, position)| (&**id, position)).collect();
+        let items = json["items"].as_array().ok_or("no items")?.iter();
+        let got: Vec<(&str, u64)> = items
+            .map(|item| {
+                (item["id"].as_str().unwrap_or_default(), item["position"].as_u64().unwrap_or(0))
+            })
+            .collect();
+        let has_more = json["nextCursor"].is_string();
+        let count = if has_more { got.len().min(limit) } else { all.len() };
+        same("items", &*got, all.get(..count).ok_or("too many items")?)
     }
 
     fn check_tracks(&self, json: &Value, languages: &[String]) -> Result<(), String> {

@@ -4,8 +4,8 @@ use axum::http::{Request, header};
 use fastrand::Rng;
 use serde_json::{Value, json};
 use vidra::{
-    BatchQuery, CategoryQuery, ChannelRef, CommentId, CommentQuery, Languages, Lookup, PlaylistId,
-    TranscriptQuery, VideoId,
+    BatchQuery, CategoryQuery, ChannelRef, CommentId, CommentQuery, LanguageCode, Languages,
+    Lookup, PlaylistId, TranscriptQuery, VideoId,
 };
 
 use crate::facts::facts;
@@ -24,6 +24,7 @@ pub(crate) enum Operation {
     Info(&'static str),
     Ids(&'static str),
     Query(&'static str),
+    VideosOf { playlist: &'static str, limit: usize },
     Comments(&'static str),
     Replies(&'static str),
     Regions,
@@ -57,7 +58,9 @@ impl Operation {
     pub(crate) fn kinds(data_api: bool, transcripts: bool, batches: bool) -> Vec<u8> {
         let mut kinds = vec![20];
         if data_api {
-            kinds.extend([0, 0, 0, 0, 1, 2, 2, 2, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+            kinds.extend([
+                0, 0, 0, 0, 1, 2, 2, 2, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 18,
+            ]);
         }
         if transcripts {
             kinds.extend([14, 15, 15, 15, 15, 15, 15, 16]);
@@ -120,6 +123,7 @@ impl Operation {
                 concurrency: pick(rng, &[1, 1, 2, 5, 20]),
                 form: pick(rng, &["application/json", "application/x-ndjson", "text/event-stream"]),
             },
+            18 => Self::VideosOf { playlist: playlist(rng), limit: pick(rng, &[1, 20, 50, 500]) },
             _ => pick(rng, &[Self::Quota, Self::Cache, Self::Ready, Self::Metrics]),
         }
     }
@@ -150,6 +154,7 @@ impl Operation {
             Self::Info(_) => "playlist info",
             Self::Ids(_) => "playlist ids",
             Self::Query(_) => "playlist query",
+            Self::VideosOf { .. } => "playlist videos",
             Self::Comments(_) => "comments",
             Self::Replies(_) => "replies",
             Self::Regions => "regions",
@@ -182,7 +187,7 @@ impl Operation {
     pub(crate) fn playlist(&self) -> Option<&'static str> {
         match self {
             Self::Playlist(id) | Self::Query(id) | Self::Ids(id) => Some(id),
-            Self::Batch { playlist, .. } => Some(playlist),
+            Self::Batch { playlist, .. } | Self::VideosOf { playlist, .. } => Some(playlist),
             _ => None,
         }
     }
@@ -203,12 +208,16 @@ impl Operation {
             (Self::Video(id) | Self::Title(id), Kind::Videos) => id == subject,
             (Self::Videos(ids), Kind::Videos) => ids.iter().any(|id| id == subject),
             (Self::Playlist(_) | Self::Query(_) | Self::Uploads(_), Kind::Videos) => true,
+            (Self::VideosOf { .. }, Kind::Videos) => true,
             (Self::Channel(_) | Self::Uploads(_), Kind::Channels | Kind::Search) => true,
             (Self::Uploads(_), Kind::PlaylistItems) => true,
             (Self::Playlist(id) | Self::Query(id) | Self::Ids(id), Kind::PlaylistItems) => {
                 lists(id)
             }
-            (Self::Batch { playlist, .. }, Kind::PlaylistItems) => lists(playlist),
+            (
+                Self::Batch { playlist, .. } | Self::VideosOf { playlist, .. },
+                Kind::PlaylistItems,
+            ) => lists(playlist),
             (Self::Playlist(id) | Self::Query(id) | Self::Info(id), Kind::Playlists) => {
                 subject.contains(&format!("id={id}"))
             }
@@ -242,6 +251,9 @@ impl Operation {
                 "application/json",
                 &json!({"filter": {"duration": {"min": 0}}}),
             ),
+            Self::VideosOf { playlist, limit } => {
+                get(format!("/api/playlist/{playlist}/videos?limit={limit}"))
+            }
             Self::Comments(id) => get(format!("/api/comments/{id}")),
             Self::Replies(id) => get(format!("/api/comment-replies/{id}")),
             Self::Regions => get("/api/i18n/regions".to_owned()),
@@ -302,21 +314,20 @@ impl Operation {
             Self::Transcript { video: id, lang, .. } => {
                 let languages =
                     lang.map_or_else(Languages::default, |it| Languages::parse(it).unwrap());
-                Lookup::Transcript(video(id), TranscriptQuery { languages, translate: None })
+                Lookup::Transcript(video(id), TranscriptQuery::default().with_languages(languages))
             }
             Self::Translation { video: id } => {
-                let translate = Some("de".parse().unwrap());
-                Lookup::Transcript(video(id), TranscriptQuery { translate, ..Default::default() })
+                let german = LanguageCode::parse("de").unwrap();
+                Lookup::Transcript(video(id), TranscriptQuery::default().with_translation(german))
             }
-            Self::Videos(_) | Self::Batch { .. } => return None,
+            Self::Videos(_) | Self::Batch { .. } | Self::VideosOf { .. } => return None,
             Self::Quota | Self::Cache | Self::Ready | Self::Metrics => return None,
         })
     }
 
     pub(crate) fn batch_query(&self) -> Option<(PlaylistId, BatchQuery)> {
         let Self::Batch { playlist, to, concurrency, .. } = self else { return None };
-        let query =
-            BatchQuery { to: Some(*to), concurrency: *concurrency, ..BatchQuery::default() };
+        let query = BatchQuery::default().with_to(*to).with_concurrency(*concurrency);
         Some((PlaylistId::parse(playlist).unwrap(), query))
     }
 }

@@ -159,7 +159,7 @@ impl World {
         for (number, units) in settings.budgets.iter().enumerate() {
             // The service reports usage only for keys with a budget.
             let units = Some(units.unwrap_or(UNLIMITED));
-            let limits = KeyLimits { rate: None, units, searches: Some(UNLIMITED) };
+            let limits = KeyLimits { units, searches: Some(UNLIMITED), ..KeyLimits::default() };
             let name = format!("caller-{number}").parse().unwrap();
             file.add(name, &key(number), limits, std::time::SystemTime::UNIX_EPOCH).unwrap();
         }
@@ -184,7 +184,11 @@ impl World {
                 (0..it.egresses).map(|egress| self.platform.transport(egress)).collect::<Vec<_>>(),
             )
             .clock(self.clock.clone())
-            .quota(QuotaLimits { default: it.quota, search: SearchBilling::OwnBucket(it.searches) })
+            .quota(
+                QuotaLimits::default()
+                    .with_default(it.quota)
+                    .with_search(SearchBilling::OwnBucket(it.searches)),
+            )
             .retry(RetryPolicy { retries: it.retries, delay: it.retry_delay })
             .attempt_timeout(it.attempt_timeout)
             .deadline(it.deadline)

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::BatchStatus;
-
 /// Playlist batches since the client was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -52,11 +50,8 @@ impl Batches {
         self.entries.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn note_done(&self, status: BatchStatus) {
-        let count = match status {
-            BatchStatus::Success => &self.succeeded,
-            BatchStatus::Failed => &self.failed,
-        };
+    pub(crate) fn note_done(&self, succeeded: bool) {
+        let count = if succeeded { &self.succeeded } else { &self.failed };
         count.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -14,6 +14,7 @@ use crate::store::{Failures, Usage};
 
 /// An answer as JSON, with its cache outcome and age.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Cached<B = Bytes> {
     /// The JSON.
     pub body: B,
@@ -47,7 +48,7 @@ impl<B> Cached<B> {
 }
 
 impl Cached {
-    /// The same with its body as one that is in memory.
+    /// The answer as one that may be in a file. This one is in memory, where the cache counts it.
     pub(crate) fn into_body(self) -> Cached<Body> {
         let body = Body::Memory(self.body.clone(), None);
         self.with_body(body)
@@ -134,6 +135,7 @@ impl Parts {
 
 /// The number of answers with each outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counts {
     /// Fresh answers from the cache.
     pub hits: u64,

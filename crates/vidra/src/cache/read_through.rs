@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::Record;
 
 /// How long a caller with a stale record waits for a new one.
-const STALE_PATIENCE: Duration = Duration::from_millis(250);
+const STALE_WAIT: Duration = Duration::from_millis(250);
 
 /// The result for one of many keys, with its cache outcome and age. Refusals have both too.
 pub(crate) struct Answered {
@@ -330,7 +330,7 @@ impl<'k> Read<'k> {
         let may_serve_stale = ctx.mode == CacheMode::Normal
             && old.as_ref().is_some_and(|old| old.state() == State::StaleIfError);
         let limit = match may_serve_stale {
-            true => ctx.deadline.min(Instant::now() + STALE_PATIENCE),
+            true => ctx.deadline.min(Instant::now() + STALE_WAIT),
             false => ctx.deadline,
         };
         Self { index, key, old, limit, overdue: None, may_replace: true }

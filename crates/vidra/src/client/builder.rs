@@ -78,6 +78,7 @@ const CACHE_BYTES: u64 = 96 << 20;
 
 /// The rate limit of transcript requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Pacing {
     /// [`Pace::default`] for YouTube itself, and no limit for any other URL.
     Auto,

@@ -1,26 +1,15 @@
 //! The operations of a client, one method for each.
 
-use std::sync::Arc;
-
-use futures_util::{Stream, StreamExt, future, stream};
-use tokio::time::Instant;
-
 use super::Vidra;
-use crate::batch::{self, Batch, BatchEvent, BatchQuery};
 use crate::cache::Cached;
-use crate::cache::freshness::FOREVER;
 use crate::channel::{Channel, ChannelVideo};
 use crate::comment::{Comment, CommentQuery, CommentThread};
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
-use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
+use crate::error::Result;
+use crate::ident::{ChannelRef, CommentId, VideoId};
 use crate::quota::Quota;
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::resource::lookup::Lookup;
-use crate::resource::{playlist, video};
-use crate::selection::{Selected, Selection};
-use crate::spool::Body;
+use crate::resource::video;
 use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
 use crate::video::{Video, VideoTitle};
 
@@ -129,88 +118,6 @@ impl Vidra {
     ) -> Result<Vec<ChannelVideo>> {
         let uploads = self.lookup(&Lookup::Uploads(channel.clone())).await?;
         Ok(ChannelVideo::newest(&uploads, limit, self.clock().now())?.0)
-    }
-
-    /// Fetches a playlist with all its videos. It costs 1 unit, 1 for each page of 50 entries and 1
-    /// for each 50 distinct uncached videos.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::PlaylistNotFound`](crate::Reason::PlaylistNotFound) if YouTube has no such
-    /// playlist, and [`Reason::NotAccessible`](crate::Reason::NotAccessible) if it is private.
-    ///
-    /// ```
-    /// use vidra::PlaylistId;
-    ///
-    #[doc = include_str!("../example.txt")]
-    /// let playlist = vidra.playlist(&PlaylistId::parse("PLquirkUnavailable")?).await?;
-    /// assert_eq!((playlist.video_count, playlist.unavailable_count), (20, 10));
-    /// # Ok(()) }
-    /// ```
-    pub async fn playlist(&self, id: &PlaylistId) -> Result<Playlist> {
-        self.lookup(&Lookup::Playlist(id.clone())).await?.decode()
-    }
-
-    /// Fetches a playlist without its videos: its title, its owner and its number of entries. It costs
-    /// 1 unit.
-    ///
-    /// ```
-    /// use vidra::PlaylistId;
-    ///
-    #[doc = include_str!("../example.txt")]
-    /// let info = vidra.playlist_info(&PlaylistId::parse("PLsize500")?).await?;
-    /// assert_eq!((&*info.title, info.item_count), ("Documented: PLsize500", Some(500)));
-    /// # Ok(()) }
-    /// ```
-    pub async fn playlist_info(&self, id: &PlaylistId) -> Result<PlaylistInfo> {
-        self.lookup(&Lookup::PlaylistInfo(id.clone())).await?.decode()
-    }
-
-    /// Fetches the ids of all entries of a playlist. It costs 1 unit for each page of 50 entries.
-    ///
-    /// ```
-    /// use vidra::PlaylistId;
-    ///
-    #[doc = include_str!("../example.txt")]
-    /// let all = vidra.playlist_ids(&PlaylistId::parse("PLsize500")?).await?;
-    /// assert_eq!((all.count, all.video_ids[0].as_str()), (500, "rskSlyTUdug"));
-    /// # Ok(()) }
-    /// ```
-    pub async fn playlist_ids(&self, id: &PlaylistId) -> Result<PlaylistIds> {
-        let entries = self.lookup(&Lookup::PlaylistEntries(id.clone())).await?;
-        PlaylistIds::from_entries(id.clone(), &entries)
-    }
-
-    /// Fetches a playlist, then filters, sorts and slices it. With a filter, a sort or an open end it
-    /// costs as much as [`Vidra::playlist`]. Otherwise it costs only the pages up to the end of the
-    /// range and their videos. `original_count` is then YouTube's own count of the entries, and
-    /// `unavailable_count` is 0.
-    ///
-    /// ```
-    /// use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder};
-    /// use vidra::{PlaylistId, Selection};
-    ///
-    #[doc = include_str!("../example.txt")]
-    /// // The ten most watched videos that are longer than a minute.
-    /// let selection = Selection {
-    ///     filter: Filter { duration: Bounds { min: Some(60), max: None }, ..Filter::default() },
-    ///     sort: Some(Sort { field: SortField::Views, order: SortOrder::Desc }),
-    ///     range: PositionRange { start: Some(1), end: Some(10) },
-    /// };
-    /// let selected = vidra.query_playlist(&PlaylistId::parse("PLsize500")?, &selection).await?;
-    /// assert_eq!((selected.playlist.video_count, selected.original_count), (10, 500));
-    /// # Ok(()) }
-    /// ```
-    pub async fn query_playlist(&self, id: &PlaylistId, selection: &Selection) -> Result<Selected> {
-        let Some(needed) = selection.needed() else {
-            let playlist = self.lookup_body(&Lookup::Playlist(id.clone())).await?;
-            let _memory = self.services.spool.reserve_to_decode(&playlist.body)?;
-            let body = playlist.body.clone().into_bytes().await?;
-            return Ok(selection.apply(playlist.with_body(body).decode()?));
-        };
-        let (first, entries) =
-            playlist::first_videos(&self.services, &self.context(), id, needed).await?;
-        Ok(Selected { original_count: entries, ..selection.apply(first) })
     }
 
     /// Fetches comment threads of a video. It costs 1 unit for each page. With all replies, each
@@ -331,64 +238,6 @@ impl Vidra {
     /// ```
     pub async fn tracks(&self, id: VideoId) -> Result<Vec<CaptionTrack>> {
         self.lookup(&Lookup::Tracks(id)).await?.decode()
-    }
-
-    /// Streams the transcripts of a playlist in the order of completion. A video without a
-    /// transcript fails alone. The batch costs 1 unit for each page of 50 entries up to `to`.
-    ///
-    /// Dropping the stream cancels the batch.
-    ///
-    /// # Errors
-    ///
-    /// An `Err` is always the last item. [`Reason::Overloaded`](crate::Reason::Overloaded) means
-    /// that too many batches are running. Any other error means that the client could not list the
-    /// playlist to its end. Results of the entries that were already listed come before it.
-    ///
-    /// ```
-    /// use futures_util::{StreamExt, pin_mut};
-    /// use vidra::{BatchEvent, BatchQuery, PlaylistId};
-    ///
-    #[doc = include_str!("../example.txt")]
-    /// let first_three = BatchQuery { to: Some(3), ..BatchQuery::default() };
-    /// let events = vidra.playlist_transcripts(&PlaylistId::parse("PLquirkMixed")?, &first_three);
-    /// pin_mut!(events);
-    /// while let Some(event) = events.next().await {
-    ///     match event? {
-    ///         BatchEvent::Result(video) => println!("{}: {:?}", video.title, video.status),
-    ///         BatchEvent::Done(summary) => assert_eq!((summary.succeeded, summary.failed), (2, 1)),
-    ///         BatchEvent::Started { .. } | BatchEvent::Waiting(_) => {}
-    ///     }
-    /// }
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a tokio runtime, because the batch runs in its own task.
-    pub fn playlist_transcripts(
-        &self,
-        id: &PlaylistId,
-        query: &BatchQuery,
-    ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
-        let Some(slot) = self.batches.take_slot() else {
-            return stream::once(future::ready(Err(Error::overloaded()))).left_stream();
-        };
-        let deadline = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
-        let ctx = Context { deadline, ..self.context() };
-        let (services, id, query) = (Arc::clone(&self.services), id.clone(), query.clone());
-        let tally = Arc::clone(&self.batches);
-        batch::run(Batch { services, ctx, id, query, _slot: slot, tally }).right_stream()
-    }
-
-    /// Waits for the end of a batch, and returns its summary and its results in playlist order as one JSON
-    /// document. Many results may be in a temporary file, as with [`Vidra::lookup_body`].
-    ///
-    /// # Errors
-    ///
-    /// The error of the batch, or [`Reason::Overloaded`](crate::Reason::Overloaded) if there is no room for its
-    /// results.
-    pub async fn batch_body(&self, events: impl Stream<Item = Result<BatchEvent>>) -> Result<Body> {
-        batch::body::collect(&self.services.spool, events).await
     }
 
     /// Reports the state of the daily quota. It sends nothing and costs nothing.

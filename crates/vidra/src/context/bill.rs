@@ -147,6 +147,13 @@ impl Bill {
         }
     }
 
+    /// Counts a transcript that the payer got.
+    pub(crate) fn note_transcript(&self) {
+        if let Some(allowance) = &self.allowance {
+            allowance.note_transcript();
+        }
+    }
+
     /// Whether both have the same budget, so that both can pay or neither.
     pub(crate) fn has_same_budget(&self, other: &Self) -> bool {
         match (&self.allowance, &other.allowance) {

@@ -1,4 +1,4 @@
-//! The key for the Data API, and the ledger of its project. Both can be replaced while the client runs.
+//! The key for the Data API, and the ledger and the pauses of its project. All can be replaced while the client runs.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use http::HeaderValue;
 
+use super::hold::Holds;
 use crate::quota::Ledger;
 
 /// The service's key for the Data API. Its `Debug` output is `***`.
@@ -32,11 +33,12 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// A key and the ledger of its project. An attempt uses one account from its charge to its outcome,
+/// A key, and the ledger and the pauses of its project. An attempt uses one account from its charge to its outcome,
 /// so that an answer about an old key says nothing about a new one.
 pub(crate) struct Account {
     pub(super) key: Option<ApiKey>,
     pub(crate) ledger: Arc<Ledger>,
+    pub(super) holds: Holds,
     /// Whether YouTube rejected the key in its last answer about it.
     is_rejected: AtomicBool,
 }
@@ -82,11 +84,12 @@ impl CurrentAccount {
     }
 
     /// Changes to the account of `key`. Returns `false` if it is the one in use, which then counts as
-    /// not rejected.
+    /// not rejected and has no pause.
     pub(super) fn replace(&self, key: ApiKey) -> bool {
         let current = self.get();
         if current.key.as_ref().is_some_and(|current| current.as_bytes() == key.as_bytes()) {
             current.set_rejected(false);
+            current.holds.clear();
             return false;
         }
         // The ledger is read before the lock is taken, because the disk may be slow.
@@ -101,6 +104,6 @@ impl CurrentAccount {
 
     fn open(key: Option<ApiKey>, open_ledger: &OpenLedger) -> Account {
         let ledger = Arc::new(open_ledger(key.as_ref()));
-        Account { key, ledger, is_rejected: AtomicBool::new(false) }
+        Account { key, ledger, holds: Holds::default(), is_rejected: AtomicBool::new(false) }
     }
 }

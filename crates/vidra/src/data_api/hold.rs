@@ -1,4 +1,4 @@
-//! Pauses that YouTube requests with `Retry-After`, one per bucket.
+//! Pauses that YouTube requests with `Retry-After`, one per bucket of a project.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -43,18 +43,29 @@ pub(crate) struct Pages {
 impl Pages {
     /// Creates a position before the first page of `call`.
     pub(crate) fn new(call: Call) -> Self {
+        Self::at(call, "")
+    }
+
+    /// Creates a position before the page of `call` with this token, which is empty for the first page.
+    pub(crate) fn at(call: Call, token: &str) -> Self {
         Self {
             call,
-            next: Some(String::new()),
-            seen: HashSet::new(),
+            next: Some(token.to_owned()),
+            seen: HashSet::from([token.to_owned()]),
             empty: 0,
             items: 0,
             total: None,
         }
     }
 
-    /// Fetches the next page. `None` after the last. An error does not change the position, so that
-    /// a caller can fetch the page again.
+    /// The token of the next page: empty for the first page, `None` after the last.
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
+
+    /// Fetches the next page. `None` after the last. After a failed call the position is the same, so
+    /// that a caller can fetch the page again. After the error of a list without end it is behind the
+    /// last page that was read: that list is not to be read on.
     pub(crate) async fn next<T: DeserializeOwned>(
         &mut self,
         data_api: &DataApi,
@@ -76,7 +87,7 @@ impl Pages {
         self.empty = if items.is_empty() { self.empty + 1 } else { 0 };
         self.items += items.len();
         let is_endless =
-            self.seen.len() >= MAX_PAGES || self.empty >= MAX_EMPTY_PAGES || self.items > MAX_ITEMS;
+            self.seen.len() > MAX_PAGES || self.empty >= MAX_EMPTY_PAGES || self.items > MAX_ITEMS;
         if is_endless && self.next.is_some() {
             return Err(super::Fault::unreadable("a list without end".to_owned()).error);
         }

@@ -48,6 +48,8 @@ macro_rules! reasons {
 reasons! {
     /// The request is not valid. `details` has one line for each fault.
     InvalidInput = "invalid_input", InvalidInput, "Correct the request.";
+    /// The cursor is damaged, has expired, or belongs to another list.
+    InvalidCursor = "invalid_cursor", InvalidInput, "Begin again without a cursor.";
     /// YouTube does not accept this request.
     UpstreamRejected = "rejected_by_upstream", InvalidInput, "Correct the request; `details` has YouTube's reason.";
     /// The request names a host that the service does not serve.
@@ -67,6 +69,8 @@ reasons! {
     CallerKeyMissing = "caller_key_missing", Forbidden, "Send your key.";
     /// The caller key is not valid.
     CallerKeyInvalid = "caller_key_invalid", Forbidden, "Check your key, or ask the operator for a new one.";
+    /// The request needs the key of an operator.
+    OperatorKeyRequired = "operator_key_required", Forbidden, "Use the key of an operator.";
     /// Web pages of this origin may not use the service.
     OriginNotAllowed = "origin_not_allowed", Forbidden, "Ask the operator to allow the origin.";
 

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use super::{ChannelId, ChannelRef, CommentId, Handle, MAX_INPUT, PlaylistId, VideoId, is_name};
+use super::parse::{MAX_INPUT, is_name};
+use super::{ChannelId, ChannelRef, CommentId, Handle, PlaylistId, VideoId};
 use crate::error::{Error, Reason, Result};
 
 /// The objects that a URL names. A watch URL with a playlist names both, and a link to a comment
@@ -50,8 +51,7 @@ impl Link {
 
     /// Detects the kind of a bare identifier from its form. A handle needs its `@` here. Otherwise
     /// every word would be a valid channel.
-    fn guess(text: &str) -> Option<Self> {
-        const PLAYLIST_PREFIXES: [&str; 8] = ["PL", "UU", "OLAK5uy_", "FL", "LL", "RD", "EL", "TL"];
+    pub(super) fn guess(text: &str) -> Option<Self> {
         let none = Self::default();
         if let Some(video) = VideoId::bare(text) {
             return Some(Self { video: Some(video), ..none });
@@ -63,8 +63,7 @@ impl Link {
             let handle = Handle::bare(handle)?;
             return Some(Self { channel: Some(ChannelRef::Handle(handle)), ..none });
         }
-        let is_playlist = PLAYLIST_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
-        let playlist = PlaylistId::bare(text).filter(|_| is_playlist || text == "WL")?;
+        let playlist = PlaylistId::bare(text).filter(|_| PlaylistId::has_known_prefix(text))?;
         Some(Self { playlist: Some(playlist), ..none })
     }
 

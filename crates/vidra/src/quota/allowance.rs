@@ -1,5 +1,7 @@
-//! Quota budgets of single callers, so that one caller cannot spend the whole day's quota.
+//! Quota budgets of single callers, so that one caller cannot spend the whole day's quota, and what
+//! they used.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -8,18 +10,27 @@ use super::counts::{Tally, UnitCounts};
 use super::day::{date, until_reset};
 use super::{Bucket, Charge, Spent};
 
-/// The daily budget of one caller for each bucket. It resets with YouTube's quota. Clones share the
-/// count and the limits.
+/// The daily budget of one caller for each bucket, and what the caller used. The budget resets with
+/// YouTube's quota. Clones share the counts and the limits.
 ///
 /// A request charges the allowance before the ledger. Both count every attempt, except attempts
 /// that were never sent. [`Allowances`](crate::Allowances) stores the count of several callers in a
 /// file.
 #[derive(Debug, Clone)]
-pub struct Allowance(Arc<Mutex<Share>>);
+pub struct Allowance(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// Requests and transcripts since the last exchange. They are no part of the account, because
+    /// every cached response adds to them.
+    requests: AtomicU64,
+    transcripts: AtomicU64,
+    account: Mutex<CallerAccount>,
+}
 
 /// Its lock is held only briefly and never across an await.
 #[derive(Debug)]
-struct Share {
+struct CallerAccount {
     /// The account of the caller in its own counts and in the file.
     name: String,
     default: Option<u32>,
@@ -29,7 +40,7 @@ struct Share {
     exchanged: UnitCounts,
 }
 
-impl Share {
+impl CallerAccount {
     fn limit(&self, bucket: Bucket) -> Option<u32> {
         match bucket {
             Bucket::Default => self.default,
@@ -58,20 +69,25 @@ impl Allowance {
 
     /// Creates an allowance without limits for an account of the file.
     pub(super) fn named(name: &str) -> Self {
-        Self(Arc::new(Mutex::new(Share {
+        let account = Mutex::new(CallerAccount {
             name: name.to_owned(),
             default: None,
             search: None,
             counts: UnitCounts::default(),
             exchanged: UnitCounts::default(),
-        })))
+        });
+        Self(Arc::new(Inner {
+            requests: AtomicU64::new(0),
+            transcripts: AtomicU64::new(0),
+            account,
+        }))
     }
 
     /// Replaces the limits for all clones and for calls in flight. Units spent today stay spent, so
     /// a lower limit can be exhausted at once.
     pub fn set_limits(&self, default: Option<u32>, search: Option<u32>) {
-        let mut share = self.lock();
-        (share.default, share.search) = (default, search);
+        let mut account = self.lock();
+        (account.default, account.search) = (default, search);
     }
 
     /// The daily limit of `bucket`.
@@ -81,8 +97,19 @@ impl Allowance {
 
     /// The units spent from `bucket` since the last reset.
     pub fn used(&self, bucket: Bucket, now: Timestamp) -> u32 {
-        let share = self.lock();
-        share.counts.tally(&date(now), &share.name).count(bucket).used
+        let account = self.lock();
+        account.counts.tally(&date(now), &account.name).count(bucket).used
+    }
+
+    /// Counts a request of the caller. It is one atomic addition.
+    pub fn note_request(&self) {
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a transcript that a cache in front of the client served. The client counts those that
+    /// it serves itself. It is one atomic addition.
+    pub fn note_transcript(&self) {
+        self.0.transcripts.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes the cost of an attempt.
@@ -91,12 +118,13 @@ impl Allowance {
     ///
     /// [`Spent`] if the allowance is exhausted.
     pub(crate) fn take(&self, bucket: Bucket, cost: u32, now: Timestamp) -> Result<(), Spent> {
-        let (mut share, date) = (self.lock(), date(now));
-        let used = share.counts.tally(&date, &share.name).count(bucket).used.saturating_add(cost);
-        if share.limit(bucket).is_some_and(|limit| used > limit) {
+        let (mut account, date) = (self.lock(), date(now));
+        let used =
+            account.counts.tally(&date, &account.name).count(bucket).used.saturating_add(cost);
+        if account.limit(bucket).is_some_and(|limit| used > limit) {
             return Err(Spent { bucket, resets_in: until_reset(now) });
         }
-        share.tally_mut(&date).count_mut(bucket).used = used;
+        account.tally_mut(&date).count_mut(bucket).used = used;
         Ok(())
     }
 
@@ -111,13 +139,21 @@ impl Allowance {
         self.lock().subtract(&charge.date, charge.bucket, charge.cost);
     }
 
-    /// Adds the spending since the last exchange to `all`, and takes over what others have added
-    /// there.
-    pub(super) fn exchange(&self, all: &mut UnitCounts) {
-        let mut share = self.lock();
-        all.apply_changes(&share.exchanged, &share.counts);
-        share.counts = all.of_account(&share.name);
-        share.exchanged = share.counts.clone();
+    /// Adds the usage since the last exchange to `all`, and takes over what others have added there.
+    /// Requests and transcripts belong to `today`: their counters have no date.
+    pub(super) fn exchange(&self, all: &mut UnitCounts, today: &str) {
+        let mut account = self.lock();
+        let Inner { requests, transcripts, .. } = &*self.0;
+        let [requests, transcripts] =
+            [requests, transcripts].map(|it| it.swap(0, Ordering::Relaxed));
+        if requests + transcripts > 0 {
+            let tally = account.tally_mut(today);
+            tally.requests += requests;
+            tally.transcripts += transcripts;
+        }
+        all.apply_changes(&account.exchanged, &account.counts);
+        account.counts = all.of_account(&account.name);
+        account.exchanged = account.counts.clone();
     }
 
     /// Whether both are clones of the same allowance.
@@ -125,8 +161,8 @@ impl Allowance {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Share> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, CallerAccount> {
+        self.0.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The allowances of all callers, whose spending survives a restart.
+//! The allowances of all callers, whose spending and usage survive a restart.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,13 +7,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 
 use super::allowance::Allowance;
+use super::backing::Backing;
+use super::counts::UnitCounts;
+use super::day::date;
 use super::file::CountFile;
 use super::health::LedgerHealth;
+use super::usage::UsageReport;
 
 /// Allowances by the name of their caller. The default has no file.
 ///
-/// Several processes may use the same file. They add what their callers spent to it, and learn what
-/// the others added, at each [`Allowances::save`].
+/// Several processes may use the same file. They add what their callers used to it, and learn what
+/// the others added, at each [`Allowances::save`]. Call it every few seconds, also without a file:
+/// it assigns requests and transcripts to a day.
 ///
 /// ```
 /// use jiff::Timestamp;
@@ -31,7 +36,7 @@ use super::health::LedgerHealth;
 /// ```
 #[derive(Debug, Default)]
 pub struct Allowances {
-    file: Option<CountFile>,
+    counts: Backing,
     by_name: Mutex<BTreeMap<String, Allowance>>,
 }
 
@@ -43,7 +48,7 @@ impl Allowances {
     }
 
     pub(super) fn in_file(file: CountFile, now: Timestamp) -> Self {
-        let allowances = Self { file: Some(file), by_name: Mutex::default() };
+        let allowances = Self { counts: Backing::File(file), by_name: Mutex::default() };
         allowances.save(now);
         allowances
     }
@@ -54,24 +59,34 @@ impl Allowances {
         by_name.entry(name.to_owned()).or_insert_with(|| Allowance::named(name)).clone()
     }
 
-    /// Adds the spending since the last call to the file, and takes over the spending of other
-    /// processes. Blocks on file I/O. The file is synced within 10 ms, on another thread.
+    /// Adds the usage since the last call to the file, and takes over that of other processes.
+    /// Blocks on file I/O. The file is synced within 10 ms, on another thread.
     pub fn save(&self, now: Timestamp) {
-        let Some(file) = &self.file else { return };
-        file.update(now, |all| {
-            let mut by_name = self.by_name();
-            for name in all.accounts() {
-                if !by_name.contains_key(name) {
-                    by_name.insert(name.to_owned(), Allowance::named(name));
-                }
+        self.counts.update(now, |all| self.exchange(all, now));
+    }
+
+    /// What all callers used on the last 30 days, also callers that nobody knows any more. It saves
+    /// first, so that the report is complete. Blocks on file I/O.
+    pub fn usage(&self, now: Timestamp) -> UsageReport {
+        self.counts.update(now, |all| {
+            self.exchange(all, now);
+            UsageReport::new(all, now)
+        })
+    }
+
+    fn exchange(&self, all: &mut UnitCounts, now: Timestamp) {
+        let (mut by_name, today) = (self.by_name(), date(now));
+        for name in all.accounts() {
+            if !by_name.contains_key(name) {
+                by_name.insert(name.to_owned(), Allowance::named(name));
             }
-            by_name.values().for_each(|allowance| allowance.exchange(all));
-        });
+        }
+        by_name.values().for_each(|allowance| allowance.exchange(all, &today));
     }
 
     /// Whether the file works. Does not wait for it.
     pub fn health(&self, now: Timestamp) -> LedgerHealth {
-        self.file.as_ref().map_or_else(LedgerHealth::default, |file| file.health(now))
+        self.counts.health(now)
     }
 
     fn by_name(&self) -> MutexGuard<'_, BTreeMap<String, Allowance>> {

@@ -1,4 +1,4 @@
-//! Spent units by day, account and bucket.
+//! Spent units and usage by day and account.
 //!
 //! The counts of a day belong to its date and not to the clock. A clock that jumps begins another
 //! day beside it, and the count of the first one is there when the clock comes back.
@@ -9,11 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use super::Bucket;
 
-/// The number of days that are stored. A new day replaces the one that was charged least recently,
-/// so a few days of a wrong clock do not replace the current one.
-const MAX_DAYS: usize = 8;
+/// The number of days that are stored: those of a report, and some of a wrong clock. A new day
+/// replaces the one that was charged least recently, so a few days of a wrong clock do not replace
+/// the current one.
+const MAX_DAYS: usize = 32;
 
-/// The units of some days, in the format of the file.
+/// With more tallies than this, a new day replaces as many old ones as necessary. The file has at
+/// most 150 bytes for each.
+const MAX_TALLIES: usize = 200_000;
+
+/// The number of days that one account needs to know for its budget.
+const BUDGET_DAYS: usize = 8;
+
+/// The counts of some days, in the format of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct UnitCounts {
     /// The day that was charged last is the last one.
@@ -27,17 +35,21 @@ struct Day {
     /// Earlier charges of this day were lost with an unreadable file.
     #[serde(default, skip_serializing_if = "is_default")]
     is_incomplete: bool,
-    /// The units by the name of the account that paid.
+    /// The counts by the name of the account that paid.
     accounts: BTreeMap<String, Tally>,
 }
 
-/// The units of one account on one day.
+/// The units and the usage of one account on one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) default: Count,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) search: Count,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) requests: u64,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) transcripts: u64,
 }
 
 /// The count of one bucket.
@@ -55,13 +67,13 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl UnitCounts {
-    /// The units of an account on a day.
+    /// The counts of an account on a day.
     pub(super) fn tally(&self, date: &str, account: &str) -> Tally {
         let day = self.days.iter().find(|day| day.date == date);
         day.and_then(|day| day.accounts.get(account)).copied().unwrap_or_default()
     }
 
-    /// The units of an account on a day, to change them.
+    /// The counts of an account on a day, to change them.
     pub(super) fn tally_mut(&mut self, date: &str, account: &str) -> &mut Tally {
         self.day_mut(date).accounts.entry(account.to_owned()).or_default()
     }
@@ -71,7 +83,11 @@ impl UnitCounts {
         let day = match position {
             Some(position) => self.days.remove(position),
             None => {
-                if self.days.len() >= MAX_DAYS {
+                let is_full = |days: &[Day]| {
+                    let tallies: usize = days.iter().map(|day| day.accounts.len()).sum();
+                    days.len() >= MAX_DAYS || (days.len() > 1 && tallies >= MAX_TALLIES)
+                };
+                while is_full(&self.days) {
                     self.days.remove(0);
                 }
                 Day { date: date.to_owned(), is_incomplete: false, accounts: BTreeMap::new() }
@@ -99,9 +115,18 @@ impl UnitCounts {
         self.days.iter().flat_map(|day| day.accounts.keys()).map(String::as_str)
     }
 
-    /// The counts of one account.
+    /// All tallies, with their date and their account.
+    pub(super) fn tallies(&self) -> impl Iterator<Item = (&str, &str, Tally)> {
+        self.days.iter().flat_map(|day| {
+            let tallies = day.accounts.iter();
+            tallies.map(|(account, tally)| (day.date.as_str(), account.as_str(), *tally))
+        })
+    }
+
+    /// The counts of one account on the last days, which is all that its budget needs.
     pub(super) fn of_account(&self, account: &str) -> Self {
-        let days = self.days.iter().filter_map(|day| {
+        let last = self.days.len().saturating_sub(BUDGET_DAYS);
+        let days = self.days[last..].iter().filter_map(|day| {
             let (name, tally) = day.accounts.get_key_value(account)?;
             let accounts = BTreeMap::from([(name.clone(), *tally)]);
             Some(Day { accounts, date: day.date.clone(), is_incomplete: day.is_incomplete })
@@ -158,10 +183,18 @@ impl Tally {
     fn apply_changes(&mut self, before: Self, after: Self) {
         self.default.apply_changes(before.default, after.default);
         self.search.apply_changes(before.search, after.search);
+        // They never shrink.
+        self.requests += after.requests.saturating_sub(before.requests);
+        self.transcripts += after.transcripts.saturating_sub(before.transcripts);
     }
 
     fn max(self, other: Self) -> Self {
-        Self { default: self.default.max(other.default), search: self.search.max(other.search) }
+        Self {
+            default: self.default.max(other.default),
+            search: self.search.max(other.search),
+            requests: self.requests.max(other.requests),
+            transcripts: self.transcripts.max(other.transcripts),
+        }
     }
 }
 
@@ -197,15 +230,34 @@ mod tests {
 
     #[test]
     fn a_new_day_replaces_the_one_charged_least_recently() {
-        let names = ["1", "2", "3", "4", "5", "6", "7", "8"];
-        let mut stored = counts(&names.map(|date| (date, "a", 1)));
+        let names: Vec<String> = (1..=MAX_DAYS).map(|number| number.to_string()).collect();
+        let mut stored = counts(&names.iter().map(|date| (&**date, "a", 1)).collect::<Vec<_>>());
         stored.tally_mut("1", "a").default.used += 1;
-        assert_eq!(stored.tally("9", "a"), Tally::default(), "a look begins no day");
+        assert_eq!(stored.tally("new", "a"), Tally::default(), "a look begins no day");
         assert_eq!(stored.days.len(), MAX_DAYS);
-        stored.tally_mut("9", "a").default.used = 5;
-        assert_eq!(dates(&stored), ["3", "4", "5", "6", "7", "8", "1", "9"]);
+        stored.tally_mut("new", "a").default.used = 5;
+        let kept: Vec<&str> = names[2..].iter().map(|it| &**it).chain(["1", "new"]).collect();
+        assert_eq!(dates(&stored), kept);
         assert_eq!(stored.tally("1", "a").default.used, 2);
         assert_eq!(stored.tally("2", "a").default.used, 0, "it was replaced");
+    }
+
+    /// The file must not grow beyond the size at which it counts as damaged.
+    #[test]
+    fn many_accounts_leave_room_for_fewer_days() {
+        let mut stored = UnitCounts::default();
+        let each = MAX_TALLIES / 3;
+        for date in ["1", "2", "3", "4", "5"] {
+            let accounts = (0..each).map(|account| (account.to_string(), Tally::default()));
+            stored.day_mut(date).accounts.extend(accounts);
+        }
+        stored.tally_mut("6", "a").requests = 1;
+        assert_eq!(dates(&stored), ["3", "4", "5", "6"]);
+        let mut one_day = UnitCounts::default();
+        let accounts = (0..=MAX_TALLIES).map(|account| (account.to_string(), Tally::default()));
+        one_day.day_mut("1").accounts.extend(accounts);
+        one_day.day_mut("1").is_incomplete = true;
+        assert_eq!(one_day.days.len(), 1);
     }
 
     #[test]
@@ -219,9 +271,12 @@ mod tests {
         }
         let mut after = counts(&[("1", "a", 2)]);
         after.tally_mut("1", "a").search.exhausted = true;
+        (after.tally_mut("1", "a").requests, after.tally_mut("1", "a").transcripts) = (7, 4);
         after.mark_incomplete("2");
         let mut file = UnitCounts::default();
+        file.tally_mut("1", "a").requests = 10;
         file.apply_changes(&counts(&[("1", "a", 2)]), &after);
+        assert_eq!((file.tally("1", "a").requests, file.tally("1", "a").transcripts), (17, 4));
         assert_eq!(file.tally("1", "a").default.used, 0);
         assert!(file.tally("1", "a").search.exhausted && file.is_incomplete("2"));
     }
@@ -246,5 +301,8 @@ mod tests {
         assert_eq!(stored.of_account("b"), counts(&[("1", "b", 2), ("2", "b", 1)]));
         assert!(stored.of_account("c").is_empty());
         assert_eq!(stored.accounts().collect::<Vec<_>>(), ["a", "b", "b"]);
+        let many: Vec<String> = (0..MAX_DAYS).map(|number| number.to_string()).collect();
+        let stored = counts(&many.iter().map(|date| (&**date, "a", 1)).collect::<Vec<_>>());
+        assert_eq!(dates(&stored.of_account("a")), many[MAX_DAYS - BUDGET_DAYS..]);
     }
 }

@@ -3,11 +3,17 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::{Span, Timestamp, Zoned};
 
 /// The Pacific date, as ISO 8601.
 pub(super) fn date(now: Timestamp) -> String {
     los_angeles(now).date().to_string()
+}
+
+/// The Pacific date so many days before `now`, as ISO 8601.
+pub(super) fn date_before(now: Timestamp, days: i64) -> String {
+    let today = los_angeles(now).date();
+    today.saturating_sub(Span::new().days(days)).to_string()
 }
 
 fn los_angeles(at: Timestamp) -> Zoned {

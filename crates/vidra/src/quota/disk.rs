@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-/// A larger file is damaged. The spending of 100,000 callers is smaller.
+/// A larger file is damaged. The most tallies that a count stores are smaller.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// One of the files with a count.
@@ -45,8 +45,8 @@ pub(super) trait Disk: Debug + Send + Sync {
     fn write(&self, part: Part, bytes: &[u8]) -> io::Result<()>;
     /// Waits until the content of a file is on the disk.
     fn sync(&self, part: Part) -> io::Result<()>;
-    /// Takes a lock. It waits at most `patience` for another process.
-    fn lock(&self, lock: Lock, patience: Duration) -> io::Result<Held>;
+    /// Takes a lock. It waits at most `timeout` for another process.
+    fn lock(&self, lock: Lock, timeout: Duration) -> io::Result<Held>;
 }
 
 /// Real files.
@@ -121,14 +121,14 @@ impl Disk for Files {
         Ok(())
     }
 
-    fn lock(&self, lock: Lock, patience: Duration) -> io::Result<Held> {
+    fn lock(&self, lock: Lock, timeout: Duration) -> io::Result<Held> {
         let path = match lock {
             // Not the working copy itself, because an operator can delete it.
             Lock::Working => self.path.with_extension("lock"),
             Lock::Synced => self.path(Part::First),
         };
         let file = self.open(&path)?;
-        wait_for(&file, patience)?;
+        wait_for(&file, timeout)?;
         Ok(Box::new(file))
     }
 }
@@ -143,8 +143,8 @@ fn damaged_by_bad_sectors(read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "on a blocking thread; a file lock has no waker")]
-fn wait_for(lock: &File, patience: Duration) -> io::Result<()> {
-    let until = Instant::now() + patience;
+fn wait_for(lock: &File, timeout: Duration) -> io::Result<()> {
+    let until = Instant::now() + timeout;
     loop {
         match lock.try_lock() {
             Ok(()) => return Ok(()),

@@ -19,7 +19,7 @@ use super::record::Record;
 use super::sync::Syncer;
 
 /// How long to wait for another process that holds the lock, which takes it for microseconds.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Counts in files. Its methods block on file I/O, but never on a sync.
 #[derive(Debug)]
@@ -70,8 +70,8 @@ impl CountFile {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // After a failure it does not wait for the lock again, because all callers queue behind the
         // mutex.
-        let patience = if self.health.is_write_failing() { Duration::ZERO } else { PATIENCE };
-        let held = self.disk.lock(Lock::Working, patience);
+        let timeout = if self.health.is_write_failing() { Duration::ZERO } else { LOCK_TIMEOUT };
+        let held = self.disk.lock(Lock::Working, timeout);
         // Without the lock it reads the file once, so that a read-only file does not count from zero.
         let read = match held.is_ok() || !state.has_opened {
             true => self.read(&mut state, &today),

@@ -81,13 +81,14 @@ fn earlier(file: Earlier) -> UnitCounts {
     let mut counts = UnitCounts::default();
     match file {
         Earlier::Ledger { date, default, search } => {
-            *counts.tally_mut(&date, LEDGER_ACCOUNT) = Tally { default, search };
+            *counts.tally_mut(&date, LEDGER_ACCOUNT) =
+                Tally { default, search, ..Tally::default() };
         }
         Earlier::Callers(callers) => {
             for (name, EarlierSpending { date, default, search }) in callers {
                 let [default, search] =
                     [default, search].map(|used| Count { used, exhausted: false });
-                *counts.tally_mut(&date, &name) = Tally { default, search };
+                *counts.tally_mut(&date, &name) = Tally { default, search, ..Tally::default() };
             }
         }
     }

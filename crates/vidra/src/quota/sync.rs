@@ -18,7 +18,7 @@ use super::record::Record;
 const GROUP: Duration = Duration::from_millis(5);
 
 /// How long a sync waits for another process that holds a lock.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time until a failed sync is repeated.
 const REPEAT: Duration = Duration::from_secs(1);
@@ -52,9 +52,9 @@ impl Copies {
     ///
     /// Any I/O error, or a timeout of a lock.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        let _copies = self.disk.lock(Lock::Synced, PATIENCE)?;
+        let _copies = self.disk.lock(Lock::Synced, LOCK_TIMEOUT)?;
         let working = {
-            let _working = self.disk.lock(Lock::Working, PATIENCE)?;
+            let _working = self.disk.lock(Lock::Working, LOCK_TIMEOUT)?;
             self.disk.read(Part::Working)?
         };
         // The next change repairs a damaged working copy.

@@ -15,6 +15,7 @@ pub struct Histogram {
 
 /// A histogram in the format of Prometheus: each bucket includes the lower ones.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CumulativeHistogram {
     /// A bound in seconds, and the number of durations up to it. The last bound is infinite.
     pub buckets: Vec<(f64, u64)>,

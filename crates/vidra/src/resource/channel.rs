@@ -27,6 +27,7 @@ impl Channel {
         let snippet = channel.snippet.unwrap_or_default();
         let statistics = channel.statistics.unwrap_or_default();
         let related = channel.content_details.unwrap_or_default().related_playlists;
+        let uploads = related.unwrap_or_default().uploads;
         let name = snippet.title.unwrap_or_default();
         let mut hidden = vec![];
         let mut count_of = |count, name| count_or_hide(count, name, &mut hidden);
@@ -47,7 +48,7 @@ impl Channel {
             video_count,
             country: snippet.country.filter(|country| !country.is_empty()),
             thumbnails: snippet.thumbnails.unwrap_or_default(),
-            uploads_playlist_id: related.unwrap_or_default().uploads.unwrap_or_default(),
+            uploads_playlist_id: uploads.as_deref().and_then(PlaylistId::bare),
             hidden,
         }
     }
@@ -223,21 +224,54 @@ async fn list(
     Ok(items.into_iter().next())
 }
 
+/// The reference by id to a channel, because it has one list of uploads, whatever reference was used.
+async fn with_id(
+    services: &Arc<Services>,
+    ctx: &Context,
+    channel: &ChannelRef,
+) -> Result<(ChannelRef, Parts)> {
+    if let ChannelRef::Id(_) = channel {
+        return Ok((channel.clone(), Parts::default()));
+    }
+    let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
+    let id = ChannelId::bare(&found.decode::<Channel>()?.id);
+    Ok((id.map_or_else(|| channel.clone(), ChannelRef::Id), Parts::from(found.outcome)))
+}
+
+/// The playlist that probably has the uploads of a channel. A caller that does not find it has to use
+/// [`named_uploads`].
+pub(crate) async fn uploads_playlist(
+    services: &Arc<Services>,
+    ctx: &Context,
+    channel: &ChannelRef,
+) -> Result<(PlaylistId, Parts)> {
+    let (channel, parts) = with_id(services, ctx, channel).await?;
+    if let ChannelRef::Id(id) = &channel {
+        return Ok((likely_uploads(id), parts));
+    }
+    let found = named_uploads(services, ctx, &channel).await?;
+    let named = found.body.ok_or_else(|| What::Channel.not_found(&channel))?;
+    Ok((named, parts.with(found.outcome)))
+}
+
+/// The playlist of uploads that a channel names. `None` if it names none.
+pub(crate) async fn named_uploads(
+    services: &Arc<Services>,
+    ctx: &Context,
+    channel: &ChannelRef,
+) -> Result<Cached<Option<PlaylistId>>> {
+    let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
+    let named = found.decode::<Channel>()?.uploads_playlist_id;
+    Ok(found.with_body(named))
+}
+
 /// Assembles the newest uploads of a channel, newest first, from the list of ids and the videos.
 pub(crate) async fn uploads(
     services: &Arc<Services>,
     ctx: &Context,
     channel: &ChannelRef,
 ) -> Result<Cached<Body>> {
-    // A channel has one list of uploads, whatever reference was used.
-    let (channel, parts) = match channel {
-        ChannelRef::Id(_) => (channel.clone(), Parts::default()),
-        _ => {
-            let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
-            let id = ChannelId::bare(&found.decode::<Channel>()?.id);
-            (id.map_or_else(|| channel.clone(), ChannelRef::Id), Parts::from(found.outcome))
-        }
-    };
+    let (channel, parts) = with_id(services, ctx, channel).await?;
     let ids = services.read_record(ctx, &Lookup::UploadIds(channel)).await?;
     let (videos, of_videos) =
         video::list_json(services, ctx, &ids.decode::<Vec<VideoId>>()?).await?;
@@ -268,8 +302,7 @@ pub(crate) async fn upload_ids(
     {
         return Ok(recent);
     }
-    let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
-    let named = PlaylistId::bare(&found.decode::<Channel>()?.uploads_playlist_id);
+    let named = named_uploads(services, ctx, channel).await?.body;
     match named.filter(|named| likely.as_ref() != Some(named)) {
         Some(named) => Ok(recent_ids(services, ctx, &named).await?.unwrap_or_default()),
         // The channel has no uploads.

@@ -1,6 +1,6 @@
 //! Comments: threads, replies, and their plain text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -14,7 +14,7 @@ use crate::data_api::wire;
 use crate::error::{ErrorKind, Result};
 use crate::format::Moment;
 use crate::html;
-use crate::ident::{CommentId, VideoId};
+use crate::ident::{ChannelId, CommentId, VideoId};
 use crate::resource::Services;
 
 impl CommentThread {
@@ -24,14 +24,23 @@ impl CommentThread {
         let first = snippet.top_level_comment.unwrap_or_default();
         Self {
             id: thread.id.unwrap_or_default(),
-            video_id: snippet.video_id.unwrap_or_default(),
-            channel_id: snippet.channel_id.unwrap_or_default(),
+            video_id: snippet.video_id.as_deref().and_then(VideoId::bare),
+            channel_id: snippet.channel_id.as_deref().and_then(ChannelId::bare),
             top_level_comment: Comment::from_wire(first),
             total_reply_count: snippet.total_reply_count.unwrap_or(0),
             can_reply: snippet.can_reply.unwrap_or(false),
             is_public: snippet.is_public.unwrap_or(false),
             replies: replies.into_iter().map(Comment::from_wire).collect(),
         }
+    }
+
+    /// Whether the comment or one of the replies contains all words, which are in lower case.
+    fn contains(&self, words: &[String]) -> bool {
+        let mut comments = [&self.top_level_comment].into_iter().chain(&self.replies);
+        comments.any(|comment| {
+            let text = comment.text.to_lowercase();
+            words.iter().all(|word| text.contains(word))
+        })
     }
 }
 
@@ -48,7 +57,7 @@ impl Comment {
             author_name: snippet.author_display_name.unwrap_or_default(),
             author_profile_image: snippet.author_profile_image_url.unwrap_or_default(),
             author_channel_url: snippet.author_channel_url.unwrap_or_default(),
-            author_channel_id: author.value.unwrap_or_default(),
+            author_channel_id: author.value.as_deref().and_then(ChannelId::bare),
             text,
             like_count: snippet.like_count.unwrap_or(0),
             published_at: Moment::parse(snippet.published_at.as_deref()),
@@ -64,6 +73,9 @@ const PAGE: usize = 100;
 /// The number of threads that fetch their replies concurrently.
 const THREADS_AT_ONCE: usize = 5;
 
+/// The number of pages that a search reads itself, which is the most that it costs there.
+const SEARCHED_PAGES: usize = 20;
+
 /// Fetches the threads of a video.
 pub(crate) async fn threads(
     services: &Arc<Services>,
@@ -71,21 +83,76 @@ pub(crate) async fn threads(
     video: VideoId,
     query: &CommentQuery,
 ) -> Result<Vec<CommentThread>> {
-    let order = match query.order {
+    if let Some(words) = &query.search {
+        return matching(services, ctx, video, query, words).await;
+    }
+    let call = threads_call(video, query.order, query.limit);
+    let found: Vec<wire::CommentThread> = up_to(services, ctx, query.limit, call).await?;
+    completed(services, ctx, query, found).await
+}
+
+/// The call for the threads of a video, of at most `limit` on a page.
+fn threads_call(video: VideoId, order: CommentOrder, limit: usize) -> Call {
+    let order = match order {
         CommentOrder::Time => "time",
         CommentOrder::Relevance => "relevance",
     };
-    let call = Call::new(Endpoint::CommentThreads, What::Video, &video)
+    Call::new(Endpoint::CommentThreads, What::Video, &video)
         .with("part", "snippet,replies")
         .with("videoId", video.as_str())
         .with("order", order)
         .with("textFormat", "plainText")
-        .with("maxResults", query.limit.min(PAGE).to_string())
-        .with_some("searchTerms", query.search.as_deref());
-    let found: Vec<wire::CommentThread> = up_to(services, ctx, query.limit, call).await?;
-    let threads: Vec<CommentThread> = found.into_iter().map(CommentThread::from_wire).collect();
+        .with("maxResults", limit.min(PAGE).to_string())
+}
+
+/// Finds the threads that contain `words`. YouTube's own search ignores replies, so the first threads are read here.
+/// YouTube searches the rest, which comes after them in either order.
+async fn matching(
+    services: &Arc<Services>,
+    ctx: &Context,
+    video: VideoId,
+    query: &CommentQuery,
+    words: &str,
+) -> Result<Vec<CommentThread>> {
+    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let mut pages = Pages::new(threads_call(video, query.order, PAGE));
+    let mut read: HashSet<String> = HashSet::new();
+    let mut found = vec![];
+    for _ in 0..SEARCHED_PAGES {
+        let Some(page) = pages.next::<wire::CommentThread>(&services.data_api, ctx).await? else {
+            return Ok(found);
+        };
+        let page = completed(services, ctx, query, page).await?;
+        read.extend(page.iter().map(|thread| thread.id.clone()));
+        found.extend(page.into_iter().filter(|thread| thread.contains(&words)));
+        if found.len() >= query.limit {
+            found.truncate(query.limit);
+            return Ok(found);
+        }
+    }
+    if pages.is_at_end() {
+        return Ok(found);
+    }
+    let call =
+        threads_call(video, query.order, PAGE).with_some("searchTerms", query.search.as_deref());
+    let rest: Vec<wire::CommentThread> = up_to(services, ctx, query.limit, call).await?;
+    let is_read = |id: &Option<String>| id.as_ref().is_some_and(|id| read.contains(id));
+    let rest = rest.into_iter().filter(|thread| !is_read(&thread.id));
+    let rest = rest.take(query.limit - found.len()).collect();
+    found.extend(completed(services, ctx, query, rest).await?);
+    Ok(found)
+}
+
+/// Adds the replies that the query requests.
+async fn completed(
+    services: &Arc<Services>,
+    ctx: &Context,
+    query: &CommentQuery,
+    threads: Vec<wire::CommentThread>,
+) -> Result<Vec<CommentThread>> {
+    let threads = threads.into_iter().map(CommentThread::from_wire);
     if !query.all_replies {
-        return Ok(threads);
+        return Ok(threads.collect());
     }
     let with_replies = stream::iter(threads).enumerate().map(|(index, thread)| async move {
         with_all_replies(services, ctx, thread).await.map(|thread| (index, thread))

@@ -43,6 +43,8 @@ pub enum Lookup {
     PlaylistInfo(PlaylistId),
     /// The entries of a playlist, with their titles.
     PlaylistEntries(PlaylistId),
+    /// One page of the entries of a playlist, by its token, which is empty for the first page.
+    PlaylistPage(PlaylistId, String),
     /// A list of [`CommentThread`](crate::CommentThread)s.
     Comments(VideoId, CommentQuery),
     /// A list of [`Comment`](crate::Comment)s.
@@ -61,7 +63,7 @@ pub enum Lookup {
 
 /// The format of stored records. Every change of a stored model raises it: records of an older release are misses
 /// then.
-pub(crate) const SCHEMA: u16 = 3;
+pub(crate) const SCHEMA: u16 = 4;
 
 impl Lookup {
     /// The kind of the resource.
@@ -70,9 +72,10 @@ impl Lookup {
             Self::Video(_) => Resource::Video,
             Self::Channel(_) => Resource::Channel,
             Self::Uploads(_) | Self::UploadIds(_) => Resource::Uploads,
-            Self::Playlist(_) | Self::PlaylistInfo(_) | Self::PlaylistEntries(_) => {
-                Resource::Playlist
-            }
+            Self::Playlist(_)
+            | Self::PlaylistInfo(_)
+            | Self::PlaylistEntries(_)
+            | Self::PlaylistPage(..) => Resource::Playlist,
             Self::Comments(..) | Self::Replies(_) => Resource::Comments,
             Self::Regions(_) | Self::Languages(_) | Self::Categories(..) => Resource::Regions,
             Self::Tracks(_) => Resource::Tracks,
@@ -86,9 +89,8 @@ impl Lookup {
             "video" => Resource::Video,
             "channel" => Resource::Channel,
             "uploads" | "upload-ids" => Resource::Uploads,
-            "playlist" | "playlist-info" | "playlist-entries" | "playlist-start" => {
-                Resource::Playlist
-            }
+            "playlist" | "playlist-info" | "playlist-entries" | "playlist-start"
+            | "playlist-page" => Resource::Playlist,
             "comments" | "replies" => Resource::Comments,
             "regions" | "languages" | "categories" => Resource::Regions,
             "tracks" => Resource::Tracks,
@@ -100,7 +102,11 @@ impl Lookup {
 
     /// Whether its fetch follows a walk through a playlist, which may have begun earlier.
     pub(crate) fn follows_walk(&self) -> bool {
-        matches!(self, Self::PlaylistEntries(_) | Self::UploadIds(_))
+        match self {
+            Self::PlaylistEntries(_) | Self::UploadIds(_) => true,
+            Self::PlaylistPage(_, token) => token.is_empty(),
+            _ => false,
+        }
     }
 
     pub(crate) fn key(&self) -> Key {
@@ -120,6 +126,7 @@ impl Lookup {
             Self::Playlist(id) => format!("playlist/{id}"),
             Self::PlaylistInfo(id) => format!("playlist-info/{id}"),
             Self::PlaylistEntries(id) => format!("playlist-entries/{id}"),
+            Self::PlaylistPage(id, token) => format!("playlist-page/{id}/{}", escaped(token)),
             Self::Comments(video, query) => {
                 let order = match query.order {
                     CommentOrder::Time => "time",
@@ -171,6 +178,10 @@ impl Lookup {
                     let (entries, age) = playlist::all_entries(services, ctx, id).await?;
                     return Ok(Fetched { body: json(&entries)?, age });
                 }
+                Self::PlaylistPage(id, token) => {
+                    let (page, age) = playlist::page::fetch(services, ctx, id, token).await?;
+                    return Ok(Fetched { body: json(&page)?, age });
+                }
                 Self::Comments(video, query) => {
                     json(&comment::threads(services, ctx, *video, query).await?)
                 }
@@ -197,7 +208,7 @@ impl Lookup {
 }
 
 /// Handles and names are case-insensitive. Ids are not.
-fn name(channel: &ChannelRef) -> String {
+pub(super) fn name(channel: &ChannelRef) -> String {
     match channel {
         ChannelRef::Id(id) => by_id(id),
         ChannelRef::Handle(handle) => by_handle(handle.as_str()),

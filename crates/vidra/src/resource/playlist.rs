@@ -1,6 +1,7 @@
 //! Playlists. A playlist is a composite of its own data, its entries and its videos.
 
 mod entries;
+pub(crate) mod page;
 mod part;
 pub(crate) mod walk;
 
@@ -17,15 +18,15 @@ use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::wire;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Moment;
-use crate::ident::{PlaylistId, VideoId};
+use crate::ident::{ChannelId, PlaylistId, VideoId};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 use crate::resource::gather::MAX_IDS;
 use crate::resource::lookup::Lookup;
 use crate::resource::{Services, find_item};
-use crate::spool::{Body, SpooledList};
+use crate::spool::{Body, Spool, SpooledList};
 use crate::video::Video;
 
-pub(crate) use entries::{Availability, Entries, Entry, Start, all_entries};
+pub(crate) use entries::{Availability, Entries, Entry, EntryList, Start, all_entries};
 pub(crate) use part::first_videos;
 
 impl PlaylistInfo {
@@ -38,7 +39,7 @@ impl PlaylistInfo {
             thumbnails: snippet.thumbnails.unwrap_or_default(),
             item_count: playlist.content_details.and_then(|content| content.item_count),
             channel: snippet.channel_title.unwrap_or_default(),
-            channel_id: snippet.channel_id.unwrap_or_default(),
+            channel_id: snippet.channel_id.as_deref().and_then(ChannelId::bare),
             published_at: Moment::parse(snippet.published_at.as_deref()),
         }
     }
@@ -67,7 +68,7 @@ impl PlaylistIds {
     ///
     /// [`Reason::Internal`](crate::Reason::Internal) if `entries` is not such an answer.
     pub fn from_entries(id: PlaylistId, entries: &Cached) -> Result<Self> {
-        let entries: Vec<Entry> = entries.decode()?;
+        let EntryList { entries, .. } = entries.decode()?;
         let video_ids: Vec<VideoId> = entries.into_iter().filter_map(|entry| entry.video).collect();
         Ok(Self { id, count: video_ids.len(), video_ids })
     }
@@ -100,7 +101,7 @@ pub(crate) async fn complete(
         Ok::<_, Error>((order, entries))
     };
     let head = head(services, ctx, id, has_entries);
-    let mut videos = Videos { list: services.spool.list(), known: HashMap::new() };
+    let mut videos = Videos::new(&services.spool);
     let details = video::read_chunks(services, ctx, queue, |video| videos.add(video));
     let ((order, entries), of_videos, (head, of_head)) =
         future::try_join3(walk, details, head).await?;
@@ -133,6 +134,10 @@ struct Videos {
 }
 
 impl Videos {
+    fn new(spool: &Spool) -> Self {
+        Self { list: spool.list(), known: HashMap::new() }
+    }
+
     fn add(&mut self, video: Video) -> Result<()> {
         let (id, duration) = (video.id, video.duration);
         let element = self.list.push(&PlaylistVideo::from(video))?;

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::wire;
 use crate::error::Result;
+use crate::ident::ChannelId;
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::resource::Services;
 use std::sync::Arc;
@@ -82,7 +83,7 @@ impl VideoCategory {
             id: category.id.unwrap_or_default(),
             title: snippet.title.unwrap_or_default(),
             assignable: snippet.assignable.unwrap_or(false),
-            channel_id: snippet.channel_id.unwrap_or_default(),
+            channel_id: snippet.channel_id.as_deref().and_then(ChannelId::bare),
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::comment::{Comment, CommentThread};
 use crate::ident::VideoId;
 use crate::playlist::PlaylistInfo;
 use crate::region::{Language, Region, VideoCategory};
-use crate::resource::playlist::{Entry, Start};
+use crate::resource::playlist::page::EntryPage;
+use crate::resource::playlist::{EntryList, Start};
 use crate::store::Record;
 use crate::transcript::{CaptionTrack, TranscriptLine};
 use crate::video::Video;
@@ -24,7 +25,8 @@ pub(crate) fn has_valid_body(key: &str, record: &Record) -> bool {
         Some("channel") => is::<Channel>,
         Some("upload-ids") => is::<Vec<VideoId>>,
         Some("playlist-info") => is::<PlaylistInfo>,
-        Some("playlist-entries") => is::<Vec<Entry>>,
+        Some("playlist-entries") => is::<EntryList>,
+        Some("playlist-page") => is::<EntryPage>,
         Some("playlist-start") => is::<Start>,
         Some("comments") => is::<Vec<CommentThread>>,
         Some("replies") => is::<Vec<Comment>>,

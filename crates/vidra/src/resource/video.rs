@@ -14,7 +14,7 @@ use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::{DataApi, wire};
 use crate::error::Result;
 use crate::format::{self, Moment};
-use crate::ident::VideoId;
+use crate::ident::{ChannelId, VideoId};
 use crate::resource::gather::MAX_IDS;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::{self, Lookup};
@@ -41,7 +41,7 @@ impl Video {
             title: snippet.title.unwrap_or_default(),
             description: snippet.description.unwrap_or_default(),
             channel: snippet.channel_title.unwrap_or_default(),
-            channel_id: snippet.channel_id.unwrap_or_default(),
+            channel_id: snippet.channel_id.as_deref().and_then(ChannelId::bare),
             views,
             views_fmt: format::compact(views),
             likes,
@@ -181,6 +181,27 @@ pub(crate) async fn read_chunks(
             if let Ok(video) = answered.result {
                 add(video.decode()?)?;
             }
+        }
+    }
+    Ok(parts)
+}
+
+/// Reads videos, and passes each to `add`, in any order and without the unknown ones. A video that occurs twice is
+/// read once. Returns their outcomes.
+pub(crate) async fn read_all(
+    services: &Arc<Services>,
+    ctx: &Context,
+    ids: &[VideoId],
+    mut add: impl FnMut(Video),
+) -> Result<Parts> {
+    let mut seen = HashSet::new();
+    let distinct: Vec<VideoId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+    let mut parts = Parts::default();
+    for answered in read(services, ctx, &distinct).await? {
+        parts = parts.with(answered.outcome);
+        // The others do not exist.
+        if let Ok(video) = answered.result {
+            add(video.decode()?);
         }
     }
     Ok(parts)

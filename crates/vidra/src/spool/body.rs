@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, TryStreamExt, stream};
 
-use super::{AnswerMemory, PIECE_BYTES, Share};
+use super::{AnswerMemory, BudgetShare, PIECE_BYTES};
 use crate::error::{Error, Result};
 
 /// A JSON document in memory, or in a temporary file if it is large. Clones share it.
@@ -25,7 +25,7 @@ pub struct SpooledBody {
     file: File,
     segments: Vec<Segment>,
     length: u64,
-    _share: Share,
+    _share: BudgetShare,
 }
 
 /// A piece of a document.
@@ -74,7 +74,7 @@ impl Body {
 
 impl SpooledBody {
     /// A document of these segments. Its share of the disk ends with it.
-    pub(super) fn new(file: File, segments: Vec<Segment>, length: u64, share: Share) -> Self {
+    pub(super) fn new(file: File, segments: Vec<Segment>, length: u64, share: BudgetShare) -> Self {
         Self { file, segments, length, _share: share }
     }
 

@@ -15,20 +15,20 @@ use crate::resilience::breaker::{Breaker, BreakerPolicy};
 use crate::resilience::circuit::BreakerState;
 
 /// The timeout of a read.
-const PATIENCE: Duration = Duration::from_millis(50);
+const READ_TIMEOUT: Duration = Duration::from_millis(50);
 /// The timeout of a read of an expensive record: a list of many pages, or a transcript. Fetching it again
 /// takes longer, and costs quota or risks a block.
-const LONG_PATIENCE: Duration = Duration::from_secs(1);
+const EXPENSIVE_READ_TIMEOUT: Duration = Duration::from_secs(1);
 /// The timeout of a write. No caller waits for a write, so it can be longer. While the breaker is
 /// open, writes are dropped.
-const PATIENCE_TO_PUT: Duration = Duration::from_millis(500);
+const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The wait for a count, the timeout of the count itself, and the lifetime of its result. A count
 /// is expensive, and any caller can request one.
-const PATIENCE_TO_COUNT: Duration = Duration::from_secs(1);
-const MAX_COUNT_TIME: Duration = Duration::from_secs(60);
+const COUNT_WAIT: Duration = Duration::from_secs(1);
+const COUNT_TIMEOUT: Duration = Duration::from_secs(60);
 const COUNT_LASTS: Duration = Duration::from_secs(5);
 /// The timeout of clearing the store.
-const PATIENCE_TO_CLEAR: Duration = Duration::from_secs(60);
+const CLEAR_TIMEOUT: Duration = Duration::from_secs(60);
 /// One failure opens a breaker, because a cache that is slow to answer is worse than none.
 const BREAKER: BreakerPolicy = BreakerPolicy {
     failures: 1,
@@ -108,17 +108,17 @@ impl Guarded {
 
     /// Returns the record under `key`. It removes a damaged record.
     pub async fn get(&self, key: &str) -> Option<Record> {
-        let read = self.call(&self.reads, PATIENCE, async { self.store.get(key).await }).await;
+        let read = self.call(&self.reads, READ_TIMEOUT, async { self.store.get(key).await }).await;
         self.checked(key, read).await
     }
 
     /// Returns the record under `key` as [`Self::get`] does, and waits longer for it, because a miss would be
     /// expensive: up to a second, and not much longer than the caller has.
     pub async fn get_expensive(&self, key: &str, left: Duration) -> Option<Record> {
-        let patience = left.clamp(PATIENCE, LONG_PATIENCE);
+        let limit = left.clamp(READ_TIMEOUT, EXPENSIVE_READ_TIMEOUT);
         let read = async || self.store.get(key).await;
-        let read = match self.call(&self.reads, patience, read()).await {
-            Err(StoreError::BreakerOpen) if left > patience => within(patience, read()).await,
+        let read = match self.call(&self.reads, limit, read()).await {
+            Err(StoreError::BreakerOpen) if left > limit => within(limit, read()).await,
             read => read,
         };
         self.checked(key, read).await
@@ -150,8 +150,9 @@ impl Guarded {
         keys: &[String],
         expensive_for: Option<Duration>,
     ) -> Vec<Option<Record>> {
-        let patience = expensive_for.map_or(PATIENCE, |left| left.clamp(PATIENCE, LONG_PATIENCE));
-        let found = self.call(&self.reads, patience, async { self.store.get_many(keys).await });
+        let limit = expensive_for
+            .map_or(READ_TIMEOUT, |left| left.clamp(READ_TIMEOUT, EXPENSIVE_READ_TIMEOUT));
+        let found = self.call(&self.reads, limit, async { self.store.get_many(keys).await });
         let found = found.await;
         let mut found = found.unwrap_or_default();
         found.resize(keys.len(), None);
@@ -161,7 +162,7 @@ impl Guarded {
     /// Stores `record` under `key`. A failure is only counted and logged.
     pub async fn put(&self, key: &str, record: &Record) {
         let put = async { self.store.put(key, record).await };
-        let _ = self.call(&self.writes, PATIENCE_TO_PUT, put).await;
+        let _ = self.call(&self.writes, WRITE_TIMEOUT, put).await;
     }
 
     /// Removes the record under `key`.
@@ -170,7 +171,7 @@ impl Guarded {
     ///
     /// Any [`StoreError`]. The record can still exist.
     pub async fn remove(&self, key: &str) -> Result<(), StoreError> {
-        self.call(&self.writes, PATIENCE, async { self.store.remove(key).await }).await
+        self.call(&self.writes, READ_TIMEOUT, async { self.store.remove(key).await }).await
     }
 
     /// Removes all records. It calls the store even while the breaker is open, because an operator
@@ -180,7 +181,7 @@ impl Guarded {
     ///
     /// Any [`StoreError`]. Some records can still exist.
     pub async fn clear(&self) -> Result<(), StoreError> {
-        let outcome = within(PATIENCE_TO_CLEAR, async { self.store.clear().await }).await;
+        let outcome = within(CLEAR_TIMEOUT, async { self.store.clear().await }).await;
         if let Ok(mut counted) = self.counted.try_lock() {
             *counted = None;
         }
@@ -193,7 +194,7 @@ impl Guarded {
         if self.is_failing() {
             return None;
         }
-        let until = Instant::now() + PATIENCE_TO_COUNT;
+        let until = Instant::now() + COUNT_WAIT;
         let mut counted = timeout_at(until, Arc::clone(&self.counted).lock_owned()).await.ok()?;
         if let Some(last) = &*counted
             && last.at.elapsed() < COUNT_LASTS
@@ -203,7 +204,7 @@ impl Guarded {
         let store = Arc::clone(&self.store);
         // A separate task, so that callers that come and leave do not start a count each.
         let counting = tokio::spawn(async move {
-            let usage = within(MAX_COUNT_TIME, async { store.usage().await }).await.ok();
+            let usage = within(COUNT_TIMEOUT, async { store.usage().await }).await.ok();
             *counted = Some(Counted { at: Instant::now(), usage });
             usage
         });
@@ -228,14 +229,14 @@ impl Guarded {
     async fn call<T>(
         &self,
         side: &Side,
-        patience: Duration,
+        limit: Duration,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let Ok(pass) = side.breaker.admit(Instant::now()) else {
             self.skipped.fetch_add(1, Ordering::Relaxed);
             return Err(StoreError::BreakerOpen);
         };
-        let outcome = within(patience, call).await;
+        let outcome = within(limit, call).await;
         // With a damaged record the store itself works.
         let failure = outcome.as_ref().err().filter(|error| !matches!(error, StoreError::Corrupt));
         pass.record(Some(failure.is_some()));
@@ -268,10 +269,10 @@ impl fmt::Debug for Guarded {
 
 /// Runs `call` with a timeout. A panic counts as a failure.
 async fn within<T>(
-    patience: Duration,
+    limit: Duration,
     call: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
-    match timeout(patience, AssertUnwindSafe(call).catch_unwind()).await {
+    match timeout(limit, AssertUnwindSafe(call).catch_unwind()).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => Err(StoreError::Unavailable("the store panicked".to_owned())),
         Err(_) => Err(StoreError::TimedOut),

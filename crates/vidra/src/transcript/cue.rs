@@ -20,6 +20,7 @@ pub struct Cue {
 /// One line of a transcript. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct TranscriptLine {
     /// The text without markup and entities. It can contain line breaks.
     #[cfg_attr(feature = "openapi", schema(example = "Never gonna give you up"))]

@@ -210,6 +210,7 @@ pub(crate) struct EgressLimits {
 
 /// The egress addresses for transcripts, and how many of them are unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Addresses {
     /// The number of addresses: one for each proxy, or this machine's own.
     pub all: usize,

@@ -5,12 +5,12 @@ use std::time::Duration;
 use futures_util::{StreamExt, future::join_all};
 use tokio::time::{Instant, advance, sleep};
 use vidra::{
-    BatchEvent, BatchQuery, Builder, CacheOutcome, Error, ErrorKind, Lookup, PlaylistId,
-    RetryPolicy, VideoId, Vidra,
+    BatchQuery, Builder, CacheOutcome, Error, ErrorKind, Lookup, PlaylistId, RetryPolicy, VideoId,
+    Vidra,
 };
 use vidra_sim::{Action, Fault, Simulator};
 
-use crate::sim;
+use crate::sim::{self, total};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -127,14 +127,14 @@ async fn batches_have_slots_of_their_own() {
     let begin =
         || Box::pin(vidra.playlist_transcripts(&playlist("PLsize50"), &BatchQuery::default()));
     let (mut one, mut two) = (begin(), begin());
-    assert_eq!(one.next().await.unwrap().unwrap(), BatchEvent::Started { total_videos: 50 });
-    assert_eq!(two.next().await.unwrap().unwrap(), BatchEvent::Started { total_videos: 50 });
+    assert_eq!(total(&one.next().await.unwrap().unwrap()), Some(50));
+    assert_eq!(total(&two.next().await.unwrap().unwrap()), Some(50));
     let refused: Vec<_> = begin().collect().await;
     assert_eq!(refused.len(), 1);
     assert_overloaded(refused[0].as_ref().unwrap_err());
     vidra.video(VideoId::parse("quirkNoLike").unwrap()).await.unwrap();
     drop(one);
     sleep(SECOND).await;
-    assert_eq!(begin().next().await.unwrap().unwrap(), BatchEvent::Started { total_videos: 50 });
+    assert_eq!(total(&begin().next().await.unwrap().unwrap()), Some(50));
     while two.next().await.is_some() {}
 }

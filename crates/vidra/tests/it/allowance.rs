@@ -61,7 +61,7 @@ async fn requests_that_are_not_sent_are_refunded() {
     let sim = Simulator::new();
     let allowance = units(5);
     // The quota of the service is smaller than the allowance of the caller.
-    let limits = QuotaLimits { default: 1, ..QuotaLimits::default() };
+    let limits = QuotaLimits::default().with_default(1);
     let caller = builder(&sim).quota(limits).build().unwrap().on_allowance(allowance.clone());
     caller.video(video("quirkNoLike")).await.unwrap();
     let error = caller.video(video("quirkNoComm")).await.unwrap_err();

@@ -6,12 +6,12 @@ use futures_util::{StreamExt, TryStreamExt};
 use serde_json::json;
 use tokio::time::Instant;
 use vidra::{
-    BatchEvent, BatchQuery, BatchStatus, BatchSummary, Pace, Pacing, PlaylistId, Reason,
-    RetryPolicy, VideoTranscript, Vidra,
+    BatchEvent, BatchQuery, BatchSummary, Pace, Pacing, PlaylistId, Reason, RetryPolicy,
+    VideoTranscript, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
-use crate::sim::{builder, client};
+use crate::sim::{builder, client, total};
 
 fn playlist(id: &str) -> PlaylistId {
     PlaylistId::parse(id).unwrap()
@@ -25,12 +25,17 @@ async fn run(vidra: &Vidra, id: &str, query: &BatchQuery) -> (Vec<VideoTranscrip
     for event in events {
         match event {
             BatchEvent::Result(result) => results.push(result),
-            BatchEvent::Started { .. } | BatchEvent::Waiting(_) => {}
             BatchEvent::Done(done) => assert!(summary.replace(done).is_none(), "one summary"),
+            _ => {}
         }
     }
     results.sort_by_key(|result| result.position);
     (results, summary.expect("a summary at the end"))
+}
+
+/// The message of a failed result.
+fn failure(result: &VideoTranscript) -> &str {
+    result.transcript.as_ref().unwrap_err().message()
 }
 
 #[tokio::test]
@@ -42,9 +47,7 @@ async fn one_failed_entry_does_not_fail_the_others() {
     assert!(results.iter().map(|result| result.position).eq(1..=12));
     for result in results {
         let fails = result.position % 2 == 0;
-        assert_eq!(result.status == BatchStatus::Failed, fails, "{result:?}");
-        assert_eq!((result.lines.is_some(), result.error.is_some()), (!fails, fails));
-        assert_eq!(result.reason.is_some(), fails, "a failure has a reason");
+        assert_eq!(result.transcript.is_err(), fails, "{result:?}");
     }
 }
 
@@ -74,18 +77,18 @@ async fn private_and_deleted_entries_fail_without_a_request() {
     let sim = Simulator::new();
     let (results, summary) = run(&client(&sim), "PLquirkUnavailable", &BatchQuery::default()).await;
     let gone: Vec<_> = results.iter().filter(|result| result.title.is_empty()).collect();
-    assert!(!gone.is_empty() && gone.iter().all(|result| result.status == BatchStatus::Failed));
+    assert!(!gone.is_empty() && gone.iter().all(|result| result.transcript.is_err()));
     assert_eq!(sim.record().calls_to(Endpoint::Player), summary.total_videos - gone.len() as u64);
     for result in gone {
         // Every fifth is private and every seventh deleted.
         let expected = match result.position {
             position if position % 5 == 0 => {
-                (format!("Video is private: {}", result.video_id), Reason::VideoPrivate)
+                (format!("Video is private: {}", result.video_id.unwrap()), Reason::VideoPrivate)
             }
-            _ => (format!("Video not found: {}", result.video_id), Reason::VideoNotFound),
+            _ => (format!("Video not found: {}", result.video_id.unwrap()), Reason::VideoNotFound),
         };
-        let failure = (result.error.clone().unwrap(), result.reason.unwrap());
-        assert_eq!(failure, expected, "{}", result.position);
+        let error = result.transcript.as_ref().unwrap_err();
+        assert_eq!((error.message().to_owned(), error.reason()), expected, "{}", result.position);
     }
 }
 
@@ -94,20 +97,27 @@ async fn an_entry_has_the_error_of_a_single_request() {
     let sim = Simulator::new();
     let french = BatchQuery::from_json(&json!({"lang": "fr", "to": 1})).unwrap();
     let (results, _) = run(&client(&sim), "PLquirkMixed", &french).await;
-    let id = &results[0].video_id;
-    let error = results[0].error.as_deref().unwrap();
-    let start = format!("Video has no captions in that language: {id}; available: ");
-    assert!(error.starts_with(&start), "{error}");
-    assert_eq!(results[0].reason, Some(Reason::LanguageUnavailable));
+    let id = results[0].video_id.unwrap();
+    let error = results[0].transcript.as_ref().unwrap_err();
+    assert_eq!(error.message(), format!("Video has no captions in that language: {id}"));
+    assert!(error.details()[0].starts_with("available: "), "{error:?}");
+    assert_eq!(error.reason(), Reason::LanguageUnavailable);
+    let json = serde_json::to_value(&results[0]).unwrap();
+    let sentence = format!("{error}; {}", error.details()[0]);
+    assert_eq!(
+        (&json["error"], &json["reason"]),
+        (&json!(sentence), &json!("language_unavailable"))
+    );
 
     sim.block_after(0);
     let (results, _) = run(&client(&sim), "PLsize1", &BatchQuery::default()).await;
     let error = "YouTube blocks requests from the address of this service";
-    assert_eq!(results[0].error.as_deref(), Some(error));
+    assert_eq!(failure(&results[0]), error);
 
     let (results, _) = run(&client(&sim), "PLquirkBareItems", &BatchQuery::default()).await;
     let error = "Video not found: entry 1 of the playlist";
-    assert_eq!((&*results[0].video_id, results[0].error.as_deref()), ("", Some(error)));
+    assert_eq!((results[0].video_id, failure(&results[0])), (None, error));
+    assert_eq!(serde_json::to_value(&results[0]).unwrap()["videoId"], "");
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,7 +125,7 @@ async fn as_many_entries_are_in_flight_as_requested() {
     let latency = Duration::from_millis(100);
     for concurrency in [1, 3, 16] {
         let sim = Simulator::builder().latency(latency).build();
-        let query = BatchQuery { concurrency, to: Some(48), ..BatchQuery::default() };
+        let query = BatchQuery::default().with_concurrency(concurrency).with_to(48);
         let started = Instant::now();
         let (results, summary) = run(&client(&sim), "PLsize200", &query).await;
         assert_eq!((results.len(), summary.succeeded, summary.total_videos), (48, 48, 200));
@@ -134,13 +144,13 @@ async fn as_many_entries_are_in_flight_as_requested() {
 #[tokio::test(start_paused = true)]
 async fn entries_start_while_later_pages_are_fetched() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
-    let query = BatchQuery { concurrency: 16, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(16);
     let started = Instant::now();
     let mut events =
         std::pin::pin!(client(&sim).playlist_transcripts(&playlist("PLsize500"), &query));
     let first = events.next().await.unwrap().unwrap();
-    let expected = (BatchEvent::Started { total_videos: 500 }, Duration::from_millis(100));
-    assert_eq!((first, started.elapsed()), expected);
+    let expected = (Some(500), Duration::from_millis(100));
+    assert_eq!((total(&first), started.elapsed()), expected);
     let second = events.next().await.unwrap().unwrap();
     assert!(matches!(second, BatchEvent::Result(_)));
     assert_eq!(started.elapsed(), Duration::from_millis(300), "a page, a player, the captions");
@@ -152,10 +162,10 @@ async fn a_retried_entry_keeps_its_slot() {
     // The player fails once for the first entry. During its backoff the entry may hold more than its
     // slot, and no other entry must wait for that.
     sim.inject(Fault::on(Endpoint::Player, Action::status(503)).once());
-    let query = BatchQuery { concurrency: 1, to: Some(10), ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(1).with_to(10);
     let started = Instant::now();
     let (results, _) = run(&client(&sim), "PLsize50", &query).await;
-    assert!(results.iter().all(|result| result.status == BatchStatus::Success));
+    assert!(results.iter().all(|result| result.transcript.is_ok()));
     assert_eq!(sim.record().peak_keyless, 1);
     let exchanges = Duration::from_millis(100 * (1 + 10 * 2 + 1));
     let backoff = RetryPolicy::default().delay;
@@ -166,7 +176,7 @@ async fn a_retried_entry_keeps_its_slot() {
 async fn after_a_block_only_requests_in_flight_follow() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     sim.block_after(40);
-    let query = BatchQuery { concurrency: 8, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(8);
     let vidra = builder(&sim)
         .block_pause(Duration::from_secs(900))
         .pacing(Pacing::At(Pace { burst: 45, per_hour: 3600 }))
@@ -178,8 +188,11 @@ async fn after_a_block_only_requests_in_flight_follow() {
     assert!(summary.succeeded >= 32 && summary.failed >= 160, "{summary:?}");
     assert!(sim.record().blocked <= 8, "{} calls met the block", sim.record().blocked);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
-    let last = results.last().unwrap().error.as_deref().unwrap();
-    let same = results.iter().filter(|result| result.error.as_deref() == Some(last)).count();
+    let last = failure(results.last().unwrap());
+    let same = results
+        .iter()
+        .filter(|result| result.transcript.is_err() && failure(result) == last)
+        .count();
     assert!(same >= 150, "all others report the first failure: {last}");
 }
 
@@ -190,7 +203,7 @@ async fn a_connection_reset_is_no_block() {
     sim.inject(Fault::on(Endpoint::Player, Action::Reset).when("videoId", ids[9].as_str()));
     let (results, summary) = run(&client(&sim), "PLsize50", &BatchQuery::default()).await;
     assert_eq!((summary.succeeded, summary.failed), (49, 1));
-    assert_eq!(results[9].status, BatchStatus::Failed);
+    assert!(results[9].transcript.is_err());
 }
 
 #[tokio::test(start_paused = true)]
@@ -212,9 +225,10 @@ async fn a_paced_batch_leaves_turns_for_others() {
 async fn skipped_videos_are_not_fetched() {
     let sim = Simulator::new();
     let vidra = client(&sim);
-    let first = BatchQuery { to: Some(3), ..BatchQuery::default() };
+    let first = BatchQuery::default().with_to(3);
     let (known, _) = run(&vidra, "PLsize50", &first).await;
-    let ids: Vec<&str> = known.iter().map(|result| result.video_id.as_str()).collect();
+    let ids: Vec<&str> =
+        known.iter().map(|result| result.video_id.as_ref().unwrap().as_str()).collect();
     let calls = sim.record().calls;
     let body = json!({"from": 2, "to": 4, "skip": ids});
     let (results, summary) =
@@ -232,7 +246,7 @@ async fn concurrency_is_clamped_to_1_and_20() {
     // The requested concurrency, and the number of entries in flight at once.
     for (concurrency, peak) in [(0, 1), (20, 20), (21, 20), (usize::MAX, 20)] {
         let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
-        let query = BatchQuery { concurrency, ..BatchQuery::default() };
+        let query = BatchQuery::default().with_concurrency(concurrency);
         let (results, summary) = run(&client(&sim), "PLsize200", &query).await;
         assert!(results.iter().map(|result| result.position).eq(1..=200), "{concurrency}");
         assert_eq!((summary.succeeded, summary.failed), (200, 0), "{concurrency}");
@@ -244,7 +258,7 @@ async fn concurrency_is_clamped_to_1_and_20() {
 async fn dropping_the_stream_ends_the_batch() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let vidra = client(&sim);
-    let query = BatchQuery { concurrency: 4, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(4);
     let mut events = Box::pin(vidra.playlist_transcripts(&playlist("PLsize500"), &query));
     for _ in 0..2 {
         events.next().await.unwrap().unwrap();
@@ -282,7 +296,7 @@ async fn entries_past_the_batch_deadline_fail() {
 async fn waiting_is_reported_at_once_and_then_every_15_seconds() {
     let pace = Pacing::At(Pace { burst: 1, per_hour: 1800 });
     let vidra = builder(&Simulator::new()).pacing(pace).build().unwrap();
-    let query = BatchQuery { concurrency: 8, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(8);
     let started = Instant::now();
     let mut reports = vec![];
     let mut events = std::pin::pin!(vidra.playlist_transcripts(&playlist("PLsize50"), &query));
@@ -300,13 +314,13 @@ async fn waiting_is_reported_at_once_and_then_every_15_seconds() {
 async fn a_failing_page_of_the_playlist_ends_the_results_with_an_error() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     sim.inject(Fault::on(Endpoint::PlaylistItems, Action::error("backendError")).from_call(4));
-    let query = BatchQuery { concurrency: 16, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(16);
     let vidra = client(&sim);
     let mut events: Vec<_> =
         vidra.playlist_transcripts(&playlist("PLsize500"), &query).collect().await;
     let last = events.pop().unwrap().unwrap_err();
     assert_eq!(last.kind(), vidra::ErrorKind::Upstream, "{last}");
-    assert!(matches!(events.remove(0), Ok(BatchEvent::Started { total_videos: 500 })));
+    assert!(matches!(events.remove(0), Ok(BatchEvent::Started { total_videos: Some(500), .. })));
     assert_eq!(events.len(), 150, "the entries of three pages come before it");
     assert!(events.iter().all(|event| matches!(event, Ok(BatchEvent::Result(_)))));
     assert_eq!(sim.record().in_flight, 0);
@@ -315,7 +329,7 @@ async fn a_failing_page_of_the_playlist_ends_the_results_with_an_error() {
 #[tokio::test(start_paused = true)]
 async fn a_playlist_is_listed_at_most_one_page_ahead() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
-    let query = BatchQuery { concurrency: 1, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(1);
     let vidra = client(&sim);
     let mut events = std::pin::pin!(vidra.playlist_transcripts(&playlist("PLsize5000"), &query));
     for _ in 0..200 {
@@ -376,7 +390,7 @@ fn bodies_are_parsed_and_every_invalid_field_is_listed() {
 async fn a_duplicate_video_is_fetched_once() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let vidra = builder(&sim).cache_bytes(1 << 20).build().unwrap();
-    let query = BatchQuery { concurrency: 20, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(20);
     let batch = || run(&vidra, "PLquirkDuplicates", &query);
     // Two batches at once, so that each video is requested while its fetch is in flight.
     for (results, summary) in <[_; 2]>::from(tokio::join!(batch(), batch())) {
@@ -396,7 +410,7 @@ async fn entries_that_wait_for_the_same_video_do_not_block_its_retry() {
         // The backoff is so long that the other entries of the video start.
         let retry = RetryPolicy { retries: 2, delay: Duration::from_secs(600) };
         let vidra = builder(&sim).cache_bytes(1 << 20).retry(retry).build().unwrap();
-        let query = BatchQuery { concurrency, ..BatchQuery::default() };
+        let query = BatchQuery::default().with_concurrency(concurrency);
         let batch = run(&vidra, "PLquirkDuplicates", &query);
         let (results, _) = tokio::time::timeout(Duration::from_secs(1200), batch).await.unwrap();
         assert_eq!(results.len(), 60);

@@ -112,7 +112,7 @@ async fn review_s7_a_walk_through_endless_pages_ends() {
     vidra.comment_replies(&CommentId::parse("UgzQuirk").unwrap()).await.unwrap_err();
     assert_eq!(calls.load(Ordering::Relaxed), 20);
     let (vidra, calls) = Platform::client(empty);
-    let all = CommentQuery { limit: 2_000, ..CommentQuery::default() };
+    let all = CommentQuery::default().with_limit(2_000);
     vidra.comments(video(), &all).await.unwrap_err();
     assert_eq!(calls.load(Ordering::Relaxed), 20);
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::{Instant, advance, sleep, timeout};
 use vidra::{
-    BatchEvent, BatchQuery, BatchStatus, BreakerState, Builder, CacheOutcome, ChannelRef, Error,
-    ErrorKind, Lookup, PlaylistId, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra,
+    BatchEvent, BatchQuery, BreakerState, Builder, CacheOutcome, ChannelRef, Error, ErrorKind,
+    Lookup, PlaylistId, Reason, RetryPolicy, TranscriptQuery, VideoId, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 
@@ -300,7 +300,7 @@ async fn a_waiting_batch_does_not_delay_single_requests() {
     let sim = Simulator::new();
     let vidra = builder(&sim).build().unwrap();
     let playlist = PlaylistId::parse("PLquirkMixed").unwrap();
-    let query = BatchQuery { to: Some(1), ..BatchQuery::default() };
+    let query = BatchQuery::default().with_to(1);
     let id = vidra.playlist_ids(&playlist).await.unwrap().video_ids[0];
     sim.inject(Fault::on(Endpoint::Player, Action::status(503)));
     for id in videos().take(5) {
@@ -320,7 +320,7 @@ async fn a_waiting_batch_does_not_delay_single_requests() {
     };
     let ((events, ended), refused) = tokio::join!(batch, other);
     assert!(ended > refused, "the batch waited");
-    let is_done = |event: &vidra::Result<BatchEvent>| matches!(event, Ok(BatchEvent::Result(entry)) if entry.status == BatchStatus::Success);
+    let is_done = |event: &vidra::Result<BatchEvent>| matches!(event, Ok(BatchEvent::Result(entry)) if entry.transcript.is_ok());
     assert!(events.iter().any(is_done), "{events:?}");
 }
 
@@ -329,7 +329,7 @@ async fn a_batch_waits_out_an_outage() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     let vidra = builder(&sim).build().unwrap();
     let playlist = PlaylistId::parse("PLsize50").unwrap();
-    let query = BatchQuery { concurrency: 5, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(5);
     sim.inject(Fault::on(Endpoint::Player, Action::status(503)).from_call(11).times(6));
     let events: Vec<_> = vidra.playlist_transcripts(&playlist, &query).collect().await;
     let events: Vec<BatchEvent> = events.into_iter().collect::<vidra::Result<_>>().unwrap();
@@ -343,7 +343,10 @@ async fn a_batch_waits_out_an_outage() {
     let mut positions: Vec<_> = results.iter().map(|entry| entry.position).collect();
     positions.sort_unstable();
     assert!(positions.into_iter().eq(1..=50), "every entry has one result");
-    let failed: Vec<Reason> = results.iter().filter_map(|entry| entry.reason).collect();
+    let failed: Vec<Reason> = results
+        .iter()
+        .filter_map(|entry| Some(entry.transcript.as_ref().err()?.reason()))
+        .collect();
     // Five fail and open the breaker; the sixth is the probe, and its entry waits for the next one.
     assert!((5..=6).contains(&failed.len()), "an outage of six requests: {failed:?}");
     for reason in &failed {

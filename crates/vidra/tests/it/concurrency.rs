@@ -39,7 +39,7 @@ fn playlist(id: &str) -> PlaylistId {
 }
 
 fn batch_of(concurrency: usize) -> BatchQuery {
-    BatchQuery { concurrency, ..BatchQuery::default() }
+    BatchQuery::default().with_concurrency(concurrency)
 }
 
 /// Runs a batch to its end: how many entries succeeded.
@@ -97,7 +97,7 @@ async fn c2_an_entry_that_waits_for_the_watch_page_does_not_stop_its_batch() {
     sim.inject(Fault::on(Endpoint::Player, Action::status(400)).times(6));
     sim.inject(Fault::on(Endpoint::Watch, Action::status(503)).once());
     let vidra = builder(&sim).build().unwrap();
-    let query = BatchQuery { to: Some(6), ..batch_of(1) };
+    let query = batch_of(1).with_to(6);
     let batch = timeout(60 * SECOND, succeeded(&vidra, "PLsize50", &query));
     let single = async {
         sleep(500 * MS).await;
@@ -222,7 +222,7 @@ async fn c6_an_entry_does_not_fail_with_the_single_request_that_it_joined() {
     let single = transcript(&vidra, &first);
     let batch = async {
         sleep(MS).await;
-        succeeded(&vidra, "PLsize50", &BatchQuery { to: Some(1), ..batch_of(3) }).await
+        succeeded(&vidra, "PLsize50", &batch_of(3).with_to(1)).await
     };
     let (single, batch) = tokio::join!(single, batch);
     assert_eq!(single.unwrap_err().kind(), ErrorKind::Timeout);
@@ -240,7 +240,7 @@ async fn c7_followers_get_no_internal_error_when_batches_are_dropped() {
     let sim = slow(SECOND);
     let first = batch_video(&sim).await;
     let vidra = builder(&sim).build().unwrap();
-    let query = BatchQuery { to: Some(1), ..batch_of(1) };
+    let query = batch_of(1).with_to(1);
     // Batch after batch fetches that video and is dropped while the fetch is in flight.
     let batches = join_all((0..6).map(|index| {
         let (vidra, query) = (&vidra, &query);
@@ -331,7 +331,8 @@ async fn c11_a_record_from_the_future_is_a_miss() {
 async fn c13_an_exhausted_search_quota_closes_only_searches() {
     let sim = Simulator::new();
     sim.inject(Fault::on(Endpoint::Search, Action::error("searchQuota")));
-    let limits = QuotaLimits { default: 10_000, search: SearchBilling::Shared(100) };
+    let limits =
+        QuotaLimits::default().with_default(10_000).with_search(SearchBilling::Shared(100));
     let vidra = sim::builder(&sim).quota(limits).build().unwrap();
     let name = ChannelRef::parse("youtube.com/c/nobodyknowsit").unwrap();
     assert_eq!(vidra.channel(&name).await.unwrap_err().kind(), ErrorKind::QuotaExhausted);

@@ -1,7 +1,9 @@
 //! Identifiers and links: every accepted form and every rejected one.
 
 mod any;
+mod kinds;
 mod strangers;
+mod traits;
 
 use vidra::{ChannelRef, CommentId, Link, PlaylistId, VideoId};
 

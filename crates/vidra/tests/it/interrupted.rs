@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, TryStreamExt};
 use tokio::time::Instant;
 use vidra::{
-    BatchEvent, BatchQuery, BatchStatus, InProcess, Pace, Pacing, PlaylistId, QuotaLimits, Reason,
+    BatchEvent, BatchQuery, Error, InProcess, Pace, Pacing, PlaylistId, QuotaLimits, Reason,
     TranscriptQuery, VideoId, VideoTranscript, Vidra,
 };
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
@@ -26,8 +26,12 @@ async fn results(vidra: &Vidra, id: &str, query: &BatchQuery) -> Vec<VideoTransc
     events.into_iter().filter_map(result).collect()
 }
 
+fn failure(result: &VideoTranscript) -> Option<&Error> {
+    result.transcript.as_ref().err()
+}
+
 fn succeeded(results: &[VideoTranscript]) -> usize {
-    results.iter().filter(|result| result.status == BatchStatus::Success).count()
+    results.iter().filter(|result| result.transcript.is_ok()).count()
 }
 
 /// Whether the platform refused the address. Captions report a block as a rate limit.
@@ -41,8 +45,9 @@ async fn after_a_block(sim: &Simulator, vidra: &Vidra, query: &BatchQuery) -> u6
     let blocked = results(vidra, "PLsize50", query).await;
     assert!(succeeded(&blocked) <= 3, "{}", succeeded(&blocked));
     let last = blocked.last().unwrap();
-    assert!(is_block(last.reason), "{last:?}");
-    assert_eq!(last.retry_after, Some(PAUSE.as_secs()));
+    let error = failure(last).unwrap();
+    assert!(is_block(Some(error.reason())), "{last:?}");
+    assert_eq!(error.retry_after_seconds(), Some(PAUSE.as_secs()));
     tokio::time::advance(PAUSE).await;
     sim.record().calls_to(Endpoint::Player)
 }
@@ -54,7 +59,7 @@ async fn users_5_the_first_batch_after_a_block_waits_for_the_probe() {
         let sim = Simulator::builder().latency(LATENCY).build();
         let pacing = Pacing::At(Pace { burst, per_hour: 3_600 });
         let vidra = builder(&sim).block_pause(PAUSE).pacing(pacing).build().unwrap();
-        let query = BatchQuery { concurrency, ..BatchQuery::default() };
+        let query = BatchQuery::default().with_concurrency(concurrency);
         after_a_block(&sim, &vidra, &query).await;
         sim.unblock();
         let resumed = results(&vidra, "PLsize50", &query).await;
@@ -83,14 +88,14 @@ async fn users_5_a_cached_failure_does_not_outlive_the_block() {
 async fn users_5_a_probe_that_fails_answers_all_that_wait_for_it() {
     let sim = Simulator::builder().latency(LATENCY).build();
     let vidra = builder(&sim).block_pause(PAUSE).build().unwrap();
-    let query = BatchQuery { concurrency: 20, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(20);
     let calls = after_a_block(&sim, &vidra, &query).await;
     let began = Instant::now();
     let again = results(&vidra, "PLsize50", &query).await;
     assert_eq!(sim.record().calls_to(Endpoint::Player), calls + 1, "one probe");
-    assert!(again.iter().all(|result| is_block(result.reason)), "{again:?}");
+    assert!(again.iter().all(|result| is_block(failure(result).map(Error::reason))), "{again:?}");
     // The second consecutive block lasts twice as long.
-    let longest = again.iter().filter_map(|result| result.retry_after).max();
+    let longest = again.iter().filter_map(|result| failure(result)?.retry_after_seconds()).max();
     assert_eq!(longest, Some(2 * PAUSE.as_secs()));
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }
@@ -99,7 +104,7 @@ async fn users_5_a_probe_that_fails_answers_all_that_wait_for_it() {
 async fn users_5_a_probe_without_a_result_is_repeated_by_an_entry_that_waits() {
     let sim = Simulator::builder().latency(LATENCY).build();
     let vidra = builder(&sim).block_pause(PAUSE).build().unwrap();
-    let query = BatchQuery { concurrency: 5, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(5);
     after_a_block(&sim, &vidra, &query).await;
     sim.unblock();
     // The probe fails three times for another reason, which says nothing about the block.
@@ -112,7 +117,7 @@ async fn users_5_a_probe_without_a_result_is_repeated_by_an_entry_that_waits() {
 async fn users_5_a_single_request_waits_for_the_probe_of_a_batch() {
     let sim = Simulator::builder().latency(LATENCY).build();
     let vidra = builder(&sim).block_pause(PAUSE).build().unwrap();
-    let query = BatchQuery { concurrency: 1, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(1);
     after_a_block(&sim, &vidra, &query).await;
     sim.unblock();
     let playlist = PlaylistId::parse("PLsize50").unwrap();
@@ -137,7 +142,7 @@ async fn users_5_a_probe_at_one_of_two_addresses_is_enough() {
     let sim = Simulator::builder().latency(LATENCY).build();
     let proxies = vec![InProcess(sim.clone()), InProcess(sim.clone())];
     let vidra = builder(&sim).proxies(proxies).block_pause(PAUSE).build().unwrap();
-    let query = BatchQuery { concurrency: 8, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(8);
     sim.block_after(0);
     results(&vidra, "PLsize50", &query).await;
     assert_eq!(vidra.addresses().blocked, 2);
@@ -151,14 +156,14 @@ async fn users_5_a_probe_at_one_of_two_addresses_is_enough() {
 #[tokio::test(start_paused = true)]
 async fn users_6_results_come_before_the_error_when_the_quota_runs_out() {
     let sim = Simulator::builder().latency(LATENCY).build();
-    let limits = QuotaLimits { default: 5, ..QuotaLimits::default() };
+    let limits = QuotaLimits::default().with_default(5);
     let vidra = builder(&sim).quota(limits).build().unwrap();
-    let query = BatchQuery { concurrency: 20, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(20);
     let playlist = PlaylistId::parse("PLsize500").unwrap();
     let mut events: Vec<_> = vidra.playlist_transcripts(&playlist, &query).collect().await;
     let last = events.pop().unwrap().unwrap_err();
     assert_eq!(last.reason(), Reason::QuotaExhausted);
     assert!(last.retry_after_seconds().is_some(), "the time of the reset");
-    let is_success = |event: &vidra::Result<BatchEvent>| matches!(event, Ok(BatchEvent::Result(result)) if result.status == BatchStatus::Success);
+    let is_success = |event: &vidra::Result<BatchEvent>| matches!(event, Ok(BatchEvent::Result(result)) if result.transcript.is_ok());
     assert_eq!(events.iter().filter(|event| is_success(event)).count(), 250);
 }

@@ -70,6 +70,22 @@ async fn a_late_rejection_of_the_old_key_says_nothing_about_the_new_one() {
     assert!(!vidra.key_was_rejected());
 }
 
+/// A pause belongs to the project of the key that was used.
+#[tokio::test(start_paused = true)]
+async fn a_late_pause_of_the_old_key_does_not_hold_up_the_new_one() {
+    let sim = Simulator::builder().latency(100 * MS).build();
+    let vidra = sim::client(&sim);
+    sim.inject(Fault::any(Action::error("rateLimitExceeded").retry_after("3000")).once());
+    let replaced = async {
+        sleep(50 * MS).await;
+        vidra.replace_key(key("revoked"));
+    };
+    let (failed, ()) = tokio::join!(vidra.video(video("quirkNoLike")), replaced);
+    assert_eq!(failed.unwrap_err().reason(), Reason::UpstreamRateLimited);
+    let error = vidra.video(video("fda4eREcaTQ")).await.unwrap_err();
+    assert_eq!(error.reason(), Reason::UpstreamKeyRejected, "the new key was sent");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_new_key_ends_the_pauses_of_the_old_one() {
     let sim = Simulator::new();

@@ -3,9 +3,12 @@
 mod admission;
 mod allowance;
 mod batch;
+#[cfg(feature = "blocking")]
+mod blocking;
 mod bounds;
 mod breakers;
 mod cache;
+mod comment_search;
 mod composites;
 mod concurrency;
 mod faults;
@@ -14,6 +17,7 @@ mod ident;
 mod interrupted;
 mod key;
 mod leaving;
+mod lists;
 mod midnight;
 mod network;
 mod operations;
@@ -26,6 +30,7 @@ mod selection;
 mod sharing;
 mod sim;
 mod store;
+mod test_double;
 mod timedtext;
 mod transcripts;
 mod upstream;

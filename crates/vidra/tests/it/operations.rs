@@ -284,17 +284,16 @@ async fn comments_by_limit_order_and_search() {
             "{text}"
         );
     }
-    assert_eq!(all[0].video_id, "quirkHtmlCm");
+    assert_eq!(all[0].video_id, VideoId::parse("quirkHtmlCm").ok());
     let word = all[0].top_level_comment.text.split_whitespace().next().unwrap().to_owned();
-    let search =
-        CommentQuery { search: Some(word), order: CommentOrder::Time, ..CommentQuery::default() };
+    let search = CommentQuery::default().with_search(word).with_order(CommentOrder::Time);
     assert!(!vidra.comments(id, &search).await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn short_comment_pages_are_followed_until_there_are_enough() {
     let sim = Simulator::new();
-    let query = CommentQuery { limit: 45, ..CommentQuery::default() };
+    let query = CommentQuery::default().with_limit(45);
     let found = client(&sim).comments(video("quirkShortC"), &query).await.unwrap();
     assert_eq!(found.len(), 45);
     assert_eq!(sim.record().calls, 3, "pages of about twenty");
@@ -311,7 +310,7 @@ async fn all_replies_are_fetched_only_if_some_are_missing() {
         |thread: &&vidra::CommentThread| (thread.replies.len() as u64) < thread.total_reply_count;
     let incomplete = preview.iter().filter(missing).count();
     sim.reset_record();
-    let query = CommentQuery { all_replies: true, ..CommentQuery::default() };
+    let query = CommentQuery::default().with_all_replies(true);
     let full = vidra.comments(id, &query).await.unwrap();
     assert!(full.iter().all(|thread| thread.replies.len() as u64 == thread.total_reply_count));
     let parents: std::collections::HashSet<_> = sim

@@ -164,3 +164,24 @@ async fn users_1_a_cached_start_with_too_few_available_videos_is_not_the_end() {
     assert_eq!(part.playlist.videos[..10], whole.videos[50..60]);
     assert_eq!((part.playlist.video_count, part.original_count), (10, 200));
 }
+
+/// A batch with a slow reader must not undo the work of a caller that walks further meanwhile.
+#[tokio::test(start_paused = true)]
+async fn users_1_a_shorter_start_does_not_replace_a_longer_one() {
+    let sim = Simulator::new();
+    let vidra = caching(&sim);
+    let pages = || sim.record().calls_to(Endpoint::PlaylistItems);
+    let query = BatchQuery { to: Some(150), ..BatchQuery::default() };
+    let mut batch = std::pin::pin!(vidra.playlist_transcripts(&playlist("PLsize5000"), &query));
+    batch.try_next().await.unwrap();
+    // A refresh walks on its own.
+    select(&vidra.refreshing(), "PLsize5000", json!({"range": {"end": 200}})).await;
+    while batch.try_next().await.unwrap().is_some() {}
+    assert_eq!(pages(), 4 + 3);
+    select(&vidra, "PLsize5000", json!({"range": {"end": 200}})).await;
+    assert_eq!(pages(), 4 + 3, "the longer start is cached");
+    // A refresh replaces what it bypasses.
+    select(&vidra.refreshing(), "PLsize5000", json!({"range": {"end": 5}})).await;
+    select(&vidra, "PLsize5000", json!({"range": {"end": 200}})).await;
+    assert_eq!(pages(), 4 + 3 + 1 + 4);
+}

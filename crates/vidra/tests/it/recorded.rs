@@ -245,3 +245,8 @@ fn param(request: &Request<Bytes>, name: &str) -> String {
     let value = pairs.find(|(key, _)| *key == name).map_or("", |(_, value)| value);
     percent_encoding::percent_decode_str(value).decode_utf8().expect("UTF-8").into_owned()
 }
+
+/// An id as text, which is empty where YouTube sends none.
+fn id<T: AsRef<str>>(id: &Option<T>) -> &str {
+    id.as_ref().map_or("", AsRef::as_ref)
+}

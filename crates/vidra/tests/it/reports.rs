@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::{advance, sleep};
 use vidra::{
-    BatchQuery, BreakerState, CacheOutcome, CallOutcome, Lookup, Network, PlaylistId, Reason,
-    RetryPolicy, TranscriptQuery, UpstreamReport, VideoId,
+    BatchQuery, BreakerState, CacheOutcome, CallOutcome, LanguageCode, Lookup, Network, PlaylistId,
+    Reason, RetryPolicy, TranscriptQuery, UpstreamReport, VideoId,
 };
 use vidra_sim::{Action, Endpoint, Fault, Junk, Simulator};
 
@@ -57,8 +57,7 @@ async fn review_o1_every_exchange_is_counted_by_endpoint_and_outcome() {
 async fn keyless_requests_are_counted_too() {
     let sim = Simulator::new();
     let vidra = sim::client(&sim);
-    let german =
-        TranscriptQuery { translate: Some("de".parse().unwrap()), ..TranscriptQuery::default() };
+    let german = TranscriptQuery::default().with_translation(LanguageCode::parse("de").unwrap());
     vidra.transcript(video("txManualAsr"), &german).await.unwrap();
     sim.inject(Fault::on(Endpoint::Player, Action::status(400)).once());
     vidra.transcript(video("txManualAsr"), &TranscriptQuery::default()).await.unwrap();

@@ -37,7 +37,7 @@ async fn concurrent_requests_list_a_playlist_once() {
 async fn identical_batches_share_their_list_and_their_transcripts() {
     let (sim, vidra) = over(80);
     let id = PlaylistId::parse("PLsize100").unwrap();
-    let query = BatchQuery { concurrency: 20, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(20);
     let batches = (0..4).map(|_| vidra.playlist_transcripts(&id, &query).collect::<Vec<_>>());
     let batches = join_all(batches).await;
     assert!(batches.iter().all(|events| events.iter().all(Result::is_ok)));

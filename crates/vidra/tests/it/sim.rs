@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vidra::{ApiKey, Builder, InProcess, RetryPolicy, Vidra};
+use vidra::{ApiKey, BatchEvent, Builder, InProcess, RetryPolicy, Vidra};
 use vidra_sim::Simulator;
 
 use crate::midnight;
@@ -23,4 +23,12 @@ pub(crate) fn builder(sim: &Simulator) -> Builder {
         .web_url("http://sim.invalid")
         .transport(InProcess(sim.clone()))
         .retry(RetryPolicy { retries: 2, delay: Duration::from_millis(300) })
+}
+
+/// The total in the first event of a batch.
+pub(crate) fn total(event: &BatchEvent) -> Option<u64> {
+    match event {
+        BatchEvent::Started { total_videos, .. } => *total_videos,
+        _ => None,
+    }
 }

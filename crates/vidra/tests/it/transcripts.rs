@@ -4,7 +4,7 @@ mod addresses;
 
 use std::time::Duration;
 
-use vidra::{Languages, Reason, TranscriptQuery, VideoId};
+use vidra::{LanguageCode, Languages, Reason, TranscriptQuery, VideoId};
 use vidra_sim::{Endpoint, Simulator};
 
 use crate::sim::{builder, client};
@@ -17,7 +17,7 @@ fn video(id: &str) -> VideoId {
 }
 
 fn in_language(codes: &str) -> TranscriptQuery {
-    TranscriptQuery { languages: Languages::parse(codes).unwrap(), translate: None }
+    TranscriptQuery::default().with_languages(Languages::parse(codes).unwrap())
 }
 
 /// The text of a whole transcript.
@@ -193,9 +193,8 @@ async fn tracks_of_the_same_language_are_all_listed() {
 #[tokio::test]
 async fn the_platform_translates_except_to_the_same_language() {
     let sim = Simulator::new();
-    let to = |code: &str| TranscriptQuery {
-        translate: Some(code.parse().unwrap()),
-        ..TranscriptQuery::default()
+    let to = |code: &str| {
+        TranscriptQuery::default().with_translation(LanguageCode::parse(code).unwrap())
     };
     let lines = client(&sim).transcript(video("txManualAsr"), &to("de")).await.unwrap();
     assert!(lines[0].text.starts_with("[de]") && &*lines[0].lang == "de", "{:?}", lines[0]);
@@ -233,8 +232,7 @@ async fn a_language_is_not_translated_to_itself() {
     ];
     for (track, wanted, sent, lang) in table {
         let sim = Simulator::new();
-        let query =
-            TranscriptQuery { translate: Some(wanted.parse().unwrap()), ..in_language(track) };
+        let query = in_language(track).with_translation(LanguageCode::parse(wanted).unwrap());
         let lines = client(&sim).transcript(video("txManyLang_"), &query).await.unwrap();
         let record = sim.record();
         let seen = record.requests_to(Endpoint::TimedText).last().unwrap();

@@ -177,7 +177,7 @@ async fn an_exhausted_bucket_sends_nothing_before_the_reset() {
 #[tokio::test]
 async fn requests_stop_at_our_own_limit() {
     let sim = Simulator::new();
-    let limits = QuotaLimits { default: 3, ..QuotaLimits::default() };
+    let limits = QuotaLimits::default().with_default(3);
     let vidra = builder(&sim).quota(limits).build().unwrap();
     for _ in 0..3 {
         vidra.video(video()).await.unwrap();

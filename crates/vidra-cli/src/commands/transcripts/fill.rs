@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::pin::pin;
 
 use futures_util::StreamExt;
-use vidra::{BatchStatus, PlaylistId, PlaylistIds, VideoId, VideoTranscript};
+use vidra::{PlaylistId, PlaylistIds, VideoId, VideoTranscript};
 
 use super::folder::Folder;
 use super::progress::Progress;
@@ -133,8 +133,8 @@ impl<'a> Filling<'a> {
         if let Some(progress) = &self.progress {
             progress.done(&result);
         }
-        if result.status == BatchStatus::Failed {
-            self.failures.add(failed_item(self.service, &result));
+        if let Err(error) = &result.transcript {
+            self.failures.add(failed_item(self.service, &result, error));
         }
         self.results += 1;
         self.folder.save(result)

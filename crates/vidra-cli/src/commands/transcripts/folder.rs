@@ -7,12 +7,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use vidra::{ErrorKind, Reason, VideoId, VideoTranscript};
+use vidra::{Error, ErrorKind, Reason, VideoId, VideoTranscript};
 
 use super::super::transcript::Format;
 use super::contents::Contents;
 use super::fill::Known;
-use super::name::{file_stem, is_id, language_of, video_of};
+use super::name::{file_stem, language_of, video_of};
 use crate::failure::{Exit, Failure};
 
 /// The name of the manifest.
@@ -79,14 +79,14 @@ impl Folder {
         formats: BTreeSet<Format>,
     ) -> Result<Self, Failure> {
         let shown = path.display();
-        fs::create_dir_all(path).map_err(|error| format!("cannot make {shown}: {error}"))?;
+        fs::create_dir_all(path).map_err(|error| format!("cannot create {shown}: {error}"))?;
         let lock = fs::File::open(path).map_err(|error| format!("cannot open {shown}: {error}"))?;
         if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
-            return Err(Failure::usage(format!("{shown} is being filled by another run")));
+            return Err(Failure::usage(format!("{shown} is in use by another run")));
         }
         let manifest: Manifest = match fs::read(path.join(MANIFEST)) {
             Ok(json) => serde_json::from_slice(&json).map_err(|_| {
-                format!("{shown}/{MANIFEST} is not one of ours: use a different folder")
+                format!("{shown}/{MANIFEST} was not written by vidra: use a different folder")
             })?,
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Failure::usage(format!("cannot read {shown}/{MANIFEST}: {error}")));
@@ -166,16 +166,12 @@ impl Folder {
 
     /// Writes the files of a result, or records its failure.
     pub(super) fn save(&mut self, result: VideoTranscript) -> Result<(), Failure> {
-        let VideoTranscript { video_id, title, position, lines, error, reason, .. } = result;
-        let mut lang =
-            lines.as_deref().and_then(|lines| lines.first()).map(|line| line.lang.to_string());
-        // The id becomes part of a file name, and an untrusted service must not escape the folder.
-        if !video_id.is_empty() && !is_id(&video_id) {
-            let message = format!("the service sent an invalid video id: {video_id}");
-            return Err(Failure::Message(Exit::Upstream, message));
-        }
+        let VideoTranscript { video_id, title, position, transcript, .. } = result;
+        let video_id = video_id.map(|id| id.to_string()).unwrap_or_default();
+        let first_line = transcript.as_ref().ok().and_then(|lines| lines.first());
+        let mut lang = first_line.map(|line| line.lang.to_string());
         let mut files = BTreeSet::new();
-        if let Some(lines) = &lines {
+        if let Ok(lines) = &transcript {
             let stem = file_stem(&title, &video_id, lang.as_deref());
             for format in &self.formats {
                 let name = format!("{stem}.{}", format.extension());
@@ -194,8 +190,10 @@ impl Folder {
             files.extend(before.files);
             lang = lang.or(before.lang);
         }
+        let error = transcript.err();
+        let (reason, failed_now) = (error.as_ref().map(Error::reason), error.is_some());
         let reason = reason.map(|reason| reason.code().to_owned());
-        let failed_now = error.is_some();
+        let error = error.map(|error| error.to_string());
         videos.push(Saved { position, video_id, title, lang, files, error, reason, failed_now });
         self.unwritten += 1;
         if self.unwritten >= BETWEEN_MANIFESTS { self.write_manifest() } else { Ok(()) }

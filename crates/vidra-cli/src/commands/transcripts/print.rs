@@ -5,12 +5,12 @@ use std::pin::pin;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use serde_json::json;
-use vidra::{BatchStatus, PlaylistId, VideoTranscript};
+use vidra::{PlaylistId, VideoTranscript};
 
 use super::source::{Entry, Source, entries_of};
 use super::{Event, Language, Part, TranscriptsArgs, broken_off, event, failed_item, singly};
 use crate::commands::CommandContext;
-use crate::failure::{Failure, FailureGroups, concerns_service};
+use crate::failure::{Failure, FailureGroups, ItemKind, concerns_service};
 use crate::output::table::Table;
 use crate::output::{Form, Output, read};
 use crate::service::Service;
@@ -70,7 +70,7 @@ pub(super) async fn print(
         }
         (_, Form::Ndjson | Form::Csv) | (Err(_), _) => {}
     }
-    failures.print_of_service("entries");
+    failures.print_of_service(ItemKind::Entry);
     ended?;
     match failures.exit(succeeded > 0) {
         None => Ok(()),
@@ -85,13 +85,14 @@ pub(super) async fn print(
 impl Received {
     /// Records a result, and prints it as NDJSON.
     fn add(&mut self, result: VideoTranscript, line: Bytes, service: &Service, form: Form) {
-        match result.status {
-            BatchStatus::Success => self.succeeded += 1,
-            BatchStatus::Failed => self.failures.add(failed_item(service, &result)),
+        let failure = result.transcript.as_ref().err();
+        match failure {
+            None => self.succeeded += 1,
+            Some(error) => self.failures.add(failed_item(service, &result, error)),
         }
         match form {
             // One line at the end is enough for failures of the service.
-            Form::People if result.reason.is_some_and(concerns_service) => {}
+            Form::People if failure.is_some_and(|error| concerns_service(error.reason())) => {}
             Form::People => self.rows.push(Row::new(result)),
             Form::Json => self.lines.push((result.position, line)),
             Form::Ndjson | Form::Csv => {}
@@ -170,9 +171,13 @@ struct Row {
 
 impl Row {
     fn new(result: VideoTranscript) -> Self {
-        let VideoTranscript { position, video_id, title, lines, error, .. } = result;
-        let lines = lines.map_or("–".to_owned(), |lines| lines.len().to_string());
-        Self { position, video_id, title, error: error.unwrap_or_default(), lines }
+        let VideoTranscript { position, video_id, title, transcript, .. } = result;
+        let video_id = video_id.map(|id| id.to_string()).unwrap_or_default();
+        let (lines, error) = match transcript {
+            Ok(lines) => (lines.len().to_string(), String::new()),
+            Err(error) => ("–".to_owned(), error.to_string()),
+        };
+        Self { position, video_id, title, error, lines }
     }
 }
 
@@ -181,7 +186,7 @@ fn listed(rows: &[Row], counts: &str, width: Option<usize>) -> String {
         .number("#", |row| row.position)
         .word("id", |row| row.video_id.clone())
         .text("title", |row| row.title.clone())
-        .text("why not", |row| row.error.clone())
+        .text("error", |row| row.error.clone())
         .number("lines", |row| row.lines.clone());
     let hint = "--out DIR writes a file for each; --ndjson prints them all\n";
     format!("{}{counts}\n{hint}", table.written(width))

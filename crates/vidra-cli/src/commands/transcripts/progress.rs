@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use vidra::{BatchStatus, VideoTranscript};
+use vidra::VideoTranscript;
 
 use crate::failure::print_error;
 use crate::terminal::{self, one_line};
@@ -40,9 +40,9 @@ impl Progress {
     /// Counts a video as done.
     pub(super) fn done(&self, result: &VideoTranscript) {
         let title = one_line(&result.title);
-        let message = match result.status {
-            BatchStatus::Success => title,
-            BatchStatus::Failed => format!("failed: {title}"),
+        let message = match result.transcript {
+            Ok(_) => title,
+            Err(_) => format!("failed: {title}"),
         };
         self.bar.set_message(message);
         self.bar.inc(1);

@@ -94,9 +94,9 @@ fn videos(ids: &[String], failures: &mut FailureGroups) -> Vec<Entry> {
             Err(error) => {
                 let failure = Kind::Captions.hint(text, error.into());
                 let Failure::Message(_, message) = failure else { continue };
-                let line = format!("{position}. {message}");
+                let name = format!("{position}. {text}");
                 let (label, reason) = (position.to_string(), Some(Reason::InvalidInput));
-                failures.add(FailedItem { label, line, message, reason, retry_after: None });
+                failures.add(FailedItem { label, name, message, reason, retry_after: None });
             }
         }
     }

@@ -77,11 +77,10 @@ pub(in crate::tools) struct QueryPlaylist {
 
 impl QueryPlaylist {
     fn selection(&self) -> Result<Selection, CallError> {
-        let filter = Filter {
-            duration: Within::bounds(self.duration, "duration")?,
-            views: Within::bounds(self.views, "views")?,
-            likes: Within::bounds(self.likes, "likes")?,
-        };
+        let filter = Filter::default()
+            .with_duration(Within::bounds(self.duration, "duration")?)
+            .with_views(Within::bounds(self.views, "views")?)
+            .with_likes(Within::bounds(self.likes, "likes")?);
         let order = match self.order {
             Some(Order::Asc) => SortOrder::Asc,
             Some(Order::Desc) | None => SortOrder::Desc,

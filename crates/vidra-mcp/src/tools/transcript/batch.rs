@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::selection::PositionRange;
 use vidra::{
-    BatchEvent, BatchQuery, BatchStatus, Error, Transcript, TranscriptQuery,
+    BatchEvent, BatchQuery, Error, Transcript, TranscriptQuery, VideoId,
     VideoTranscript as BatchResult,
 };
 
 use super::segment::{Segment, segments};
 use super::video_url;
-use crate::call_error::{CallError, batch_failure_line, failure_line, log};
+use crate::call_error::{CallError, failure_line, log};
 use crate::page::{Page, clip, json_chars, one_line};
 use crate::params::{
     Cursor, LanguagesArg, MOST_VIDEOS, MaxChars, PlaylistArg, Position, VideoArgs, Whole,
@@ -219,7 +219,7 @@ impl ToolInput for BatchTranscribe {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
         let languages = self.lang.map(|LanguagesArg(it)| it).unwrap_or_default();
-        let query = TranscriptQuery { languages, translate: None };
+        let query = TranscriptQuery::default().with_languages(languages);
         let start = self.cursor.unwrap_or_default();
         let total = self.videos.0.len() as u64;
         if start.item >= total {
@@ -293,14 +293,12 @@ impl ToolInput for TranscribePlaylist {
             cursor => cursor.unwrap_or(Cursor { item: from, part: 0 }),
         };
         let (mut position, end) = (start.item, start.item + MOST_VIDEOS as u64);
-        let query = BatchQuery {
-            concurrency: self.concurrency.count(),
-            from: Some(start.item),
+        let query = BatchQuery::default()
+            .with_concurrency(self.concurrency.count())
+            .with_from(start.item)
             // One more, to learn whether the playlist goes on.
-            to: Some(last_wanted.map_or(end, |to| to.min(end))),
-            languages: self.lang.map(|LanguagesArg(it)| it).unwrap_or_default(),
-            ..BatchQuery::default()
-        };
+            .with_to(last_wanted.map_or(end, |to| to.min(end)))
+            .with_languages(self.lang.map(|LanguagesArg(it)| it).unwrap_or_default());
         let _permit = call.batch_permit()?;
         let mut events = std::pin::pin!(call.vidra.playlist_transcripts(&self.playlist.0, &query));
         let mut page = BatchPage::new(start, self.max_chars);
@@ -316,11 +314,11 @@ impl ToolInput for TranscribePlaylist {
                     call.report(done, None, format!("waiting for {seconds} s, {why}"));
                     continue;
                 }
-                Ok(BatchEvent::Started { .. } | BatchEvent::Done(_)) => continue,
+                Ok(_) => continue,
                 Err(error) => return page.break_off(position, error),
             };
             done += 1;
-            let is_done = result.status == BatchStatus::Success;
+            let is_done = result.transcript.is_ok();
             call.report(done, None, format!("entry {}: {}", result.position, outcome(is_done)));
             early.insert(result.position, result);
             while let Some(result) = early.remove(&position) {
@@ -344,8 +342,9 @@ impl ToolInput for TranscribePlaylist {
 
 /// Converts a result of the library.
 fn video_result(result: BatchResult) -> VideoResult {
-    let BatchResult { video_id, title, position, lines, error, reason, .. } = result;
-    let done = lines.as_ref().ok_or_else(|| batch_failure_line(&error.unwrap_or_default(), reason));
+    let BatchResult { video_id, title, position, transcript, .. } = result;
+    let video_id = video_id.as_ref().map_or("", VideoId::as_str);
+    let done = transcript.as_ref().map_err(failure_line);
     let title = Some(title).filter(|title| !title.is_empty());
-    VideoResult { position: Some(position), title, ..VideoResult::new(&video_id, done) }
+    VideoResult { position: Some(position), title, ..VideoResult::new(video_id, done) }
 }

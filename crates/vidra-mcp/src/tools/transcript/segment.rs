@@ -77,15 +77,11 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vidra::Seconds;
+    use vidra::Cue;
 
     fn line(seconds: u64, text: &str) -> TranscriptLine {
-        TranscriptLine {
-            text: text.to_owned(),
-            duration: Seconds::from_millis(1_000),
-            offset: Seconds::from_millis(seconds * 1_000 + 999),
-            lang: "en".into(),
-        }
+        let cue = Cue { start: seconds * 1_000 + 999, duration: 1_000, text: text.to_owned() };
+        TranscriptLine::new(cue, &"en".into())
     }
 
     #[test]

@@ -82,7 +82,8 @@ async fn a_preflight_needs_no_key() {
         }
     }
     let foreign = preflight("https://evil.example").await;
-    assert_eq!((foreign.status.as_u16(), cors_headers(&foreign).len()), (204, 0));
+    foreign.problem(403);
+    assert_eq!((&*foreign.reason(), cors_headers(&foreign).len()), ("origin_not_allowed", 0));
     // A listed page can read the error.
     let refused = get(&app, VIDEO, &[("origin", PAGE)]).await;
     refused.problem(401);
@@ -90,6 +91,23 @@ async fn a_preflight_needs_no_key() {
     // Not a preflight.
     let plain = app.send(request("OPTIONS", VIDEO, &[("x-api-key", "vk_alice")])).await;
     plain.problem(405);
+}
+
+#[tokio::test]
+async fn users_11_a_preflight_of_another_local_page_gets_a_reason() {
+    for on_loopback in [true, false] {
+        let app = app(Rules { on_loopback, ..Rules::default() });
+        let headers = [
+            ("host", "localhost:3000"),
+            ("origin", "http://localhost:5173"),
+            ("access-control-request-method", "GET"),
+        ];
+        let got = app.send(request("OPTIONS", VIDEO, &headers)).await;
+        let (message, _) = got.problem(403);
+        assert_eq!(got.reason(), "origin_not_allowed");
+        assert_eq!(message, "Web pages of that origin may not use this service");
+        assert_eq!(app.sim.record().calls, 0);
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::sleep;
+use vidra::Allowances;
 use vidra_server::gate::{KeyLimits, Keys, Rules};
 
 use super::{VIDEO, app, file, get_as, keys};
@@ -105,10 +106,11 @@ async fn a_new_budget_applies_to_requests_in_flight() {
 }
 
 /// A service with two callers and a file of their spending.
-fn started(path: &Path) -> (TestApp, Arc<Keys>) {
+fn started(path: &Path) -> (TestApp, Arc<Allowances>) {
     let file = file(&[("alice", units(9)), ("bob", units(9))]);
-    let keys = Arc::new(Keys::with_spending(&file, path.to_owned(), Timestamp::now()));
-    (app(Rules { keys: Some(keys.clone()), ..Rules::default() }), keys)
+    let allowances = Arc::new(Allowances::open(path.to_owned(), Timestamp::now()));
+    let keys = Arc::new(Keys::with_allowances(&file, Arc::clone(&allowances)));
+    (app(Rules { keys: Some(keys), ..Rules::default() }), allowances)
 }
 
 async fn used(app: &TestApp, name: &str) -> u64 {
@@ -121,10 +123,10 @@ async fn a_restart_does_not_reset_budget_usage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/callers.json");
     for before in [0, 1, 2, 3] {
-        let (app, keys) = started(&path);
+        let (app, allowances) = started(&path);
         assert_eq!(used(&app, "alice").await, before);
         get_as(&app, "alice", VIDEO).await;
-        keys.save_spending(Timestamp::now());
+        allowances.save(Timestamp::now());
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     }
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
@@ -143,9 +145,9 @@ async fn review_o2_two_services_with_one_state_folder_share_the_budgets() {
     for video in ["quirkNoLike", "quirkDurDay", "quirkNoComm"] {
         assert_eq!(get_as(&one, "bob", &format!("/api/video/{video}")).await.cost(), 1);
     }
-    ones.save_spending(Timestamp::now());
+    ones.save(Timestamp::now());
     get_as(&other, "alice", VIDEO).await;
-    others.save_spending(Timestamp::now());
+    others.save(Timestamp::now());
     assert_eq!(used(&other, "bob").await, 3, "spent at the other service");
     let (restarted, _) = started(&path);
     assert_eq!((used(&restarted, "bob").await, used(&restarted, "alice").await), (3, 1));

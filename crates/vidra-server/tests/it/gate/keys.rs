@@ -68,10 +68,8 @@ async fn only_health_checks_pages_and_the_api_document_need_no_key() {
         "/metrics",
         "/nothing",
         "/web",
-        "/docs/",
         "//web/explorer.js",
         "/api/quota/web/",
-        "/healthz/",
         "//healthz",
         "/healthz/../api/quota",
         "/api/video/https://youtu.be/healthz",
@@ -119,4 +117,20 @@ fn debug_output_hides_keys_and_hashes() {
     let text = format!("{file:?} {rules:?}");
     assert!(text.contains("alice") && text.contains("sha256: …"), "{text}");
     assert!(!text.contains("vk_"), "{text}");
+}
+
+#[tokio::test]
+async fn redirects_to_open_pages_need_no_key() {
+    let rules = Rules { keys: Some(keys(&[("alice", KeyLimits::default())])), ..Rules::default() };
+    let app = app(rules);
+    for (path, status) in [
+        ("/api", 307),
+        ("/api/", 307),
+        ("/docs/", 308),
+        ("/healthz/", 308),
+        ("/api/quota/", 401),
+        ("/api/nope", 401),
+    ] {
+        assert_eq!(app.get(path).await.status, status, "{path}");
+    }
 }

@@ -47,18 +47,38 @@ async fn every_kind_of_response_has_rate_limit_headers() {
     let stream = app.send(stream).await;
     assert_eq!(unchanged.status, 304);
     let answers = [&unchanged, &fresh, &refused[0], &refused[1], &stream];
-    for (got, left) in answers.into_iter().zip(["98", "97", "96", "95", "94"]) {
+    for (got, left) in answers.into_iter().zip(["99", "98", "97", "96", "95"]) {
         assert_eq!(rate_limit_headers(got)[1], Some(left), "{}", got.text);
     }
     // Health checks are not limited, or monitoring would take the service for dead.
     for path in ["/healthz", "/readyz"] {
         assert_eq!(rate_limit_headers(&app.get(path).await), [None; 3]);
     }
-    assert_eq!(rate_limit_headers(&app.get("/openapi.json").await)[1], Some("93"));
+    assert_eq!(rate_limit_headers(&app.get("/openapi.json").await)[1], Some("94"));
     // A page counts once, not with each of its files.
     assert_eq!(rate_limit_headers(&app.get("/web/explorer.js").await), [None; 3]);
     assert_eq!(rate_limit_headers(&app.get("/web/nothing.js").await), [None; 3]);
-    assert_eq!(rate_limit_headers(&app.get("/").await)[1], Some("92"));
+    assert_eq!(rate_limit_headers(&app.get("/").await)[1], Some("93"));
+}
+
+/// A client that asks whether something changed does what it should.
+#[tokio::test(start_paused = true)]
+async fn users_21_an_unchanged_answer_does_not_count() {
+    // From the response cache, and from a route.
+    for path in [VIDEO, "/api/quota"] {
+        let app = app(Rules { rate: "3/h".parse().ok(), ..Rules::default() });
+        let etag = app.get(path).await.header("etag").unwrap().to_owned();
+        for count in 0..30 {
+            let got = get(&app, path, &[("if-none-match", &etag)]).await;
+            let status = (got.status.as_u16(), rate_limit_headers(&got));
+            assert_eq!(status, (304, [Some("3"), Some("2"), Some("1200")]), "{path} {count}");
+        }
+        // Beyond ten times the rate they count, so that they are no way around the limit.
+        for status in [304, 304, 429] {
+            let got = get(&app, path, &[("if-none-match", &etag)]).await;
+            assert_eq!(got.status, status, "{path}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -44,7 +44,7 @@ fn get(path: &str, key: Option<&str>) -> Request<Body> {
 
 #[tokio::test(start_paused = true)]
 async fn review_o5_refusals_of_callers_are_counted_by_reason() {
-    let limits = KeyLimits { rate: "4/h".parse().ok(), units: Some(1), searches: None };
+    let limits = KeyLimits { rate: "4/h".parse().ok(), units: Some(1), ..KeyLimits::default() };
     let config = Config { gate: keys(limits), metrics_apart: true, ..Config::default() };
     let app = TestApp::configured(|builder| builder, config);
     let admin = TestApp { sim: app.sim.clone(), app: app.app.admin(false) };

@@ -195,7 +195,7 @@ async fn s8_unkeyed_input_does_not_change_any_answer() {
         ("x-http-method-override", "DELETE"),
         ("x-method-override", "POST"),
         ("content-type", "application/x-www-form-urlencoded"),
-        ("accept", "text/html, evil/*"),
+        ("accept", "text/html, evil/*, */*;q=0.1"),
         ("accept-language", "de"),
         ("accept-charset", "utf-16"),
         ("cookie", "id=evil"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -14,9 +14,9 @@ use crate::cache::freshness::FOREVER;
 use crate::cache::{Cache, Limits};
 use crate::client::Vidra;
 use crate::context::{Bill, CacheMode};
+use crate::data_api::DataApi;
 use crate::data_api::account::{ApiKey, CurrentAccount};
 use crate::data_api::call::Endpoint;
-use crate::data_api::{DataApi, Holds};
 use crate::error::{Error, Result};
 use crate::quota::Ledger;
 use crate::resilience::breaker::{Breaker, BreakerPolicy};
@@ -150,7 +150,6 @@ impl Builder {
             transport,
             clock: Arc::clone(&self.clock),
             account: CurrentAccount::new(self.key, Box::new(open_ledger)),
-            holds: Holds::default(),
             sender: sender(),
             breaker: Arc::new(Breaker::new("data-api", policy, now)),
             search_breaker: Arc::new(Breaker::new("search", policy, now)),
@@ -207,6 +206,7 @@ impl Builder {
 /// The file name of the ledger. Quota belongs to the project of a key, so each key has its own
 /// ledger. The fingerprint is too short to reveal anything about the key.
 fn ledger_name(key: Option<&ApiKey>) -> String {
-    let digest = Sha256::digest(key.map_or(&[][..], ApiKey::as_bytes));
-    format!("quota-{:02x}{:02x}{:02x}{:02x}.json", digest[0], digest[1], digest[2], digest[3])
+    let hash = digest(&SHA256, key.map_or(&[][..], ApiKey::as_bytes));
+    let hash = hash.as_ref();
+    format!("quota-{:02x}{:02x}{:02x}{:02x}.json", hash[0], hash[1], hash[2], hash[3])
 }

@@ -104,6 +104,10 @@ fn lookups() -> impl Strategy<Value = (Lookup, Identity)> {
         playlist().prop_map(|(list, id)| (Lookup::PlaylistInfo(list), identity(&["info", id]))),
         playlist()
             .prop_map(|(list, id)| (Lookup::PlaylistEntries(list), identity(&["entries", id]))),
+        (playlist(), text()).prop_map(|((list, id), token)| {
+            let identity = identity(&["page", id, &token]);
+            (Lookup::PlaylistPage(list, token), identity)
+        }),
         (video(), comments).prop_map(|((video, id), (query, rest))| {
             (Lookup::Comments(video, query), identity(&["comments", id, &rest]))
         }),
@@ -168,7 +172,9 @@ fn keys_have_the_expected_text() {
         (Lookup::Uploads(ChannelRef::parse("@a").unwrap()), "uploads/handle/a"),
         (Lookup::Playlist(playlist.clone()), "playlist/PLa"),
         (Lookup::PlaylistInfo(playlist.clone()), "playlist-info/PLa"),
-        (Lookup::PlaylistEntries(playlist), "playlist-entries/PLa"),
+        (Lookup::PlaylistEntries(playlist.clone()), "playlist-entries/PLa"),
+        (Lookup::PlaylistPage(playlist.clone(), String::new()), "playlist-page/PLa/"),
+        (Lookup::PlaylistPage(playlist, "EAA/=".to_owned()), "playlist-page/PLa/EAA%2F%3D"),
         (comments(CommentOrder::Time, None, false), "comments/dQw4w9WgXcQ/time/20/preview/"),
         (
             comments(CommentOrder::Relevance, Some("a/b c"), true),

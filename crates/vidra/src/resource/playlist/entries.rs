@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::page::EntryPage;
 use super::walk::{Follower, Walks};
 use crate::cache::{CacheOutcome, Cached, Key, Parts, allows_stale};
 use crate::context::{CacheMode, Context};
@@ -56,17 +57,40 @@ impl Entry {
     }
 }
 
+/// All entries of a playlist, as they are cached. The pages let a request for a part of the list use this record.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct EntryList {
+    pub(crate) entries: Vec<Entry>,
+    /// The token of each page, and the number of its entries.
+    pages: Vec<(String, usize)>,
+}
+
+impl EntryList {
+    pub(super) fn from_pages(pages: &[(String, Arc<Vec<Entry>>)]) -> Self {
+        let entries = pages.iter().flat_map(|(_, page)| page.iter()).cloned().collect();
+        let pages = pages.iter().map(|(token, page)| (token.clone(), page.len())).collect();
+        Self { entries, pages }
+    }
+
+    /// The page with this token. `None` if the list had no such page.
+    pub(super) fn page(&self, token: &str) -> Option<EntryPage> {
+        let index = self.pages.iter().position(|(known, _)| known == token)?;
+        let start = self.pages[..index].iter().map(|(_, length)| length).sum();
+        let entries = self.entries.get(start..)?.get(..self.pages[index].1)?.to_vec();
+        let next = self.pages.get(index + 1).map(|(token, _)| token.clone());
+        Some(EntryPage { entries, next })
+    }
+}
+
 /// Fetches all entries, without video details, and returns them with their age.
 pub(crate) async fn all_entries(
     services: &Arc<Services>,
     ctx: &Context,
     id: &PlaylistId,
-) -> Result<(Vec<Entry>, Duration)> {
-    let (mut follower, mut all) = (Walks::follow(services, ctx, id), vec![]);
-    while let Some(page) = follower.next().await? {
-        all.extend_from_slice(&page);
-    }
-    Ok((all, follower.age()))
+) -> Result<(EntryList, Duration)> {
+    let mut follower = Walks::follow(services, ctx, id);
+    while follower.next().await?.is_some() {}
+    Ok((follower.listed(), follower.age()))
 }
 
 /// The first entries of a playlist, as they are cached after a request for a part of it.
@@ -181,11 +205,18 @@ impl Entries {
     }
 
     /// Caches the pages that were fetched, if the list has more. The next caller that needs no more
-    /// than these does not pay for them again.
-    pub(crate) fn store_start(&self, services: &Services, id: &PlaylistId) {
+    /// than these does not pay for them again. A longer start that is fresh stays, unless this is a
+    /// refresh: another caller may have walked further meanwhile.
+    pub(crate) async fn store_start(&self, services: &Services, ctx: &Context, id: &PlaylistId) {
         let Self::Walked { follower, .. } = self else { return };
         let Some(pages) = follower.unfinished() else { return };
-        let entries = pages.iter().flat_map(|page| page.iter()).cloned().collect();
+        let entries: Vec<Entry> = pages.iter().flat_map(|page| page.iter()).cloned().collect();
+        if ctx.mode == CacheMode::Normal
+            && let Some((cached, _)) = Start::cached(services, ctx, id).await
+            && cached.entries.len() > entries.len()
+        {
+            return;
+        }
         let start = Start { total: follower.total(), entries };
         // A start that cannot be cached is fetched again.
         let _ = services.cache.store(&Start::key(id), lookup::json(&start), follower.age());
@@ -197,7 +228,7 @@ impl Entries {
     }
 
     fn from_record(cached: Cached) -> Result<Self> {
-        let list: Vec<Entry> = cached.decode()?;
+        let EntryList { entries: list, .. } = cached.decode()?;
         let (total, left) = (list.len(), Some(Arc::new(list)));
         Ok(Self::Cached { left, total, is_start: false, cached })
     }
@@ -208,6 +239,14 @@ impl Entries {
         match self {
             Self::Cached { total, .. } => *total,
             Self::Walked { follower, .. } => follower.total(),
+        }
+    }
+
+    /// [`Self::total`], unless YouTube sends no count and the list was not read to its end.
+    pub(crate) fn known_total(&self) -> Option<usize> {
+        match self {
+            Self::Cached { total, .. } => Some(*total),
+            Self::Walked { follower, .. } => follower.known_total(),
         }
     }
 

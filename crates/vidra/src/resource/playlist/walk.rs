@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::entries::Entry;
+use super::entries::{Entry, EntryList};
+use super::page::{self, EntryPage};
 use crate::cache::Key;
 use crate::context::waiters::{WaiterCount, Waiters};
 use crate::context::{CacheMode, Context, no_waiters};
-use crate::data_api::call::{Call, Endpoint, What};
 use crate::data_api::pages::Pages;
 use crate::data_api::wire;
 use crate::error::{Error, Result};
@@ -37,14 +37,16 @@ struct Walk {
 }
 
 struct State {
-    /// The pages so far.
-    pages: Vec<Arc<Vec<Entry>>>,
+    /// The pages so far, each with its token.
+    pages: Vec<(String, Arc<Vec<Entry>>)>,
     /// YouTube's own count of the entries.
     reported_total: Option<usize>,
     /// The time of the first page. All data of the walk are at most this old.
     listed_at: Option<Instant>,
     /// `None` while a page is being fetched.
     position: Option<Pages>,
+    /// The token of the page after `pages`. `None` past the last page.
+    next_token: Option<String>,
     /// `Some` past the last page, or after an error that concerns all followers.
     end: Option<Result<()>>,
     /// The followers that wait for the next page, in order of arrival. The first one pays for it.
@@ -59,12 +61,20 @@ impl State {
         self.listed_at.map_or(Duration::ZERO, |listed_at| listed_at.elapsed())
     }
 
+    fn listed(&self) -> EntryList {
+        EntryList::from_pages(&self.pages)
+    }
+
     fn total(&self) -> usize {
-        let listed = self.pages.iter().map(|page| page.len()).sum();
+        let listed = self.pages.iter().map(|(_, page)| page.len()).sum();
         match self.end {
             Some(Ok(())) => listed,
             _ => self.reported_total.map_or(listed, |total| listed.max(total)),
         }
+    }
+
+    fn is_total_known(&self) -> bool {
+        self.reported_total.is_some() || matches!(self.end, Some(Ok(())))
     }
 }
 
@@ -136,10 +146,31 @@ impl Follower {
         self.walk.lock().total()
     }
 
+    /// Waits for the first page, and returns it with the token of the second one.
+    pub(crate) async fn first_page(&self) -> Result<EntryPage> {
+        self.begin().await?;
+        let state = self.walk.lock();
+        let entries = state.pages.first().map(|(_, page)| page.to_vec()).unwrap_or_default();
+        let next = state.pages.get(1).map(|(token, _)| token).or(state.next_token.as_ref());
+        Ok(EntryPage { entries, next: next.cloned() })
+    }
+
+    /// All entries of the pages so far.
+    pub(crate) fn listed(&self) -> EntryList {
+        self.walk.lock().listed()
+    }
+
+    /// [`Self::total`], unless YouTube sends no count and the end is not reached.
+    pub(crate) fn known_total(&self) -> Option<usize> {
+        let state = self.walk.lock();
+        state.is_total_known().then(|| state.total())
+    }
+
     /// The pages so far, of a walk that has not reached the end of the list.
     pub(crate) fn unfinished(&self) -> Option<Vec<Arc<Vec<Entry>>>> {
         let state = self.walk.lock();
-        (state.end.is_none() && !state.pages.is_empty()).then(|| state.pages.clone())
+        let pages = || state.pages.iter().map(|(_, page)| Arc::clone(page)).collect();
+        (state.end.is_none() && !state.pages.is_empty()).then(pages)
     }
 
     /// Waits for the first page without reading it. Its errors are those of the whole list.
@@ -200,16 +231,12 @@ impl Drop for PageRequestGuard<'_> {
 
 impl Walk {
     fn new(id: &PlaylistId) -> Self {
-        let call = Call::new(Endpoint::PlaylistItems, What::Playlist, id)
-            // All parts that we serve. They do not change the cost.
-            .with("part", "snippet,contentDetails")
-            .with("playlistId", id.as_str())
-            .with("maxResults", "50");
         let state = State {
             pages: vec![],
             reported_total: None,
             listed_at: None,
-            position: Some(Pages::new(call)),
+            position: Some(Pages::new(page::call(id))),
+            next_token: None,
             end: None,
             requests: vec![],
             next: 0,
@@ -239,7 +266,7 @@ impl Walk {
         let state = self.lock();
         assert!(!state.has_panicked, "the walk through a playlist panicked");
         match (state.pages.get(index), &state.end) {
-            (Some(page), _) => Some(Ok(Some(Arc::clone(page)))),
+            (Some((_, page)), _) => Some(Ok(Some(Arc::clone(page)))),
             (None, Some(end)) => Some(end.clone().map(|()| None)),
             (None, None) => None,
         }
@@ -269,6 +296,7 @@ impl Walk {
         let (payer, ctx) = (request.number, request.ctx.clone());
         let Some(mut position) = state.position.take() else { return };
         drop(state);
+        let token = position.token().unwrap_or_default().to_owned();
         // Shared work does not inherit the limits of one follower.
         let deadline = ctx.deadline.max(Instant::now() + services.cache.fetch_time);
         let waiters = Waiters::new([self.followers.clone()]);
@@ -277,7 +305,7 @@ impl Walk {
         let fetched = Fetched { walk: Arc::clone(self) };
         traced::spawn(async move {
             let page = position.next::<wire::PlaylistItem>(&services.data_api, &ctx).await;
-            walk.add_page(&services, page, position, payer);
+            walk.add_page(&services, token, page, position, payer);
             drop(fetched);
         });
     }
@@ -286,6 +314,7 @@ impl Walk {
     fn add_page(
         &self,
         services: &Services,
+        token: String,
         page: Result<Option<Vec<wire::PlaylistItem>>>,
         position: Pages,
         payer: u64,
@@ -293,18 +322,18 @@ impl Walk {
         let mut state = self.lock();
         let is_at_end = position.is_at_end();
         state.reported_total = position.total().and_then(|total| usize::try_from(total).ok());
+        state.next_token = position.token().map(str::to_owned);
         state.position = Some(position);
         match page {
             Ok(page) => {
                 let page = page.unwrap_or_default().into_iter().map(Entry::from_wire);
-                state.pages.push(Arc::new(page.collect()));
+                state.pages.push((token, Arc::new(page.collect())));
                 state.listed_at.get_or_insert_with(Instant::now);
                 if is_at_end {
                     state.end = Some(Ok(()));
                     // This serves other requests. A list that cannot be cached is fetched again.
-                    let all: Vec<&Entry> =
-                        state.pages.iter().flat_map(|page| page.iter()).collect();
-                    let _ = services.cache.store(&self.key, lookup::json(&all), state.age());
+                    let all = lookup::json(&state.listed());
+                    let _ = services.cache.store(&self.key, all, state.age());
                 }
             }
             // Another follower may be able to pay, or may have more time.

@@ -10,11 +10,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use ring::digest::{SHA256, digest};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, mkdirat, openat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
-use sha2::{Digest, Sha256};
 
 use super::super::codec::{HEADER, keep_until};
 
@@ -38,7 +38,8 @@ pub(super) struct Location {
 
 impl Location {
     pub(super) fn from_key(key: &str) -> Self {
-        let hash = Sha256::digest(key.as_bytes());
+        let hash = digest(&SHA256, key.as_bytes());
+        let hash = hash.as_ref();
         let mut file = String::with_capacity(62);
         for byte in &hash[1..] {
             let _ = write!(file, "{byte:02x}");

@@ -2,8 +2,7 @@
 
 use futures_util::StreamExt;
 use vidra::{
-    BatchEvent, BatchQuery, BatchStatus, CacheOutcome, CommentQuery, ErrorKind, Languages,
-    TranscriptQuery,
+    BatchEvent, BatchQuery, CacheOutcome, CommentQuery, ErrorKind, Languages, TranscriptQuery,
 };
 use vidra_sim::{Action, Endpoint, Fault};
 
@@ -133,7 +132,7 @@ async fn uploads_use_cached_records() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let fermata = vidra.channel(&channel("@fermata")).await.unwrap();
-    vidra.playlist(&playlist(&fermata.uploads_playlist_id)).await.unwrap();
+    vidra.playlist(fermata.uploads_playlist_id.as_ref().unwrap()).await.unwrap();
     sim.reset_record();
     // The channel and the videos are cached; only the page of the newest uploads is fetched.
     assert_eq!(vidra.channel_videos(&channel("@fermata"), 5).await.unwrap().len(), 5);
@@ -154,8 +153,8 @@ async fn uploads_use_cached_records() {
 async fn batches_and_single_transcripts_share_the_cache() {
     let sim = Simulator::new();
     let vidra = client(&sim);
-    let query = BatchQuery { languages: Languages::parse("en").unwrap(), ..BatchQuery::default() };
-    let one = TranscriptQuery { languages: query.languages.clone(), translate: None };
+    let query = BatchQuery::default().with_languages(Languages::parse("en").unwrap());
+    let one = TranscriptQuery::default().with_languages(query.languages.clone());
     let run = async || {
         let events = vidra.playlist_transcripts(&playlist("PLquirkMixed"), &query);
         let results: Vec<_> = events
@@ -174,10 +173,10 @@ async fn batches_and_single_transcripts_share_the_cache() {
     let mut first = run().await;
     sim.reset_record();
     for result in &first {
-        let alone = vidra.transcript(video(&result.video_id), &one).await;
-        assert_eq!(alone.ok(), result.lines, "{}", result.video_id);
+        let alone = vidra.transcript(result.video_id.unwrap(), &one).await;
+        assert_eq!(alone, result.transcript);
     }
-    let failed = first.iter().filter(|result| result.status == BatchStatus::Failed).count();
+    let failed = first.iter().filter(|result| result.transcript.is_err()).count();
     assert_eq!(failed, 6);
     let single_calls = sim.record().calls;
     sim.reset_record();
@@ -211,7 +210,7 @@ async fn different_spellings_share_a_cache_key() {
         vidra.regions(Some(hl)).await.unwrap();
     }
     for lang in ["en,de", "EN, de"] {
-        let query = TranscriptQuery { languages: Languages::parse(lang).unwrap(), translate: None };
+        let query = TranscriptQuery::default().with_languages(Languages::parse(lang).unwrap());
         vidra.transcript(video("txManualAsr"), &query).await.unwrap();
     }
     let record = sim.record();
@@ -223,13 +222,12 @@ async fn different_queries_have_different_cache_keys() {
     let sim = Simulator::new();
     let vidra = client(&sim);
     let id = video("quirkHtmlCm");
-    let search =
-        |words: &str| CommentQuery { search: Some(words.to_owned()), ..CommentQuery::default() };
+    let search = |words: &str| CommentQuery::default().with_search(words.to_owned());
     let queries = [
         CommentQuery::default(),
-        CommentQuery { limit: 99, ..CommentQuery::default() },
+        CommentQuery::default().with_limit(99),
         CommentQuery::top(100),
-        CommentQuery { all_replies: true, ..CommentQuery::default() },
+        CommentQuery::default().with_all_replies(true),
         search("a"),
         search("a/b"),
         search("a%2Fb"),

@@ -295,7 +295,7 @@ async fn a_follower_waits_no_longer_than_its_own_deadline() {
         .build()
         .unwrap();
     let ids = sim::client(&sim).playlist_ids(&playlist("PLsize50")).await.unwrap().video_ids;
-    let query = BatchQuery { concurrency: 10, ..BatchQuery::default() };
+    let query = BatchQuery::default().with_concurrency(10);
     let batch = vidra.playlist_transcripts(&playlist("PLsize50"), &query);
     let reading = tokio::spawn(futures_util::StreamExt::collect::<Vec<_>>(batch));
     sleep(SECOND).await;

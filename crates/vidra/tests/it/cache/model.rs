@@ -56,7 +56,7 @@ enum Observed {
 
 const LIFE: Life = Life { ttl: MINUTE, grace: MINUTE, stale_if_error: Duration::from_secs(300) };
 const SLOW: Duration = Duration::from_millis(400);
-const PATIENCE: Duration = Duration::from_millis(250);
+const STALE_WAIT: Duration = Duration::from_millis(250);
 
 impl Model {
     /// Applies a call that has ended by now. The life of a record has a jitter, so it is read from the answer.
@@ -173,7 +173,7 @@ async fn check_lookup(vidra: &Vidra, id: VideoId, platform: Platform, model: &mu
                 if model.calls > calls { CacheOutcome::Miss } else { CacheOutcome::Coalesced };
             match model.call {
                 None => (old, zero),
-                Some((at, _)) if at >= now + PATIENCE => (old, PATIENCE),
+                Some((at, _)) if at >= now + STALE_WAIT => (old, STALE_WAIT),
                 Some((at, succeeds)) => {
                     model.end_call(life);
                     (if succeeds { Observed::Video(model.answers, how) } else { old }, at - now)

@@ -36,7 +36,7 @@ impl Transport for Flaky {
 /// Sends 200 requests a second for a minute: the numbers of successes, attempts and retries.
 async fn minute(has_breaker: bool, seed: u64) -> (u64, u64, u64) {
     let sim = Simulator::builder().limits(100_000, 100).build();
-    let limits = QuotaLimits { default: 100_000, ..QuotaLimits::default() };
+    let limits = QuotaLimits::default().with_default(100_000);
     let random = Arc::new(Mutex::new(fastrand::Rng::with_seed(seed)));
     let flaky = Flaky { sim: sim.clone(), random };
     let builder = sim::builder(&sim).quota(limits).transport(flaky);

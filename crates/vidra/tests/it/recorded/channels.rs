@@ -1,6 +1,6 @@
 //! `channels.list`: full and bare channels, and the ways of saying "none".
 
-use vidra::{Channel, ChannelRef, ErrorKind, HiddenCount, Result};
+use vidra::{Channel, ChannelRef, ErrorKind, HiddenCount, PlaylistId, Result};
 
 use super::{Recorded, bytes_of, fixtures};
 
@@ -54,7 +54,7 @@ async fn names_countries_and_uploads() {
         assert_eq!(channel.name, name, "{file}");
         assert_eq!(channel.username, username, "{file}");
         assert_eq!(channel.country.as_deref(), country, "{file}");
-        assert_eq!(channel.uploads_playlist_id, uploads, "{file}");
+        assert_eq!(channel.uploads_playlist_id, PlaylistId::parse(uploads).ok(), "{file}");
         let pictures = &channel.thumbnails;
         let sizes = [&pictures.default, &pictures.medium, &pictures.high];
         let has_snippet = !name.is_empty();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use vidra::{Comment, CommentId, CommentQuery, CommentThread, VideoId};
 
-use super::{Recorded, bytes_of, count, fixtures, items_of, millis, text};
+use super::{Recorded, bytes_of, count, fixtures, id, items_of, millis, text};
 
 pub(super) const THREADS: &[&str] = &[
     "channel-24.json",
@@ -25,7 +25,7 @@ pub(super) const REPLIES: &[&str] =
 async fn threads(file: &str, limit: usize) -> Option<Vec<CommentThread>> {
     let body = bytes_of(&fixtures()?, &format!("comment-threads/{file}"));
     let client = Recorded::default().page("commentThreads", body).client();
-    let query = CommentQuery { limit, ..CommentQuery::default() };
+    let query = CommentQuery::default().with_limit(limit);
     let video = VideoId::parse("MsplPPW7tFo").unwrap();
     Some(client.comments(video, &query).await.unwrap_or_else(|error| panic!("{file}: {error:?}")))
 }
@@ -46,7 +46,7 @@ fn assert_same(raw: &Value, comment: &Comment, file: &str) {
         (&comment.author_name, "/snippet/authorDisplayName"),
         (&comment.author_profile_image, "/snippet/authorProfileImageUrl"),
         (&comment.author_channel_url, "/snippet/authorChannelUrl"),
-        (&comment.author_channel_id, "/snippet/authorChannelId/value"),
+        (id(&comment.author_channel_id), "/snippet/authorChannelId/value"),
         (&comment.text, "/snippet/textOriginal"),
         (comment.parent_id.as_deref().unwrap_or_default(), "/snippet/parentId"),
     ];
@@ -70,8 +70,8 @@ async fn every_recorded_thread_is_read_completely() {
         let raw = items_of(&fixtures().unwrap(), &format!("comment-threads/{file}"));
         for (raw, thread) in raw.iter().zip(&threads) {
             assert_eq!(thread.id, text(raw, "/id"), "{file}");
-            assert_eq!(thread.video_id, text(raw, "/snippet/videoId"), "{file}");
-            assert_eq!(thread.channel_id, text(raw, "/snippet/channelId"), "{file}");
+            assert_eq!(id(&thread.video_id), text(raw, "/snippet/videoId"), "{file}");
+            assert_eq!(id(&thread.channel_id), text(raw, "/snippet/channelId"), "{file}");
             assert_eq!(Some(thread.total_reply_count), count(raw, "/snippet/totalReplyCount"));
             assert_eq!(Some(thread.can_reply), raw["snippet"]["canReply"].as_bool(), "{file}");
             assert_eq!(Some(thread.is_public), raw["snippet"]["isPublic"].as_bool(), "{file}");
@@ -142,7 +142,7 @@ async fn html_gives_the_original_text() {
 async fn embedded_replies_name_their_parent() {
     let Some(threads) = threads("with-replies.json", 5).await else { return };
     let thread = &threads[0];
-    assert_eq!(thread.video_id, "D-lhorsDlUQ");
+    assert_eq!(id(&thread.video_id), "D-lhorsDlUQ");
     assert_eq!((thread.total_reply_count, thread.replies.len()), (1, 1));
     assert_eq!(thread.replies[0].parent_id.as_deref(), Some("UgydxWWoeA7F1OdqypJ4AaABAg"));
     assert!(threads[1..].iter().all(|thread| thread.replies.is_empty()));
@@ -155,14 +155,14 @@ async fn comments_on_a_channel_have_no_video() {
     {
         let Some(threads) = threads(file, 100).await else { return };
         assert_eq!(
-            threads.iter().filter(|thread| thread.video_id.is_empty()).count(),
+            threads.iter().filter(|thread| thread.video_id.is_none()).count(),
             many,
             "{file}"
         );
     }
     let Some(oldest) = threads("single-channel-thread.json", 1).await else { return };
     assert_eq!(
-        (oldest[0].channel_id.as_str(), oldest[0].top_level_comment.text.as_str()),
+        (id(&oldest[0].channel_id), oldest[0].top_level_comment.text.as_str()),
         ("", "Tailen")
     );
 }
@@ -176,7 +176,7 @@ async fn pages_are_fetched_only_up_to_the_limit() {
         let recorded = Recorded::default()
             .page("commentThreads", page("paged-1.json"))
             .page("commentThreads", page("paged-2.json"));
-        let query = CommentQuery { limit, ..CommentQuery::default() };
+        let query = CommentQuery::default().with_limit(limit);
         let threads = recorded.client().comments(video, &query).await.unwrap();
         assert_eq!((threads.len(), recorded.requested().len()), (found, calls), "limit {limit}");
     }
@@ -205,7 +205,7 @@ async fn comments_may_have_another_id_than_requested() {
     assert_eq!(reply[0].id, "Ugi3N3wihqfAYHgCoAEC.8BjfZ2XUf-G8BjkOcU2uxO");
     assert_eq!(reply[0].parent_id.as_deref(), Some("Ugi3N3wihqfAYHgCoAEC"));
     assert_eq!(reply[0].text, "+Zekzgo ツ I can see that 0-0 iek");
-    assert_eq!(reply[0].author_channel_id, "UC7UWbTIsBs7riVyNir-Qfbw");
+    assert_eq!(id(&reply[0].author_channel_id), "UC7UWbTIsBs7riVyNir-Qfbw");
     assert_eq!(
         reply[0].author_channel_url,
         "http://www.youtube.com/channel/UC7UWbTIsBs7riVyNir-Qfbw"

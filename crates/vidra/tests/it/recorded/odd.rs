@@ -1,13 +1,15 @@
 //! Malformed answers that were never recorded: one odd member must not discard the whole answer, and
 //! an answer without a list must not count as an empty list.
 
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 use vidra::{
-    CategoryQuery, Channel, ChannelRef, CommentId, CommentQuery, CommentThread, ErrorKind,
-    HiddenCount, PlaylistId, Video, VideoId,
+    BatchQuery, CategoryQuery, Channel, ChannelRef, CommentId, CommentQuery, CommentThread,
+    ErrorKind, HiddenCount, PlaylistId, Video, VideoId,
 };
 
 use super::Recorded;
+use crate::sim::total;
 
 const ID: &str = "dQw4w9WgXcQ";
 
@@ -212,10 +214,7 @@ async fn channels_with_odd_names_flags_and_counts() {
         json!({"id": 5, "snippet": {"country": ""}, "contentDetails": {"relatedPlaylists": []}}),
     )
     .await;
-    assert_eq!(
-        (bare.id.as_str(), bare.country, bare.uploads_playlist_id.as_str()),
-        ("5", None, "")
-    );
+    assert_eq!((bare.id.as_str(), bare.country, bare.uploads_playlist_id), ("5", None, None));
 }
 
 #[tokio::test]
@@ -245,7 +244,7 @@ async fn comments_with_odd_members() {
         (threads[1].replies[0].parent_id.as_deref(), threads[1].replies[0].like_count),
         (None, 9)
     );
-    assert!(threads.iter().all(|thread| thread.top_level_comment.author_channel_id.is_empty()));
+    assert!(threads.iter().all(|thread| thread.top_level_comment.author_channel_id.is_none()));
     assert_eq!(threads[2].top_level_comment.published_at.to_string(), "");
 }
 
@@ -314,4 +313,24 @@ async fn heads_categories_and_replies_with_odd_members() {
         (replies.len(), replies[0].like_count, replies[0].parent_id.as_deref()),
         (1, 0, Some("a"))
     );
+}
+
+#[tokio::test]
+async fn l2_a_batch_has_a_total_only_if_youtube_sends_one_or_the_list_has_one_page() {
+    let entry = json!({"contentDetails": {"videoId": "dQw4w9WgXcQ"}});
+    let pages = [
+        (json!({"items": [entry], "nextPageToken": "more"}), None),
+        (
+            json!({"items": [entry], "nextPageToken": "more", "pageInfo": {"totalResults": 70}}),
+            Some(70),
+        ),
+        (json!({"items": [entry]}), Some(1)),
+    ];
+    for (page, expected) in pages {
+        let client = Recorded::default().page("playlistItems", page.to_string()).client();
+        let query = BatchQuery::default().with_to(1);
+        let events = client.playlist_transcripts(&PlaylistId::parse("PLx").unwrap(), &query);
+        let first = std::pin::pin!(events).next().await.unwrap().unwrap();
+        assert_eq!(total(&first), expected, "{page}");
+    }
 }

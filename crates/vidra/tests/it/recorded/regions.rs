@@ -2,7 +2,7 @@
 
 use vidra::{CategoryQuery, VideoCategory};
 
-use super::{Recorded, bytes_of, fixtures, items_of, text};
+use super::{Recorded, bytes_of, fixtures, id, items_of, text};
 
 pub(super) const CATEGORIES: &[&str] =
     &["by-id-chinese.json", "by-region-us.json", "guide-categories-obsolete.json", "two-2022.json"];
@@ -27,7 +27,7 @@ async fn every_recorded_category_is_read_completely() {
         for (raw, category) in raw.iter().zip(categories) {
             assert_eq!(category.id, text(raw, "/id"), "{file}");
             assert_eq!(category.title, text(raw, "/snippet/title"), "{file}");
-            assert_eq!(category.channel_id, "UCBR8-60-B28hp2BmDPdntcQ", "{file}");
+            assert_eq!(id(&category.channel_id), "UCBR8-60-B28hp2BmDPdntcQ", "{file}");
         }
     }
 }

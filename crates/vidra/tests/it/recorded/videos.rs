@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vidra::{ErrorKind, HiddenCount, Video, VideoId};
 
-use super::{Recorded, bytes_of, count, fixtures, items_of, millis, text};
+use super::{Recorded, bytes_of, count, fixtures, id, items_of, millis, text};
 
 pub(super) const FILES: &[&str] = &[
     "all-parts-2019.json",
@@ -99,7 +99,7 @@ fn assert_same(raw: &Value, video: &Video, file: &str) {
         (&video.title, "/snippet/title"),
         (&video.description, "/snippet/description"),
         (&video.channel, "/snippet/channelTitle"),
-        (&video.channel_id, "/snippet/channelId"),
+        (id(&video.channel_id), "/snippet/channelId"),
     ];
     for (seen, pointer) in texts {
         assert_eq!(seen, text(raw, pointer), "{file} {pointer}");

@@ -1,7 +1,7 @@
 //! SRT, VTT and plain text, character by character.
 
 use proptest::prelude::*;
-use vidra::{TranscriptLine, to_srt, to_text, to_vtt};
+use vidra::{Cue, TranscriptLine, to_srt, to_text, to_vtt};
 
 use super::{CueRow, line, lines};
 
@@ -144,7 +144,8 @@ fn only_a_language_code_gets_into_the_header() {
         ("x y", "WEBVTT\n\n"),
     ];
     for (lang, head) in table {
-        let one = TranscriptLine { lang: lang.into(), ..line((0, 1, "a")) };
+        let cue = Cue { start: 0, duration: 1, text: "a".to_owned() };
+        let one = TranscriptLine::new(cue, &lang.into());
         assert_eq!(to_vtt(&[one]), format!("{head}00:00:00.000 --> 00:00:00.001\na\n"), "{lang}");
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use vidra::{Network, Pace, Pacing, Reason, TranscriptQuery};
+use vidra::{LanguageCode, Network, Pace, Pacing, Reason, TranscriptQuery};
 use vidra_sim::proxy::{Proxy, ProxyMode};
 use vidra_sim::{Action, Endpoint, Fault, Simulator};
 
@@ -78,8 +78,7 @@ async fn a_dropped_probe_is_repeated_by_the_next_request() {
 async fn while_translations_are_limited_none_is_sent() {
     let sim = Simulator::new();
     let vidra = builder(&sim).block_pause(Duration::from_secs(900)).build().unwrap();
-    let german =
-        TranscriptQuery { translate: Some("de".parse().unwrap()), ..TranscriptQuery::default() };
+    let german = TranscriptQuery::default().with_translation(LanguageCode::parse("de").unwrap());
     let fetch = async |query| vidra.transcript(video("txManualAsr"), query).await;
     let too_many = |seconds: Option<&str>| {
         let action = Action::status(429);
@@ -131,7 +130,7 @@ async fn translations_have_their_own_pace_of_a_tenth() {
     let sim = Simulator::new();
     let vidra =
         builder(&sim).pacing(Pacing::At(Pace { burst: 20, per_hour: 3600 })).build().unwrap();
-    let german = TranscriptQuery { translate: "de".parse().ok(), ..TranscriptQuery::default() };
+    let german = TranscriptQuery::default().with_translation(LanguageCode::parse("de").unwrap());
     let timed = async |query: &TranscriptQuery| {
         let started = Instant::now();
         vidra.transcript(video("txManualAsr"), query).await.unwrap();
@@ -155,7 +154,7 @@ async fn translations_have_their_own_pace_of_a_tenth() {
 
 #[tokio::test(start_paused = true)]
 async fn a_delayed_translation_sends_nothing() {
-    let german = TranscriptQuery { translate: "de".parse().ok(), ..TranscriptQuery::default() };
+    let german = TranscriptQuery::default().with_translation(LanguageCode::parse("de").unwrap());
     let delayed = |error: &vidra::Error| {
         assert_eq!(error.reason(), Reason::Paced);
         error.message().to_owned()
@@ -268,8 +267,7 @@ async fn a_translation_uses_an_address_that_is_not_limited() {
         .unwrap();
     let too_many = Fault::on(Endpoint::TimedText, Action::status(429)).when("tlang", "de").once();
     sim.inject(too_many);
-    let german =
-        TranscriptQuery { translate: Some("de".parse().unwrap()), ..TranscriptQuery::default() };
+    let german = TranscriptQuery::default().with_translation(LanguageCode::parse("de").unwrap());
     for _ in 0..4 {
         vidra.transcript(video("txManualAsr"), &german).await.unwrap();
     }

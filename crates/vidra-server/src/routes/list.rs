@@ -1,0 +1,204 @@
+//! What the routes of lists have in common: pages, chosen members, CSV and NDJSON.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use vidra::{Cached, Lookup, Page, Resource};
+
+use super::responder::Responder;
+use crate::accept::preferred_type;
+use crate::error_body::{ApiError, Result};
+use crate::extract::Query;
+use crate::hot::Answer;
+use crate::items::{CsvWriter, Fields};
+use crate::stream;
+
+/// The cursor of the next page, for formats whose body has no place for it.
+const X_NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
+
+pub(super) const CSV: &str = "text/csv; charset=utf-8; header=present";
+
+/// The form of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ListFormat {
+    Json,
+    Csv,
+    Ndjson,
+}
+
+/// How a caller wants the items of a list.
+#[derive(Debug)]
+pub(super) struct ListForm {
+    format: ListFormat,
+    fields: Option<Fields>,
+    /// Whether `Accept` decided about the format.
+    is_by_accept: bool,
+}
+
+/// The page of a list that a caller requests.
+#[derive(Debug)]
+pub(super) struct PageQuery {
+    pub(super) cursor: Option<String>,
+    pub(super) limit: usize,
+}
+
+impl PageQuery {
+    pub(super) fn read(query: &mut Query) -> Self {
+        let cursor = query.text("cursor").map(str::to_owned);
+        Self { cursor, limit: query.whole("limit", 1..=500, 50) }
+    }
+}
+
+/// Reads `fields` for items of type `T`. `None` if it is not given.
+pub(super) fn read_fields<T: ToSchema>(query: &mut Query) -> Option<Fields> {
+    let paths = query.list("fields");
+    if paths.is_empty() {
+        return None;
+    }
+    match Fields::parse::<T>(&paths) {
+        Ok(fields) => Some(fields),
+        Err(faults) => {
+            faults.iter().for_each(|fault| query.fault("fields", fault));
+            None
+        }
+    }
+}
+
+/// These items as CSV.
+pub(super) fn csv<T: ToSchema>(fields: Option<&Fields>, items: &[Value]) -> Bytes {
+    let mut csv = CsvWriter::new::<T>(fields);
+    items.iter().for_each(|item| csv.add(item));
+    csv.take().into_boxed_slice().into()
+}
+
+impl ListForm {
+    /// Reads `format` and `fields` for a list with items of type `T`.
+    pub(super) fn read<T: ToSchema>(query: &mut Query, headers: &HeaderMap) -> Self {
+        Self::among::<T>(
+            query,
+            headers,
+            &[("application/json", ListFormat::Json), ("text/csv", ListFormat::Csv)],
+        )
+    }
+
+    /// The same for a list that can be streamed.
+    pub(super) fn read_paged<T: ToSchema>(query: &mut Query, headers: &HeaderMap) -> Self {
+        let types = [
+            ("application/json", ListFormat::Json),
+            ("text/csv", ListFormat::Csv),
+            ("application/x-ndjson", ListFormat::Ndjson),
+        ];
+        Self::among::<T>(query, headers, &types)
+    }
+
+    fn among<T: ToSchema>(
+        query: &mut Query,
+        headers: &HeaderMap,
+        types: &[(&str, ListFormat)],
+    ) -> Self {
+        let is_by_accept = query.text("format").is_none();
+        let format = match is_by_accept {
+            true => preferred_type(headers, types).unwrap_or(ListFormat::Json),
+            false => {
+                query.choice("format", &[("json", ListFormat::Json), ("csv", ListFormat::Csv)])
+            }
+        };
+        Self { format, fields: read_fields::<T>(query), is_by_accept }
+    }
+
+    /// Whether the list is to be streamed.
+    pub(super) fn is_stream(&self) -> bool {
+        self.format == ListFormat::Ndjson
+    }
+
+    /// An answer that is a JSON array, in this form.
+    pub(super) fn apply<T: ToSchema>(&self, mut answer: Answer) -> Result<Answer> {
+        answer.varies_by_accept = self.is_by_accept;
+        if self.format == ListFormat::Json && self.fields.is_none() {
+            return Ok(answer);
+        }
+        let items: Vec<Value> = answer.decode()?;
+        match self.format {
+            ListFormat::Csv => Ok(self.with_csv::<T>(answer, &items)),
+            _ => answer.with_json(&self.chosen(&items)),
+        }
+    }
+
+    /// A page, in this form.
+    fn apply_to_page<T: ToSchema + Serialize>(
+        &self,
+        resource: Resource,
+        page: Cached<Page<T>>,
+    ) -> Result<Answer> {
+        let Page { items, next_cursor, .. } = &page.body;
+        let items: Result<Vec<Value>, _> = items.iter().map(serde_json::to_value).collect();
+        let (items, cursor) = (items.map_err(ApiError::internal)?, next_cursor.clone());
+        let mut answer = Answer::new(resource, page.with_body(Bytes::new()));
+        answer.varies_by_accept = self.is_by_accept;
+        if self.format == ListFormat::Csv {
+            let cursor = cursor.and_then(|cursor| HeaderValue::try_from(cursor).ok());
+            answer.headers.extend(cursor.map(|cursor| (X_NEXT_CURSOR, cursor)));
+            return Ok(self.with_csv::<T>(answer, &items));
+        }
+        let mut body = json!({"items": self.chosen(&items)});
+        if let Some(cursor) = cursor {
+            body["nextCursor"] = cursor.into();
+        }
+        answer.with_json(&body)
+    }
+
+    fn with_csv<T: ToSchema>(&self, mut answer: Answer, items: &[Value]) -> Answer {
+        answer.content_type = CSV;
+        answer.cached.body = csv::<T>(self.fields.as_ref(), items);
+        answer
+    }
+
+    fn chosen(&self, items: &[Value]) -> Vec<Value> {
+        items.iter().map(|item| self.choose(item)).collect()
+    }
+
+    fn choose(&self, item: &Value) -> Value {
+        self.fields.as_ref().map_or_else(|| item.clone(), |fields| fields.of(item))
+    }
+}
+
+impl Responder {
+    /// Reads a list through the cache, and sends it in the form that the caller wants.
+    pub(super) async fn fetch_list<T: ToSchema>(&self, form: &ListForm, lookup: Lookup) -> Result {
+        let answer = Answer::fetch(&self.vidra, lookup).await?;
+        self.send_list::<T>(form, answer).await
+    }
+
+    /// Sends an answer that is a JSON array in the form that the caller wants.
+    pub(super) async fn send_list<T: ToSchema>(&self, form: &ListForm, answer: Answer) -> Result {
+        Ok(self.send(&form.apply::<T>(answer)?).await)
+    }
+
+    /// Sends a page in the form that the caller wants.
+    pub(super) async fn send_page<T: ToSchema + Serialize>(
+        &self,
+        form: &ListForm,
+        resource: Resource,
+        page: Cached<Page<T>>,
+    ) -> Result {
+        Ok(self.send(&form.apply_to_page(resource, page)?).await)
+    }
+
+    /// Streams the items of a list as NDJSON.
+    pub(super) async fn stream_list<T: Serialize>(
+        self,
+        form: ListForm,
+        items: impl Stream<Item = vidra::Result<T>> + Send + 'static,
+    ) -> Result<Response> {
+        let item = move |item: vidra::Result<T>| {
+            let value = serde_json::to_value(item?)
+                .map_err(|error| vidra::Error::new(vidra::Reason::Internal, error.to_string()))?;
+            Ok(form.choose(&value))
+        };
+        stream::respond_with_list(items.map(item), self.drain()).await
+    }
+}

@@ -1,0 +1,130 @@
+//! The examples of the document: they are real answers, and work in the demo.
+
+use serde_json::{Value, json};
+
+use super::document;
+use crate::app::TestApp;
+
+/// The requests whose answers are the document's examples: small, and the same every time.
+const REQUESTS: [(&str, &str, &str); 29] = [
+    ("GET /api/video/{id}", "/api/video/fda4eREcaTQ", ""),
+    ("GET /api/video/{id}/title", "/api/video/fda4eREcaTQ/title", ""),
+    ("GET /api/videos", "/api/videos?ids=quirkNoLike", ""),
+    ("GET /api/channel/{id}", "/api/channel/@fermata", ""),
+    ("GET /api/channel/{id}/videos", "/api/channel/@fermata/videos?limit=1", ""),
+    ("GET /api/channel/{id}/uploads", "/api/channel/@fermata/uploads?limit=1", ""),
+    ("GET /api/playlist/{id}", "/api/playlist/PLsize1", ""),
+    ("GET /api/playlist/{id}/info", "/api/playlist/PLsize1/info", ""),
+    ("GET /api/playlist/{id}/ids", "/api/playlist/PLsize1/ids", ""),
+    ("GET /api/playlist/{id}/videos", "/api/playlist/PLsize49/videos?limit=1", ""),
+    ("POST /api/playlist/{id}/query", "/api/playlist/PLsize1/query", "{}"),
+    ("GET /api/comments/{videoId}", "/api/comments/fda4eREcaTQ?maxResults=1", ""),
+    ("GET /api/comments/{videoId}/top", "/api/comments/fda4eREcaTQ/top?limit=1", ""),
+    ("GET /api/comment-replies/{id}", "/api/comment-replies/UgquirkManyReplies04AaABAg", ""),
+    ("GET /api/transcript/{id}", "/api/transcript/txManualAsr", ""),
+    ("GET /api/transcript/{id}/text", "/api/transcript/txManualAsr/text", ""),
+    ("GET /api/transcript/{id}/tracks", "/api/transcript/txManualAsr/tracks", ""),
+    (
+        "POST /api/playlist/{id}/transcript",
+        "/api/playlist/PLquirkMixed/transcript",
+        r#"{"from": 2, "to": 2}"#,
+    ),
+    ("GET /api/i18n/regions", "/api/i18n/regions", ""),
+    ("GET /api/i18n/languages", "/api/i18n/languages", ""),
+    ("GET /api/video-categories", "/api/video-categories?ids=10", ""),
+    ("POST /api/url/parse", "/api/url/parse", r#"{"url": "https://youtu.be/fda4eREcaTQ?t=43"}"#),
+    (
+        "POST /api/tools/{name}",
+        "/api/tools/get_top_comments",
+        r#"{"video": "fda4eREcaTQ", "limit": 1}"#,
+    ),
+    ("GET /api/quota", "/api/quota", ""),
+    ("GET /api/cache", "/api/cache", ""),
+    ("GET /api/usage", "/api/usage", ""),
+    ("GET /healthz", "/healthz", ""),
+    ("GET /readyz", "/readyz", ""),
+    ("GET /openapi.json", "", ""),
+];
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/routes/examples.json");
+
+/// Run with `VIDRA_UPDATE_DOCS=1` to regenerate the file, and once more for the document.
+#[tokio::test]
+async fn the_examples_are_real_answers() {
+    let mut examples = serde_json::Map::new();
+    for (operation, path, body) in REQUESTS {
+        let got = match (path, body) {
+            ("", _) => json!({"openapi": "3.1.0"}),
+            (path, "") if path.ends_with("/text") => TestApp::new().get(path).await.text.into(),
+            (path, "") => TestApp::new().get(path).await.json(),
+            (path, body) => TestApp::new().post(path, body).await.json(),
+        };
+        assert!(got.get("error").is_none(), "{operation}: {got}");
+        examples.insert(operation.to_owned(), first_of_lists(got));
+    }
+    if std::env::var_os("VIDRA_UPDATE_DOCS").is_some() {
+        let text = serde_json::to_string_pretty(&examples).unwrap() + "\n";
+        std::fs::write(EXAMPLES, text).unwrap();
+    }
+    let stored: Value = serde_json::from_str(&std::fs::read_to_string(EXAMPLES).unwrap()).unwrap();
+    assert_eq!(
+        timeless(stored),
+        timeless(examples.into()),
+        "regenerate them with VIDRA_UPDATE_DOCS=1"
+    );
+}
+
+/// One element shows what a list holds.
+fn first_of_lists(mut value: Value) -> Value {
+    match &mut value {
+        Value::Array(items) if items.first().is_some_and(Value::is_object) => items.truncate(1),
+        _ => {}
+    }
+    value
+}
+
+/// The examples without values that change from day to day.
+fn timeless(mut examples: Value) -> Value {
+    examples["GET /api/quota"]["resetsAt"] = Value::Null;
+    examples["GET /api/usage"]["days"][0]["day"] = Value::Null;
+    examples["GET /api/channel/{id}/videos"][0]["uploadAge"] = Value::Null;
+    examples
+}
+
+#[tokio::test]
+async fn every_example_works_in_the_demo() {
+    let app = TestApp::new();
+    let document = document();
+    let paths = document["paths"].as_object().unwrap();
+    let operations = paths.iter().flat_map(|(path, methods)| {
+        methods
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(move |(method, operation)| (path, method, operation))
+    });
+    for (path, method, operation) in operations {
+        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+        let mut url = path.clone();
+        let mut query = vec![];
+        for parameter in &parameters {
+            let (name, example) = (parameter["name"].as_str().unwrap(), &parameter["example"]);
+            let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+            match parameter["in"].as_str() {
+                Some("path") => url = url.replace(&format!("{{{name}}}"), &example),
+                _ if parameter["example"].is_null() => {}
+                _ => query.push(format!("{name}={}", example.replace(' ', "%20"))),
+            }
+        }
+        let target = format!("{url}?{}", query.join("&"));
+        let got = match method.as_str() {
+            "get" => app.get(&target).await,
+            _ => {
+                let body = &operation["requestBody"]["content"]["application/json"]["example"];
+                assert!(body.is_object(), "{path} has no example of a body");
+                app.post(&target, body).await
+            }
+        };
+        assert_eq!(got.status, 200, "{method} {target}: {}", got.text);
+    }
+}

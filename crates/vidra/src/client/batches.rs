@@ -1,0 +1,77 @@
+//! The transcripts of a playlist: as a stream of events, or as one document.
+
+use std::sync::Arc;
+
+use futures_util::{Stream, StreamExt, future, stream};
+use tokio::time::Instant;
+
+use super::Vidra;
+use crate::batch::{self, Batch, BatchEvent, BatchQuery};
+use crate::cache::freshness::FOREVER;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::ident::PlaylistId;
+use crate::spool::Body;
+
+impl Vidra {
+    /// Streams the transcripts of a playlist in the order of completion. A video without a
+    /// transcript fails alone. The batch costs 1 unit for each page of 50 entries up to `to`.
+    ///
+    /// Dropping the stream cancels the batch.
+    ///
+    /// # Errors
+    ///
+    /// An `Err` is always the last item. [`Reason::Overloaded`](crate::Reason::Overloaded) means
+    /// that too many batches are running. Any other error means that the client could not list the
+    /// playlist to its end. Results of the entries that were already listed come before it.
+    ///
+    /// ```
+    /// use futures_util::{StreamExt, pin_mut};
+    /// use vidra::{BatchEvent, BatchQuery, PlaylistId};
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// let first_three = BatchQuery::default().with_to(3);
+    /// let events = vidra.playlist_transcripts(&PlaylistId::parse("PLquirkMixed")?, &first_three);
+    /// pin_mut!(events);
+    /// while let Some(event) = events.next().await {
+    ///     match event? {
+    ///         BatchEvent::Result(video) => match video.transcript {
+    ///             Ok(lines) => println!("{}: {} lines", video.title, lines.len()),
+    ///             Err(error) => println!("{}: {error} ({})", video.title, error.reason()),
+    ///         },
+    ///         BatchEvent::Done(summary) => assert_eq!((summary.succeeded, summary.failed), (2, 1)),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a tokio runtime, because the batch runs in its own task.
+    pub fn playlist_transcripts(
+        &self,
+        id: &PlaylistId,
+        query: &BatchQuery,
+    ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
+        let Some(slot) = self.batches.take_slot() else {
+            return stream::once(future::ready(Err(Error::overloaded()))).left_stream();
+        };
+        let deadline = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
+        let ctx = Context { deadline, ..self.context() };
+        let (services, id, query) = (Arc::clone(&self.services), id.clone(), query.clone());
+        let tally = Arc::clone(&self.batches);
+        batch::run(Batch { services, ctx, id, query, _slot: slot, tally }).right_stream()
+    }
+
+    /// Waits for the end of a batch, and returns its summary and its results in playlist order as one JSON
+    /// document. Many results may be in a temporary file, as with [`Vidra::lookup_body`].
+    ///
+    /// # Errors
+    ///
+    /// The error of the batch, or [`Reason::Overloaded`](crate::Reason::Overloaded) if there is no room for its
+    /// results.
+    pub async fn batch_body(&self, events: impl Stream<Item = Result<BatchEvent>>) -> Result<Body> {
+        batch::body::collect(&self.services.spool, events).await
+    }
+}

@@ -1,0 +1,162 @@
+//! The operations on playlists.
+
+use super::Vidra;
+use crate::error::{Error, Result};
+use crate::ident::PlaylistId;
+use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
+use crate::resource::lookup::Lookup;
+use crate::resource::playlist;
+use crate::selection::{Selected, Selection};
+use crate::spool::Body;
+
+impl Vidra {
+    /// Fetches a playlist with all its videos. It costs 1 unit, 1 for each page of 50 entries and 1
+    /// for each 50 distinct uncached videos.
+    ///
+    /// The whole list is in memory: up to about 100 MB for 20,000 videos. It counts as a large answer
+    /// ([`Builder::max_answer_memory`](crate::Builder)) while it is decoded, but no longer when it is
+    /// returned. A service with many callers should use [`Vidra::lookup_body`], or
+    /// [`Vidra::query_playlist_with`].
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::PlaylistNotFound`](crate::Reason::PlaylistNotFound) if YouTube has no such
+    /// playlist, [`Reason::NotAccessible`](crate::Reason::NotAccessible) if it is private, and
+    /// [`Reason::Overloaded`](crate::Reason::Overloaded) if other large answers use the memory.
+    ///
+    /// ```
+    /// use vidra::PlaylistId;
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// let playlist = vidra.playlist(&PlaylistId::parse("PLquirkUnavailable")?).await?;
+    /// assert_eq!((playlist.video_count, playlist.unavailable_count), (20, 10));
+    /// # Ok(()) }
+    /// ```
+    pub async fn playlist(&self, id: &PlaylistId) -> Result<Playlist> {
+        self.query_playlist_with(id, &Selection::default(), |selected| selected.playlist).await
+    }
+
+    /// Fetches a playlist without its videos: its title, its owner and its number of entries. It costs
+    /// 1 unit.
+    ///
+    /// ```
+    /// use vidra::PlaylistId;
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// let info = vidra.playlist_info(&PlaylistId::parse("PLsize500")?).await?;
+    /// assert_eq!((&*info.title, info.item_count), ("Documented: PLsize500", Some(500)));
+    /// # Ok(()) }
+    /// ```
+    pub async fn playlist_info(&self, id: &PlaylistId) -> Result<PlaylistInfo> {
+        self.lookup(&Lookup::PlaylistInfo(id.clone())).await?.decode()
+    }
+
+    /// Fetches the ids of all entries of a playlist. It costs 1 unit for each page of 50 entries.
+    ///
+    /// ```
+    /// use vidra::PlaylistId;
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// let all = vidra.playlist_ids(&PlaylistId::parse("PLsize500")?).await?;
+    /// assert_eq!((all.count, all.video_ids[0].as_str()), (500, "rskSlyTUdug"));
+    /// # Ok(()) }
+    /// ```
+    pub async fn playlist_ids(&self, id: &PlaylistId) -> Result<PlaylistIds> {
+        let entries = self.lookup(&Lookup::PlaylistEntries(id.clone())).await?;
+        PlaylistIds::from_entries(id.clone(), &entries)
+    }
+
+    /// Fetches a playlist, then filters, sorts and slices it. With a filter, a sort or an open end it
+    /// costs as much as [`Vidra::playlist`]. Otherwise it costs only the pages up to the end of the
+    /// range and their videos. `original_count` is then YouTube's own count of the entries, and
+    /// `unavailable_count` is 0.
+    ///
+    /// The list counts as a large answer while it is decoded, but no longer when it is returned, as with
+    /// [`Vidra::playlist`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Vidra::playlist`].
+    ///
+    /// ```
+    /// use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder};
+    /// use vidra::{PlaylistId, Selection};
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// // The ten most watched videos that are longer than a minute.
+    /// let selection = Selection {
+    ///     filter: Filter::default().with_duration(Bounds { min: Some(60), max: None }),
+    ///     sort: Some(Sort { field: SortField::Views, order: SortOrder::Desc }),
+    ///     range: PositionRange { start: Some(1), end: Some(10) },
+    /// };
+    /// let selected = vidra.query_playlist(&PlaylistId::parse("PLsize500")?, &selection).await?;
+    /// assert_eq!((selected.playlist.video_count, selected.original_count), (10, 500));
+    /// # Ok(()) }
+    /// ```
+    pub async fn query_playlist(&self, id: &PlaylistId, selection: &Selection) -> Result<Selected> {
+        self.query_playlist_with(id, selection, |selected| selected).await
+    }
+
+    /// Selects videos as [`Vidra::query_playlist`] does, and passes them to `read`. The memory of the
+    /// list counts as that of a large answer ([`Builder::max_answer_memory`](crate::Builder)) until
+    /// `read` returns, so a service that needs only a small part of the list should take it here.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Vidra::query_playlist`].
+    ///
+    /// ```
+    /// use vidra::{PlaylistId, Selection};
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// let id = PlaylistId::parse("PLsize500")?;
+    /// let titles = vidra.query_playlist_with(&id, &Selection::default(), |selected| {
+    ///     let videos = selected.playlist.videos.into_iter().take(3);
+    ///     videos.map(|video| video.title).collect::<Vec<_>>()
+    /// });
+    /// assert_eq!(titles.await?.len(), 3);
+    /// # Ok(()) }
+    /// ```
+    pub async fn query_playlist_with<T>(
+        &self,
+        id: &PlaylistId,
+        selection: &Selection,
+        read: impl FnOnce(Selected) -> T,
+    ) -> Result<T> {
+        let (body, entries) = match selection.needed() {
+            Some(needed) => {
+                let ctx = self.context();
+                let part = playlist::first_videos(&self.services, &ctx, id, needed).await?;
+                (part.0, Some(part.1))
+            }
+            None => (self.lookup_body(&Lookup::Playlist(id.clone())).await?.body, None),
+        };
+        let _memory = self.services.spool.reserve_to_decode(&body)?;
+        let json = body.clone().into_bytes().await?;
+        let playlist: Playlist = serde_json::from_slice(&json).map_err(Error::internal)?;
+        drop(json);
+        let mut selected = selection.apply(playlist);
+        selected.original_count = entries.unwrap_or(selected.original_count);
+        Ok(read(selected))
+    }
+
+    /// Selects videos as [`Vidra::query_playlist`] does, and returns the [`Selected`] as JSON. A long list
+    /// may be in a temporary file, as with [`Vidra::lookup_body`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Vidra::query_playlist`].
+    pub async fn query_playlist_body(
+        &self,
+        id: &PlaylistId,
+        selection: &Selection,
+    ) -> Result<Body> {
+        let write = |mut selected: Selected| {
+            let mut list = self.services.spool.list();
+            let videos = std::mem::take(&mut selected.playlist.videos).into_iter();
+            let order: Vec<usize> = videos.map(|video| list.push(&video)).collect::<Result<_>>()?;
+            list.finish(&selected, "videos", &order)
+        };
+        self.query_playlist_with(id, selection, write).await?
+    }
+}

@@ -1,0 +1,285 @@
+//! Lists of videos that are read page by page. Only the upstream pages with the requested items are fetched.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::playlist::page::{self, EntryPage};
+use super::{channel, lookup, video};
+use crate::cache::freshness::Life;
+use crate::cache::{Cached, Parts};
+use crate::context::Context;
+use crate::error::{Error, ErrorKind, Reason, Result};
+use crate::ident::{ChannelRef, PlaylistId, VideoId};
+use crate::list::{DateRange, Position};
+use crate::resource::Services;
+use crate::resource::lifetime::Resource;
+use crate::video::Video;
+
+/// A list of videos.
+#[derive(Debug, Clone)]
+pub(crate) enum VideoList {
+    /// The available videos of a playlist, in its order.
+    Playlist(PlaylistId),
+    /// The uploads of a channel in a range of dates, newest first.
+    Uploads(ChannelRef, DateRange),
+}
+
+/// A video of a list.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) video: Video,
+    /// The position in the upstream list, counted from 1.
+    pub(crate) position: usize,
+}
+
+/// Items, and the position after them. `None` at the end of the list.
+pub(crate) type Items = (Vec<Item>, Option<Position>);
+
+/// The maximum number of consecutive upstream pages without an item, after which a read returns what it has. It
+/// limits the time and the cost of one read.
+const MAX_FRUITLESS_PAGES: usize = 20;
+
+/// The maximum number of entries of a list. YouTube shows at most 20,000.
+const MAX_ENTRIES: usize = 50_000;
+
+impl VideoList {
+    /// The text that identifies this list in its cursors.
+    pub(crate) fn question(&self) -> String {
+        match self {
+            Self::Playlist(id) => format!("playlist-videos/{id}"),
+            Self::Uploads(channel, DateRange { since, until }) => {
+                let date = |at: Option<jiff::Timestamp>| at.map(|at| at.to_string());
+                let [since, until] = [*since, *until].map(|at| date(at).unwrap_or_default());
+                format!("uploads/{}/{since}/{until}", lookup::name(channel))
+            }
+        }
+    }
+}
+
+/// Reads up to `limit` items from `from` on. It costs 1 unit for each upstream page of 50 entries, and 1 for each 50
+/// uncached videos on them.
+///
+/// There may be fewer items than `limit` before the end of the list: if many entries have none, or if a later page
+/// fails. The next read gets the error then.
+pub(crate) async fn read(
+    services: &Arc<Services>,
+    ctx: &Context,
+    list: &VideoList,
+    from: &Position,
+    limit: usize,
+) -> Result<Cached<Items>> {
+    let mut reader = Reader::open(services, ctx, list).await?;
+    let (mut items, mut next, mut fruitless) = (vec![], Some(from.clone()), 0);
+    while items.len() < limit && fruitless < MAX_FRUITLESS_PAGES {
+        let Some(position) = next.take() else { break };
+        let before = items.len();
+        match reader.add_items(&mut items, &position, limit).await {
+            Ok((after, pages)) => {
+                next = after;
+                fruitless = if items.len() > before { 0 } else { fruitless + pages };
+            }
+            Err(error) if items.is_empty() => return Err(error),
+            Err(_) => {
+                (next, reader.is_cut_off) = (Some(position), true);
+                break;
+            }
+        }
+    }
+    if fruitless >= MAX_FRUITLESS_PAGES
+        && next.as_ref().is_some_and(|next| next.start == from.start)
+    {
+        return Err(no_end());
+    }
+    Ok(reader.answer((items, next)))
+}
+
+fn no_end() -> Error {
+    Error::new(Reason::UpstreamFailed, "YouTube sent a list without end")
+}
+
+/// The state of one read.
+struct Reader<'a> {
+    services: &'a Arc<Services>,
+    ctx: Context,
+    list: &'a VideoList,
+    /// The upstream list.
+    playlist: PlaylistId,
+    parts: Parts,
+    /// The age of the oldest page.
+    age: Duration,
+    /// The lifetime of that page, and the time for which all pages are fresh.
+    life: Option<(Life, Duration)>,
+    /// Whether a page failed. The same read may return more next time.
+    is_cut_off: bool,
+}
+
+/// An upstream page, and where it is in its list.
+struct UpstreamPage {
+    position: Position,
+    entries: Vec<Option<VideoId>>,
+}
+
+impl<'a> Reader<'a> {
+    async fn open(services: &'a Arc<Services>, ctx: &Context, list: &'a VideoList) -> Result<Self> {
+        let ctx = ctx.for_parts();
+        let (playlist, parts) = match list {
+            VideoList::Playlist(id) => (id.clone(), Parts::default()),
+            VideoList::Uploads(channel, _) => {
+                channel::uploads_playlist(services, &ctx, channel).await?
+            }
+        };
+        Ok(Self {
+            services,
+            ctx,
+            list,
+            playlist,
+            parts,
+            age: Duration::ZERO,
+            life: None,
+            is_cut_off: false,
+        })
+    }
+
+    /// Reads upstream pages from `from` on, and adds their items. Returns the position after the last added item, and
+    /// the number of pages. An error adds no items.
+    async fn add_items(
+        &mut self,
+        items: &mut Vec<Item>,
+        from: &Position,
+        limit: usize,
+    ) -> Result<(Option<Position>, usize)> {
+        let (pages, mut next) = self.pages(from, limit - items.len()).await?;
+        let ids: Vec<VideoId> =
+            pages.iter().flat_map(|page| &page.entries).flatten().copied().collect();
+        let mut videos = HashMap::new();
+        let (ctx, services) = (&self.ctx, self.services);
+        let read = video::read_all(services, ctx, &ids, |video| _ = videos.insert(video.id, video));
+        self.parts = self.parts.with(read.await?);
+        for page in &pages {
+            let (found, is_last) = self.items_of(page, &videos);
+            for (index, item) in found {
+                if items.len() == limit {
+                    return Ok((
+                        Some(Position { skip: index, ..page.position.clone() }),
+                        pages.len(),
+                    ));
+                }
+                items.push(item);
+            }
+            if is_last {
+                next = None;
+                break;
+            }
+        }
+        Ok((next, pages.len()))
+    }
+
+    /// Reads as many pages as `count` items need if every entry is one, and returns the position after them. Dates
+    /// are known only from the videos, so that a list with dates is read one page at a time.
+    async fn pages(
+        &mut self,
+        from: &Position,
+        count: usize,
+    ) -> Result<(Vec<UpstreamPage>, Option<Position>)> {
+        let has_dates =
+            matches!(self.list, VideoList::Uploads(_, range) if *range != DateRange::default());
+        let (mut pages, mut next, mut listed) = (vec![], Some(from.clone()), 0);
+        while listed < count && pages.len() < MAX_FRUITLESS_PAGES {
+            let Some(position) = next.take() else { break };
+            let EntryPage { entries, next: token } = match self.page(&position.token).await {
+                Ok(page) => page,
+                Err(error) if pages.is_empty() => return Err(error),
+                // The caller gets the pages before it.
+                Err(_) => {
+                    (next, self.is_cut_off) = (Some(position), true);
+                    break;
+                }
+            };
+            let start = position.start + entries.len();
+            if start > MAX_ENTRIES {
+                return Err(no_end());
+            }
+            listed += entries.len().saturating_sub(position.skip);
+            next = token.map(|token| Position { token, start, skip: 0 });
+            let entries = entries.into_iter().map(|entry| entry.video).collect();
+            pages.push(UpstreamPage { position, entries });
+            if has_dates {
+                break;
+            }
+        }
+        Ok((pages, next))
+    }
+
+    async fn page(&mut self, token: &str) -> Result<EntryPage> {
+        let page = match page::read(self.services, &self.ctx, &self.playlist, token).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.page_of_channel(token, error).await?
+            }
+            page => page?,
+        };
+        self.parts = self.parts.with(page.outcome);
+        let fresh_for =
+            self.life.map_or(page.fresh_for(), |(_, fresh_for)| fresh_for.min(page.fresh_for()));
+        let life = self.life.filter(|_| self.age > page.age).map_or(page.life, |(life, _)| life);
+        (self.age, self.life) = (self.age.max(page.age), Some((life, fresh_for)));
+        Ok(page.body)
+    }
+
+    /// The page of a channel whose uploads were not found under the usual id. A channel without uploads has an empty
+    /// one.
+    async fn page_of_channel(&mut self, token: &str, error: Error) -> Result<Cached<EntryPage>> {
+        let VideoList::Uploads(channel, _) = self.list else { return Err(error) };
+        let found = channel::named_uploads(self.services, &self.ctx, channel).await?;
+        match found.body.clone().filter(|named| *named != self.playlist) {
+            Some(named) => {
+                self.playlist = named;
+                page::read(self.services, &self.ctx, &self.playlist, token).await
+            }
+            None => Ok(found.with_body(EntryPage { entries: vec![], next: None })),
+        }
+    }
+
+    /// The items of a page that come after its position, each with its index in the page, and whether the list ends
+    /// here.
+    fn items_of(
+        &self,
+        page: &UpstreamPage,
+        videos: &HashMap<VideoId, Video>,
+    ) -> (Vec<(usize, Item)>, bool) {
+        let Position { start, skip, .. } = page.position;
+        // An entry without a video is private or deleted. A video that occurs twice is listed twice.
+        let item = |(index, id): (usize, &Option<VideoId>)| {
+            let video = videos.get(&(*id)?)?.clone();
+            Some((index, Item { video, position: start + index + 1 }))
+        };
+        let mut items: Vec<(usize, Item)> =
+            page.entries.iter().enumerate().filter_map(item).collect();
+        let mut is_last = false;
+        if let VideoList::Uploads(_, range) = self.list {
+            // Uploads are in this order only roughly. The index is that in the sorted page.
+            items.sort_by_key(|(_, item)| Reverse(item.video.published_at));
+            items = items.into_iter().enumerate().map(|(index, (_, item))| (index, item)).collect();
+            let is_older = |(_, item): &(usize, Item)| {
+                let published = item.video.published_at.timestamp();
+                range.since.is_some_and(|since| published.is_some_and(|at| at < since))
+            };
+            is_last = !items.is_empty() && items.iter().all(is_older);
+            items.retain(|(_, item)| range.contains(item.video.published_at.timestamp()));
+        }
+        items.retain(|(index, _)| *index >= skip);
+        (items, is_last)
+    }
+
+    fn answer(self, items: Items) -> Cached<Items> {
+        let Self { services, parts, age, life, is_cut_off, .. } = self;
+        services.cache.count(Resource::Playlist.kind(), parts.worst());
+        let life = match life {
+            Some((life, _)) if is_cut_off => Life { ttl: age, ..life },
+            Some((life, fresh_for)) => Life { ttl: age + fresh_for, ..life },
+            None => services.cache.life_of_new(&lookup::Lookup::Playlist(self.playlist).key()),
+        };
+        Cached::composite(items, parts, age, life)
+    }
+}

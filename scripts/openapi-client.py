@@ -1,0 +1,126 @@
+"""Calls every operation with a client that openapi-python-client makes of the document.
+
+scripts/openapi-clients checks and runs it.
+"""
+
+import os
+import re
+from typing import TypeVar
+
+import httpx
+from vidra_client import AuthenticatedClient
+from vidra_client.api.channels import get_channel, get_channel_videos
+from vidra_client.api.comments import get_comment_replies, get_comments, get_top_comments
+from vidra_client.api.links import parse_link
+from vidra_client.api.playlists import (
+    get_playlist,
+    get_playlist_ids,
+    get_playlist_info,
+    query_playlist,
+)
+from vidra_client.api.regions import get_languages, get_regions, get_video_categories
+from vidra_client.api.service import (
+    get_cache,
+    get_health,
+    get_metrics,
+    get_openapi,
+    get_quota,
+    get_readiness,
+)
+from vidra_client.api.tools import run_tool
+from vidra_client.api.transcripts import (
+    get_playlist_transcripts,
+    get_tracks,
+    get_transcript,
+    get_transcript_text,
+)
+from vidra_client.api.videos import get_video, get_video_title, get_videos
+from vidra_client.models import (
+    AnyObject,
+    BatchBody,
+    ErrorBody,
+    GetCommentsOrder,
+    GetTranscriptTextFormat,
+    LinkBody,
+    LinkType,
+    Reason,
+    RunToolName,
+    Selection,
+)
+
+VIDEO, COMMENTED, PLAYLIST = "txManualAsr", "fda4eREcaTQ", "PLsize1"
+
+T = TypeVar("T")
+called: list[tuple[str, str]] = []
+
+
+def note(request: httpx.Request) -> None:
+    called.append((request.method, request.url.path))
+
+
+def ok(answer: T | ErrorBody | None) -> T:
+    """The answer, which is not an error."""
+    assert answer is not None and not isinstance(answer, ErrorBody), answer
+    return answer
+
+
+# The generator requires a token where the document allows one. A service without keys ignores it.
+client = AuthenticatedClient(
+    base_url=os.environ["VIDRA_URL"],
+    token="none",
+    raise_on_unexpected_status=True,
+    httpx_args={"event_hooks": {"request": [note]}},
+)
+
+video = ok(get_video.sync(VIDEO, client=client))
+assert video.id == VIDEO and video.views >= 0
+assert ok(get_video_title.sync(VIDEO, client=client)).title == video.title
+assert len(ok(get_videos.sync(client=client, ids=f"{VIDEO},quirkNoLike"))) == 2
+assert ok(get_channel.sync("@fermata", client=client)).id.startswith("UC")
+assert len(ok(get_channel_videos.sync("@fermata", client=client, limit=2))) == 2
+assert len(ok(get_playlist.sync(PLAYLIST, client=client)).videos) == 1
+assert ok(get_playlist_info.sync(PLAYLIST, client=client)).item_count == 1
+assert len(ok(get_playlist_ids.sync(PLAYLIST, client=client)).video_ids) == 1
+selection = Selection.from_dict({"sort": {"field": "views", "order": "desc"}})
+assert ok(query_playlist.sync(PLAYLIST, client=client, body=selection)).original_count == 1
+
+by_rank = GetCommentsOrder.RELEVANCE
+assert len(ok(get_comments.sync(COMMENTED, client=client, order=by_rank, max_results=3))) == 3
+assert ok(get_top_comments.sync(COMMENTED, client=client, limit=1))[0].top_level_comment.text
+assert len(ok(get_comment_replies.sync("UgquirkManyReplies04AaABAg", client=client))) > 5
+
+assert ok(get_transcript.sync(VIDEO, client=client))[0].text
+for format_, beginning in [("txt", ""), ("srt", "1\n"), ("vtt", "WEBVTT")]:
+    chosen = GetTranscriptTextFormat(format_)
+    text: str = ok(get_transcript_text.sync(VIDEO, client=client, format_=chosen))
+    assert text.startswith(beginning) and not text.startswith("["), format_
+assert ok(get_tracks.sync(VIDEO, client=client))
+batch = BatchBody(concurrency=2, from_=1, to=1)
+assert ok(get_playlist_transcripts.sync(PLAYLIST, client=client, body=batch)).results[0].position == 1
+
+assert ok(get_regions.sync(client=client, hl="de"))
+assert ok(get_languages.sync(client=client))
+assert ok(get_video_categories.sync(client=client, region="US"))
+link = ok(parse_link.sync(client=client, body=LinkBody(url=f"https://youtu.be/{VIDEO}")))
+assert link.type_ == LinkType.VIDEO and link.video_id == VIDEO
+arguments = AnyObject.from_dict({"video": COMMENTED, "limit": 1})
+answer = ok(run_tool.sync(RunToolName.GET_TOP_COMMENTS, client=client, body=arguments))
+assert "notice" in answer.structured_content
+
+assert len(ok(get_quota.sync(client=client)).buckets) == 2
+assert ok(get_cache.sync(client=client)).hit_ratio >= 0
+assert ok(get_health.sync(client=client)).status == "ok"
+assert ok(get_readiness.sync(client=client)).status == "ready"
+assert "vidra_" in ok(get_metrics.sync(client=client))
+document = ok(get_openapi.sync(client=client))
+
+missing = get_video.sync("quirkAbsent", client=client)
+assert isinstance(missing, ErrorBody) and missing.error.reason == Reason.VIDEO_NOT_FOUND
+
+operations = [
+    (method.upper(), path) for path, methods in document["paths"].items() for method in methods
+]
+for method, path in operations:
+    form = re.compile(re.sub(r"\{\w+\}", "[^/]+", path))
+    assert any(method == name and form.fullmatch(to) for name, to in called), f"{method} {path}"
+print(f"python: {len(operations)} operations called")

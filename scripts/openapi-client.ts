@@ -1,0 +1,111 @@
+// Calls every operation with a client that openapi-typescript and openapi-fetch make of the document.
+// scripts/openapi-clients compiles and runs it.
+
+import createClient, { type Middleware } from "openapi-fetch";
+import type { paths } from "./schema.js";
+
+declare const process: { env: Record<string, string | undefined> };
+
+const VIDEO = "txManualAsr";
+const PLAYLIST = "PLsize1";
+
+const baseUrl = process.env["VIDRA_URL"] ?? "";
+const called = new Set<string>();
+const note: Middleware = {
+  onRequest({ schemaPath, request }) {
+    called.add(`${request.method} ${schemaPath}`);
+  },
+};
+
+// The media type selects the type of `data`.
+const json = createClient<paths, "application/json">({ baseUrl });
+const text = createClient<paths>({ baseUrl });
+json.use(note);
+text.use(note);
+
+/** The data of an answer. Fails with the reason of an error, which is typed too. */
+async function ok<T>(answer: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+  const { data, error, response } = await answer;
+  if (data === undefined) throw new Error(`${response.url}: ${response.status} ${JSON.stringify(error)}`);
+  return data;
+}
+
+function check(condition: boolean, what: string): void {
+  if (!condition) throw new Error(what);
+}
+
+const id = { path: { id: VIDEO } };
+const playlist = { path: { id: PLAYLIST } };
+const commented = { path: { videoId: "fda4eREcaTQ" } };
+
+const video = await ok(json.GET("/api/video/{id}", { params: id }));
+check(video.id === VIDEO && video.views >= 0, "video");
+check((await ok(json.GET("/api/video/{id}/title", { params: id }))).title === video.title, "title");
+const videos = await ok(json.GET("/api/videos", { params: { query: { ids: `${VIDEO},quirkNoLike` } } }));
+check(videos.length === 2 && videos[0]?.id === VIDEO, "videos");
+
+const channel = { id: "@fermata" };
+const { id: channelId } = await ok(json.GET("/api/channel/{id}", { params: { path: channel } }));
+check(channelId.startsWith("UC"), "channel");
+const uploads = await ok(json.GET("/api/channel/{id}/videos", { params: { path: channel, query: { limit: 2 } } }));
+check(uploads.length === 2, "uploads");
+
+check((await ok(json.GET("/api/playlist/{id}", { params: playlist }))).videos.length === 1, "playlist");
+check((await ok(json.GET("/api/playlist/{id}/info", { params: playlist }))).itemCount === 1, "info");
+const { videoIds } = await ok(json.GET("/api/playlist/{id}/ids", { params: playlist }));
+check(videoIds.length === 1, "ids");
+const body = { filter: { views: { min: 0 } }, sort: { field: "views", order: "desc" } } as const;
+const selected = await ok(json.POST("/api/playlist/{id}/query", { params: playlist, body }));
+check(selected.originalCount === 1, "query");
+
+const threads = await ok(
+  json.GET("/api/comments/{videoId}", { params: { ...commented, query: { order: "relevance", maxResults: 3 } } }),
+);
+check(threads.length === 3, "comments");
+const top = await ok(json.GET("/api/comments/{videoId}/top", { params: { ...commented, query: { limit: 1 } } }));
+check(top[0]?.topLevelComment.text !== undefined, "top comments");
+const comment = { path: { id: "UgquirkManyReplies04AaABAg" } };
+check((await ok(json.GET("/api/comment-replies/{id}", { params: comment }))).length > 5, "replies");
+
+const lines = await ok(json.GET("/api/transcript/{id}", { params: id }));
+check(lines.length > 0 && lines[0]?.text !== undefined, "transcript");
+for (const [format, beginning] of [["srt", "1\n"], ["vtt", "WEBVTT"], ["txt", ""]] as const) {
+  const params = { ...id, query: { format } };
+  const same: string = await ok(text.GET("/api/transcript/{id}", { params, parseAs: "text" }));
+  const written: string = await ok(text.GET("/api/transcript/{id}/text", { params, parseAs: "text" }));
+  check(written === same && written.startsWith(beginning) && !written.startsWith("["), format);
+}
+check((await ok(json.GET("/api/transcript/{id}/tracks", { params: id }))).length > 0, "tracks");
+const batch = { params: playlist, body: { concurrency: 2, from: 1, to: 1 } };
+const transcripts = await ok(json.POST("/api/playlist/{id}/transcript", batch));
+check(transcripts.results[0]?.position === 1, "batch");
+const accept = { headers: { accept: "application/x-ndjson" }, parseAs: "text" } as const;
+const stream: string = await ok(text.POST("/api/playlist/{id}/transcript", { ...batch, ...accept }));
+check(stream.trim().split("\n").length === 2, "stream");
+
+check((await ok(json.GET("/api/i18n/regions", { params: { query: { hl: "de" } } }))).length > 0, "regions");
+check((await ok(json.GET("/api/i18n/languages"))).length > 0, "languages");
+const categories = await ok(json.GET("/api/video-categories", { params: { query: { region: "US" } } }));
+check(categories.length > 0, "categories");
+const link = await ok(json.POST("/api/url/parse", { body: { url: `https://youtu.be/${VIDEO}` } }));
+check(link.type === "video" && link.videoId === VIDEO, "link");
+const tool = { params: { path: { name: "get_top_comments" } }, body: { video: "fda4eREcaTQ", limit: 1 } } as const;
+const { structuredContent } = await ok(json.POST("/api/tools/{name}", tool));
+check(structuredContent["notice"] !== undefined, "tool");
+
+check((await ok(json.GET("/api/quota"))).buckets.length === 2, "quota");
+check((await ok(json.GET("/api/cache"))).hitRatio >= 0, "cache");
+check((await ok(json.GET("/healthz"))).status === "ok", "health");
+check((await ok(json.GET("/readyz"))).status === "ready", "readiness");
+check((await ok(text.GET("/metrics", { parseAs: "text" }))).includes("vidra_"), "metrics");
+const document = await ok(json.GET("/openapi.json"));
+
+const { error } = await json.GET("/api/video/{id}", { params: { path: { id: "quirkAbsent" } } });
+check(error?.error.reason === "video_not_found", "the error of a missing video");
+
+const documented = Object.entries(document["paths"] as Record<string, Record<string, unknown>>).flatMap(
+  ([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+);
+const missing = documented.filter((operation) => !called.has(operation));
+check(missing.length === 0, `not called: ${missing.join(", ")}`);
+console.log(`typescript: ${documented.length} operations called`);
