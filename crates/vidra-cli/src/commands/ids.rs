@@ -96,7 +96,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Adds a hint to a failure if the item is of another kind.
+    /// Adds the right command to a failure if the item is of another kind.
     pub(super) fn hint(self, id: &str, failure: Failure) -> Failure {
         let is_about_id = match &failure {
             Failure::Message(exit, _) => *exit == Exit::Usage,
@@ -107,7 +107,9 @@ impl Kind {
             _ => false,
         };
         match self.meant(id).filter(|_| is_about_id) {
-            Some(hint) => failure.with_hint(&hint),
+            Some(hint) => {
+                failure.map_message(|message| format!("{}; {hint}", without_kind(&message)))
+            }
             None => failure,
         }
     }
@@ -136,6 +138,12 @@ impl Kind {
         let separator = if id.starts_with('-') { "-- " } else { "" };
         Some(format!("that is a {what}: vidra {command} {separator}{id}"))
     }
+}
+
+/// A message without the kind of the item at its end. The hint names the kind again, and the command.
+fn without_kind(message: &str) -> &str {
+    let kind = ["; that is a ", "; the URL names a "].iter().find_map(|it| message.rfind(it));
+    kind.map_or(message, |at| &message[..at])
 }
 
 #[cfg(test)]
@@ -171,6 +179,23 @@ mod tests {
         ];
         for (kind, id, hint) in table {
             assert_eq!(kind.meant(id).as_deref(), hint, "{kind:?} {id}");
+        }
+    }
+
+    #[test]
+    fn users_14_a_failure_names_the_kind_of_the_item_once() {
+        let watch = "https://www.youtube.com/watch?v=fda4eREcaTQ";
+        let table = [
+            ("UCB-2_pXPtFYDifLXZF-S8PA", "channel: vidra uploads"),
+            ("@fermata", "channel: vidra uploads"),
+            (watch, "video: vidra video"),
+        ];
+        for (id, hint) in table {
+            let failure = vidra::PlaylistId::parse(id).unwrap_err().into();
+            let Failure::Message(_, message) = Kind::Playlist.hint(id, failure) else { panic!() };
+            assert!(message.ends_with(&format!("; that is a {hint} {id}")), "{message}");
+            let kinds = message.matches("that is a").count() + message.matches("names a").count();
+            assert_eq!(kinds, 1, "{message}");
         }
     }
 }

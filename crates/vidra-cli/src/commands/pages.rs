@@ -37,14 +37,14 @@ impl PageArgs {
 const USUAL: u64 = 50;
 
 /// The most items of one page.
-const MOST: u64 = 500;
+pub(super) const MOST: u64 = 500;
 
 /// A page of a list.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
-    items: Vec<Box<RawValue>>,
-    next_cursor: Option<String>,
+pub(super) struct Page<T> {
+    pub(super) items: Vec<T>,
+    pub(super) next_cursor: Option<String>,
 }
 
 impl CommandContext {
@@ -102,7 +102,7 @@ impl CommandContext {
                 self.output.csv(&body)?;
                 (left, cursor) = (left - size, next);
             } else {
-                let Page { items: page, next_cursor } = read(&body)?;
+                let Page::<Box<RawValue>> { items: page, next_cursor } = read(&body)?;
                 left = left.saturating_sub(page.len() as u64);
                 cursor = next_cursor;
                 match self.output.form {

@@ -118,7 +118,7 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
     let PlaylistArgs { ids, info, only_ids, videos, part, common } = args;
     if (*info || *only_ids) && part.is_given() {
         return Err(Failure::usage(
-            "--limit, --all and --cursor do not go together with --info and --ids",
+            "--limit, --all and --cursor cannot be used with --info or --ids",
         ));
     }
     let playlist = |id: &str| RestRequest::get("playlist").segment(id);

@@ -141,7 +141,7 @@ impl TranscriptArgs {
             return Err(Failure::usage(message));
         }
         if form == Form::People && self.format != Format::Txt && !self.ids.is_one() {
-            let message = "--format srt, vtt and json are for one video; for several use vidra transcripts --out DIR";
+            let message = "--format srt, vtt and json work only with one video; for several use vidra transcripts --out DIR";
             return Err(Failure::usage(message));
         }
         Ok(())

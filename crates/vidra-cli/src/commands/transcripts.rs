@@ -149,7 +149,8 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
     }
     let languages = args.languages();
     if args.common.output.form() == Form::Csv || args.common.output.fields().is_some() {
-        let message = "--csv and --fields are for lists: use --format, --jq, or vidra transcript";
+        let message =
+            "--csv and --fields work only with lists: use --format, --jq, or vidra transcript";
         return Err(Failure::usage(message));
     }
     if args.out.is_none() && languages.len() > 1 {

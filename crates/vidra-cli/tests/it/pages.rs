@@ -1,100 +1,91 @@
-//! Paged lists and formats, from a service that answers as the REST interface specifies.
+//! Paged lists and their formats, over the demo service.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::process::Stdio;
-use std::sync::mpsc::{self, Receiver};
 
-use crate::process::vidra;
+use serde_json::{Value, json};
 
-/// A request: its target and its `Accept`.
-type Seen = (String, String);
+use crate::process::{Service, vidra};
 
-/// An answer: further headers, and the body.
-type Answer = (&'static str, &'static str);
-
-/// A service that sends these answers, one for each request. Returns its URL and the requests.
-fn service(answers: Vec<Answer>) -> (String, Receiver<Seen>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, requests) = mpsc::channel();
-    std::thread::spawn(move || {
-        for (headers, body) in answers {
-            let (stream, _) = listener.accept().unwrap();
-            let mut lines = BufReader::new(&stream).lines().map(Result::unwrap);
-            let target = lines.next().unwrap().split(' ').nth(1).unwrap().to_owned();
-            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
-            let accept = head.iter().find_map(|line| line.strip_prefix("accept: ")).unwrap();
-            sender.send((target, accept.to_owned())).unwrap();
-            let length = body.len();
-            let head =
-                format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nx-quota-cost: 1\r\n");
-            write!(&stream, "{head}connection: close\r\n{headers}\r\n{body}").unwrap();
-        }
-    });
-    (url, requests)
-}
-
-/// Runs a command against the service. Returns its output, its errors and the targets with their `Accept`.
-fn run(answers: Vec<Answer>, args: &[&str]) -> (String, String, Vec<Seen>) {
-    let home = tempfile::tempdir().unwrap();
-    let (url, requests) = service(answers);
-    let mut command = vidra(home.path());
-    let output = command.args(args).args(["--server", &url]).stdin(Stdio::null()).output().unwrap();
+/// Runs a command over the demo. Returns its output and its errors.
+#[track_caller]
+fn demo(args: &[&str]) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = vidra(folder.path());
+    let command = command.env("VIDRA_DEMO", "1");
+    let output = command.args(args).stdin(Stdio::null()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (text(output.stdout), text(output.stderr), requests.try_iter().collect())
+    let (out, errors) = (text(output.stdout), text(output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    (out, errors)
 }
 
-const PAGES: [Answer; 2] = [
-    ("", r#"{"items":[{"id":"a"},{"id":"b"}],"nextCursor":"c+1"}"#),
-    ("", r#"{"items":[{"id":"c"}]}"#),
-];
-
-#[test]
-fn users_8_all_follows_the_pages() {
-    let args = ["playlist", "PLa", "--all", "--fields", "id"];
-    let (output, errors, requests) = run(PAGES.to_vec(), &args);
-    assert_eq!(output, "{\"items\":[{\"id\":\"a\"},{\"id\":\"b\"},{\"id\":\"c\"}]}\n", "{errors}");
-    assert_eq!(errors, "vidra: cost: 2 units\n");
-    let json = "application/json".to_owned();
-    let second = "/api/playlist/PLa/videos?limit=500&cursor=c%2B1&fields=id".to_owned();
-    assert_eq!(
-        requests,
-        [("/api/playlist/PLa/videos?limit=500&fields=id".to_owned(), json.clone()), (second, json)]
-    );
-    let (output, _, _) =
-        run(PAGES.to_vec(), &["playlist", "PLa", "--all", "--ndjson", "--jq", ".id"]);
-    assert_eq!(output, "a\nb\nc\n");
+fn document(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
 }
 
 #[test]
-fn users_8_a_limit_stops_and_names_the_cursor() {
-    let args = ["uploads", "@fermata", "-l", "2", "--since", "2026-01-01", "--json"];
-    let (output, errors, requests) = run(PAGES[..1].to_vec(), &args);
-    assert_eq!(output, "{\"items\":[{\"id\":\"a\"},{\"id\":\"b\"}],\"nextCursor\":\"c+1\"}\n");
-    let more =
-        "vidra: there is more: --cursor c+1 continues the list, --all fetches it to its end\n";
-    assert_eq!(errors, format!("{more}vidra: cost: 1 unit\n"));
-    assert_eq!(requests[0].0, "/api/channel/%40fermata/uploads?since=2026%2D01%2D01&limit=2");
-    let (_, _, requests) =
-        run(PAGES[1..].to_vec(), &["uploads", "@fermata", "--cursor", "c+1", "--json", "-q"]);
-    assert_eq!(requests[0].0, "/api/channel/%40fermata/uploads?limit=50&cursor=c%2B1");
+fn users_8_a_limit_pays_for_its_page_and_names_the_cursor() {
+    let first = ["playlist", "PLsize5000", "--videos", "--limit", "2", "--json"];
+    let (output, errors) = demo(&first);
+    let page = document(&output);
+    let cursor = page["nextCursor"].as_str().unwrap().to_owned();
+    let more = format!("there is more: --cursor {cursor} continues the list, --all fetches");
+    assert!(errors.starts_with(&format!("vidra: {more}")), "{errors}");
+    assert!(errors.ends_with("vidra: cost: 2 units\n"), "{errors}");
+    let positions = |page: &Value| {
+        let items = page["items"].as_array().unwrap().iter();
+        items.map(|item| item["position"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(positions(&page), [1, 2]);
+
+    let next = ["playlist", "PLsize5000", "--cursor", &cursor, "-l", "3", "--json", "-q"];
+    let (output, errors) = demo(&next);
+    assert_eq!((positions(&document(&output)), errors.as_str()), (vec![3, 4, 5], ""));
+    let (table, _) = demo(&["playlist", "PLsize5000", "--videos", "-l", "2", "-q"]);
+    let id = page["items"][0]["id"].as_str().unwrap();
+    assert!(table.contains(id) && table.lines().count() >= 2, "{table}");
 }
 
 #[test]
-fn users_13_csv_has_one_header_row() {
-    let answers =
-        vec![("x-next-cursor: c1\r\n", "id,title\r\na,A\r\n"), ("", "id,title\r\nb,\"B\nb\"\r\n")];
-    let args = ["playlist", "PLa", "--all", "--csv", "--fields", "id,title", "-q"];
-    let (output, errors, requests) = run(answers, &args);
-    assert_eq!((output.as_str(), errors.as_str()), ("id,title\r\na,A\r\nb,\"B\nb\"\r\n", ""));
-    let targets: Vec<&str> = requests.iter().map(|(target, _)| target.as_str()).collect();
-    assert_eq!(
-        targets,
-        [
-            "/api/playlist/PLa/videos?limit=500&fields=id%2Ctitle",
-            "/api/playlist/PLa/videos?limit=500&cursor=c1&fields=id%2Ctitle",
-        ]
-    );
-    assert!(requests.iter().all(|(_, accept)| accept == "text/csv"), "{requests:?}");
+fn users_8_all_follows_the_pages_and_csv_has_one_header_row() {
+    let args = ["playlist", "PLsize5000", "--all", "--csv", "--fields", "position,id"];
+    let (output, errors) = demo(&args);
+    let mut rows = output.split_terminator("\r\n");
+    assert_eq!(rows.next(), Some("position,id"));
+    let positions: Vec<&str> = rows.map(|row| row.split_once(',').unwrap().0).collect();
+    let expected: Vec<String> = (1..=5_000).map(|position: u32| position.to_string()).collect();
+    assert_eq!(positions, expected);
+    assert_eq!(errors, "vidra: cost: 200 units\n");
+}
+
+#[test]
+fn users_13_fields_choose_the_members_of_each_item() {
+    let args = ["playlist", "PLsize120", "--all", "--fields", "position", "-q"];
+    let expected: Vec<Value> = (1..=120).map(|position| json!({"position": position})).collect();
+    assert_eq!(document(&demo(&args).0), json!({"items": expected}));
+    let lines = ["playlist", "PLsize120", "--all", "--ndjson", "--jq", ".position", "-q"];
+    let expected: String = (1..=120).map(|position| format!("{position}\n")).collect();
+    assert_eq!(demo(&lines).0, expected);
+}
+
+#[test]
+fn users_8_uploads_of_a_time_are_the_same_from_a_running_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(vidra(folder.path()).env("VIDRA_DEMO", "1"));
+    let url = format!("http://{}", service.address);
+    let fields = ["--fields", "id,publishedAt", "-q"];
+    let (newest, _) = demo(&[&["uploads", "@fermata", "--limit", "60"], &fields[..]].concat());
+    let newest = document(&newest)["items"].as_array().unwrap().clone();
+    let day = |upload: &Value| upload["publishedAt"].as_str().unwrap()[..10].to_owned();
+    let since = day(&newest[newest.len() / 2]);
+    let expected: Vec<Value> =
+        newest.iter().filter(|upload| day(upload) >= since).cloned().collect();
+    assert!(expected.len() < newest.len(), "some are older than {since}");
+
+    let args = [&["uploads", "@fermata", "--since", &since, "--all"], &fields[..]].concat();
+    let (output, _) = demo(&args);
+    assert_eq!(document(&output), json!({"items": expected}));
+    let mut remote = vidra(folder.path());
+    let remote = remote.args(&args).args(["--server", &url]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(String::from_utf8(remote.stdout).unwrap(), output);
 }

@@ -181,7 +181,7 @@ fn users_15_a_list_of_ids_becomes_files_and_resumes() {
     let first = transcripts(&platform, home.path(), &args).output().unwrap();
     let errors = String::from_utf8(first.stderr).unwrap();
     assert_eq!(first.status.code(), Some(1), "{errors}");
-    assert!(errors.contains("4. Not a valid video identifier: bad id"), "{errors}");
+    assert!(errors.contains("id 4: Not a valid video identifier: bad id"), "{errors}");
     assert!(errors.contains("[txNoCaption]: Video has no captions"), "{errors}");
     // The titles of three videos.
     assert!(errors.contains("vidra: cost: 1 unit\n"), "{errors}");
@@ -238,11 +238,12 @@ fn users_15_several_languages_have_a_folder_each() {
 #[test]
 fn users_15_a_playlist_can_be_translated() {
     let home = tempfile::tempdir().unwrap();
-    let (_, platform, _runtime) = slow_platform(Duration::ZERO);
-    let args = ["PLsize50", "--to", "3", "-o", "out", "--translate", "fr", "-q"];
+    let (sim, platform, _runtime) = slow_platform(Duration::ZERO);
+    let args = ["PLsize5000", "--from", "2", "--to", "4", "-o", "out", "--translate", "fr", "-q"];
     let done = transcripts(&platform, home.path(), &args).output().unwrap();
     let errors = String::from_utf8_lossy(&done.stderr).into_owned();
     assert_eq!(done.status.code(), Some(0), "{errors}");
+    assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 1, "only the first page");
     let found = names(&home.path().join("out"));
     assert_eq!(found.iter().filter(|name| name.ends_with("].fr.txt")).count(), 3, "{found:?}");
     assert_eq!(manifest(&home.path().join("out"))["translate"], "fr");

@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
+use serde::Deserialize;
 use vidra::{Channel, ChannelRef, Link, PlaylistId, PlaylistIds, Reason, VideoId};
 
 use super::TranscriptsArgs;
 use crate::commands::CommandContext;
 use crate::commands::ids::Kind;
+use crate::commands::pages::{MOST, Page};
 use crate::failure::{FailedItem, Failure, FailureGroups};
 use crate::output::read;
 use crate::service::{RestRequest, Service};
@@ -21,7 +23,7 @@ pub(super) enum Source {
 }
 
 /// A video of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct Entry {
     /// The position in the list or playlist, from 1.
     pub(super) position: u64,
@@ -94,7 +96,7 @@ fn videos(ids: &[String], failures: &mut FailureGroups) -> Vec<Entry> {
             Err(error) => {
                 let failure = Kind::Captions.hint(text, error.into());
                 let Failure::Message(_, message) = failure else { continue };
-                let name = format!("{position}. {text}");
+                let name = format!("id {position}");
                 let (label, reason) = (position.to_string(), Some(Reason::InvalidInput));
                 failures.add(FailedItem { label, name, message, reason, retry_after: None });
             }
@@ -110,16 +112,44 @@ fn part(mut entries: Vec<Entry>, from: Option<u64>, to: Option<u64>) -> Vec<Entr
     entries
 }
 
-/// The entries of a playlist, to request each by itself.
+/// The entries of a playlist, to request each by itself. With `--to` the rest of the playlist is not fetched.
 pub(super) async fn entries_of(
     id: &PlaylistId,
     args: &TranscriptsArgs,
     service: &Service,
 ) -> Result<Vec<Entry>, Failure> {
-    let request = RestRequest::get("playlist").segment(id.as_str()).segment("ids");
-    let PlaylistIds { video_ids, .. } = read(&service.fetch(&request).await?)?;
-    let entries = (1..).zip(video_ids).map(|(position, id)| Entry { position, id });
-    Ok(part(entries.collect(), args.from, args.to))
+    let playlist = RestRequest::get("playlist").segment(id.as_str());
+    let entries = if let Some(to) = args.to {
+        entries_until(to, &playlist.segment("videos"), service).await?
+    } else {
+        let PlaylistIds { video_ids, .. } = read(&service.fetch(&playlist.segment("ids")).await?)?;
+        (1..).zip(video_ids).map(|(position, id)| Entry { position, id }).collect()
+    };
+    Ok(part(entries, args.from, args.to))
+}
+
+/// The available entries of a paged list up to a position.
+async fn entries_until(
+    to: u64,
+    list: &RestRequest,
+    service: &Service,
+) -> Result<Vec<Entry>, Failure> {
+    let mut entries: Vec<Entry> = vec![];
+    let mut cursor = None;
+    loop {
+        let last = entries.last().map_or(0, |entry| entry.position);
+        let request = list
+            .clone()
+            .parameter("limit", Some((to - last).min(MOST)))
+            .parameter("cursor", cursor.as_ref())
+            .parameter("fields", Some("id,position"));
+        let Page { items, next_cursor } = read(&service.fetch(&request).await?)?;
+        entries.extend::<Vec<Entry>>(items);
+        cursor = next_cursor;
+        if cursor.is_none() || entries.last().is_some_and(|entry| entry.position >= to) {
+            return Ok(entries);
+        }
+    }
 }
 
 #[cfg(test)]
