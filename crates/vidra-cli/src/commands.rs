@@ -137,6 +137,21 @@ struct CommandContext {
 }
 
 impl Common {
+    /// Whether `--csv` or `--fields` is given, which only lists have.
+    fn is_for_list(&self) -> bool {
+        self.output.form() == Form::Csv || self.output.fields().is_some()
+    }
+
+    /// Rejects `--csv` and `--fields`, for a command whose answer is no list.
+    fn reject_list_flags(&self, instead: &str) -> Result<(), Failure> {
+        match self.is_for_list() {
+            true => Err(Failure::usage(format!(
+                "--csv and --fields work only with lists: use {instead}"
+            ))),
+            false => Ok(()),
+        }
+    }
+
     fn open(&self) -> Result<CommandContext, Failure> {
         let output = Output::new(&self.output)?;
         let fields = self.output.fields().map(str::to_owned);

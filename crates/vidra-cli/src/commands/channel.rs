@@ -32,6 +32,7 @@ pub(crate) struct UploadsArgs {
 const MOST_NEWEST: u64 = 50;
 
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
+    args.common.reject_list_flags("--jq")?;
     let request = |id: &str| RestRequest::get("channel").segment(id);
     let wanted = Wanted::new(Kind::Channel, 1);
     args.common.show_each(wanted, &args.ids, request, cards::channel).await

@@ -24,6 +24,7 @@ struct Named {
 }
 
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
+    args.common.reject_list_flags("--jq")?;
     let mut context = args.common.open()?;
     let request = |link: &str| RestRequest::get("url").segment("parse").post(json!({"url": link}));
     let mut all_valid = true;

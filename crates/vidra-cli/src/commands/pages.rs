@@ -124,14 +124,15 @@ impl CommandContext {
             }
             Form::Ndjson | Form::Csv => {}
         }
+        let is_new = cursor != part.cursor;
         let next = cursor.map(|cursor| format!("--cursor {cursor} continues the list"));
         match (ended, next) {
-            (Err(failure), Some(next)) => Err(failure.with_hint(&next)),
+            (Err(failure), Some(next)) if is_new => Err(failure.with_hint(&next)),
             (Ok(()), Some(next)) => {
                 self.output.notice(&format!("there is more: {next}, --all fetches it to its end"));
                 Ok(())
             }
-            (ended, None) => ended,
+            (ended, _) => ended,
         }
     }
 }

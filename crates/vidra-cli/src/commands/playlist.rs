@@ -30,7 +30,8 @@ pub(crate) struct PlaylistArgs {
 
     /// Show the entries page by page, 50 without --limit
     ///
-    /// It costs only the pages that are shown. --limit, --all and --cursor imply it
+    /// It costs only the pages that are shown. --limit, --all and --cursor imply it. --csv and --fields imply
+    /// --all, unless one of these flags is given
     #[arg(long)]
     videos: bool,
 
@@ -121,6 +122,9 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
             "--limit, --all and --cursor cannot be used with --info or --ids",
         ));
     }
+    if *info || *only_ids {
+        common.reject_list_flags("--jq")?;
+    }
     let playlist = |id: &str| RestRequest::get("playlist").segment(id);
     let wanted = Wanted::new(Kind::Playlist, 1);
     if *info {
@@ -129,9 +133,11 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
             .await;
     }
     let mut context = common.open()?;
-    if *videos || part.is_given() {
+    let is_part = *videos || part.is_given();
+    if is_part || common.is_for_list() {
+        let part = PageArgs { all: part.all || !is_part, ..part.clone() };
         let request = |id: &str| playlist(id).segment("videos");
-        return context.pages(wanted, ids, part, request, cards::entries).await;
+        return context.pages(wanted, ids, &part, request, cards::entries).await;
     }
     let (all, is_one, wanted) = (ids.all()?, ids.is_one(), Wanted { units: 0, ..wanted });
     if *only_ids {
@@ -150,6 +156,7 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
+    args.common.reject_list_flags("--jq, or vidra playlist --videos")?;
     let id = one(&args.playlist)?;
     let mut context = args.common.open()?;
     let selection = args.selection();
@@ -158,8 +165,7 @@ pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
     let last = selection.range.end.filter(|_| is_part);
     context.confirm_entries(std::slice::from_ref(&id), last, 2).await?;
     let request = RestRequest::get("playlist").segment(&id).segment("query");
-    let request = context.shaped(request.post(json!(selection)));
-    let answer = context.service.fetch(&request).await;
+    let answer = context.service.fetch(&request.post(json!(selection))).await;
     let answer = answer.map_err(|failure| Kind::Playlist.hint(&id, failure));
     let done = answer.and_then(|body| context.output.answer(&id, &body, cards::selected));
     context.end(done).await

@@ -32,6 +32,7 @@ struct Share {
 }
 
 pub(super) async fn show(common: &Common) -> Result<(), Failure> {
+    common.reject_list_flags("--jq")?;
     common.show(RestRequest::get("quota"), text).await
 }
 

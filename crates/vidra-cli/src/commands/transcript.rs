@@ -135,8 +135,7 @@ impl TranscriptArgs {
         if form != Form::People && self.format != Format::Txt {
             return Err(Failure::usage("--format cannot be used with --json, --ndjson or --csv"));
         }
-        let is_whole = form == Form::Csv || self.common.output.fields().is_some();
-        if is_whole && (self.start.is_some() || self.max_chars.is_some()) {
+        if self.common.is_for_list() && (self.start.is_some() || self.max_chars.is_some()) {
             let message = "--start and --max-chars cannot be used with --csv or --fields";
             return Err(Failure::usage(message));
         }

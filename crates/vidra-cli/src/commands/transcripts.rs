@@ -148,11 +148,7 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--from is greater than --to"));
     }
     let languages = args.languages();
-    if args.common.output.form() == Form::Csv || args.common.output.fields().is_some() {
-        let message =
-            "--csv and --fields work only with lists: use --format, --jq, or vidra transcript";
-        return Err(Failure::usage(message));
-    }
+    args.common.reject_list_flags("--format, --jq, or vidra transcript")?;
     if args.out.is_none() && languages.len() > 1 {
         return Err(Failure::usage(
             "several --lang or --translate need --out: each gets a folder there",

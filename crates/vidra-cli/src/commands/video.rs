@@ -18,6 +18,7 @@ const MOST_AT_ONCE: usize = 500;
 const PER_UNIT: usize = 50;
 
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
+    args.common.reject_list_flags("vidra videos, or --jq")?;
     let request = |id: &str| RestRequest::get("video").segment(id);
     args.common.show_each(Wanted::new(Kind::Video, 1), &args.ids, request, cards::video).await
 }

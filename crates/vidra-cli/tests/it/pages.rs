@@ -56,6 +56,8 @@ fn users_8_all_follows_the_pages_and_csv_has_one_header_row() {
     let expected: Vec<String> = (1..=5_000).map(|position: u32| position.to_string()).collect();
     assert_eq!(positions, expected);
     assert_eq!(errors, "vidra: cost: 200 units\n");
+    let whole = ["playlist", "PLsize120", "--csv", "--fields", "id", "-q"];
+    assert_eq!(demo(&whole).0.lines().count(), 121, "a playlist is complete without a flag");
 }
 
 #[test]
