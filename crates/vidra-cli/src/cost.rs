@@ -63,14 +63,14 @@ impl Spending {
 
     /// Asks before the command spends an estimated number of units. `what` is what costs them.
     pub(crate) fn confirm(&self, estimate: u64, what: &str) -> Result<(), Failure> {
-        let question = format!("{what} can cost up to {estimate} units. Go on?");
+        let question = format!("{what} can cost up to {estimate} units. Continue?");
         self.ask_if(estimate > FREE, &question)
     }
 
     /// Asks before the next request if the command has spent 100 units, which no estimate announced.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let spent = self.units();
-        let question = format!("{spent} units are spent, and there is more to fetch. Go on?");
+        let question = format!("{spent} units are spent, and there is more to fetch. Continue?");
         self.ask_if(spent >= FREE, &question)
     }
 
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn users_4_it_asks_once_and_only_above_100_units() {
         let agreed = spending(Consent::Open, |question| {
-            assert_eq!(question, "201 entries can cost up to 101 units. Go on?");
+            assert_eq!(question, "201 entries can cost up to 101 units. Continue?");
             true
         });
         assert!(agreed.confirm(100, "200 entries").is_ok() && agreed.may_ask());

@@ -52,7 +52,7 @@ pub(super) async fn uploads(args: &UploadsArgs) -> Result<(), Failure> {
         channel(id).segment("uploads").parameter("since", *since).parameter("until", *until)
     };
     let wanted = Wanted::new(Kind::Channel, 0);
-    common.open()?.pages(wanted, ids, part, request, cards::videos).await
+    common.open()?.pages(wanted, &ids.all()?, ids.is_one(), part, request, cards::videos).await
 }
 
 fn date(text: &str) -> Result<Date, String> {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{CommandContext, Ids, Tally, Wanted};
+use super::{CommandContext, Tally, Wanted};
 use crate::failure::Failure;
 use crate::output::{Form, read};
 use crate::service::RestRequest;
@@ -27,6 +27,11 @@ pub(crate) struct PageArgs {
 }
 
 impl PageArgs {
+    /// The most items that the flags request; `None` for a list to its end.
+    pub(super) fn most(&self) -> Option<u64> {
+        if self.all { None } else { Some(self.limit.unwrap_or(USUAL)) }
+    }
+
     /// Whether a flag requests a part of a list.
     pub(super) fn is_given(&self) -> bool {
         self.limit.is_some() || self.all || self.cursor.is_some()
@@ -49,28 +54,29 @@ pub(super) struct Page<T> {
 
 impl CommandContext {
     /// Prints the requested part of each list, one list after the other. Pages that are not needed are not
-    /// fetched. If a list breaks off, the items that came are printed.
+    /// fetched. If a list breaks off, the items that came are printed. `is_one` is whether the output is the only
+    /// list itself.
     pub(super) async fn pages<T: DeserializeOwned>(
         &mut self,
         wanted: Wanted,
-        ids: &Ids,
+        ids: &[String],
+        is_one: bool,
         part: &PageArgs,
         request: impl Fn(&str) -> RestRequest,
         shown: fn(&[T], Option<usize>) -> String,
     ) -> Result<(), Failure> {
-        let all = ids.all()?;
-        if part.cursor.is_some() && all.len() != 1 {
+        if part.cursor.is_some() && ids.len() != 1 {
             return Err(Failure::usage("--cursor continues one list: name one id"));
         }
-        if !ids.is_one() {
+        if !is_one {
             self.output.begin_several();
         }
         let mut tally = Tally::default();
         let mut done = Ok(());
-        for id in &all {
-            let listed = self.list(id, part, &request(id), shown, ids.is_one()).await;
+        for id in ids {
+            let listed = self.list(id, part, &request(id), shown, is_one).await;
             let listed = listed.map_err(|failure| wanted.kind.hint(id, failure));
-            done = if ids.is_one() { tally.note(listed) } else { tally.note_one(id, listed) };
+            done = if is_one { tally.note(listed) } else { tally.note_one(id, listed) };
             if done.is_err() {
                 break;
             }
@@ -87,7 +93,7 @@ impl CommandContext {
         shown: fn(&[T], Option<usize>) -> String,
         is_one: bool,
     ) -> Result<(), Failure> {
-        let mut left = if part.all { u64::MAX } else { part.limit.unwrap_or(USUAL) };
+        let mut left = part.most().unwrap_or(u64::MAX);
         let mut cursor = part.cursor.clone();
         let mut items: Vec<Box<RawValue>> = vec![];
         let ended = loop {

@@ -8,7 +8,7 @@ use serde_json::json;
 use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder};
 use vidra::{PlaylistInfo, Selection};
 
-use super::pages::PageArgs;
+use super::pages::{MOST, PageArgs};
 use super::{CommandContext, Common, Ids, Kind, Wanted, one};
 use crate::failure::Failure;
 use crate::output::{Output, cards, read};
@@ -133,13 +133,18 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
             .await;
     }
     let mut context = common.open()?;
+    let (all, is_one) = (ids.all()?, ids.is_one());
     let is_part = *videos || part.is_given();
     if is_part || common.is_for_list() {
         let part = PageArgs { all: part.all || !is_part, ..part.clone() };
+        // After a cursor the number of entries is unknown, and a small part is cheaper than its estimate.
+        if part.cursor.is_none() && part.most().is_none_or(|most| most > MOST) {
+            context.confirm_entries(&all, part.most(), 2).await?;
+        }
         let request = |id: &str| playlist(id).segment("videos");
-        return context.pages(wanted, ids, &part, request, cards::entries).await;
+        return context.pages(wanted, &all, is_one, &part, request, cards::entries).await;
     }
-    let (all, is_one, wanted) = (ids.all()?, ids.is_one(), Wanted { units: 0, ..wanted });
+    let wanted = Wanted { units: 0, ..wanted };
     if *only_ids {
         context.confirm_entries(&all, None, 1).await?;
         let request = |id: &str| playlist(id).segment("ids");

@@ -204,7 +204,7 @@ use Reach::{Error, Output as Prints, Simulator};
 
 /// Every command except `serve`, how far it gets, and whether one of the variables would redirect it. `SIM` stands
 /// for the address of the simulator.
-const RUNS: [(&[&str], Reach, bool); 26] = [
+const RUNS: [(&[&str], Reach, bool); 28] = [
     (&["video", "quirkNoLike"], Simulator, true),
     (&["videos", "quirkNoLike"], Simulator, true),
     (&["channel", "@fermata"], Simulator, true),
@@ -226,6 +226,8 @@ const RUNS: [(&[&str], Reach, bool); 26] = [
     (&["cache", "stats"], Prints, true),
     (&["cache", "clear"], Prints, true),
     (&["health", "--listen", "SIM"], Error("answered 403"), true),
+    (&["config", "path"], Prints, false),
+    (&["config", "show"], Prints, false),
     (&["keys", "add", "me", "--caller-keys-file", "keys.json"], Prints, false),
     (&["keys", "list", "--caller-keys-file", "keys.json"], Prints, false),
     (&["sim", "--listen", "SIM"], Error("in use"), false),

@@ -62,7 +62,7 @@ fn demo(folder: &tempfile::TempDir, args: &[&str]) -> Command {
     command
 }
 
-const QUESTION: &str = "a list of 5000 entries can cost up to 200 units. Go on? [y/N]";
+const QUESTION: &str = "a list of 5000 entries can cost up to 200 units. Continue? [y/N]";
 
 #[test]
 fn users_4_an_expensive_command_asks_on_a_terminal() {
@@ -73,6 +73,9 @@ fn users_4_an_expensive_command_asks_on_a_terminal() {
         assert_eq!((code, output.as_str()), (1, ""), "{shown}");
         assert!(shown.contains(QUESTION) && shown.contains("vidra: stopped"), "{shown}");
     }
+    let pages = demo(&folder, &["playlist", "PLsize5000", "--all", "--csv"]);
+    let (code, shown, output) = on_terminal(pages, On::Questions, "n\n");
+    assert_eq!((code, output.as_str(), shown.contains(QUESTION)), (1, "", true), "{shown}");
     let (code, shown, output) = on_terminal(demo(&folder, &playlist), On::Questions, "y\n");
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains(QUESTION) && output.contains("\"videoCount\""), "{shown}");
