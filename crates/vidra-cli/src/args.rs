@@ -1,13 +1,20 @@
 //! The command line.
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::builder::FalseyValueParser;
 use clap::error::ErrorKind;
-use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use tracing::level_filters::LevelFilter;
 use vidra_sim::program::Options;
 
 use crate::cache::CacheCommand;
 use crate::client::{ClientArgs, SETTINGS};
 use crate::commands::Data;
+use crate::config::ConfigCommand;
+use crate::config_file::ConfigFile;
+use crate::examples::with_examples;
 use crate::failure::Failure;
 use crate::health::HealthArgs;
 use crate::keys::KeysCommand;
@@ -15,10 +22,11 @@ use crate::log::LogFormat;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::mcp::ToolsArgs;
 use crate::serve::ServeArgs;
-use crate::terminal::one_line;
+use crate::usage::in_one_line;
+use crate::values::listen_address;
 
 /// The documentation of exit codes, on which scripts rely.
-const ENDS: &str = "\
+pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  success, also when the reader of the output closes the pipe early
   1  not found or not accessible; some of several items failed; or interrupted
@@ -28,14 +36,38 @@ Exit codes:
 
 /// Clean JSON from YouTube: videos, playlists, channels, comments and transcripts.
 #[derive(Debug, Parser)]
-#[command(name = "vidra", version, after_long_help = ENDS, max_term_width = 100)]
+#[command(name = "vidra", version, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
+    /// Config file instead of the user's one, which vidra config path prints
+    #[arg(long, env = "VIDRA_CONFIG", value_name = "FILE", global = true, hide_short_help = true)]
+    config: Option<PathBuf>,
+
+    /// Print only errors
+    ///
+    /// Commands print no cost, no progress and no hints; the service logs only warnings
+    #[arg(long, short, env = "VIDRA_QUIET", value_parser = FalseyValueParser::new(), global = true, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Log more; twice for even more
+    ///
+    /// RUST_LOG wins over it
+    #[arg(long, short, action = ArgAction::Count, global = true)]
+    verbose: u8,
+
     /// Format of the log on standard error; auto is text on a terminal and JSON otherwise. RUST_LOG sets the
     /// level
-    #[arg(long, env = "VIDRA_LOG_FORMAT", value_enum, default_value_t, global = true)]
+    #[arg(
+        long,
+        env = "VIDRA_LOG_FORMAT",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        global = true,
+        hide_short_help = true
+    )]
     pub(crate) log_format: LogFormat,
 }
 
@@ -47,10 +79,15 @@ impl Args {
             Some(SETTINGS) => arg.hide_short_help(true),
             _ => arg,
         };
-        Self::command().mut_subcommands(|command| match Data::has_subcommand(command.get_name()) {
-            true => command.mut_args(short),
-            false => command,
-        })
+        let whole = Self::command()
+            .mut_subcommand("sim", |sim| {
+                sim.mut_arg("listen", |it| it.value_name("ADDRESS").value_parser(listen_address))
+            })
+            .mut_subcommands(|command| match Data::has_subcommand(command.get_name()) {
+                true => command.mut_args(short),
+                false => command,
+            });
+        with_examples(whole, EXIT_CODES)
     }
 
     /// Whether the command reads every variable from `.env`. Only the service does. All other commands run in
@@ -64,58 +101,55 @@ impl Args {
 
     /// Parses the command line. An error is one line. `--help` and `--version` print their text and exit.
     pub(crate) fn read() -> Result<Self, Failure> {
-        let given = Self::whole().try_get_matches();
-        given.and_then(|given| Self::from_arg_matches(&given)).map_err(|error| {
+        let given: Vec<OsString> = std::env::args_os().collect();
+        let whole = Self::configured(&given)?;
+        let parsed = whole.clone().try_get_matches_from(&given);
+        parsed.and_then(|matches| Self::from_arg_matches(&matches)).map_err(|error| {
             if !error.use_stderr()
                 || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
             {
                 error.exit()
             }
-            Failure::usage(in_one_line(&error))
+            let given = given.iter().skip(1).map(|it| it.to_string_lossy().into_owned());
+            Failure::usage(in_one_line(&error, &whole, &given.collect::<Vec<_>>()))
         })
     }
-}
 
-/// An error of clap, with its advice, as one line.
-fn in_one_line(error: &clap::Error) -> String {
-    let hidden = |value: &ContextValue| match value {
-        // It may contain a password, in whatever place.
-        ContextValue::String(value) if value.contains('@') && value.contains(':') => {
-            Some(value.clone())
+    /// The command line with the settings of the config file as defaults.
+    fn configured(given: &[OsString]) -> Result<clap::Command, String> {
+        let whole = Self::whole();
+        let parsed = whole.clone().ignore_errors(true).try_get_matches_from(given);
+        // Help and version need no file, nor does the command that prints where it is.
+        let Ok(parsed) = parsed else { return Ok(whole) };
+        let is_path = |(name, below): (&str, &ArgMatches)| {
+            name == "config" && below.subcommand_name() == Some("path")
+        };
+        if parsed.subcommand().is_none_or(is_path) {
+            return Ok(whole);
         }
-        _ => None,
-    };
-    let secret = error.get(ContextKind::InvalidValue).and_then(hidden);
-    let text = error.to_string();
-    let message = text.split("\n\nUsage:").next().unwrap_or_default();
-    let message = message.split("\n\nFor more information").next().unwrap_or_default();
-    let message = message.trim_start_matches("error:").replace("\n\n", "; ");
-    // clap takes an id that begins with a hyphen for a flag, and its advice does not help.
-    let message = match message.split_once("; ").filter(|(_, tip)| tip.contains("to pass '-")) {
-        Some((what, _)) => format!("{what}; put an id that begins with a hyphen after --"),
-        None => message,
-    };
-    let message = match secret {
-        Some(secret) => message.replace(&secret, "***"),
-        None => without_passwords(&message),
-    };
-    format!("{}; see --help", one_line(&message))
-}
+        let config = parsed.get_one::<PathBuf>("config").map(PathBuf::as_path);
+        Ok(match ConfigFile::read(config, &whole)? {
+            Some(file) => file.apply(whole, &parsed),
+            None => whole,
+        })
+    }
 
-/// The text without the user and password of URLs in it. Errors end up in logs.
-fn without_passwords(text: &str) -> String {
-    let mut parts = text.split("://");
-    let mut clean = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        // The last @ before the host ends: a password may contain one.
-        let authority = part.find(['/', '?', '#', '\'', '"', ' ']).unwrap_or(part.len());
-        clean.push_str("://");
-        match part[..authority].rfind('@') {
-            Some(at) => clean.extend(["***", &part[at..]]),
-            None => clean.push_str(part),
+    /// The file that `--config` names.
+    pub(crate) fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    /// The log level, unless `RUST_LOG` sets it. Data commands print their errors themselves.
+    pub(crate) fn log_level(&self) -> LevelFilter {
+        let is_data = matches!(self.command, Command::Data(_));
+        match (is_data, self.verbose) {
+            (true, 0) => LevelFilter::ERROR,
+            (false, 0) if self.quiet => LevelFilter::WARN,
+            (true, 1) | (false, 0) => LevelFilter::INFO,
+            (true, 2) | (false, 1) => LevelFilter::DEBUG,
+            _ => LevelFilter::TRACE,
         }
     }
-    clean
 }
 
 #[derive(Debug, Subcommand)]
@@ -133,6 +167,9 @@ pub(crate) enum Command {
     Cache(CacheCommand),
     /// Check whether the service on this machine is ready: exit code 0 if it is, 1 otherwise
     Health(HealthArgs),
+    /// Show the config file and the settings
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Add, list and revoke caller keys
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -149,18 +186,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn review_s11_errors_repeat_no_password() {
-        let table = [
-            ("invalid value 'ftp://me:secret@host/x' for", "invalid value 'ftp://***@host/x' for"),
-            ("a://u:p@ss@h b://h/@ c://x", "a://***@h b://h/@ c://x"),
-            ("no URL, me@host", "no URL, me@host"),
-        ];
-        for (text, clean) in table {
-            assert_eq!(without_passwords(text), clean);
-        }
-    }
-
-    #[test]
     fn review_s11_a_refused_value_with_a_password_is_hidden() {
         for value in [
             "http://me:se#cret@host",
@@ -170,8 +195,70 @@ mod tests {
         ] {
             let given = ["vidra", "serve", "--pot-provider", value];
             let error = Args::whole().try_get_matches_from(given).unwrap_err();
-            let line = in_one_line(&error);
+            let line = in_one_line(&error, &Args::whole(), &given.map(str::to_owned)[1..]);
             assert!(!line.contains("cret") && line.contains("--pot-provider"), "{line}");
+        }
+    }
+
+    /// The words of an example, as a shell reads it.
+    fn words(example: &str) -> Vec<String> {
+        let parts = example.split('\'').enumerate().flat_map(|(index, part)| match index % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        });
+        parts.take_while(|word| !matches!(word.as_str(), "<" | ">" | "|")).collect()
+    }
+
+    #[test]
+    fn users_13_every_command_has_examples_that_are_right() {
+        fn check(command: &clap::Command, path: &str) {
+            let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.starts_with("Examples:\n  vidra"), "vidra {path}: {help}");
+            for example in help.lines().skip(1).filter_map(|line| line.strip_prefix("  vidra")) {
+                let line = format!("vidra{example}");
+                let parsed = Args::whole().try_get_matches_from(words(&line));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+                assert!(example.trim_start().starts_with(path), "{line} is an example of {path}");
+            }
+            for below in command.get_subcommands() {
+                check(below, format!("{path} {}", below.get_name()).trim_start());
+            }
+        }
+        check(&Args::whole(), "");
+    }
+
+    #[test]
+    fn users_13_short_flags_are_the_same_everywhere() {
+        fn check(command: &clap::Command) {
+            let expected =
+                [("out", 'o'), ("limit", 'l'), ("format", 'f'), ("quiet", 'q'), ("verbose", 'v')];
+            for arg in command.get_arguments() {
+                let name = arg.get_long().unwrap_or_default();
+                let short =
+                    expected.iter().find(|(long, _)| *long == name).map(|(_, short)| *short);
+                let is_other = matches!(name, "yes" | "help" | "version");
+                assert!(is_other || arg.get_short() == short, "{} --{name}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Args::whole());
+    }
+
+    #[test]
+    fn users_13_verbose_and_quiet_set_the_log_level() {
+        let table = [
+            (&["vidra", "quota"][..], LevelFilter::ERROR),
+            (&["vidra", "quota", "-v"], LevelFilter::INFO),
+            (&["vidra", "-vv", "quota"], LevelFilter::DEBUG),
+            (&["vidra", "quota", "-q"], LevelFilter::ERROR),
+            (&["vidra", "serve"], LevelFilter::INFO),
+            (&["vidra", "serve", "-v"], LevelFilter::DEBUG),
+            (&["vidra", "-q", "serve"], LevelFilter::WARN),
+            (&["vidra", "serve", "-vvv"], LevelFilter::TRACE),
+        ];
+        for (line, level) in table {
+            let args = Args::from_arg_matches(&Args::whole().get_matches_from(line)).unwrap();
+            assert_eq!(args.log_level(), level, "{line:?}");
         }
     }
 

@@ -18,7 +18,7 @@ use vidra_sim::Simulator;
 use crate::cache_args::{CacheArgs, StoreLocation};
 use crate::failure::described;
 use crate::user_folder::user_folder;
-use crate::values::{OrOff, at_least_one, bytes, http_url, millis, seconds};
+use crate::values::{OrOff, at_least_one, bytes, count_in, http_url, millis, seconds, units};
 
 /// How long shutdown waits for the cache to store answers.
 pub(crate) const SETTLE: Duration = Duration::from_secs(2);
@@ -74,7 +74,7 @@ pub(crate) struct ClientArgs {
 
     /// Number of transcripts that an egress address may fetch in one burst, at least 1; ignored with
     /// --egress-pace off [default: 300 if there is a pace]
-    #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, env = "VIDRA_EGRESS_BURST", value_name = "COUNT", value_parser = count_in::<u32>(1..=u32::MAX.into()))]
     pub(crate) egress_burst: Option<u32>,
 
     /// Transcripts per hour and egress address after the burst, or off. Translations get a tenth of burst
@@ -147,11 +147,11 @@ pub(crate) struct ClientArgs {
     pub(crate) state_dir: Option<PathBuf>,
 
     /// Units per day that YouTube grants to the project of the key
-    #[arg(long, env = "VIDRA_QUOTA_LIMIT", value_name = "UNITS", default_value_t = 10_000)]
+    #[arg(long, env = "VIDRA_QUOTA_LIMIT", value_name = "UNITS", default_value_t = 10_000, value_parser = units)]
     pub(crate) quota_limit: u32,
 
     /// Searches per day that YouTube grants
-    #[arg(long, env = "VIDRA_SEARCH_LIMIT", value_name = "CALLS", default_value_t = 100)]
+    #[arg(long, env = "VIDRA_SEARCH_LIMIT", value_name = "CALLS", default_value_t = 100, value_parser = units)]
     pub(crate) search_limit: u32,
 
     /// How YouTube bills searches
@@ -165,7 +165,11 @@ pub(crate) struct ClientArgs {
 
 /// Transcripts per hour, or `off`.
 fn egress_pace(text: &str) -> Result<OrOff<NonZeroU32>, String> {
-    text.parse().map_err(|_| "expected a number per hour, or off".to_owned())
+    if text == "off" {
+        return Ok(OrOff::Off);
+    }
+    let pace = count_in::<u32>(1..=u32::MAX.into())(text).ok().and_then(NonZeroU32::new);
+    pace.map(OrOff::At).ok_or_else(|| "expected a number per hour, or off".to_owned())
 }
 
 /// Builds the client that the flags describe. Without `--cache` it uses the `default_store`.

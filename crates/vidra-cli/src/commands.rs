@@ -3,15 +3,15 @@
 
 mod channel;
 mod comment;
+mod ids;
 mod link;
+mod pages;
 mod playlist;
 mod quota;
 mod region;
 mod transcript;
 mod transcripts;
 mod video;
-
-use std::io::{self, BufRead};
 
 use bytes::Bytes;
 use clap::Subcommand;
@@ -21,9 +21,11 @@ use serde::de::DeserializeOwned;
 use crate::failure::{
     Exit, FailedItem, Failure, FailureGroups, ItemKind, Refused, concerns_service,
 };
-use crate::output::{Output, OutputArgs};
+use crate::output::{Form, Output, OutputArgs};
 use crate::runtime::runtime;
 use crate::service::{RestRequest, Service, ServiceArgs};
+use crate::signals;
+use ids::{Ids, Kind, one};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Data {
@@ -47,7 +49,7 @@ pub(crate) enum Data {
     Tracks(Box<ItemsArgs>),
     /// Print the transcripts of videos
     Transcript(Box<transcript::TranscriptArgs>),
-    /// Fetch the transcripts of a whole playlist
+    /// Fetch the transcripts of a playlist, of a channel, or of a list of videos
     Transcripts(Box<transcripts::TranscriptsArgs>),
     /// List the regions that YouTube serves
     Regions(Box<region::NamesArgs>),
@@ -71,14 +73,6 @@ pub(crate) struct Common {
     service: ServiceArgs,
 }
 
-/// The items that a command requests.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Ids {
-    /// Ids or URLs; - reads more from standard input, one per line
-    #[arg(value_name = "ID", required = true)]
-    ids: Vec<String>,
-}
-
 /// The arguments of commands without flags of their own.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ItemsArgs {
@@ -89,6 +83,19 @@ pub(crate) struct ItemsArgs {
     common: Common,
 }
 
+/// The items that a command expects, and what it costs at most to request one.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    kind: Kind,
+    units: u64,
+}
+
+impl Wanted {
+    fn new(kind: Kind, units: u64) -> Self {
+        Self { kind, units }
+    }
+}
+
 /// How many requests a command sends at once.
 const CONCURRENCY: usize = 8;
 
@@ -96,6 +103,7 @@ const CONCURRENCY: usize = 8;
 pub(crate) fn run(command: &Data) -> Result<(), Failure> {
     let runtime = runtime()?;
     let done = runtime.block_on(async {
+        signals::survive_reload()?;
         match command {
             Data::Video(args) => video::show(args).await,
             Data::Videos(args) => video::list(args).await,
@@ -124,27 +132,44 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
 struct CommandContext {
     service: Service,
     output: Output,
+    /// The members of `--fields`.
+    fields: Option<String>,
 }
 
 impl Common {
+    /// Whether `--csv` or `--fields` is given, which only lists have.
+    fn is_for_list(&self) -> bool {
+        self.output.form() == Form::Csv || self.output.fields().is_some()
+    }
+
+    /// Rejects `--csv` and `--fields`, for a command whose answer is no list.
+    fn reject_list_flags(&self, instead: &str) -> Result<(), Failure> {
+        match self.is_for_list() {
+            true => Err(Failure::usage(format!(
+                "--csv and --fields work only with lists: use {instead}"
+            ))),
+            false => Ok(()),
+        }
+    }
+
     fn open(&self) -> Result<CommandContext, Failure> {
-        Ok(CommandContext {
-            service: Service::open(&self.service)?,
-            output: Output::new(self.output),
-        })
+        let output = Output::new(&self.output)?;
+        let fields = self.output.fields().map(str::to_owned);
+        let service = Service::open(&self.service, output.is_quiet())?;
+        Ok(CommandContext { service, output, fields })
     }
 
     /// Sends one request and prints the answer.
     async fn show<T: ?Sized>(
         &self,
-        request: &RestRequest,
+        request: RestRequest,
         shown: fn(&T, Option<usize>) -> String,
     ) -> Result<(), Failure>
     where
         Box<T>: DeserializeOwned,
     {
         let mut context = self.open()?;
-        let answer = context.service.fetch(request).await;
+        let answer = context.service.fetch(&context.shaped(request)).await;
         let done = answer.and_then(|body| context.output.answer("", &body, shown));
         context.end(done).await
     }
@@ -152,6 +177,7 @@ impl Common {
     /// Sends a request for each item and prints the answers.
     async fn show_each<T: ?Sized>(
         &self,
+        wanted: Wanted,
         ids: &Ids,
         request: impl Fn(&str) -> RestRequest,
         shown: fn(&T, Option<usize>) -> String,
@@ -159,70 +185,46 @@ impl Common {
     where
         Box<T>: DeserializeOwned,
     {
-        self.open()?.each(ids, request, |output, id, body| output.answer(id, &body, shown)).await
-    }
-}
-
-/// The only item. `-` reads it from standard input.
-fn one(id: &str) -> Result<String, Failure> {
-    let ids = Ids { ids: vec![id.to_owned()] };
-    match ids.all()?.as_slice() {
-        [one] => Ok(one.clone()),
-        _ => Err(Failure::usage("expected one id or URL on standard input")),
-    }
-}
-
-impl Ids {
-    /// All items. `-` stands for the lines of standard input.
-    fn all(&self) -> Result<Vec<String>, Failure> {
-        let mut all = vec![];
-        for id in &self.ids {
-            if id != "-" {
-                all.push(id.trim().to_owned());
-                continue;
-            }
-            for line in io::stdin().lock().lines() {
-                let line = line.map_err(|error| format!("cannot read standard input: {error}"))?;
-                all.push(line.trim().to_owned());
-            }
-        }
-        let is_blank = self.ids.iter().any(|id| id.trim().is_empty());
-        all.retain(|id| !id.is_empty());
-        if is_blank { Err(Failure::usage("an id or URL is empty")) } else { Ok(all) }
-    }
-
-    /// Whether the command line names exactly one item.
-    fn is_one(&self) -> bool {
-        matches!(self.ids.as_slice(), [id] if id != "-")
+        let write = |output: &mut Output, id: &str, body: Bytes| output.answer(id, &body, shown);
+        self.open()?.each(wanted, &ids.all()?, ids.is_one(), request, write).await
     }
 }
 
 impl CommandContext {
+    /// A request for the format and the members that the flags name.
+    fn shaped(&self, request: RestRequest) -> RestRequest {
+        let request = request.parameter("fields", self.fields.as_ref());
+        if self.output.form == Form::Csv { request.accept("text/csv") } else { request }
+    }
+
     /// Sends a request for each item and passes the answers to `write`, in order. Reports failures without
-    /// stopping.
+    /// stopping. `is_one` is whether the output is the only item itself, and not a list.
     async fn each(
         &mut self,
-        ids: &Ids,
+        wanted: Wanted,
+        ids: &[String],
+        is_one: bool,
         request: impl Fn(&str) -> RestRequest,
         mut write: impl FnMut(&mut Output, &str, Bytes) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let all = ids.all()?;
-        let Self { service, output } = self;
-        if !ids.is_one() {
-            output.begin_several();
+        let units = wanted.units.saturating_mul(ids.len() as u64);
+        self.service.spending().confirm(units, &format!("{} requests", ids.len()))?;
+        if !is_one {
+            self.output.begin_several();
         }
-        let (service, request) = (&*service, &request);
-        let mut answers = stream::iter(&all)
-            .map(|id| async move { (id, service.fetch(&request(id)).await) })
+        let request = |id: &str| self.shaped(request(id));
+        let requests: Vec<RestRequest> = ids.iter().map(|id| request(id)).collect();
+        let Self { service, output, .. } = self;
+        let service = &*service;
+        let mut answers = stream::iter(ids.iter().zip(&requests))
+            .map(|(id, request)| async move { (id, service.fetch(request).await) })
             .buffered(CONCURRENCY);
         let mut tally = Tally::default();
         let mut done = Ok(());
         while let Some((id, answer)) = answers.next().await {
+            let answer = answer.map_err(|failure| wanted.kind.hint(id, failure));
             let answer = answer.and_then(|body| write(output, id, body));
-            done = match ids.is_one() {
-                true => tally.note(answer),
-                false => tally.note_one(id, answer),
-            };
+            done = if is_one { tally.note(answer) } else { tally.note_one(id, answer) };
             if done.is_err() {
                 break;
             }
@@ -232,11 +234,12 @@ impl CommandContext {
         tally.end()
     }
 
-    /// Ends the output, and waits until the cache has stored what was fetched.
+    /// Ends the output, waits until the cache has stored what was fetched, and prints the cost.
     async fn end(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
-        let done = done.and_then(|()| self.output.end());
+        let ended = self.output.end();
         self.service.settle().await;
-        done
+        self.service.spending().report();
+        done.and(ended)
     }
 }
 
@@ -251,11 +254,11 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts an answer or reports a failure. Only a closed pipe ends the command.
+    /// Counts an answer or reports a failure. Only a closed pipe and a declined cost end the command.
     fn note(&mut self, answer: Result<(), Failure>) -> Result<(), Failure> {
         match answer {
             Ok(()) => self.answered += 1,
-            Err(Failure::ReaderGone) => return Err(Failure::ReaderGone),
+            Err(end @ (Failure::ReaderGone | Failure::Declined)) => return Err(end),
             Err(failure) => self.worst = self.worst.max(failure.report()),
         }
         Ok(())
@@ -287,4 +290,12 @@ impl Tally {
         });
         exit.map_or(Ok(()), |exit| Err(Failure::Reported(exit)))
     }
+}
+
+/// Parses the arguments of a command, in tests. The program itself has the flag that they share.
+#[cfg(test)]
+fn parsed<T: clap::Args>(line: &[&str]) -> T {
+    let quiet = clap::Arg::new("quiet").long("quiet").action(clap::ArgAction::SetTrue);
+    let command = T::augment_args(clap::Command::default()).arg(quiet);
+    T::from_arg_matches(&command.try_get_matches_from(line).unwrap()).unwrap()
 }

@@ -40,6 +40,8 @@ pub(crate) enum Failure {
     Reported(Exit),
     /// The reader of standard output closed the pipe, which is no error.
     ReaderGone,
+    /// The user did not agree to the cost.
+    Declined,
 }
 
 /// An error of the service.
@@ -91,24 +93,23 @@ impl Failure {
 
     /// Adds the id of the item that failed, unless the message contains it.
     pub(crate) fn about(self, id: &str) -> Self {
-        match self {
-            Self::Message(exit, message) if !message.contains(id) => {
-                Self::Message(exit, format!("{id}: {message}"))
-            }
-            Self::Refused(refused) if !refused.message.contains(id) => {
-                let message = format!("{id}: {}", refused.message);
-                Self::Refused(Refused { message, ..refused })
-            }
-            other => other,
-        }
+        self.map_message(|message| match message.contains(id) {
+            true => message,
+            false => format!("{id}: {message}"),
+        })
     }
 
     /// Adds what the user can do.
     pub(crate) fn with_hint(self, hint: &str) -> Self {
+        self.map_message(|message| format!("{message}; {hint}"))
+    }
+
+    /// Changes the message, if there is one.
+    pub(crate) fn map_message(self, change: impl FnOnce(String) -> String) -> Self {
         match self {
-            Self::Message(exit, message) => Self::Message(exit, format!("{message}; {hint}")),
+            Self::Message(exit, message) => Self::Message(exit, change(message)),
             Self::Refused(refused) => {
-                let message = format!("{}; {hint}", refused.message);
+                let message = change(refused.message);
                 Self::Refused(Refused { message, ..refused })
             }
             other => other,
@@ -133,6 +134,10 @@ impl Failure {
             }
             Self::Reported(exit) => Some(exit),
             Self::ReaderGone => None,
+            Self::Declined => {
+                print_error("stopped; --yes skips the question");
+                Some(Exit::Missing)
+            }
         }
     }
 }

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use crate::values::listen_address;
+
 /// Shorter than the usual timeout of a health check, so that the cause is reported.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -17,11 +19,11 @@ const STATUS_BYTES: usize = 12;
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
     /// Address that the service listens on
-    #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
+    #[arg(long, env = "VIDRA_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:3000", value_parser = listen_address)]
     pub(crate) listen: SocketAddr,
 
     /// The operator's address of the service, used instead of --listen if set; it never uses TLS
-    #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS")]
+    #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) admin_listen: Option<SocketAddr>,
 }
 

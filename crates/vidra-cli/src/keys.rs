@@ -14,6 +14,7 @@ use crate::callers::USAGE_FILE;
 use crate::client::usual_state_dir;
 use crate::failure::{Failure, print_error};
 use crate::output::table::Table;
+use crate::values::units as count32;
 
 /// Subcommands of `vidra keys`.
 #[derive(Debug, Subcommand)]
@@ -28,11 +29,11 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         rate: Option<Rate>,
         /// Budget of units per day [default: no budget]
-        #[arg(long)]
+        #[arg(long, value_parser = count32)]
         units: Option<u32>,
         /// Budget of searches per day; ignored with --quota-model legacy, where searches cost units
         /// [default: no budget]
-        #[arg(long)]
+        #[arg(long, value_parser = count32)]
         searches: Option<u32>,
         /// Allow the caller to see the usage of all callers (GET /api/usage)
         #[arg(long)]

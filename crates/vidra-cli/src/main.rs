@@ -7,6 +7,10 @@
 //!
 //! - `reference`: generates the reference of commands and flags, in tests
 //! - `args`: the command line
+//! - `usage`: errors of the command line as one line
+//! - `examples`: the examples of each `--help`
+//! - `config`: `vidra config`: the config file and the settings
+//! - `config_file`: reads the config file
 //! - `commands`: the data commands, one file per resource
 //! - `serve`: `vidra serve`: the REST service
 //! - `mcp`: `vidra mcp` and `vidra tools`: the tools for AI agents
@@ -16,6 +20,7 @@
 //! - `sim`: `vidra sim`: the simulator on a local address
 //! - `manual`: `vidra completions` and `vidra man`
 //! - `service`: the REST service that answers commands: in this process or a remote one
+//! - `cost`: the cost of a command, and the question before an expensive one
 //! - `client`: the flags of the library's client, and the client they describe
 //! - `cache_args`: the flags of the cache
 //! - `callers`: access control of the service: its flags and background tasks
@@ -28,7 +33,8 @@
 //! - `systemd`: inherited sockets, notifications and the watchdog
 //! - `runtime`: the runtime of asynchronous work
 //! - `open_files`: the limit of open files
-//! - `user_folder`: the user's cache and state folders
+//! - `user_folder`: the user's cache, config and state folders
+//! - `spelling`: the nearest name to a misspelt one
 //! - `values`: values of flags: times, counts, addresses
 
 // Both panic when the reader has closed the pipe.
@@ -40,6 +46,10 @@ mod cache_args;
 mod callers;
 mod client;
 mod commands;
+mod config;
+mod config_file;
+mod cost;
+mod examples;
 mod failure;
 mod health;
 mod keys;
@@ -55,10 +65,12 @@ mod serve;
 mod service;
 mod signals;
 mod sim;
+mod spelling;
 mod systemd;
 mod terminal;
 #[cfg(feature = "otel")]
 mod traces;
+mod usage;
 mod user_folder;
 mod values;
 
@@ -66,7 +78,6 @@ use std::process::ExitCode;
 
 use args::{Args, Command};
 use failure::{Exit, Failure, print_error};
-use tracing::level_filters::LevelFilter;
 
 /// Faster than the system's allocator for answers, which consist of many small strings.
 #[global_allocator]
@@ -86,55 +97,48 @@ fn main() -> ExitCode {
         print_error(&format!("cannot read .env: {}", log::without_values(&error)));
         return Failure::Reported(Exit::Usage).code();
     }
-    match run(args) {
+    match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.code(),
     }
 }
 
 #[cfg(not(feature = "otel"))]
-fn run(args: Args) -> Result<(), Failure> {
-    let log = log::install(args.log_format, default_level(&args.command), None)?;
-    work(args.command, &log)
+fn run(args: &Args) -> Result<(), Failure> {
+    let log = log::install(args.log_format, args.log_level(), None)?;
+    work(args, &log)
 }
 
 /// Runs a command, with traces if a collector is set.
 #[cfg(feature = "otel")]
-fn run(args: Args) -> Result<(), Failure> {
+fn run(args: &Args) -> Result<(), Failure> {
     let traces = match &args.command {
         Command::Serve(options) => traces::Traces::to(options.otlp_endpoint.as_deref())?,
         _ => None,
     };
     let watcher = traces.as_ref().map(traces::Traces::watcher);
-    let log = log::install(args.log_format, default_level(&args.command), watcher)?;
-    let done = work(args.command, &log);
+    let log = log::install(args.log_format, args.log_level(), watcher)?;
+    let done = work(args, &log);
     if let Some(traces) = traces {
         traces.end();
     }
     done
 }
 
-/// The default log level. Data commands print their errors themselves.
-fn default_level(command: &Command) -> LevelFilter {
-    match command {
-        Command::Data(_) => LevelFilter::ERROR,
-        _ => LevelFilter::INFO,
-    }
-}
-
-fn work(command: Command, log: &log::Log) -> Result<(), Failure> {
-    match command {
-        Command::Data(command) => commands::run(&command),
-        Command::Serve(options) => serve::run(&options, log),
-        Command::Mcp(options) => Ok(mcp::run(&options)?),
-        Command::Tools(options) => mcp::print_tools(&options),
-        Command::Cache(options) => cache::run(&options),
-        Command::Keys(options) => keys::run(&options),
-        Command::Sim(options) => sim::run(&options),
-        Command::Completions(options) => manual::print_completions(&options, Args::whole()),
-        Command::Man(options) => manual::print_pages(&options, Args::whole()),
+fn work(args: &Args, log: &log::Log) -> Result<(), Failure> {
+    match &args.command {
+        Command::Data(command) => commands::run(command),
+        Command::Serve(options) => serve::run(options, log),
+        Command::Mcp(options) => Ok(mcp::run(options)?),
+        Command::Tools(options) => mcp::print_tools(options),
+        Command::Cache(options) => cache::run(options),
+        Command::Config(options) => config::run(options, args.config(), &Args::whole()),
+        Command::Keys(options) => keys::run(options),
+        Command::Sim(options) => sim::run(options),
+        Command::Completions(options) => manual::print_completions(options, Args::whole()),
+        Command::Man(options) => manual::print_pages(options, Args::whole()),
         // Docker reserves all exit codes of health checks but 0 and 1.
-        Command::Health(options) => health::check(&options)
+        Command::Health(options) => health::check(options)
             .map_err(|why| Failure::Message(Exit::Missing, format!("not ready: {why}"))),
     }
 }

@@ -10,7 +10,7 @@ use crate::cache_args::StoreLocation;
 use crate::client::{ClientArgs, SETTLE, client};
 use crate::failure::Failure;
 use crate::runtime::runtime;
-use crate::signals::Signals;
+use crate::signals::{Signals, survive_reload};
 
 /// Serves MCP until the agent ends the session. Nothing else writes to standard output.
 pub(crate) fn run(args: &ClientArgs) -> Result<(), String> {
@@ -23,6 +23,7 @@ pub(crate) fn run(args: &ClientArgs) -> Result<(), String> {
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let signals = Signals::listen()?;
+        survive_reload()?;
         let served = tokio::select! {
             // The result first: it decides the exit code, also if a signal arrives with it.
             biased;
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &ClientArgs) -> Result<(), String> {
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
     /// Format of the definitions
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, short, value_enum, default_value_t)]
     format: ListFormat,
 }
 

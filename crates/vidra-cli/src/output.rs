@@ -1,27 +1,58 @@
 //! Standard output: JSON as the service sends it, or text for people.
 
 pub(crate) mod cards;
+mod filter;
+mod pager;
 pub(crate) mod table;
 
 use std::io::{self, IsTerminal, Write};
 
 use anstream::AutoStream;
+use clap::builder::FalseyValueParser;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, print_error};
 use crate::terminal::{self, clean};
+use filter::Filter;
 
 /// How answers are written.
-#[derive(Debug, Clone, Copy, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct OutputArgs {
     /// Write one JSON document, the same as the response of the service
+    ///
+    /// Several ids, - and --ids-file give one list, also if they name a single item
     #[arg(long, conflicts_with = "ndjson")]
     json: bool,
 
-    /// Write one JSON document per line; lists are written one element per line
+    /// Write one JSON document per line, one for each element of a list
     #[arg(long)]
     ndjson: bool,
+
+    /// Write a list as CSV with a header row
+    #[arg(long, conflicts_with_all = ["json", "ndjson"])]
+    csv: bool,
+
+    /// Only these members of each item, separated by commas
+    ///
+    /// Members of members have dots: id,title,thumbnails.high.url. Implies --json, unless --ndjson or --csv is given
+    #[arg(long, value_name = "NAMES")]
+    fields: Option<String>,
+
+    /// Apply a jq filter to the JSON, and write each result on a line
+    ///
+    /// Strings have no quotes. The filter sees the document of --json, or with --ndjson one element at a time
+    #[arg(long, value_name = "FILTER", conflicts_with = "csv")]
+    jq: Option<String>,
+
+    /// Never show long output in a pager
+    ///
+    /// On a terminal the pager is the program that PAGER names, or else less -FRX
+    #[arg(long, env = "VIDRA_NO_PAGER", value_parser = FalseyValueParser::new())]
+    no_pager: bool,
+
+    #[arg(from_global)]
+    quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,15 +60,24 @@ pub(crate) enum Form {
     People,
     Json,
     Ndjson,
+    Csv,
 }
 
 impl OutputArgs {
-    pub(crate) fn form(self) -> Form {
-        match (self.json, self.ndjson) {
-            (true, _) => Form::Json,
-            (_, true) => Form::Ndjson,
+    pub(crate) fn form(&self) -> Form {
+        match self {
+            Self { csv: true, .. } => Form::Csv,
+            Self { ndjson: true, .. } => Form::Ndjson,
+            Self { json: true, .. } | Self { jq: Some(_), .. } | Self { fields: Some(_), .. } => {
+                Form::Json
+            }
             _ => Form::People,
         }
+    }
+
+    /// The members that `--fields` names.
+    pub(crate) fn fields(&self) -> Option<&str> {
+        self.fields.as_deref()
     }
 }
 
@@ -47,23 +87,60 @@ pub(crate) struct Output {
     /// The width of text for people; `None` without a limit.
     pub(crate) width: Option<usize>,
     is_terminal: bool,
-    /// Removes colours if there is no terminal or the user disabled them.
-    stream: AutoStream<io::Stdout>,
+    is_quiet: bool,
+    filter: Option<Filter>,
+    sink: Sink,
     /// Whether the command requests several items.
     several: bool,
     /// How many answers or elements have been written.
     written: usize,
+    /// The JSON list of several items, for the filter.
+    list: String,
+    /// The header row of the CSV that was written.
+    header: Option<Vec<u8>>,
+}
+
+/// Where the text goes. Both remove colours if there is no terminal or the user disabled them.
+enum Sink {
+    Stdout(AutoStream<io::Stdout>),
+    /// Collected for this pager. It opens at the end, so that it does not get into the way of questions.
+    Paged(AutoStream<Vec<u8>>, String),
 }
 
 impl Output {
-    pub(crate) fn new(args: OutputArgs) -> Self {
-        Self {
-            form: args.form(),
+    /// Fails if the filter of `--jq` is wrong.
+    pub(crate) fn new(args: &OutputArgs) -> Result<Self, Failure> {
+        let (form, is_terminal) = (args.form(), io::stdout().is_terminal());
+        // NDJSON is for streams, which are shown as they come.
+        let may_page = is_terminal && !args.no_pager && form != Form::Ndjson;
+        let pager = if may_page { pager::command() } else { None };
+        let colours = AutoStream::choice(&io::stdout());
+        Ok(Self {
+            form,
             width: terminal::width(),
-            is_terminal: io::stdout().is_terminal(),
-            stream: anstream::stdout(),
+            is_terminal,
+            is_quiet: args.quiet,
+            filter: args.jq.as_deref().map(Filter::new).transpose()?,
+            sink: match pager {
+                Some(pager) => Sink::Paged(AutoStream::new(vec![], colours), pager),
+                None => Sink::Stdout(anstream::stdout()),
+            },
             several: false,
             written: 0,
+            list: String::new(),
+            header: None,
+        })
+    }
+
+    /// Whether the user wants only errors on standard error.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
+    /// Prints a line to standard error that is no error, unless the user wants only errors.
+    pub(crate) fn notice(&self, message: &str) {
+        if !self.is_quiet {
+            print_error(message);
         }
     }
 
@@ -83,13 +160,15 @@ impl Output {
     where
         Box<T>: DeserializeOwned,
     {
-        if self.form != Form::People {
-            return self.json(id, body);
+        match self.form {
+            Form::People => {}
+            Form::Csv => return self.csv(body),
+            Form::Json | Form::Ndjson => return self.json(id, body),
         }
         let answer: Box<T> = read(body)?;
         let text = shown(&answer, self.width);
         if self.written > 0 {
-            self.line("")?;
+            self.text("\n")?;
         }
         self.written += 1;
         self.text(&text)
@@ -109,18 +188,45 @@ impl Output {
         Ok(())
     }
 
+    /// Writes an answer in CSV. All answers have one header row.
+    pub(crate) fn csv(&mut self, body: &[u8]) -> Result<(), Failure> {
+        let (header, rows) =
+            body.split_at(body.iter().position(|it| *it == b'\n').map_or(0, |at| at + 1));
+        let has_header = self.header.as_deref() == Some(header);
+        let text = String::from_utf8_lossy(if has_header { rows } else { body }).into_owned();
+        self.header.get_or_insert_with(|| header.to_vec());
+        self.foreign(&text)
+    }
+
     /// Closes the JSON list of several items, and flushes.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         if self.several && self.form == Form::Json {
-            self.line(if self.written > 0 { "\n]" } else { "[]" })?;
+            self.element_text(if self.written > 0 { "\n]\n" } else { "[]\n" })?;
+            if let Some(filter) = self.filter.take() {
+                let text = filter.apply(self.list.as_bytes())?;
+                self.foreign(&text)?;
+            }
         }
-        self.stream.flush()?;
-        Ok(())
+        match &mut self.sink {
+            Sink::Stdout(stdout) => Ok(stdout.flush()?),
+            Sink::Paged(text, pager) => {
+                let text = std::mem::replace(text, AutoStream::never(vec![])).into_inner();
+                let (width, height) = (self.width.unwrap_or(80), terminal::height().unwrap_or(24));
+                match pager::is_long(&text, width, height) {
+                    true => Ok(pager::show(pager, &text)?),
+                    false => Ok(io::stdout().write_all(&text)?),
+                }
+            }
+        }
     }
 
     /// Writes text for people. The caller has [cleaned](clean) its untrusted parts.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
-        Ok(self.stream.write_all(text.as_bytes())?)
+        match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.write_all(text.as_bytes())?,
+            Sink::Paged(all, _) => all.write_all(text.as_bytes())?,
+        }
+        Ok(())
     }
 
     /// Writes untrusted text: unchanged for programs, without control characters for a terminal.
@@ -134,9 +240,13 @@ impl Output {
 
     /// Writes one JSON document, indented on a terminal.
     pub(crate) fn document(&mut self, json: &[u8]) -> Result<(), Failure> {
+        if let Some(filter) = &self.filter {
+            let text = filter.apply(json)?;
+            return self.foreign(&text);
+        }
         if !self.is_terminal {
             io::stdout().write_all(json)?;
-            return self.line("");
+            return self.text("\n");
         }
         let mut pretty = vec![];
         let mut reader = serde_json::Deserializer::from_slice(json);
@@ -144,17 +254,38 @@ impl Output {
         serde_transcode::transcode(&mut reader, &mut writer).map_err(|_| unreadable())?;
         let pretty = String::from_utf8(pretty).map_err(|_| unreadable())?;
         self.foreign(&pretty)?;
-        self.line("")
+        self.text("\n")
+    }
+
+    /// Writes one line of NDJSON.
+    pub(crate) fn json_line(&mut self, json: &str) -> Result<(), Failure> {
+        match &self.filter {
+            Some(filter) => {
+                let text = filter.apply(json.as_bytes())?;
+                self.foreign(&text)
+            }
+            None => self.foreign(&format!("{json}\n")),
+        }
     }
 
     /// Writes an element of a list.
     fn element(&mut self, json: &str) -> Result<(), Failure> {
-        if self.form == Form::Json {
-            self.line(if self.written > 0 { "," } else { "[" })?;
-        }
+        let is_first = self.written == 0;
         self.written += 1;
-        self.foreign(json)?;
-        if self.form == Form::Ndjson { self.line("") } else { Ok(()) }
+        if self.form == Form::Ndjson {
+            return self.json_line(json);
+        }
+        self.element_text(if is_first { "[\n" } else { ",\n" })?;
+        self.element_text(json)
+    }
+
+    /// Writes a part of a JSON list, or keeps it for the filter.
+    fn element_text(&mut self, text: &str) -> Result<(), Failure> {
+        if self.filter.is_none() {
+            return self.foreign(text);
+        }
+        self.list += text;
+        Ok(())
     }
 
     /// An element with its requested item in `from`, if there are several.
@@ -166,10 +297,6 @@ impl Output {
             }
             _ => element.to_owned(),
         }
-    }
-
-    fn line(&mut self, text: &str) -> Result<(), Failure> {
-        Ok(writeln!(self.stream, "{text}")?)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::{Arg, Command, Subcommand};
 
-use crate::args::Args;
+use crate::args::{Args, EXIT_CODES};
 use crate::client::SETTINGS;
 use crate::commands::Data;
 
@@ -13,11 +13,12 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/
 const CONFIGURATION: &str = "\
 # Configuration
 
-Every flag of `vidra serve` has an environment variable. A flag wins over its variable. `vidra serve` also reads a
-`.env` file in its working directory. [deploy.md](../guide/deploy.md) and [operate.md](../guide/operate.md)
+Every flag of `vidra serve` has an environment variable. A flag wins over its variable, and a variable over the
+[config file](../guide/command-line.md#keep-settings-in-a-file). `vidra serve` also reads a `.env` file in its working
+directory. [deploy.md](../guide/deploy.md) and [operate.md](../guide/operate.md)
 describe how to use these settings, [cli.md](cli.md) lists the flags of the other commands.
 
-A time has a unit: `300ms`, `10s`, `2m`, `1h`, `7d`. A boolean variable is false if it is empty, `0`, `false`, `no`,
+A number can be short: `1k`, `1.5M`. An address can be a port of loopback: `:3000`, `3000`, `localhost:3000`. A time has a unit: `300ms`, `10s`, `2m`, `1h`, `7d`. A boolean variable is false if it is empty, `0`, `false`, `no`,
 `off`, `n` or `f`; every other value is true.
 
 A test generates this page from the command line:
@@ -32,6 +33,8 @@ const VARIABLES: &str = "
 | `YOUTUBE_API_KEY` | | Key of the YouTube Data API. There is no flag for it, because other users of the machine can read arguments |
 | `RUST_LOG` | `info`; `error` for data commands | Log level on standard error, also per module |
 | `NO_COLOR` | | No colours, if it is set |
+| `PAGER` | `less -FRX` | Program that shows long output of data commands on a terminal; none if it is empty or `cat` |
+| `XDG_CONFIG_HOME` | `~/.config` | The config file is `vidra/config.toml` below it |
 | `XDG_STATE_HOME` | `~/.local/state` | The state folder is `vidra` below it |
 | `XDG_CACHE_HOME` | `~/.cache` | The cache folder of data commands is `vidra` below it |
 ";
@@ -92,6 +95,8 @@ fn cli(args: &Command) -> String {
     let mut text = CLI.to_owned();
     let is_data = |command: &Command| Data::has_subcommand(command.get_name());
     let commands = || args.get_subcommands().filter(|command| command.get_name() != "help");
+    text += "\n## All commands\n\nEvery command takes these flags, before or after its name:\n";
+    text += &table(flags(args));
     text += "\n## Data commands\n\nEvery data command takes these flags, and the settings of\n\
         [YouTube, quota and cache](configuration.md#youtube-quota-and-cache):\n";
     // It has no flags of its own.
@@ -117,8 +122,7 @@ fn cli(args: &Command) -> String {
             text += &section(command, "####", &table(flags));
         }
     }
-    let codes = args.get_after_long_help().unwrap().to_string();
-    let codes = codes.lines().skip(1).map(|line| {
+    let codes = EXIT_CODES.lines().skip(1).map(|line| {
         let (code, meaning) = line.trim().split_once("  ").unwrap();
         format!("| {code} | {meaning} |\n")
     });
@@ -132,18 +136,22 @@ fn section(command: &Command, level: &str, flags: &str) -> String {
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ");
     let about = command.get_about().unwrap();
-    format!("\n{level} {}\n\n{about}.\n\n```text\n{usage}\n```\n{flags}", command.get_name())
+    let examples = command.get_after_long_help().unwrap().to_string();
+    let examples = examples.lines().skip(1).map(str::trim).collect::<Vec<_>>().join("\n");
+    let name = command.get_name();
+    format!("\n{level} {name}\n\n{about}.\n\n```text\n{usage}\n\n{examples}\n```\n{flags}")
 }
 
 fn table<'a>(args: impl Iterator<Item = &'a Arg>) -> String {
     let mut rows = String::new();
     for arg in args {
         let Described { variable, default, help } = describe(arg);
+        let short = arg.get_short().map_or(String::new(), |short| format!("-{short}, "));
         let name = match (arg.get_long(), arg.get_value_names()) {
             (Some(flag), Some([value, ..])) if arg.get_action().takes_values() => {
-                format!("--{flag} {value}")
+                format!("{short}--{flag} {value}")
             }
-            (Some(flag), _) => format!("--{flag}"),
+            (Some(flag), _) => format!("{short}--{flag}"),
             (None, _) => arg.get_value_names().unwrap()[0].to_string(),
         };
         let _ = writeln!(rows, "| `{name}` | {variable} | {default} | {help} |");
@@ -156,15 +164,15 @@ fn table<'a>(args: impl Iterator<Item = &'a Arg>) -> String {
 
 fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     let is_shown = |arg: &&Arg| {
-        !matches!(arg.get_id().as_str(), "help" | "version") && arg.get_long().is_some()
+        let is_usual = matches!(arg.get_id().as_str(), "help" | "version");
+        !is_usual && !arg.is_hide_set() && arg.get_long().is_some()
     };
     command.get_arguments().filter(is_shown)
 }
 
 /// Without the settings that many commands share, and without those of all commands.
 fn own_flags(command: &Command) -> impl Iterator<Item = &Arg> {
-    flags(command)
-        .filter(|arg| arg.get_help_heading() != Some(SETTINGS) && arg.get_id() != "log_format")
+    flags(command).filter(|arg| arg.get_help_heading() != Some(SETTINGS) && !arg.is_global_set())
 }
 
 struct Described {
@@ -177,9 +185,15 @@ struct Described {
 /// in brackets at the end of the help.
 fn describe(arg: &Arg) -> Described {
     let takes_values = arg.get_action().takes_values();
-    let help = arg.get_help().unwrap().to_string().replace('|', "\\|");
-    let mut parts = help.split(" [").map(|part| part.trim_end_matches(']'));
+    // The details are a paragraph of their own.
+    let help = arg.get_long_help().or(arg.get_help()).unwrap().to_string();
+    let help = help.replace('|', "\\|");
+    let (summary, details) = help.split_once("\n\n").unwrap_or((&help, ""));
+    let mut parts = summary.split(" [").map(|part| part.trim_end_matches(']'));
     let mut help = parts.next().unwrap().to_owned();
+    if !details.is_empty() {
+        let _ = write!(help, ". {}", details.replace('\n', " "));
+    }
     let bracketed = |name: &str| parts.clone().find_map(|part| part.strip_prefix(name));
     let values = arg.get_possible_values();
     if takes_values && !values.is_empty() {

@@ -22,9 +22,9 @@ use crate::failure::{Exit, Failure};
 use crate::log::Log;
 use crate::open_files;
 use crate::runtime::runtime;
-use crate::signals::Signals;
+use crate::signals::{Signals, survive_reload};
 use crate::systemd::{self, Inherited};
-use crate::values::{at_least_one, drain_delay, seconds};
+use crate::values::{at_least_one, drain_delay, listen_address, seconds, units};
 use reload::Reload;
 
 /// How long requests may take after the first signal. Together with the later steps shutdown takes at most
@@ -37,8 +37,9 @@ const ADMIN_CONNECTIONS: usize = 64;
 /// Options of `vidra serve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
-    /// Address to listen on; port 0 picks a free port. Ignored if systemd passes a socket
-    #[arg(long, env = "VIDRA_LISTEN", default_value = "127.0.0.1:3000")]
+    /// Address to listen on; a port alone (:3000) is one of loopback, and port 0 picks a free port. Ignored if
+    /// systemd passes a socket
+    #[arg(long, env = "VIDRA_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:3000", value_parser = listen_address)]
     pub(crate) listen: SocketAddr,
 
     /// PEM file with the certificate chain; enables TLS
@@ -73,7 +74,7 @@ pub(crate) struct ServeArgs {
 
     /// Second address for the operator. /metrics moves there; /healthz and /readyz are on both. It needs
     /// no key, so use loopback or a private network. Ignored if systemd passes a second socket
-    #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS")]
+    #[arg(long, env = "VIDRA_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) admin_listen: Option<SocketAddr>,
 
     /// Send traces to this collector (OTLP over HTTP), as OTEL_EXPORTER_OTLP_ENDPOINT does. Only in builds
@@ -99,7 +100,7 @@ pub(crate) struct ServeArgs {
 
     /// Units that one key or address may spend in an hour with Cache-Control: no-cache; beyond that the cache
     /// answers. Not applied on loopback without keys
-    #[arg(long, env = "VIDRA_REFRESH_UNITS", value_name = "UNITS", default_value_t = 500, help_heading = None)]
+    #[arg(long, env = "VIDRA_REFRESH_UNITS", value_name = "UNITS", default_value_t = 500, value_parser = units, help_heading = None)]
     pub(crate) refresh_units: u32,
 
     /// Disable the MCP endpoint /mcp
@@ -120,9 +121,11 @@ pub(crate) fn run(args: &ServeArgs, log: &Log) -> Result<(), Failure> {
         callers.watch();
         let reloads = Reloads::default();
         let reload = Reload::new(args, &callers, &serving, &vidra, &reloads);
-        // Without files to reload, SIGHUP keeps its default action: it ends a process whose terminal closed.
+        // Without files to reload, a closed terminal ends the process.
         if reload.has_files() || !io::stdin().is_terminal() {
             Signals::on_hangup(move || reload.run())?;
+        } else {
+            survive_reload()?;
         }
         let Inherited { service, admin } = inherited;
         let service = service.map_or(Socket::Bind(address), Socket::Inherited);

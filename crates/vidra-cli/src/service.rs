@@ -4,6 +4,7 @@
 mod error_body;
 mod lines;
 mod request;
+mod stream;
 
 use std::env;
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,17 +18,18 @@ use http::{HeaderMap, HeaderValue, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyDataStream, BodyExt, Full};
 use tokio::time::timeout;
-use vidra::{Network, Reason, Vidra};
+use vidra::{CallOutcome, Calls, Network, Reason, Vidra};
 use vidra_server::{App, Config};
 
 use crate::cache_args::StoreLocation;
 use crate::client::{ClientArgs, SETTLE, client};
+use crate::cost::{CostArgs, Spending};
 use crate::failure::{Exit, Failure, Refused, exit_code};
 use crate::values::{Secret, http_url};
 
 use error_body::{ErrorBody, advice};
-use lines::LineBuffer;
 pub(crate) use request::RestRequest;
+use stream::EventStream;
 
 /// Which service a command uses.
 #[derive(Debug, clap::Args)]
@@ -45,13 +47,18 @@ pub(crate) struct ServiceArgs {
     refresh: bool,
 
     #[command(flatten)]
+    cost: CostArgs,
+
+    #[command(flatten)]
     client: ClientArgs,
 }
 
 /// How a caller authenticates.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TokenArgs {
-    /// Caller key for the service. Other users of this machine can read arguments: prefer the variable
+    /// Caller key for the service
+    ///
+    /// Other users of this machine can read arguments: prefer the variable
     #[arg(long, env = "VIDRA_TOKEN", value_name = "KEY", hide_env_values = true)]
     token: Option<Secret>,
 }
@@ -64,6 +71,7 @@ pub(crate) struct Service {
     may_cache: bool,
     /// How long a remote service may take to begin an answer.
     timeout: Duration,
+    spending: Spending,
 }
 
 enum Backend {
@@ -84,16 +92,12 @@ const MARGIN: Duration = Duration::from_secs(30);
 /// every other answer is complete when it begins.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// The most bytes of one line in a stream. Each holds one transcript, and 12 hours of speech take about
-/// 10 MB.
-const LONGEST_LINE: usize = 64 << 20;
-
 /// The most bytes of an answer that is not a stream.
 const LONGEST_ANSWER: usize = 256 << 20;
 
 impl Service {
-    /// The service that the flags and the environment select.
-    pub(crate) fn open(args: &ServiceArgs) -> Result<Self, Failure> {
+    /// The service that the flags and the environment select. `is_quiet` hides the cost.
+    pub(crate) fn open(args: &ServiceArgs, is_quiet: bool) -> Result<Self, Failure> {
         let is_demo = args.client.demo;
         if args.server.is_some() && is_demo && env::var_os("VIDRA_DEMO").is_none() {
             return Err(Failure::usage("--server and --demo cannot be used together"));
@@ -102,7 +106,8 @@ impl Service {
         if let Some(server) = args.server.clone().or_else(from_env) {
             let service = Self::remote(&server, &args.token)?;
             let timeout = args.client.request_timeout.saturating_add(MARGIN);
-            return Ok(Self { refresh: args.refresh, timeout, ..service });
+            let spending = Spending::new(args.cost, is_quiet);
+            return Ok(Self { refresh: args.refresh, timeout, spending, ..service });
         }
         let vidra = client(&args.client, &StoreLocation::user_default(args.client.demo))?;
         // Without a cache of responses: a command sends each request once.
@@ -110,7 +115,8 @@ impl Service {
         let app = Box::new(App::new(vidra.clone(), config));
         let backend = Backend::InProcess { app, vidra };
         let (refresh, timeout) = (args.refresh, args.client.request_timeout);
-        Ok(Self { backend, refresh, may_cache: args.client.cache.is_on(), timeout })
+        let (may_cache, spending) = (args.client.cache.is_on(), Spending::new(args.cost, is_quiet));
+        Ok(Self { backend, refresh, may_cache, timeout, spending })
     }
 
     /// A service on another machine or in another process.
@@ -123,19 +129,37 @@ impl Service {
             base: server.trim_end_matches('/').trim_end_matches("/api").to_owned(),
             key: token.map(bearer).transpose()?,
         };
-        Ok(Self { backend, refresh: false, may_cache: true, timeout: REQUEST_TIMEOUT + MARGIN })
+        let (timeout, spending) = (REQUEST_TIMEOUT + MARGIN, Spending::silent());
+        Ok(Self { backend, refresh: false, may_cache: true, timeout, spending })
     }
 
-    /// Sends a request and reads the whole answer, which is JSON.
+    /// Sends a request and reads the whole answer.
     pub(crate) async fn fetch(&self, request: &RestRequest) -> Result<Bytes, Failure> {
-        let answer = self.send(request, "application/json").await?;
-        self.read(answer.into_body()).await
+        Ok(self.fetch_page(request).await?.0)
+    }
+
+    /// Sends a request for a page of a list. Returns it with the cursor of the next page, which only formats
+    /// without room for it have in their head.
+    pub(crate) async fn fetch_page(
+        &self,
+        request: &RestRequest,
+    ) -> Result<(Bytes, Option<String>), Failure> {
+        let answer = self.send(request).await?;
+        let next = answer.headers().get(NEXT_CURSOR).and_then(|next| next.to_str().ok());
+        let next = next.map(str::to_owned);
+        Ok((self.read(answer.into_body()).await?, next))
+    }
+
+    /// The units that the command spends.
+    pub(crate) fn spending(&self) -> &Spending {
+        &self.spending
     }
 
     /// Sends a request and streams the answer. It requests server-sent events instead of NDJSON, because only
     /// those have heartbeats, which distinguish a slow service from a dead one.
     pub(crate) async fn stream(&self, request: &RestRequest) -> Result<EventStream<'_>, Failure> {
-        let answer = self.send(request, EVENT_STREAM).await?;
+        let calls_before = self.listing_calls();
+        let answer = self.send(&request.clone().accept(EVENT_STREAM)).await?;
         let content_type = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         if !content_type.is_some_and(|it| it.starts_with(EVENT_STREAM.as_bytes())) {
             let message = format!("{} sent no events; is it a vidra service?", self.base());
@@ -143,8 +167,19 @@ impl Service {
         }
         let total_videos = answer.headers().get(TOTAL_VIDEOS);
         let total_videos = total_videos.and_then(|total| total.to_str().ok()?.parse().ok());
-        let (body, lines) = (answer.into_body(), LineBuffer::default());
-        Ok(EventStream { service: self, total_videos, body, lines })
+        Ok(EventStream::new(self, answer.into_body(), total_videos, calls_before))
+    }
+
+    /// How many calls this process has sent that list playlists, at one unit each. Streams do not report their
+    /// cost, and that of a remote service is unknown.
+    fn listing_calls(&self) -> u64 {
+        let Backend::InProcess { vidra, .. } = &self.backend else { return 0 };
+        let is_listing = |calls: &&Calls| LISTING.contains(&calls.endpoint);
+        let is_sent = |(outcome, _): &&(CallOutcome, u64)| *outcome != CallOutcome::NotSent;
+        let calls = vidra.upstream_report().calls;
+        let counts =
+            calls.iter().filter(is_listing).flat_map(|it| it.outcomes.iter().filter(is_sent));
+        counts.map(|(_, count)| count).sum()
     }
 
     /// Waits until the cache has stored what was fetched.
@@ -162,12 +197,9 @@ impl Service {
     }
 
     /// Sends a request. Every status but success is a failure.
-    async fn send(
-        &self,
-        request: &RestRequest,
-        accept: &'static str,
-    ) -> Result<Response<Body>, Failure> {
-        let mut request = request.build(self.base(), accept, self.refresh)?;
+    async fn send(&self, request: &RestRequest) -> Result<Response<Body>, Failure> {
+        let mut request = request.build(self.base(), self.refresh)?;
+        self.spending.check()?;
         let response = match &self.backend {
             Backend::InProcess { app, .. } => {
                 let answer = app.answer(request.map(Full::new), IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -191,6 +223,8 @@ impl Service {
                 response.map(|body| body.map_err(|why| why.to_string()).boxed_unsync())
             }
         };
+        let cost = response.headers().get(QUOTA_COST).and_then(|cost| cost.to_str().ok());
+        self.spending.add(cost.and_then(|cost| cost.parse().ok()).unwrap_or(0));
         if response.status().is_success() {
             return Ok(response);
         }
@@ -270,112 +304,15 @@ impl Service {
 
 const EVENT_STREAM: &str = "text/event-stream";
 const TOTAL_VIDEOS: &str = "x-total-videos";
+const QUOTA_COST: &str = "x-quota-cost";
+const NEXT_CURSOR: &str = "x-next-cursor";
 
-/// An answer that arrives as server-sent events.
-pub(crate) struct EventStream<'a> {
-    service: &'a Service,
-    /// The number of entries in the playlist. `None` from an earlier release.
-    pub(crate) total_videos: Option<u64>,
-    body: Body,
-    lines: LineBuffer,
-}
-
-impl EventStream<'_> {
-    /// The data of the next event, or `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
-        loop {
-            if let Some(data) = self.lines.next_data() {
-                return Ok(Some(data));
-            }
-            if self.lines.unfinished() > LONGEST_LINE {
-                let limit = LONGEST_LINE >> 20;
-                let why = format!("an event is longer than {limit} MB");
-                return Err(self.service.interrupted(&why));
-            }
-            match self.service.next_data(&mut self.body).await? {
-                Some(data) => self.lines.push(&data),
-                None => return Ok(None),
-            }
-        }
-    }
-}
+/// The endpoints of YouTube that a batch uses to list a playlist.
+const LISTING: [&str; 3] = ["playlistItems", "playlists", "videos"];
 
 fn bearer(key: &str) -> Result<HeaderValue, Failure> {
     let value = HeaderValue::from_str(&format!("Bearer {}", key.trim()));
     let mut value = value.map_err(|_| Failure::usage("--token does not hold a usable key"))?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::stream;
-    use http_body::Frame;
-    use http_body_util::StreamBody;
-    use tokio::time::{Instant, sleep};
-
-    use super::*;
-
-    fn remote() -> Service {
-        Service::remote("http://host:1/", &TokenArgs { token: None }).unwrap()
-    }
-
-    /// A body that sends these parts, each after a delay in seconds, and never ends.
-    fn endless(parts: Vec<(u64, &'static str)>) -> Body {
-        let parts = stream::iter(parts).then(|(wait, part)| async move {
-            sleep(Duration::from_secs(wait)).await;
-            Ok(Frame::data(Bytes::from_static(part.as_bytes())))
-        });
-        StreamBody::new(parts.chain(stream::pending())).boxed_unsync()
-    }
-
-    fn events(service: &Service, body: Body) -> EventStream<'_> {
-        EventStream { service, total_videos: None, body, lines: LineBuffer::default() }
-    }
-
-    const DAY: Duration = Duration::from_secs(86_400);
-
-    #[track_caller]
-    fn is_interruption<T: std::fmt::Debug>(result: Result<T, Failure>, why: &str) {
-        match result {
-            Err(Failure::Message(Exit::Network, message)) => {
-                assert_eq!(message, format!("the answer of http://host:1 broke off: {why}"));
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn silent_service_times_out() {
-        let service = remote();
-        let mut stream = events(&service, endless(vec![(1, "data: {}\n\ndata: half")]));
-        assert_eq!(stream.next().await.unwrap().unwrap(), "{}");
-        let began = Instant::now();
-        let next = timeout(DAY, stream.next()).await.expect("no hang");
-        is_interruption(next, "no data for 60 s");
-        assert_eq!(began.elapsed(), SILENCE);
-        let read = timeout(DAY, service.read(endless(vec![(1, "["), (59, "1")]))).await;
-        is_interruption(read.expect("no hang"), "no data for 60 s");
-        assert_eq!(began.elapsed(), SILENCE * 3);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn heartbeats_keep_a_slow_stream_alive() {
-        let service = remote();
-        let mut parts = vec![(15, ":\n\n"); 1_000];
-        parts.push((15, "event: result\nid: 1\ndata: {\"a\":"));
-        parts.push((59, "1}\n\n"));
-        let mut stream = events(&service, endless(parts));
-        assert_eq!(stream.next().await.unwrap().unwrap(), "{\"a\":1}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn overlong_event_is_rejected() {
-        let service = remote();
-        let piece = Bytes::from(vec![b'x'; 1 << 20]);
-        let pieces =
-            vec![piece; (LONGEST_LINE >> 20) + 1].into_iter().map(|it| Ok(Frame::data(it)));
-        let body = StreamBody::new(stream::iter(pieces).chain(stream::pending())).boxed_unsync();
-        is_interruption(events(&service, body).next().await, "an event is longer than 64 MB");
-    }
 }

@@ -1,7 +1,8 @@
 //! Signals. The first SIGTERM or Ctrl-C starts a graceful shutdown, the second ends it at once. SIGHUP
-//! reloads files.
+//! reloads files of the service and does nothing to commands.
 
 use std::future::Future;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -59,6 +60,21 @@ impl Signals {
         let _ = self.0.wait_for(|signals| *signals >= count).await;
     }
 }
+
+/// Lets a command survive SIGHUP, which people send to all processes of the name `vidra` to reload the service. If
+/// the terminal was closed, which sends the same signal, the process ends.
+pub(crate) fn survive_reload() -> Result<(), String> {
+    let had_terminal = io::stdin().is_terminal();
+    Signals::on_hangup(move || {
+        // A closed terminal is no longer one.
+        if had_terminal && !io::stdin().is_terminal() {
+            std::process::exit(HANGUP_EXIT);
+        }
+    })
+}
+
+/// The exit code of a process that SIGHUP ended, as a shell reports it.
+const HANGUP_EXIT: i32 = 128 + 1;
 
 fn listen(kind: SignalKind) -> Result<Signal, String> {
     signal(kind).map_err(|error| format!("cannot listen for signals: {error}"))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use anstyle::{AnsiColor, Style};
-use terminal_size::{Width, terminal_size_of};
+use terminal_size::{Height, Width, terminal_size_of};
 
 pub(crate) const TITLE: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
@@ -14,6 +14,11 @@ pub(crate) fn width() -> Option<usize> {
     let terminal = terminal_size_of(std::io::stdout()).map(|(Width(width), _)| width.into());
     let from_env = || std::env::var("COLUMNS").ok()?.parse().ok();
     terminal.or_else(from_env).filter(|width| *width > 0)
+}
+
+/// The number of lines of the terminal on standard output.
+pub(crate) fn height() -> Option<usize> {
+    terminal_size_of(std::io::stdout()).map(|(_, Height(height))| height.into())
 }
 
 /// Cleans a text and applies a style.

@@ -1,6 +1,8 @@
 //! Values of flags: times, counts, addresses.
 
 use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -77,9 +79,73 @@ pub(crate) fn length(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(seconds * 1_000 + millis.ok_or_else(wrong)?))
 }
 
+/// A whole number: `500`, `1k`, `1.5M`. It must be whole after the multiplication: `1.5` is not.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a whole number such as 500, 1k or 1.5M".to_owned();
+    let (number, factor) = match text.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']) {
+        None => (text, 1),
+        Some(number) => match text.as_bytes()[number.len()].to_ascii_lowercase() {
+            b'k' => (number, 1_000),
+            b'm' => (number, 1_000_000),
+            _ => (number, 1_000_000_000),
+        },
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{whole}{fraction}");
+    let is_number = !whole.is_empty()
+        && (fraction.is_empty() != number.contains('.'))
+        && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let scale = u32::try_from(fraction.len()).ok().and_then(|places| 10_u128.checked_pow(places));
+    let value =
+        digits.parse::<u128>().ok().filter(|_| is_number).and_then(|it| it.checked_mul(factor));
+    let (value, scale) = value.zip(scale).ok_or_else(wrong)?;
+    match value % scale {
+        0 => u64::try_from(value / scale).map_err(|_| wrong()),
+        _ => Err(wrong()),
+    }
+}
+
+/// A parser of [counts](count) in a range.
+pub(crate) fn count_in<T>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: TryFrom<u64> + 'static,
+{
+    move |text| {
+        let number = Some(count(text)?).filter(|number| range.contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match *range.end() {
+            u64::MAX => format!("expected at least {}", range.start()),
+            end => format!("expected {} to {end}", range.start()),
+        })
+    }
+}
+
+/// A [count] from 1.
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| "expected a whole number, at least 1".to_owned())
+    count_in(1..=u64::MAX)(text)
+}
+
+/// A [count] of 32 bits.
+pub(crate) fn units(text: &str) -> Result<u32, String> {
+    count_in(0..=u32::MAX.into())(text)
+}
+
+/// An address to listen on: `127.0.0.1:3000`, `[::1]:3000`, or a port of loopback: `localhost:3000`, `:3000`,
+/// `3000`. It looks up no names.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost").unwrap_or(text);
+    let is_bare = port.len() == text.len();
+    let port = match port.strip_prefix(':') {
+        Some(port) => port.parse().ok(),
+        None if is_bare => port.parse().ok(),
+        None => None,
+    };
+    let loopback = port.map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    loopback.or_else(|| text.parse().ok()).ok_or_else(|| {
+        "expected an address such as 127.0.0.1:3000 or [::]:3000, or a port of this machine such as :3000"
+            .to_owned()
+    })
 }
 
 fn within_a_day(time: Duration) -> Result<Duration, String> {
@@ -159,6 +225,62 @@ mod tests {
             ["", ":", "1:", "1:60", "1:2:3:4", "-1:30", "1.", "1.2345", "1:+5", "99999:00", "1.5s"]
         {
             assert!(length(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn users_14_counts_have_suffixes() {
+        let table = [
+            ("0", 0),
+            ("500", 500),
+            ("1k", 1_000),
+            ("1K", 1_000),
+            ("1.5M", 1_500_000),
+            ("0.25k", 250),
+            ("2g", 2_000_000_000),
+            ("18446744073709551615", u64::MAX),
+        ];
+        for (text, number) in table {
+            assert_eq!(count(text), Ok(number), "{text}");
+        }
+        for text in [
+            "",
+            "k",
+            ".5k",
+            "1.",
+            "1.k",
+            "1.5",
+            "1.0005k",
+            "-1",
+            "+1",
+            "1kk",
+            "1e3",
+            "1 k",
+            "1,000",
+            "1..5k",
+            "18446744073709551616",
+            "99999999999999999999999999999999999999999G",
+            "١k",
+        ] {
+            assert!(count(text).is_err(), "{text}");
+        }
+        let limited = count_in::<u32>(1..=50);
+        assert_eq!(limited("50"), Ok(50));
+        assert_eq!(limited("51"), Err("expected 1 to 50".to_owned()));
+        assert_eq!(at_least_one("0"), Err("expected at least 1".to_owned()));
+        assert_eq!(units("5000M"), Err("expected 0 to 4294967295".to_owned()));
+    }
+
+    #[test]
+    fn users_14_a_port_is_an_address_of_loopback() {
+        for text in ["3000", ":3000", "localhost:3000", "127.0.0.1:3000"] {
+            assert_eq!(listen_address(text), Ok(([127, 0, 0, 1], 3000).into()), "{text}");
+        }
+        assert_eq!(listen_address("[::]:80"), Ok("[::]:80".parse().unwrap()));
+        assert_eq!(listen_address("0"), Ok(([127, 0, 0, 1], 0).into()));
+        for text in ["", ":", "localhost", "localhost3000", "host:3000", "70000", "::1", "1.2.3.4"]
+        {
+            assert!(listen_address(text).is_err(), "{text}");
         }
     }
 

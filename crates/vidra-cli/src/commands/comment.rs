@@ -2,10 +2,11 @@
 
 use clap::ValueEnum;
 
-use super::{Common, Ids, ItemsArgs};
+use super::{Common, Ids, ItemsArgs, Kind, Wanted};
 use crate::failure::Failure;
 use crate::output::cards;
 use crate::service::RestRequest;
+use crate::values::count_in;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CommentsArgs {
@@ -16,16 +17,22 @@ pub(crate) struct CommentsArgs {
     #[arg(long, value_enum, default_value_t)]
     order: Order,
 
-    /// Maximum number of threads per video
-    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=2000))]
+    /// Maximum number of threads per video, at most 2000
+    #[arg(long, short, value_name = "COUNT", default_value_t = 20, value_parser = count_in::<u32>(1..=2_000))]
     limit: u32,
 
     /// Only threads in which the comment or a reply contains these words; costs up to 20 units
     #[arg(long, value_name = "WORDS")]
     search: Option<String>,
 
-    /// Fetch all replies, not only those sent with the thread; costs a unit per thread with more replies
-    #[arg(long)]
+    /// Which replies to fetch
+    ///
+    /// All replies cost a unit for each thread that has more than YouTube sends with it
+    #[arg(long, value_enum, default_value_t)]
+    replies: Replies,
+
+    /// The same as --replies all
+    #[arg(long, hide = true)]
     all_replies: bool,
 
     #[command(flatten)]
@@ -36,28 +43,47 @@ pub(crate) struct CommentsArgs {
 enum Order {
     /// Ranked by YouTube.
     #[default]
-    Top,
+    #[value(alias = "top")]
+    Relevance,
     /// Newest first.
-    New,
+    #[value(alias = "new")]
+    Time,
 }
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Replies {
+    /// Up to five.
+    #[default]
+    Preview,
+    /// All.
+    All,
+}
+
+/// The threads that a unit pays for.
+const THREADS_PER_UNIT: u64 = 100;
 
 pub(super) async fn show(args: &CommentsArgs) -> Result<(), Failure> {
     let order = match args.order {
-        Order::Top => "relevance",
-        Order::New => "time",
+        Order::Relevance => "relevance",
+        Order::Time => "time",
     };
+    let all_replies = args.all_replies || args.replies == Replies::All;
     let request = |id: &str| {
         RestRequest::get("comments")
             .segment(id)
             .parameter("order", Some(order))
             .parameter("maxResults", Some(args.limit))
             .parameter("search", args.search.as_ref())
-            .parameter("replies", args.all_replies.then_some("all"))
+            .parameter("replies", all_replies.then_some("all"))
     };
-    args.common.show_each(&args.ids, request, cards::threads).await
+    let limit = u64::from(args.limit);
+    let units = limit.div_ceil(THREADS_PER_UNIT) + if all_replies { limit } else { 0 };
+    let wanted = Wanted::new(Kind::Video, units);
+    args.common.show_each(wanted, &args.ids, request, cards::threads).await
 }
 
 pub(super) async fn replies(args: &ItemsArgs) -> Result<(), Failure> {
     let request = |id: &str| RestRequest::get("comment-replies").segment(id);
-    args.common.show_each(&args.ids, request, cards::comments).await
+    let wanted = Wanted::new(Kind::Comment, 1);
+    args.common.show_each(wanted, &args.ids, request, cards::comments).await
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::ItemsArgs;
+use super::{ItemsArgs, Kind, Wanted};
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, read};
 use crate::service::RestRequest;
@@ -24,6 +24,7 @@ struct Named {
 }
 
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
+    args.common.reject_list_flags("--jq")?;
     let mut context = args.common.open()?;
     let request = |link: &str| RestRequest::get("url").segment("parse").post(json!({"url": link}));
     let mut all_valid = true;
@@ -31,7 +32,8 @@ pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
         all_valid &= read::<Named>(&body)?.is_valid;
         output.answer(link, &body, |named: &Named, _| text(link, named))
     };
-    context.each(&args.ids, request, write).await?;
+    let (ids, is_one) = (args.ids.all()?, args.ids.is_one());
+    context.each(Wanted::new(Kind::Any, 0), &ids, is_one, request, write).await?;
     if all_valid { Ok(()) } else { Err(Failure::Reported(Exit::Missing)) }
 }
 

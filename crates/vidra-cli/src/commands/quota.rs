@@ -32,7 +32,8 @@ struct Share {
 }
 
 pub(super) async fn show(common: &Common) -> Result<(), Failure> {
-    common.show(&RestRequest::get("quota"), text).await
+    common.reject_list_flags("--jq")?;
+    common.show(RestRequest::get("quota"), text).await
 }
 
 fn text(quota: &Quota, width: Option<usize>) -> String {

@@ -35,12 +35,12 @@ pub(crate) struct CategoriesArgs {
 
 pub(super) async fn regions(args: &NamesArgs) -> Result<(), Failure> {
     let request = RestRequest::get("i18n/regions").parameter("hl", args.hl.as_ref());
-    args.common.show(&request, cards::regions).await
+    args.common.show(request, cards::regions).await
 }
 
 pub(super) async fn languages(args: &NamesArgs) -> Result<(), Failure> {
     let request = RestRequest::get("i18n/languages").parameter("hl", args.hl.as_ref());
-    args.common.show(&request, cards::languages).await
+    args.common.show(request, cards::languages).await
 }
 
 pub(super) async fn categories(args: &CategoriesArgs) -> Result<(), Failure> {
@@ -49,5 +49,5 @@ pub(super) async fn categories(args: &CategoriesArgs) -> Result<(), Failure> {
         .parameter("region", region)
         .parameter("ids", args.ids.as_ref())
         .parameter("hl", args.hl.as_ref());
-    args.common.show(&request, cards::categories).await
+    args.common.show(request, cards::categories).await
 }

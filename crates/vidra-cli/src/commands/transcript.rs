@@ -8,8 +8,8 @@ use clap::ValueEnum;
 use vidra::format::clock;
 use vidra::{Transcript, TranscriptLine, VideoId, to_srt, to_text, to_vtt};
 
-use super::{Common, Ids, ItemsArgs};
-use crate::failure::{Failure, print_error};
+use super::{Common, Ids, ItemsArgs, Kind, Wanted};
+use crate::failure::{Exit, Failure};
 use crate::output::{Form, Output, cards, read};
 use crate::service::RestRequest;
 use crate::values::{at_least_one, length};
@@ -28,7 +28,7 @@ pub(crate) struct TranscriptArgs {
     translate: Option<String>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, short, value_enum, default_value_t)]
     format: Format,
 
     /// Begin each line of text with its time, as a link
@@ -84,7 +84,7 @@ impl Format {
 
 pub(super) async fn tracks(args: &ItemsArgs) -> Result<(), Failure> {
     let request = |id: &str| RestRequest::get("transcript").segment(id).segment("tracks");
-    args.common.show_each(&args.ids, request, cards::tracks).await
+    args.common.show_each(Wanted::new(Kind::Captions, 0), &args.ids, request, cards::tracks).await
 }
 
 pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
@@ -93,17 +93,32 @@ pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
     let mut context = args.common.open()?;
     let has_headings = !args.ids.is_one() && args.format == Format::Txt;
     let write = |output: &mut Output, id: &str, body: Bytes| {
-        let lines = args.part(id, read(&body)?);
-        if form != Form::People {
-            let body = serde_json::to_vec(&lines).map_err(|error| error.to_string())?;
-            return output.json(id, &body);
+        match form {
+            Form::Csv => return output.csv(&body),
+            // Such lines are no longer lines of a transcript.
+            _ if args.common.output.fields().is_some() => return output.json(id, &body),
+            _ => {}
         }
-        if has_headings {
-            output.foreign(&format!("# {id}\n"))?;
+        let (lines, rest) = args.part(id, read(&body)?)?;
+        match form {
+            Form::People if has_headings => output.foreign(&format!("# {id}\n"))?,
+            Form::People => {}
+            _ => {
+                let body = serde_json::to_vec(&lines).map_err(|error| error.to_string())?;
+                output.json(id, &body)?;
+            }
         }
-        output.foreign(&args.written(id, &lines))
+        if form == Form::People {
+            output.foreign(&args.written(id, &lines))?;
+        }
+        if let Some(rest) = rest {
+            output.notice(&rest);
+        }
+        Ok(())
     };
-    context.each(&args.ids, |id| args.request(id), write).await
+    let (ids, is_one) = (args.ids.all()?, args.ids.is_one());
+    let wanted = Wanted::new(Kind::Captions, 0);
+    context.each(wanted, &ids, is_one, |id| args.request(id), write).await
 }
 
 impl TranscriptArgs {
@@ -118,44 +133,60 @@ impl TranscriptArgs {
             return Err(Failure::usage("--max-chars works only with text and JSON"));
         }
         if form != Form::People && self.format != Format::Txt {
-            return Err(Failure::usage("--format cannot be used with --json or --ndjson"));
+            return Err(Failure::usage("--format cannot be used with --json, --ndjson or --csv"));
+        }
+        if self.common.is_for_list() && (self.start.is_some() || self.max_chars.is_some()) {
+            let message = "--start and --max-chars cannot be used with --csv or --fields";
+            return Err(Failure::usage(message));
         }
         if form == Form::People && self.format != Format::Txt && !self.ids.is_one() {
-            let message = "--format srt, vtt and json are for one video; for several use --json, --ndjson or vidra transcripts";
+            let message = "--format srt, vtt and json work only with one video; for several use vidra transcripts --out DIR";
             return Err(Failure::usage(message));
         }
         Ok(())
     }
 
     fn request(&self, id: &str) -> RestRequest {
+        let is_csv = self.common.output.form() == Form::Csv;
         RestRequest::get("transcript")
             .segment(id)
-            .parameter("format", Some("json"))
+            .parameter("format", (!is_csv).then_some("json"))
             .parameter("lang", self.lang.as_ref())
             .parameter("translate", self.translate.as_ref())
     }
 
-    /// The lines from `--start` on, within `--max-chars`. Prints how to continue if lines are left.
-    fn part(&self, id: &str, mut lines: Transcript) -> Transcript {
+    /// The lines from `--start` on, within `--max-chars`, and how to continue if lines are left. Fails if no line
+    /// begins at `--start` or later.
+    fn part(
+        &self,
+        id: &str,
+        mut lines: Transcript,
+    ) -> Result<(Transcript, Option<String>), Failure> {
         let start = self.start.unwrap_or_default();
+        let last = lines.last().map(|line| line.offset.as_millis());
         lines.retain(|line| u128::from(line.offset.as_millis()) >= start.as_millis());
-        let Some(most) = self.max_chars else { return lines };
+        if let Some(last) = last.filter(|_| lines.is_empty()) {
+            let start = clock(start.as_secs());
+            let message =
+                format!("nothing is said after {start}: the last line begins at {}", moment(last));
+            return Err(Failure::Message(Exit::Missing, message));
+        }
+        let Some(most) = self.max_chars else { return Ok((lines, None)) };
         let mut chars = 0;
         let fits = lines.iter().take_while(|line| {
             chars += self.line(id, line).chars().count();
             chars <= most
         });
         let count = fits.count();
-        if let Some(next) = lines.get(count) {
+        let rest = lines.get(count).map(|next| {
             let (all, moment) = (lines.len(), moment(next.offset.as_millis()));
-            let hint = match count {
+            match count {
                 0 => format!("not one line fits into {most} characters: raise --max-chars"),
                 _ => format!("{count} of {all} lines; continue with --start {moment}"),
-            };
-            print_error(&hint);
-        }
+            }
+        });
         lines.truncate(count);
-        lines
+        Ok((lines, rest))
     }
 
     fn written(&self, id: &str, lines: &[TranscriptLine]) -> String {
@@ -185,19 +216,13 @@ fn moment(millis: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use vidra::Cue;
 
+    use super::super::parsed;
     use super::*;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        transcript: TranscriptArgs,
-    }
-
     fn args(flags: &[&str]) -> TranscriptArgs {
-        Line::try_parse_from([&["transcript", "dQw4w9WgXcQ"], flags].concat()).unwrap().transcript
+        parsed(&[&["transcript", "dQw4w9WgXcQ"], flags].concat())
     }
 
     fn lines() -> Transcript {
@@ -222,15 +247,28 @@ mod tests {
     fn max_chars_truncates_and_start_continues() {
         let part = |flags: &[&str]| {
             let args = args(flags);
-            args.written("dQw4w9WgXcQ", &args.part("dQw4w9WgXcQ", lines()))
+            args.written("dQw4w9WgXcQ", &args.part("dQw4w9WgXcQ", lines()).unwrap().0)
         };
         assert_eq!(part(&["--max-chars=19"]), "so nice\nto be here\n");
         assert_eq!(part(&["--max-chars=18"]), "so nice\n");
         assert_eq!(part(&["--start=1:01", "--max-chars=100"]), "to be here\nthank you\n");
-        assert_eq!(part(&["--start=2h"]), "");
-        assert_eq!(part(&["--start=18446744073709551615"]), "");
         let rest = moment(61_500);
         assert_eq!(part(&[&format!("--start={rest}")]), "to be here\nthank you\n");
+    }
+
+    #[test]
+    fn users_14_a_start_past_the_end_is_a_failure() {
+        for (start, clock) in
+            [("2h", "2:00:00"), ("18446744073709551615", "5124095576030431:00:15")]
+        {
+            let failure = args(&["--start", start]).part("dQw4w9WgXcQ", lines()).unwrap_err();
+            let Failure::Message(Exit::Missing, message) = failure else { panic!("{failure:?}") };
+            let expected =
+                format!("nothing is said after {clock}: the last line begins at 1:02:03");
+            assert_eq!(message, expected);
+        }
+        let nothing = args(&["--start=2h"]).part("dQw4w9WgXcQ", vec![]).unwrap();
+        assert_eq!(nothing, (vec![], None), "an empty transcript has no end");
     }
 
     #[test]

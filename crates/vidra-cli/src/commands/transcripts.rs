@@ -1,42 +1,51 @@
-//! `vidra transcripts`: the transcripts of a whole playlist, into a folder or to standard output.
+//! `vidra transcripts`: the transcripts of a playlist, of a channel or of a list of videos, into a folder or to
+//! standard output.
 
+mod contents;
 mod fill;
 mod folder;
 mod name;
 mod print;
 mod progress;
+mod singly;
+mod source;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vidra::{BatchSummary, Error, PlaylistId, VideoId, VideoTranscript};
 
+use self::contents::Contents;
 use self::fill::Filling;
 use self::folder::Folder;
 use self::print::print;
+use self::source::Source;
 use super::transcript::Format;
-use super::{Common, one};
+use super::{CommandContext, Common, Ids};
 use crate::failure::{Exit, FailedItem, Failure, FailureGroups, ItemKind};
 use crate::output::{Form, read};
 use crate::service::{RestRequest, Service};
 use crate::signals::Signals;
+use crate::values::count_in;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TranscriptsArgs {
-    /// Id or URL of a playlist; - reads it from standard input
-    #[arg(value_name = "PLAYLIST")]
-    playlist: String,
+    #[command(flatten)]
+    ids: Ids,
 
-    /// Write one file per video and format into this folder; existing files are not fetched again
-    #[arg(long, value_name = "DIR")]
+    /// Write one file per video and format into this folder
+    ///
+    /// Existing files are not fetched again
+    #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 
     /// Output formats, separated by commas
     #[arg(
         long,
+        short,
         value_enum,
         value_delimiter = ',',
         default_value = "txt",
@@ -46,27 +55,54 @@ pub(crate) struct TranscriptsArgs {
     format: Vec<Format>,
 
     /// Preferred languages, best first, separated by commas [default: the spoken language]
+    ///
+    /// Repeat the flag for transcripts in several languages, each in a folder of its own below --out
     #[arg(long, value_name = "CODES")]
-    lang: Option<String>,
+    lang: Vec<String>,
+
+    /// Let YouTube translate the transcripts to this language
+    ///
+    /// Repeat the flag for several languages, each in a folder of its own below --out
+    #[arg(long, value_name = "CODE")]
+    translate: Vec<String>,
 
     /// Number of concurrent fetches
-    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = count_in::<u32>(1..=20))]
     concurrency: u32,
 
-    /// First position in the playlist, from 1
-    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
+    /// First position in the playlist or list, from 1
+    #[arg(long, value_name = "POSITION", value_parser = count_in::<u64>(1..=u64::MAX))]
     from: Option<u64>,
 
-    /// Last position in the playlist
-    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Last position in the playlist or list
+    #[arg(long, value_name = "POSITION", value_parser = count_in::<u64>(1..=u64::MAX))]
     to: Option<u64>,
 
-    /// Also retry permanent failures, such as private videos and videos without captions
+    /// Also retry permanent failures
+    ///
+    /// Private videos, and videos without captions, are such failures
     #[arg(long, requires = "out")]
     retry_failed: bool,
 
     #[command(flatten)]
     common: Common,
+}
+
+/// The languages of one run through the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Language<'a> {
+    /// The preferred languages.
+    lang: Option<&'a str>,
+    translate: Option<&'a str>,
+}
+
+impl Language<'_> {
+    /// The name of its folder, if there are several.
+    fn folder(self) -> String {
+        let lang = self.lang.map(|lang| lang.replace(['/', '\\'], "_"));
+        let translate = self.translate.map(|lang| format!("to-{}", lang.replace(['/', '\\'], "_")));
+        [lang, translate].into_iter().flatten().collect::<Vec<_>>().join("-")
+    }
 }
 
 /// An event of the service's stream.
@@ -108,38 +144,75 @@ struct Part {
 }
 
 pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
-    let playlist = PlaylistId::parse(&one(&args.playlist)?)?;
     if args.from.zip(args.to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is greater than --to"));
     }
+    let languages = args.languages();
+    args.common.reject_list_flags("--format, --jq, or vidra transcript")?;
+    if args.out.is_none() && languages.len() > 1 {
+        return Err(Failure::usage(
+            "several --lang or --translate need --out: each gets a folder there",
+        ));
+    }
     let mut context = args.common.open()?;
-    let Some(out) = &args.out else {
-        let done = print(args, &playlist, &mut context).await;
-        return context.end(done).await;
-    };
-    let formats: BTreeSet<Format> = args.format.iter().copied().collect();
-    let mut folder = Folder::open(out, &playlist, args.lang.as_deref(), formats)?;
-    let signals = Signals::listen()?;
     let mut failures = FailureGroups::default();
-    let filling = Filling::new(args, &context.service, &mut folder, &mut failures);
-    let done = filling.run(&playlist, &signals).await;
-    let written = folder.write_manifest();
-    let done = done.and_then(|results| written.map(|()| results));
-    failures.print(ItemKind::Entry);
-    let results = done.as_ref().copied().ok();
-    match context.output.form {
-        Form::Json | Form::Ndjson => context.output.document(&folder.manifest())?,
-        Form::People => context.output.foreign(&folder.summary(results))?,
+    let source = Source::find(args, &context, &mut failures).await?;
+    failures.print(ItemKind::Id);
+    let done = match &args.out {
+        None => print(args, languages[0], &source, failures, &mut context).await,
+        Some(out) => args.fill_folders(out, &languages, &source, &mut failures, &mut context).await,
+    };
+    context.end(done).await
+}
+
+impl TranscriptsArgs {
+    /// One run for each combination of `--lang` and `--translate`.
+    fn languages(&self) -> Vec<Language<'_>> {
+        fn given(flags: &[String]) -> Vec<Option<&str>> {
+            if flags.is_empty() { vec![None] } else { flags.iter().map(|it| Some(&**it)).collect() }
+        }
+        let translations = given(&self.translate);
+        let of_lang = |lang| {
+            translations.iter().map(move |translate| Language { lang, translate: *translate })
+        };
+        given(&self.lang).into_iter().flat_map(of_lang).collect()
     }
-    context.output.end()?;
-    tokio::select! {
-        biased;
-        () = context.service.settle() => {}
-        () = signals.first() => {}
+
+    /// Fills a folder for each language, one after the other.
+    async fn fill_folders(
+        &self,
+        out: &Path,
+        languages: &[Language<'_>],
+        source: &Source,
+        failures: &mut FailureGroups,
+        context: &mut CommandContext,
+    ) -> Result<(), Failure> {
+        let signals = Signals::listen()?;
+        let mut has_transcripts = false;
+        for language in languages {
+            let path =
+                if languages.len() > 1 { out.join(language.folder()) } else { out.to_owned() };
+            let contents = Contents::new(source, *language);
+            let formats: BTreeSet<Format> = self.format.iter().copied().collect();
+            let mut folder = Folder::open(&path, &contents, formats)?;
+            let mut of_folder = FailureGroups::default();
+            let filling = Filling::new(self, *language, context, &mut folder, &mut of_folder);
+            let done = filling.run(source, &signals).await;
+            let written = folder.write_manifest();
+            let done = done.and_then(|results| written.map(|()| results));
+            of_folder.print(ItemKind::Entry);
+            failures.join(of_folder);
+            let results = done.as_ref().copied().ok();
+            match context.output.form {
+                Form::People => context.output.foreign(&folder.summary(results))?,
+                _ => context.output.document(&folder.manifest())?,
+            }
+            done?;
+            has_transcripts |= folder.has_transcripts();
+        }
+        let exit = failures.exit(has_transcripts);
+        exit.map_or(Ok(()), |exit| Err(Failure::Reported(exit)))
     }
-    done?;
-    let exit = failures.exit(folder.has_transcripts());
-    exit.map_or(Ok(()), |exit| Err(Failure::Reported(exit)))
 }
 
 /// A result of a batch that failed with `error`.
@@ -175,9 +248,28 @@ fn broken_off() -> Failure {
 const REPEAT: &str = "run the same command again for the rest";
 
 impl TranscriptsArgs {
-    fn request(&self, id: &PlaylistId, part: &Part) -> RestRequest {
-        let body = BatchBody { concurrency: self.concurrency, part, lang: self.lang.as_deref() };
+    fn request(&self, id: &PlaylistId, part: &Part, lang: Option<&str>) -> RestRequest {
+        let body = BatchBody { concurrency: self.concurrency, part, lang };
         let request = RestRequest::get("playlist").segment(id.as_str()).segment("transcript");
         request.post(json!(body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_15_each_combination_of_languages_has_a_folder() {
+        let language = |lang, translate| Language { lang, translate };
+        let table = [
+            (language(Some("de"), None), "de"),
+            (language(Some("de,en"), None), "de,en"),
+            (language(None, Some("fr")), "to-fr"),
+            (language(Some("../x"), Some("fr")), ".._x-to-fr"),
+        ];
+        for (language, folder) in table {
+            assert_eq!(language.folder(), folder);
+        }
     }
 }

@@ -2,20 +2,25 @@
 
 use std::collections::HashSet;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use vidra::{Video, VideoId};
+use vidra::VideoId;
 
-use super::{ItemsArgs, Tally};
+use super::{ItemsArgs, Kind, Tally, Wanted};
 use crate::failure::{Exit, Failure};
-use crate::output::{cards, read};
+use crate::output::{Form, cards, read};
 use crate::service::RestRequest;
 
 /// The most videos of one request.
 const MOST_AT_ONCE: usize = 500;
 
+/// The videos that a unit pays for.
+const PER_UNIT: usize = 50;
+
 pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
+    args.common.reject_list_flags("vidra videos, or --jq")?;
     let request = |id: &str| RestRequest::get("video").segment(id);
-    args.common.show_each(&args.ids, request, cards::video).await
+    args.common.show_each(Wanted::new(Kind::Video, 1), &args.ids, request, cards::video).await
 }
 
 /// Lists all videos as one table, and reports ids that are invalid or unknown.
@@ -23,21 +28,33 @@ pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
     let mut context = args.common.open()?;
     let (mut tally, mut ids) = (Tally::default(), vec![]);
     for id in args.ids.all()? {
-        tally.note(VideoId::parse(&id).map(|id| ids.push(id)).map_err(Failure::from))?;
+        let parsed = VideoId::parse(&id).map(|id| ids.push(id));
+        tally.note(parsed.map_err(|error| Kind::Video.hint(&id, error.into())))?;
     }
+    let units = ids.len().div_ceil(PER_UNIT) as u64;
+    context.service.spending().confirm(units, &format!("{} videos", ids.len()))?;
     let mut all: Vec<Box<RawValue>> = vec![];
     for part in ids.chunks(MOST_AT_ONCE) {
         let part: Vec<&str> = part.iter().map(VideoId::as_str).collect();
         let request = RestRequest::get("videos").parameter("ids", Some(part.join(",")));
-        let answer = context.service.fetch(&request).await;
+        let answer = context.service.fetch(&context.shaped(request)).await;
+        if context.output.form == Form::Csv {
+            tally.note(answer.and_then(|body| context.output.csv(&body)))?;
+            continue;
+        }
         let listed = answer.and_then(|body| read::<Vec<Box<RawValue>>>(&body));
         tally.note(listed.map(|listed| all.extend(listed)))?;
+    }
+    if context.output.form == Form::Csv {
+        context.end(Ok(())).await?;
+        return tally.end();
     }
     let body = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
     let done = context.output.answer("", &body, cards::videos);
     context.end(done).await?;
-    let known: HashSet<VideoId> =
-        read::<Vec<Video>>(&body)?.into_iter().map(|video| video.id).collect();
+    // Without their ids (--fields), missing videos cannot be told.
+    let known = read::<Vec<Known>>(&body)?.into_iter().map(|video| video.id);
+    let Some(known) = known.collect::<Option<HashSet<VideoId>>>() else { return tally.end() };
     let missing = ids.iter().filter(|id| !known.contains(id)).map(VideoId::as_str);
     let missing: Vec<&str> = missing.collect();
     if !missing.is_empty() {
@@ -45,4 +62,10 @@ pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
         tally.note(Err(Failure::Message(Exit::Missing, message)))?;
     }
     tally.end()
+}
+
+/// The id of a listed video.
+#[derive(Deserialize)]
+struct Known {
+    id: Option<VideoId>,
 }

@@ -28,6 +28,8 @@ pub(crate) enum ItemKind {
     Entry,
     /// Requests of one command.
     Request,
+    /// Arguments of a command.
+    Id,
 }
 
 impl ItemKind {
@@ -35,6 +37,7 @@ impl ItemKind {
         let (one, many) = match self {
             Self::Entry => ("entry", "entries"),
             Self::Request => ("request", "requests"),
+            Self::Id => ("id", "ids"),
         };
         format!("{count} {}", if count == 1 { one } else { many })
     }
@@ -72,6 +75,11 @@ impl FailureGroups {
             }
             None => self.0.push(Group { items: vec![item], until }),
         }
+    }
+
+    /// Adds all failures of another run.
+    pub(crate) fn join(&mut self, other: Self) {
+        other.0.into_iter().flat_map(|group| group.items).for_each(|item| self.add(item));
     }
 
     /// How many items failed.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use serde::Deserialize;
 use vidra::format::Moment;
 use vidra::{
     CaptionTrack, Channel, ChannelVideo, Comment, CommentThread, HiddenCount, Language, Playlist,
@@ -71,17 +72,35 @@ fn listed(playlist: &Playlist, mut counts: Vec<String>, width: Option<usize>) ->
     if playlist.videos.is_empty() {
         return text;
     }
-    let numbered: Vec<(usize, &PlaylistVideo)> = (1..).zip(&playlist.videos).collect();
-    let table = Table::new(&numbered)
+    let numbered: Vec<(u64, &PlaylistVideo)> = (1..).zip(&playlist.videos).collect();
+    let table = entry_table(&numbered);
+    text += "\n";
+    text + &table.written(width)
+}
+
+/// An entry of a paged list of a playlist.
+#[derive(Deserialize)]
+pub(crate) struct Entry {
+    position: u64,
+    #[serde(flatten)]
+    video: PlaylistVideo,
+}
+
+pub(crate) fn entries(entries: &[Entry], width: Option<usize>) -> String {
+    let entries: Vec<(u64, &PlaylistVideo)> =
+        entries.iter().map(|it| (it.position, &it.video)).collect();
+    or_nothing(&entries, entry_table(&entries).written(width))
+}
+
+fn entry_table<'a>(entries: &'a [(u64, &PlaylistVideo)]) -> Table<'a, (u64, &'a PlaylistVideo)> {
+    Table::new(entries)
         .number("#", |(position, _)| *position)
         .word("id", |(_, video)| video.id)
         .text("title", |(_, video)| video.title.clone())
         .number("length", |(_, video)| video.duration_fmt.clone())
         .number("views", |(_, it)| unless_hidden(&it.views_fmt, HiddenCount::Views, &it.hidden))
         .number("likes", |(_, it)| unless_hidden(&it.likes_fmt, HiddenCount::Likes, &it.hidden))
-        .word("published", |(_, video)| day(video.published_at));
-    text += "\n";
-    text + &table.written(width)
+        .word("published", |(_, video)| day(video.published_at))
 }
 
 pub(crate) fn videos(videos: &[Video], width: Option<usize>) -> String {

@@ -15,12 +15,17 @@ pub(crate) struct RestRequest {
     body: Option<Value>,
     /// Whether a cached answer is fine despite `--refresh`.
     allows_cached: bool,
+    accept: &'static str,
 }
+
+/// The usual format of answers.
+const JSON: &str = "application/json";
 
 impl RestRequest {
     /// `GET /api/{resource}`.
     pub(crate) fn get(resource: &str) -> Self {
-        Self { path: format!("/api/{resource}"), body: None, allows_cached: false }
+        let path = format!("/api/{resource}");
+        Self { path, body: None, allows_cached: false, accept: JSON }
     }
 
     /// Appends a segment to the path.
@@ -50,17 +55,17 @@ impl RestRequest {
         Self { allows_cached: true, ..self }
     }
 
+    /// Requests another format than JSON.
+    pub(crate) fn accept(self, accept: &'static str) -> Self {
+        Self { accept, ..self }
+    }
+
     /// The HTTP request to the service at `base`.
-    pub(super) fn build(
-        &self,
-        base: &str,
-        accept: &'static str,
-        refresh: bool,
-    ) -> Result<Request<Bytes>, Failure> {
+    pub(super) fn build(&self, base: &str, refresh: bool) -> Result<Request<Bytes>, Failure> {
         let mut request =
-            Request::builder().uri(format!("{base}{}", self.path)).header(ACCEPT, accept);
+            Request::builder().uri(format!("{base}{}", self.path)).header(ACCEPT, self.accept);
         if self.body.is_some() {
-            request = request.method(Method::POST).header(CONTENT_TYPE, "application/json");
+            request = request.method(Method::POST).header(CONTENT_TYPE, JSON);
         }
         if refresh && !self.allows_cached {
             request = request.header(CACHE_CONTROL, "no-cache");
@@ -82,7 +87,7 @@ mod tests {
             .parameter("order", Some("time"))
             .parameter("search", Some("a&b"))
             .parameter("maxResults", None::<u32>);
-        let request = request.build("http://host:1", "application/json", false).unwrap();
+        let request = request.build("http://host:1", false).unwrap();
         assert_eq!(
             request.uri(),
             "http://host:1/api/comments/https%3A%2F%2Fyoutu%2Ebe%2FdQw4w9WgXcQ%3Ft%3D1?order=time&search=a%26b"

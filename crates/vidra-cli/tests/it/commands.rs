@@ -17,7 +17,7 @@ fn run(command: &mut Command, args: &[&str]) -> Output {
 /// The exit code, standard output and standard error of a run in the demo world.
 fn demo(args: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().unwrap();
-    let output = run(vidra(folder.path()).env("VIDRA_DEMO", "1"), args);
+    let output = run(vidra(folder.path()).env("VIDRA_DEMO", "1").env("VIDRA_QUIET", "1"), args);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the demo leaves no files");
     result_of(&output)
 }
@@ -32,6 +32,7 @@ fn direct(platform: &Platform, folder: &Path) -> Command {
     let mut command = vidra(folder);
     command
         .env("YOUTUBE_API_KEY", CANARY)
+        .env("VIDRA_QUIET", "1")
         .env("VIDRA_DATA_API_URL", platform.listening.data_api_url())
         .env("VIDRA_WEB_URL", platform.listening.web_url());
     command
@@ -52,7 +53,7 @@ fn output_is_equal_for_platform_service_and_demo() {
         &["playlist", "PLquirkMixed", "--info"],
         &["playlist", "PLquirkMixed", "--ids"],
         &["query", "PLquirkMixed", "--sort=views", "--min-duration=2:00", "--to=3"],
-        &["comments", "quirkHtmlCm", "--limit=5", "--order=new"],
+        &["comments", "quirkHtmlCm", "--limit=5", "--order=time"],
         &["replies", "Ugwc2n4LcZtI2UljWK64AaABAg"],
         &["tracks", "txManualAsr"],
         &["transcript", "txManualAsr", "--lang=en"],
@@ -70,7 +71,10 @@ fn output_is_equal_for_platform_service_and_demo() {
             let demo = demo(&args);
             let home = tempfile::tempdir().unwrap();
             let direct = result_of(&run(&mut direct(&platform, home.path()), &args));
-            let remote = result_of(&run(vidra(folder.path()).args(&args), &["--server", &url]));
+            let remote = result_of(&run(
+                vidra(folder.path()).env("VIDRA_QUIET", "1").args(&args),
+                &["--server", &url],
+            ));
             // The order of the transcripts of a playlist is not fixed.
             let sorted = |(code, output, error): &(i32, String, String)| {
                 let mut lines: Vec<String> = output.lines().map(str::to_owned).collect();
@@ -92,11 +96,16 @@ fn each_outcome_has_an_exit_code_and_an_error_line() {
         (&["video", "--demo", "fda4eREcaTQ"], 0, ""),
         (&["video", "--demo", "zzzzzzzzzzz"], 1, "vidra: Video not found: zzzzzzzzzzz\n"),
         (&["transcript", "--demo", "txNoCaption"], 1, "has no captions"),
+        (&["video", "--demo", "-q", "fda4eREcaTQ", "--jq", ".id.x"], 2, "--jq: cannot index"),
         (&["video", "--demo", "nope"], 2, "expected an 11-character video id"),
         (&["video", "--demo", ""], 2, "an id or URL is empty"),
-        (&["video", "--demo"], 2, "required arguments were not provided: <ID>...; see --help"),
+        (
+            &["video", "--demo"],
+            2,
+            "required arguments were not provided: <ID>...; see vidra video --help",
+        ),
         (&["video", "-abcdefghij"], 2, "begins with a hyphen after --"),
-        (&["video", "x", "--jsn"], 2, "'--json'"),
+        (&["video", "x", "--jsn"], 2, "the nearest is '--json'"),
         (&["video", "--demo", "--server=http://127.0.0.1:1", "x"], 2, "cannot be used together"),
         (&["video", "--server=http://me:secret@host", "x"], 2, "--server: expected"),
         (&["transcript", "--demo", "a", "b", "--format=srt"], 2, "vidra transcripts"),
@@ -111,12 +120,88 @@ fn each_outcome_has_an_exit_code_and_an_error_line() {
     ];
     for (args, code, line) in table {
         let folder = tempfile::tempdir().unwrap();
-        let (exit, output, error) = result_of(&run(&mut vidra(folder.path()), args));
+        let mut command = vidra(folder.path());
+        let (exit, output, error) = result_of(&run(command.env("VIDRA_QUIET", "1"), args));
         assert_eq!(exit, *code, "{args:?}: {error}");
         assert!(error.contains(line) && !error.contains("secret"), "{args:?}: {error}");
         assert_eq!(output.is_empty(), *code != 0, "{args:?}: {output}");
         assert!(error.lines().count() <= 1, "{args:?}: {error}");
     }
+}
+
+#[test]
+fn users_4_the_cost_is_the_last_line_of_standard_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let table: [(&[&str], &str); 6] = [
+        (&["video", "fda4eREcaTQ"], "vidra: cost: 1 unit\n"),
+        (&["playlist", "PLsize120"], "vidra: cost: 7 units\n"),
+        (&["video", "zzzzzzzzzzz"], "vidra: Video not found: zzzzzzzzzzz\nvidra: cost: 1 unit\n"),
+        (&["transcripts", "PLsize51", "--json"], "vidra: cost: 2 units\n"),
+        (&["video", "fda4eREcaTQ", "--quiet"], ""),
+        (&["link", "fda4eREcaTQ"], ""),
+    ];
+    for (args, errors) in table {
+        let mut command = vidra(folder.path());
+        let (_, _, error) = result_of(&run(command.env("VIDRA_DEMO", "1"), args));
+        assert_eq!(error, errors, "{args:?}");
+    }
+}
+
+#[test]
+fn users_14_the_shape_of_json_depends_on_the_command_line_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let ids = folder.path().join("ids.txt");
+    std::fs::write(&ids, "# one video\n\nfda4eREcaTQ\n").unwrap();
+    let shape = |args: &[&str]| {
+        let input = std::fs::File::open(&ids).unwrap();
+        let mut command = vidra(folder.path());
+        let output = command.args(args).args(["--demo", "-q"]).stdin(input).output().unwrap();
+        let (code, output, error) = result_of(&output);
+        assert_eq!((code, error.as_str()), (0, ""), "{args:?}");
+        output
+    };
+    let id = serde_json::from_str::<Value>(&shape(&["video", "fda4eREcaTQ", "--json"])).unwrap();
+    assert_eq!(id["id"], "fda4eREcaTQ");
+    for args in [&["video", "-", "--json"][..], &["video", "--ids-file", "ids.txt", "--json"]] {
+        let list: Vec<Value> = serde_json::from_str(&shape(args)).unwrap();
+        assert_eq!(list, std::slice::from_ref(&id), "{args:?}");
+    }
+    // A filter sees the same document.
+    assert_eq!(shape(&["video", "fda4eREcaTQ", "--jq", ".id"]), "fda4eREcaTQ\n");
+    assert_eq!(shape(&["video", "-", "--jq", "map(.id) | length"]), "1\n");
+    assert_eq!(shape(&["video", "-", "--ndjson", "--jq", ".id"]), "fda4eREcaTQ\n");
+}
+
+#[test]
+fn users_14_an_id_of_another_kind_leads_to_its_command() {
+    let table: [(&[&str], &str); 3] = [
+        (&["playlist", "fda4eREcaTQ"], "; that is a video: vidra video fda4eREcaTQ\n"),
+        (&["channel", "fda4eREcaTQ"], "; that is a video: vidra video fda4eREcaTQ\n"),
+        (&["query", "@fermata"], "; that is a channel: vidra uploads @fermata\n"),
+    ];
+    for (args, hint) in table {
+        let (code, _, error) = demo(args);
+        assert!(code > 0 && error.ends_with(hint), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn users_14_old_words_are_aliases() {
+    let comments = |flags: &[&str]| demo(&[&["comments", "quirkHtmlCm", "--json"], flags].concat());
+    assert_eq!(comments(&["--order=new"]), comments(&["--order=time"]));
+    assert_eq!(comments(&["--order=top"]), comments(&["--order=relevance"]));
+    assert_eq!(comments(&["--all-replies"]), comments(&["--replies=all"]));
+    assert_ne!(comments(&["--order=time"]), comments(&["--order=relevance"]));
+}
+
+#[test]
+fn users_14_a_start_past_the_end_is_not_silence() {
+    let (code, output, error) = demo(&["transcript", "txManualAsr", "--start", "5h"]);
+    assert_eq!((code, output.as_str()), (1, ""));
+    assert!(
+        error.starts_with("vidra: nothing is said after 5:00:00: the last line begins at "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -140,7 +225,7 @@ fn unreachable_platform_exits_with_the_network_code() {
 fn ids_from_standard_input_fail_independently() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = vidra(folder.path())
-        .args(["video", "-", "--demo", "--ndjson"])
+        .args(["video", "-", "--demo", "--ndjson", "-q"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -232,7 +317,7 @@ fn elements_of_several_lists_name_their_source() {
 fn closed_stdout_is_not_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = vidra(folder.path())
-        .args(["playlist", "PLsize5000", "--demo"])
+        .args(["playlist", "PLsize5000", "--demo", "-q"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -16,7 +16,7 @@ use crate::serve::{CANARY, Platform, platform};
 
 /// Every command except `serve`, also with words that look like another command. `sim` and `mcp` run until
 /// their input ends or they are stopped, so they get a flag that ends them after the environment is read.
-const COMMANDS: [&[&str]; 34] = [
+const COMMANDS: [&[&str]; 36] = [
     &["video", "fda4eREcaTQ"],
     &["video", "serve"],
     &["videos", "fda4eREcaTQ"],
@@ -45,6 +45,8 @@ const COMMANDS: [&[&str]; 34] = [
     &["cache", "stats"],
     &["cache", "clear"],
     &["health"],
+    &["config", "path"],
+    &["config", "show"],
     &["keys", "add", "serve", "--caller-keys-file", "keys.json"],
     &["keys", "list", "--caller-keys-file", "keys.json"],
     &["keys", "revoke", "serve", "--caller-keys-file", "keys.json"],
@@ -94,7 +96,15 @@ fn review_s1_an_untrusted_folder_redirects_no_command() {
     for arguments in COMMANDS {
         let takes_urls = !matches!(
             arguments[0],
-            "tools" | "cache" | "health" | "keys" | "sim" | "completions" | "man" | "link"
+            "tools"
+                | "cache"
+                | "config"
+                | "health"
+                | "keys"
+                | "sim"
+                | "completions"
+                | "man"
+                | "link"
         );
         let mut arguments = arguments.to_vec();
         if takes_urls && !arguments.contains(&"--web-url") {
@@ -194,7 +204,7 @@ use Reach::{Error, Output as Prints, Simulator};
 
 /// Every command except `serve`, how far it gets, and whether one of the variables would redirect it. `SIM` stands
 /// for the address of the simulator.
-const RUNS: [(&[&str], Reach, bool); 26] = [
+const RUNS: [(&[&str], Reach, bool); 28] = [
     (&["video", "quirkNoLike"], Simulator, true),
     (&["videos", "quirkNoLike"], Simulator, true),
     (&["channel", "@fermata"], Simulator, true),
@@ -216,6 +226,8 @@ const RUNS: [(&[&str], Reach, bool); 26] = [
     (&["cache", "stats"], Prints, true),
     (&["cache", "clear"], Prints, true),
     (&["health", "--listen", "SIM"], Error("answered 403"), true),
+    (&["config", "path"], Prints, false),
+    (&["config", "show"], Prints, false),
     (&["keys", "add", "me", "--caller-keys-file", "keys.json"], Prints, false),
     (&["keys", "list", "--caller-keys-file", "keys.json"], Prints, false),
     (&["sim", "--listen", "SIM"], Error("in use"), false),

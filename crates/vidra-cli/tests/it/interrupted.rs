@@ -46,8 +46,9 @@ impl World {
     }
 }
 
+/// Lines that are no errors: the progress and the cost.
 fn is_progress(line: &str) -> bool {
-    line.starts_with("vidra: ") && line.ends_with(" videos")
+    line.starts_with("vidra: ") && (line.ends_with(" videos") || line.starts_with("vidra: cost: "))
 }
 
 fn transcripts_in(folder: &Path) -> usize {

@@ -2,6 +2,7 @@
 
 mod callers;
 mod commands;
+mod config_file;
 mod env_file;
 mod guides;
 mod health;
@@ -11,6 +12,7 @@ mod mcp;
 mod midnight;
 mod observability;
 mod openapi;
+mod pages;
 mod process;
 mod prometheus;
 mod reload;
@@ -18,7 +20,9 @@ mod rooms;
 mod security;
 mod serve;
 mod systemd;
+mod terminal;
 #[cfg(feature = "otel")]
 mod traces;
 mod transcripts;
 mod usage;
+mod wrong_invocations;

@@ -325,9 +325,10 @@ fn s13_callers_cannot_inject_into_the_log() {
     }
 }
 
-/// No input can become a command, because the code starts no process.
+/// No input can become a command, because the code starts no process but the pager of a user on a terminal. Its text
+/// comes from that user's environment alone.
 #[test]
-fn s25_no_process_is_ever_started() {
+fn s25_only_the_pager_is_ever_started() {
     let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut seen = std::collections::BTreeMap::new();
     for folder in fs::read_dir(&crates).unwrap().map(|entry| entry.unwrap().path()) {
@@ -343,6 +344,11 @@ fn s25_no_process_is_ever_started() {
         files.extend(Some(folder.join("build.rs")).filter(|file| file.exists()));
         for file in &files {
             let text = fs::read_to_string(file).unwrap();
+            if file.ends_with("vidra-cli/src/output/pager.rs") {
+                assert_eq!(text.matches("Command::new(").count(), 1);
+                assert!(text.contains("env::var(\"PAGER\")"));
+                continue;
+            }
             for word in ["process::Command", "Command::new", "libc::exec", "posix_spawn"] {
                 assert!(!text.contains(word), "{word} in {}", file.display());
             }

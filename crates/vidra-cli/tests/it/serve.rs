@@ -344,7 +344,7 @@ fn invalid_configuration_exits_with_2_and_one_line() {
     let (code, error) = refused(vidra().args(["serve", "--retry-delay", "soon"]));
     assert!(code == Some(2) && error.contains("300ms"), "{error}");
     let (code, error) = refused(vidra().args(["serve", "--egress-burst", "0"]));
-    assert!(code == Some(2) && error.contains("0 is not in 1.."), "{error}");
+    assert!(code == Some(2) && error.contains("expected 1 to 4294967295"), "{error}");
     let (code, error) = refused(vidra().args(["serve", "--proxy", "ftp://user:word@x"]));
     assert!(code == Some(2) && error.contains("proxy 1") && !error.contains("word"), "{error}");
     fs::write(folder.path().join("clients.json"), "[]").unwrap();

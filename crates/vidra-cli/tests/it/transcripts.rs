@@ -168,3 +168,105 @@ fn killed_run_resumes_from_its_files() {
     assert_eq!(line.lines().count(), 1);
     assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), listed);
 }
+
+#[test]
+fn users_15_a_list_of_ids_becomes_files_and_resumes() {
+    let home = tempfile::tempdir().unwrap();
+    let (sim, platform, _runtime) = slow_platform(Duration::ZERO);
+    let out = home.path().join("out");
+    let list =
+        "# talks\nhttps://youtu.be/rskSlyTUdug\n\ntxManualAsr  # two tracks\ntxNoCaption\nbad id\n";
+    fs::write(home.path().join("ids.txt"), list).unwrap();
+    let args = ["--ids-file", "ids.txt", "--out", "out", "--format", "srt", "--lang", "en"];
+    let first = transcripts(&platform, home.path(), &args).output().unwrap();
+    let errors = String::from_utf8(first.stderr).unwrap();
+    assert_eq!(first.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("id 4: Not a valid video identifier: bad id"), "{errors}");
+    assert!(errors.contains("[txNoCaption]: Video has no captions"), "{errors}");
+    // The titles of three videos.
+    assert!(errors.contains("vidra: cost: 1 unit\n"), "{errors}");
+    let found = names(&out);
+    assert_eq!(found.len(), 3, "{found:#?}");
+    assert!(found.contains("Walking the Outer Hebrides [rskSlyTUdug].en.srt"), "{found:#?}");
+    let listed = manifest(&out);
+    assert_eq!((&listed["succeeded"], &listed["failed"]), (&2.into(), &1.into()), "{listed}");
+
+    // The next run, with one more video in the list, fetches that one.
+    fs::write(home.path().join("ids.txt"), format!("{list}txOneCue___\n")).unwrap();
+    let captions = sim.record().calls_to(Endpoint::TimedText);
+    let again = transcripts(&platform, home.path(), &args).output().unwrap();
+    assert_eq!(sim.record().calls_to(Endpoint::TimedText), captions + 1, "{again:?}");
+    assert_eq!(names(&out).len(), 4);
+}
+
+#[test]
+fn users_14_a_handle_is_the_playlist_of_its_uploads() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, platform, _runtime) = slow_platform(Duration::ZERO);
+    let out = home.path().join("out");
+    let args = ["@fermata", "-o", "out", "--to", "2", "-q"];
+    let done = transcripts(&platform, home.path(), &args).output().unwrap();
+    assert!(
+        String::from_utf8(done.stdout).unwrap().contains(" transcripts in out"),
+        "{:?}",
+        done.stderr
+    );
+    let playlist = manifest(&out)["playlistId"].as_str().unwrap().to_owned();
+    assert!(playlist.starts_with("UU"), "{playlist}");
+    let channel = playlist.replacen("UU", "UC", 1);
+    let again = transcripts(&platform, home.path(), &[&channel, "-o", "out", "--to", "2", "-q"]);
+    let again = { again }.output().unwrap();
+    assert!(String::from_utf8(again.stdout).unwrap().contains(" in out"), "the same folder");
+}
+
+#[test]
+fn users_15_several_languages_have_a_folder_each() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, platform, _runtime) = slow_platform(Duration::ZERO);
+    let args = ["txManyLang_", "-o", "out", "-f", "vtt", "--lang", "de", "--lang", "en", "-q"];
+    let done = transcripts(&platform, home.path(), &args).output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    for lang in ["de", "en"] {
+        let found = names(&home.path().join("out").join(lang));
+        assert!(
+            found.iter().any(|name| name.ends_with(&format!("[txManyLang_].{lang}.vtt"))),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn users_15_a_playlist_can_be_translated() {
+    let home = tempfile::tempdir().unwrap();
+    let (sim, platform, _runtime) = slow_platform(Duration::ZERO);
+    let args = ["PLsize5000", "--from", "2", "--to", "4", "-o", "out", "--translate", "fr", "-q"];
+    let done = transcripts(&platform, home.path(), &args).output().unwrap();
+    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(0), "{errors}");
+    assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 1, "only the first page");
+    let found = names(&home.path().join("out"));
+    assert_eq!(found.iter().filter(|name| name.ends_with("].fr.txt")).count(), 3, "{found:?}");
+    assert_eq!(manifest(&home.path().join("out"))["translate"], "fr");
+}
+
+#[test]
+fn users_16_sighup_does_not_end_a_batch() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, platform, _runtime) = slow_platform(Duration::from_millis(30));
+    let args = ["PLsize50", "--out", "out", "--concurrency", "2"];
+    let mut child = transcripts(&platform, home.path(), &args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    errors.read_line(&mut line).unwrap();
+    assert_eq!(line, "vidra: 5 of 50 videos\n");
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    while errors.read_line(&mut line).unwrap() > 0 {}
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{line}");
+    assert_eq!(names(&home.path().join("out")).len(), 51);
+}

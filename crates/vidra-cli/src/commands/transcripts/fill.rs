@@ -1,11 +1,19 @@
-//! Fills a folder with the transcripts of a playlist. Files are written as results arrive, so that an
-//! interruption loses nothing that came.
+//! Fills a folder with transcripts. Files are written as results arrive, so that an interruption loses nothing that
+//! came.
 
-use vidra::{PlaylistId, PlaylistIds, VideoId};
+use std::collections::HashSet;
+use std::pin::pin;
+
+use futures_util::StreamExt;
+use vidra::{PlaylistId, PlaylistIds, VideoId, VideoTranscript};
 
 use super::folder::Folder;
 use super::progress::Progress;
-use super::{Event, Part, REPEAT, TranscriptsArgs, broken_off, event, failed_item};
+use super::source::{Entry, Source, entries_of};
+use super::{
+    Event, Language, Part, REPEAT, TranscriptsArgs, broken_off, event, failed_item, singly,
+};
+use crate::commands::CommandContext;
 use crate::failure::{Exit, Failure, FailureGroups};
 use crate::output::read;
 use crate::service::{RestRequest, Service};
@@ -21,7 +29,9 @@ pub(super) type Known = (u64, VideoId);
 /// A folder that is being filled.
 pub(super) struct Filling<'a> {
     args: &'a TranscriptsArgs,
+    language: Language<'a>,
     service: &'a Service,
+    is_quiet: bool,
     folder: &'a mut Folder,
     failures: &'a mut FailureGroups,
     known: Vec<Known>,
@@ -33,25 +43,28 @@ pub(super) struct Filling<'a> {
 impl<'a> Filling<'a> {
     pub(super) fn new(
         args: &'a TranscriptsArgs,
-        service: &'a Service,
+        language: Language<'a>,
+        context: &'a CommandContext,
         folder: &'a mut Folder,
         failures: &'a mut FailureGroups,
     ) -> Self {
         let known = folder.known(args.retry_failed);
-        Self { args, service, folder, failures, known, progress: None, results: 0 }
+        let (service, is_quiet) = (&context.service, context.output.is_quiet());
+        let progress = None;
+        Self { args, language, service, is_quiet, folder, failures, known, progress, results: 0 }
     }
 
     /// Writes the missing files and returns the number of results.
     pub(super) async fn run(
         mut self,
-        id: &PlaylistId,
+        source: &Source,
         signals: &Signals,
     ) -> Result<usize, Failure> {
         self.folder.write_manifest()?;
         let done = tokio::select! {
             // The result first: a complete playlist counts, also if a signal arrives with it.
             biased;
-            done = self.fill(id) => done,
+            done = self.fill(source) => done,
             () = signals.first() => {
                 Err(Failure::Message(Exit::Missing, "stopped".to_owned()).with_hint(REPEAT))
             }
@@ -65,12 +78,41 @@ impl<'a> Filling<'a> {
         }
     }
 
-    async fn fill(&mut self, id: &PlaylistId) -> Result<(), Failure> {
+    async fn fill(&mut self, source: &Source) -> Result<(), Failure> {
+        match source {
+            Source::Videos(entries) => self.fill_singly(entries.clone()).await,
+            // A batch of the service does not translate.
+            Source::Playlist(id) if self.language.translate.is_some() => {
+                let entries = entries_of(id, self.args, self.service).await?;
+                self.fill_singly(entries).await
+            }
+            Source::Playlist(id) => self.fill_from_batch(id).await,
+        }
+    }
+
+    /// Requests the transcript of each video by itself.
+    async fn fill_singly(&mut self, mut entries: Vec<Entry>) -> Result<(), Failure> {
+        self.folder.total(entries.len() as u64);
+        let positions: Vec<Known> = entries.iter().map(|it| (it.position, it.id)).collect();
+        self.folder.set_known_positions(&positions);
+        let known: HashSet<VideoId> = self.known.iter().map(|(_, id)| *id).collect();
+        entries.retain(|entry| !known.contains(&entry.id));
+        self.progress = Some(Progress::new(entries.len() as u64, self.is_quiet));
+        let results = singly::results(self.args, self.language, self.service, entries).await?;
+        let mut results = pin!(results);
+        while let Some(line) = results.next().await {
+            self.save(read(&line?)?)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the service transcribe the playlist.
+    async fn fill_from_batch(&mut self, id: &PlaylistId) -> Result<(), Failure> {
         let TranscriptsArgs { from, to, .. } = *self.args;
         // The last part first. It lists the playlist to its end, and the service caches the list for the others.
         let parts = parts(from, to, &self.known, MOST_SKIPPED);
         for (index, part) in parts.iter().rev().enumerate() {
-            let request = self.args.request(id, part);
+            let request = self.args.request(id, part, self.language.lang);
             // --refresh lists the playlist again once.
             let request = if index == 0 { request } else { request.allow_cached() };
             self.receive(&request).await?;
@@ -86,27 +128,35 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
+    /// Writes the files of a result, or records its failure.
+    fn save(&mut self, result: VideoTranscript) -> Result<(), Failure> {
+        if let Some(progress) = &self.progress {
+            progress.done(&result);
+        }
+        if let Err(error) = &result.transcript {
+            self.failures.add(failed_item(self.service, &result, error));
+        }
+        self.results += 1;
+        self.folder.save(result)
+    }
+
     /// Writes files as results arrive.
     async fn receive(&mut self, request: &RestRequest) -> Result<(), Failure> {
         let mut events = self.service.stream(request).await?;
+        let is_quiet = self.is_quiet;
         if let Some(total) = events.total_videos {
             self.folder.total(total);
             let missing = missing(self.args, total, &self.known);
-            self.progress.get_or_insert_with(|| Progress::new(missing));
+            self.progress.get_or_insert_with(|| Progress::new(missing, is_quiet));
         }
-        let progress = self.progress.get_or_insert_with(|| Progress::new(0));
+        self.progress.get_or_insert_with(|| Progress::new(0, is_quiet));
         while let Some(line) = events.next().await? {
             match event(self.service, &line)? {
-                Event::Result(result) => {
-                    progress.done(&result);
-                    if let Err(error) = &result.transcript {
-                        self.failures.add(failed_item(self.service, &result, error));
-                    }
-                    self.folder.save(result)?;
-                    self.results += 1;
-                }
+                Event::Result(result) => self.save(result)?,
                 // Zero only says that the stream is alive.
-                Event::Waiting { waiting } if waiting > 0.0 => progress.waits(waiting),
+                Event::Waiting { waiting } if waiting > 0.0 => {
+                    self.progress.iter().for_each(|progress| progress.waits(waiting));
+                }
                 Event::Summary(summary) => {
                     self.folder.total(summary.total_videos);
                     return Ok(());

@@ -7,9 +7,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use vidra::{Error, ErrorKind, PlaylistId, Reason, VideoId, VideoTranscript};
+use vidra::{Error, ErrorKind, Reason, VideoId, VideoTranscript};
 
 use super::super::transcript::Format;
+use super::contents::Contents;
 use super::fill::Known;
 use super::name::{file_stem, language_of, video_of};
 use crate::failure::{Exit, Failure};
@@ -39,10 +40,9 @@ pub(super) struct Folder {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Manifest {
-    playlist_id: String,
-    /// The requested languages; empty for the spoken one.
-    lang: String,
-    /// How many entries the playlist has.
+    #[serde(flatten)]
+    contents: Contents,
+    /// How many entries the playlist or list has.
     total_videos: u64,
     succeeded: usize,
     failed: usize,
@@ -75,8 +75,7 @@ impl Folder {
     /// Opens or creates the folder. It belongs to one playlist and one choice of languages.
     pub(super) fn open(
         path: &Path,
-        playlist: &PlaylistId,
-        lang: Option<&str>,
+        contents: &Contents,
         formats: BTreeSet<Format>,
     ) -> Result<Self, Failure> {
         let shown = path.display();
@@ -85,27 +84,19 @@ impl Folder {
         if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
             return Err(Failure::usage(format!("{shown} is in use by another run")));
         }
-        let lang = lang.unwrap_or_default();
-        let manifest = match fs::read(path.join(MANIFEST)) {
+        let manifest: Manifest = match fs::read(path.join(MANIFEST)) {
             Ok(json) => serde_json::from_slice(&json).map_err(|_| {
                 format!("{shown}/{MANIFEST} was not written by vidra: use a different folder")
             })?,
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Failure::usage(format!("cannot read {shown}/{MANIFEST}: {error}")));
             }
-            Err(_) => Manifest {
-                playlist_id: playlist.to_string(),
-                lang: lang.to_owned(),
-                ..Manifest::default()
-            },
+            Err(_) => Manifest { contents: contents.clone(), ..Manifest::default() },
         };
-        if manifest.playlist_id != playlist.as_str() || manifest.lang != lang {
-            let Manifest { playlist_id, lang, .. } = manifest;
-            let how =
-                if lang.is_empty() { "no --lang".to_owned() } else { format!("--lang {lang}") };
-            let message = format!(
-                "{shown} holds the transcripts of {playlist_id} with {how}: use a different folder"
-            );
+        if manifest.contents != *contents {
+            let described = manifest.contents.described();
+            let message =
+                format!("{shown} holds the transcripts of {described}: use a different folder");
             return Err(Failure::usage(message));
         }
         let path = path.to_owned();
@@ -158,9 +149,15 @@ impl Folder {
     /// Records the current positions of videos in the playlist.
     pub(super) fn set_positions(&mut self, ids: &[VideoId]) {
         self.manifest.total_videos = self.manifest.total_videos.max(ids.len() as u64);
+        let known: Vec<Known> = (1..).zip(ids.iter().copied()).collect();
+        self.set_known_positions(&known);
+    }
+
+    /// Records the current positions of these videos.
+    pub(super) fn set_known_positions(&mut self, known: &[Known]) {
         let mut positions: HashMap<&str, u64> = HashMap::new();
-        for (position, id) in (1..).zip(ids) {
-            positions.entry(id.as_str()).or_insert(position);
+        for (position, id) in known {
+            positions.entry(id.as_str()).or_insert(*position);
         }
         for saved in &mut self.manifest.videos {
             saved.position = positions.get(&*saved.video_id).copied().unwrap_or(saved.position);
@@ -288,7 +285,16 @@ fn is_lasting(reason: &str) -> bool {
 mod tests {
     use std::collections::HashSet;
 
+    use vidra::PlaylistId;
+
+    use super::super::Language;
+    use super::super::source::Source;
     use super::*;
+
+    fn playlist(id: &str, lang: Option<&str>, translate: Option<&str>) -> Contents {
+        let source = Source::Playlist(PlaylistId::parse(id).unwrap());
+        Contents::new(&source, Language { lang, translate })
+    }
 
     #[test]
     fn only_permanent_failures_are_lasting() {
@@ -301,9 +307,9 @@ mod tests {
     #[test]
     fn known_videos_come_from_files_and_part_files_are_removed() {
         let dir = tempfile::tempdir().unwrap();
-        let playlist = PlaylistId::parse("PLa").unwrap();
         let open = |formats: &[Format]| {
-            Folder::open(dir.path(), &playlist, None, formats.iter().copied().collect()).unwrap()
+            let formats = formats.iter().copied().collect();
+            Folder::open(dir.path(), &playlist("PLa", None, None), formats).unwrap()
         };
         for name in [
             "A [1 [dQw4w9WgXcQ].en.srt",
@@ -333,9 +339,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (victim, out) = (dir.path().join("victim"), dir.path().join("out"));
         fs::write(&victim, "precious").unwrap();
-        let playlist = PlaylistId::parse("PLa").unwrap();
-        let mut folder =
-            Folder::open(&out, &playlist, None, BTreeSet::from([Format::Txt])).unwrap();
+        let contents = &playlist("PLa", None, None);
+        let mut folder = Folder::open(&out, contents, BTreeSet::from([Format::Txt])).unwrap();
         // A predictable name of a part file.
         let planted = out.join(format!("{OURS}{}{PART}", std::process::id()));
         std::os::unix::fs::symlink(&victim, &planted).unwrap();
@@ -358,9 +363,8 @@ mod tests {
         for id in ids.iter().rev() {
             fs::write(dir.path().join(format!("A [{id}].txt")), "").unwrap();
         }
-        let playlist = PlaylistId::parse("PLa").unwrap();
-        let folder =
-            Folder::open(dir.path(), &playlist, None, BTreeSet::from([Format::Txt])).unwrap();
+        let contents = &playlist("PLa", None, None);
+        let folder = Folder::open(dir.path(), contents, BTreeSet::from([Format::Txt])).unwrap();
         let listed: Vec<_> = folder.manifest.videos.iter().map(|it| it.video_id.clone()).collect();
         assert_eq!(listed, ids);
     }
@@ -368,15 +372,23 @@ mod tests {
     #[test]
     fn folder_is_bound_to_one_playlist_and_language() {
         let dir = tempfile::tempdir().unwrap();
-        let open = |id: &str, lang| {
-            let id = PlaylistId::parse(id).unwrap();
-            Folder::open(dir.path(), &id, lang, BTreeSet::from([Format::Txt]))
-        };
-        let mut folder = open("PLa", Some("de")).unwrap();
+        let open =
+            |contents: Contents| Folder::open(dir.path(), &contents, BTreeSet::from([Format::Txt]));
+        let german = || playlist("PLa", Some("de"), None);
+        let mut folder = open(german()).unwrap();
         folder.write_manifest().unwrap();
-        assert!(open("PLa", Some("de")).is_err(), "another run has the folder locked");
+        assert!(open(german()).is_err(), "another run has the folder locked");
         drop(folder);
-        assert!(open("PLa", Some("de")).is_ok());
-        assert!(open("PLa", None).is_err() && open("PLb", Some("de")).is_err());
+        assert!(open(german()).is_ok());
+        let list = Contents::new(&Source::Videos(vec![]), Language { lang: None, translate: None });
+        for other in [
+            playlist("PLa", None, None),
+            playlist("PLb", Some("de"), None),
+            playlist("PLa", Some("de"), Some("fr")),
+            list,
+        ] {
+            let Err(Failure::Message(_, message)) = open(other) else { panic!("it is another") };
+            assert!(message.contains("holds the transcripts of PLa with --lang de:"), "{message}");
+        }
     }
 }

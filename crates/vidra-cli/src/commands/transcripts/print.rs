@@ -1,15 +1,21 @@
-//! The transcripts of a playlist on standard output.
+//! Transcripts on standard output.
+
+use std::pin::pin;
 
 use bytes::Bytes;
-use vidra::{BatchSummary, PlaylistId, VideoTranscript};
+use futures_util::StreamExt;
+use serde_json::json;
+use vidra::{PlaylistId, VideoTranscript};
 
-use super::{Event, Part, TranscriptsArgs, broken_off, event, failed_item};
+use super::source::{Entry, Source, entries_of};
+use super::{Event, Language, Part, TranscriptsArgs, broken_off, event, failed_item, singly};
 use crate::commands::CommandContext;
 use crate::failure::{Failure, FailureGroups, ItemKind, concerns_service};
-use crate::output::Form;
 use crate::output::table::Table;
+use crate::output::{Form, Output, read};
+use crate::service::Service;
 
-/// The results of a stream so far.
+/// The results so far.
 #[derive(Default)]
 struct Received {
     /// The results for people, or their lines for JSON.
@@ -19,33 +25,50 @@ struct Received {
     failures: FailureGroups,
 }
 
+/// The end of the results: how many entries the playlist or list has, and the summary as JSON.
+type Summary = (u64, Bytes);
+
 /// Prints results to standard output. If the playlist cannot be listed to its end, people still get the results
-/// that came.
+/// that came. `failures` are those of arguments that are no videos.
 pub(super) async fn print(
     args: &TranscriptsArgs,
-    id: &PlaylistId,
+    language: Language<'_>,
+    source: &Source,
+    failures: FailureGroups,
     context: &mut CommandContext,
 ) -> Result<(), Failure> {
-    let mut received = Received::default();
-    let ended = receive(args, id, context, &mut received).await;
+    let mut received = Received { failures, ..Received::default() };
+    let CommandContext { service, output, .. } = context;
+    let ended = match source {
+        Source::Videos(entries) => {
+            receive_singly(args, language, entries.clone(), service, output, &mut received).await
+        }
+        // A batch of the service does not translate.
+        Source::Playlist(id) if language.translate.is_some() => {
+            let entries = entries_of(id, args, service).await?;
+            receive_singly(args, language, entries, service, output, &mut received).await
+        }
+        Source::Playlist(id) => receive(args, language, id, service, output, &mut received).await,
+    };
     let Received { mut rows, mut lines, succeeded, failures } = received;
     rows.sort_by_key(|row| row.position);
     lines.sort_by_key(|(position, _)| *position);
     let lines: Vec<Bytes> = lines.into_iter().map(|(_, line)| line).collect();
     let failed = failures.len();
     let counts = format!("{succeeded} transcripts, {failed} failed");
-    let width = context.output.width;
-    match (&ended, context.output.form) {
-        (Ok((summary, _)), Form::People) => {
-            let counts = format!("{counts}, of a playlist of {}", summary.total_videos);
-            context.output.text(&listed(&rows, &counts, width))?;
+    let width = output.width;
+    match (&ended, output.form) {
+        (Ok((total, _)), Form::People) => {
+            let what = if matches!(source, Source::Playlist(_)) { "playlist" } else { "list" };
+            let counts = format!("{counts}, of a {what} of {total}");
+            output.text(&listed(&rows, &counts, width))?;
         }
-        (Ok((_, line)), Form::Json) => context.output.document(&whole_answer(line, &lines))?,
+        (Ok((_, summary)), Form::Json) => output.document(&whole_answer(summary, &lines))?,
         (Err(_), Form::People) if succeeded + failed > 0 => {
             let counts = format!("{counts}, of the part of the playlist that was listed");
-            context.output.text(&listed(&rows, &counts, width))?;
+            output.text(&listed(&rows, &counts, width))?;
         }
-        (_, Form::Ndjson) | (Err(_), _) => {}
+        (_, Form::Ndjson | Form::Csv) | (Err(_), _) => {}
     }
     failures.print_of_service(ItemKind::Entry);
     ended?;
@@ -59,42 +82,76 @@ pub(super) async fn print(
     }
 }
 
-/// Reads the stream to its end. Returns the summary, parsed and as it came.
+impl Received {
+    /// Records a result, and prints it as NDJSON.
+    fn add(&mut self, result: VideoTranscript, line: Bytes, service: &Service, form: Form) {
+        let failure = result.transcript.as_ref().err();
+        match failure {
+            None => self.succeeded += 1,
+            Some(error) => self.failures.add(failed_item(service, &result, error)),
+        }
+        match form {
+            // One line at the end is enough for failures of the service.
+            Form::People if failure.is_some_and(|error| concerns_service(error.reason())) => {}
+            Form::People => self.rows.push(Row::new(result)),
+            Form::Json => self.lines.push((result.position, line)),
+            Form::Ndjson | Form::Csv => {}
+        }
+    }
+}
+
+/// Reads the stream of a playlist to its end.
 async fn receive(
     args: &TranscriptsArgs,
+    language: Language<'_>,
     id: &PlaylistId,
-    context: &mut CommandContext,
+    service: &Service,
+    output: &mut Output,
     received: &mut Received,
-) -> Result<(BatchSummary, Bytes), Failure> {
-    let CommandContext { service, output } = context;
+) -> Result<Summary, Failure> {
     let whole = Part { from: args.from, to: args.to, skip: vec![] };
-    let mut events = service.stream(&args.request(id, &whole)).await?;
+    let mut events = service.stream(&args.request(id, &whole, language.lang)).await?;
     let mut summary = None;
     while let Some(line) = events.next().await? {
         if output.form == Form::Ndjson {
-            output.foreign(&format!("{}\n", String::from_utf8_lossy(&line)))?;
+            output.json_line(&String::from_utf8_lossy(&line))?;
         }
         match event(service, &line)? {
-            Event::Result(result) => {
-                let failure = result.transcript.as_ref().err();
-                match failure {
-                    None => received.succeeded += 1,
-                    Some(error) => received.failures.add(failed_item(service, &result, error)),
-                }
-                match output.form {
-                    // One line at the end is enough for failures of the service.
-                    Form::People
-                        if failure.is_some_and(|error| concerns_service(error.reason())) => {}
-                    Form::People => received.rows.push(Row::new(result)),
-                    Form::Json => received.lines.push((result.position, line)),
-                    Form::Ndjson => {}
-                }
-            }
-            Event::Summary(last) => summary = Some((last, line)),
+            Event::Result(result) => received.add(result, line, service, output.form),
+            Event::Summary(last) => summary = Some((last.total_videos, line)),
             Event::Waiting { .. } | Event::Error { .. } | Event::Other => {}
         }
     }
     summary.ok_or_else(broken_off)
+}
+
+/// Requests the transcript of each video by itself.
+async fn receive_singly(
+    args: &TranscriptsArgs,
+    language: Language<'_>,
+    entries: Vec<Entry>,
+    service: &Service,
+    output: &mut Output,
+    received: &mut Received,
+) -> Result<Summary, Failure> {
+    let total = entries.len() as u64;
+    let results = singly::results(args, language, service, entries).await?;
+    let mut results = pin!(results);
+    while let Some(line) = results.next().await {
+        let line = line?;
+        if output.form == Form::Ndjson {
+            output.json_line(&String::from_utf8_lossy(&line))?;
+        }
+        received.add(read(&line)?, line, service, output.form);
+    }
+    let Received { succeeded, failures, .. } = received;
+    let summary = json!({
+        "type": "summary", "totalVideos": total, "succeeded": succeeded, "failed": failures.len(),
+    });
+    if output.form == Form::Ndjson {
+        output.json_line(&summary.to_string())?;
+    }
+    Ok((total, summary.to_string().into()))
 }
 
 /// The answer as the service sends it without streaming: the summary with the results.

@@ -14,13 +14,15 @@ use crate::terminal::{self, one_line};
 pub(super) struct Progress {
     bar: ProgressBar,
     on_terminal: bool,
+    is_quiet: bool,
 }
 
 impl Progress {
     /// Starts at 0 of so many videos. The number is an estimate, and 0 if it is unknown.
-    pub(super) fn new(all: u64) -> Self {
+    pub(super) fn new(all: u64, is_quiet: bool) -> Self {
         let on_terminal = io::stderr().is_terminal();
-        let bar = if all == 0 { ProgressBar::hidden() } else { ProgressBar::new(all) };
+        let is_hidden = all == 0 || is_quiet;
+        let bar = if is_hidden { ProgressBar::hidden() } else { ProgressBar::new(all) };
         // A narrow terminal has no room for the bar.
         let template = match terminal::width().is_some_and(|width| width < 60) {
             true => "{pos}/{len}  {rate}  {eta} left",
@@ -32,7 +34,7 @@ impl Progress {
         }));
         // Updates rate and remaining time also while no result arrives.
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, on_terminal }
+        Self { bar, on_terminal, is_quiet }
     }
 
     /// Counts a video as done.
@@ -46,7 +48,11 @@ impl Progress {
         self.bar.inc(1);
         let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
         // The number of all is an estimate.
-        if !self.on_terminal && done <= all && tenth(done, all) > tenth(done - 1, all) {
+        if !self.is_quiet
+            && !self.on_terminal
+            && done <= all
+            && tenth(done, all) > tenth(done - 1, all)
+        {
             print_error(&format!("{done} of {all} videos"));
         }
     }
@@ -56,6 +62,7 @@ impl Progress {
         let message = format!("waiting {seconds:.0} s, so that YouTube does not block us");
         match self.on_terminal {
             true => self.bar.set_message(message),
+            false if self.is_quiet => {}
             false => print_error(&message),
         }
     }

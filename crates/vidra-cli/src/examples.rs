@@ -1,0 +1,145 @@
+//! The examples at the end of each `--help`.
+
+use clap::Command;
+
+/// The examples of each command, by its name with those of its parents.
+const EXAMPLES: [(&str, &[&str]); 34] = [
+    (
+        "",
+        &[
+            "vidra video https://youtu.be/dQw4w9WgXcQ",
+            "vidra transcript dQw4w9WgXcQ --format srt > talk.srt",
+            "vidra uploads @GoogleDevelopers --json",
+            "vidra serve --demo",
+        ],
+    ),
+    (
+        "video",
+        &[
+            "vidra video https://youtu.be/dQw4w9WgXcQ",
+            "vidra video dQw4w9WgXcQ --jq .views",
+            "vidra video - --ndjson < ids.txt",
+        ],
+    ),
+    (
+        "videos",
+        &[
+            "vidra videos dQw4w9WgXcQ 9bZkp7q19f0",
+            "vidra videos --ids-file ids.txt --csv",
+            "vidra videos - --jq 'map(.views) | add' < ids.txt",
+        ],
+    ),
+    ("channel", &["vidra channel @GoogleDevelopers", "vidra channel @GoogleDevelopers --jq .id"]),
+    (
+        "uploads",
+        &[
+            "vidra uploads @GoogleDevelopers --limit 10",
+            "vidra uploads @GoogleDevelopers --since 2026-01-01 --all --fields id,title --csv",
+        ],
+    ),
+    (
+        "playlist",
+        &[
+            "vidra playlist PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf",
+            "vidra playlist PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --info",
+            "vidra playlist PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --limit 20",
+        ],
+    ),
+    (
+        "query",
+        &[
+            "vidra query PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --sort views --to 10",
+            "vidra query PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --min-views 1.5M --max-duration 10m",
+        ],
+    ),
+    (
+        "comments",
+        &[
+            "vidra comments dQw4w9WgXcQ --order time --limit 100",
+            "vidra comments dQw4w9WgXcQ --search thanks --replies all",
+        ],
+    ),
+    ("replies", &["vidra replies UgydxWWoeA7F1OdqypJ4AaABAg"]),
+    ("tracks", &["vidra tracks dQw4w9WgXcQ", "vidra tracks dQw4w9WgXcQ --jq '.[].languageCode'"]),
+    (
+        "transcript",
+        &[
+            "vidra transcript dQw4w9WgXcQ --lang de,en",
+            "vidra transcript dQw4w9WgXcQ --format srt > talk.srt",
+            "vidra transcript dQw4w9WgXcQ --timestamps --start 10:00 --max-chars 8k",
+        ],
+    ),
+    (
+        "transcripts",
+        &[
+            "vidra transcripts PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --out talks --format srt,txt",
+            "vidra transcripts @GoogleDevelopers --out talks --to 50",
+            "vidra transcripts --ids-file ids.txt --out talks --format srt --lang de --lang en",
+        ],
+    ),
+    ("regions", &["vidra regions --hl de"]),
+    ("languages", &["vidra languages --json"]),
+    ("categories", &["vidra categories --region DE", "vidra categories --ids 10,20"]),
+    ("link", &["vidra link 'https://www.youtube.com/watch?v=dQw4w9WgXcQ&list=PL123'"]),
+    ("quota", &["vidra quota", "vidra quota --jq '.buckets[0].remaining'"]),
+    (
+        "serve",
+        &[
+            "vidra serve --demo",
+            "vidra serve --listen :8080 --cache fs:/var/cache/vidra",
+            "vidra serve --listen 0.0.0.0:443 --tls-cert cert.pem --tls-key key.pem --caller-keys-file keys.json",
+        ],
+    ),
+    ("mcp", &["vidra mcp", "vidra mcp --demo"]),
+    ("tools", &["vidra tools --format openai"]),
+    ("cache", &["vidra cache stats", "vidra cache clear"]),
+    ("cache stats", &["vidra cache stats", "vidra cache stats --server http://127.0.0.1:3000"]),
+    ("cache clear", &["vidra cache clear", "vidra cache clear --cache fs:/var/cache/vidra"]),
+    ("health", &["vidra health", "vidra health --listen :8080"]),
+    ("config", &["vidra config path", "vidra config show serve"]),
+    ("config path", &["vidra config path"]),
+    ("config show", &["vidra config show", "vidra config show serve"]),
+    (
+        "keys",
+        &[
+            "vidra keys add alice --caller-keys-file keys.json",
+            "vidra keys list --caller-keys-file keys.json",
+        ],
+    ),
+    (
+        "keys add",
+        &[
+            "vidra keys add alice --caller-keys-file keys.json",
+            "vidra keys add alice --caller-keys-file keys.json --rate 60/m --units 1k",
+        ],
+    ),
+    ("keys list", &["vidra keys list --caller-keys-file keys.json"]),
+    ("keys revoke", &["vidra keys revoke alice --caller-keys-file keys.json"]),
+    ("sim", &["vidra sim --listen :3900 --latency-ms 50"]),
+    ("completions", &["vidra completions bash > ~/.local/share/bash-completion/completions/vidra"]),
+    ("man", &["vidra man --out ~/.local/share/man/man1"]),
+];
+
+/// Adds the examples to each command, and `end` to the help of the program itself.
+pub(crate) fn with_examples(whole: Command, end: &'static str) -> Command {
+    let whole = with_examples_of(whole, "");
+    let examples = examples_of("").unwrap_or_default();
+    whole.after_long_help(format!("{examples}\n\n{end}"))
+}
+
+fn with_examples_of(command: Command, path: &str) -> Command {
+    let command = command.mut_subcommands(|below| {
+        let path = format!("{path} {}", below.get_name());
+        with_examples_of(below, path.trim_start())
+    });
+    match examples_of(path) {
+        Some(examples) => command.after_long_help(examples),
+        None => command,
+    }
+}
+
+/// The examples of a command.
+fn examples_of(path: &str) -> Option<String> {
+    let (_, examples) = EXAMPLES.iter().find(|(name, _)| *name == path)?;
+    Some(format!("Examples:\n  {}", examples.join("\n  ")))
+}
