@@ -44,6 +44,7 @@ use crate::client::{Builder, Vidra as AsyncVidra};
 use crate::comment::{Comment, CommentQuery, CommentThread};
 use crate::error::{Error, Result};
 use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
+use crate::list::{DateRange, ListedVideo, Page};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
 use crate::quota::{Allowance, Quota};
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
@@ -137,6 +138,8 @@ operations! {
     playlist_info(id: &PlaylistId) -> PlaylistInfo;
     playlist_ids(id: &PlaylistId) -> PlaylistIds;
     query_playlist(id: &PlaylistId, selection: &Selection) -> Selected;
+    playlist_videos_page(id: &PlaylistId, cursor: Option<&str>, limit: usize) -> Cached<Page<ListedVideo>>;
+    uploads_page(channel: &ChannelRef, range: DateRange, cursor: Option<&str>, limit: usize) -> Cached<Page<Video>>;
     comments(video: VideoId, query: &CommentQuery) -> Vec<CommentThread>;
     comment_replies(id: &CommentId) -> Vec<Comment>;
     regions(hl: Option<&str>) -> Vec<Region>;
@@ -155,10 +158,33 @@ impl Vidra {
     /// # Errors
     ///
     /// An `Err` is always the last item.
-    pub fn playlist_transcripts(&self, id: &PlaylistId, query: &BatchQuery) -> Events {
+    pub fn playlist_transcripts(&self, id: &PlaylistId, query: &BatchQuery) -> Iter<BatchEvent> {
         let _context = self.runtime.handle().enter();
-        let stream = Box::pin(self.client.playlist_transcripts(id, query));
-        Events(Blocked { stream, runtime: Arc::clone(&self.runtime) })
+        self.iterate(self.client.playlist_transcripts(id, query))
+    }
+
+    /// Lists the available videos of a playlist as [`Vidra::playlist_videos`](crate::Vidra::playlist_videos) does.
+    /// Pages that are not read are not fetched.
+    ///
+    /// # Errors
+    ///
+    /// An `Err` is always the last item.
+    pub fn playlist_videos(&self, id: &PlaylistId) -> Iter<ListedVideo> {
+        self.iterate(self.client.playlist_videos(id))
+    }
+
+    /// Lists the uploads of a channel as [`Vidra::uploads`](crate::Vidra::uploads) does. Pages that are not read are
+    /// not fetched.
+    ///
+    /// # Errors
+    ///
+    /// An `Err` is always the last item.
+    pub fn uploads(&self, channel: &ChannelRef, range: DateRange) -> Iter<Video> {
+        self.iterate(self.client.uploads(channel, range))
+    }
+
+    fn iterate<T>(&self, stream: impl Stream<Item = Result<T>> + Send + 'static) -> Iter<T> {
+        Iter { stream: Box::pin(stream), runtime: Arc::clone(&self.runtime) }
     }
 
     /// Returns a handle with its own cost counter, as [`Vidra::metered`](crate::Vidra::metered) does.
@@ -216,32 +242,22 @@ impl Vidra {
     }
 }
 
-/// The events of a batch. `next` blocks until there is one.
+/// The items of a stream: the events of a batch, or the items of a list. `next` blocks until there is one.
 ///
 /// # Panics
 ///
 /// `next` panics in async code.
-pub struct Events(Blocked<BatchEvent>);
-
-impl Iterator for Events {
-    type Item = Result<BatchEvent>;
-
-    #[track_caller]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next()
-    }
-}
-
-/// A stream that is read on a thread of the caller.
-struct Blocked<T> {
+pub struct Iter<T> {
     /// Before the runtime, on which its tasks run.
     stream: Pin<Box<dyn Stream<Item = Result<T>> + Send>>,
     runtime: Arc<OwnRuntime>,
 }
 
-impl<T> Blocked<T> {
+impl<T> Iterator for Iter<T> {
+    type Item = Result<T>;
+
     #[track_caller]
-    fn next(&mut self) -> Option<Result<T>> {
+    fn next(&mut self) -> Option<Self::Item> {
         self.runtime.handle().block_on(self.stream.next())
     }
 }

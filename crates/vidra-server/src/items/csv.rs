@@ -178,14 +178,14 @@ mod tests {
             "replies": [{"id": "T.1", "text": "-second", "parentId": "T", "likeCount": 4}],
         });
         let paths = ["id", "videoId", "topLevelComment.text", "totalReplyCount", "replies"];
-        let written = csv::<CommentThread>(&paths, &[thread.clone()]);
+        let written = csv::<CommentThread>(&paths, std::slice::from_ref(&thread));
         let rows = [
             "id,parentId,videoId,topLevelComment.text,totalReplyCount",
             "T,,V,'=first,1",
             "T.1,T,V,'-second,",
         ];
         assert_eq!(written, rows.join("\r\n") + "\r\n");
-        let without = csv::<CommentThread>(&["id"], &[thread.clone()]);
+        let without = csv::<CommentThread>(&["id"], std::slice::from_ref(&thread));
         assert_eq!(without, "id\r\nT\r\n");
         let all = csv::<CommentThread>(&[], &[thread]);
         assert!(all.starts_with("id,parentId,videoId,"), "{all}");

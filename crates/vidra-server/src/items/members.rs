@@ -83,9 +83,11 @@ impl Members {
                 }
                 !properties.is_empty()
             }
-            Schema::AllOf(AllOf { items, .. }) | Schema::OneOf(OneOf { items, .. }) => items
-                .iter()
-                .fold(false, |any, schema| self.add(path, schema, named, depth + 1) || any),
+            Schema::AllOf(AllOf { items, .. }) | Schema::OneOf(OneOf { items, .. }) => {
+                let added = items.iter().map(|schema| self.add(path, schema, named, depth + 1));
+                // All of them have to be added.
+                added.filter(|has_members| *has_members).count() > 0
+            }
             _ => false,
         }
     }

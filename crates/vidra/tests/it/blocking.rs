@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use vidra::{
-    ApiKey, BatchEvent, BatchQuery, ChannelRef, ErrorKind, InProcess, PlaylistId, Reason, VideoId,
-    Vidra, blocking,
+    ApiKey, BatchEvent, BatchQuery, ChannelRef, DateRange, ErrorKind, InProcess, PlaylistId,
+    Reason, VideoId, Vidra, blocking,
 };
 use vidra_sim::{Endpoint, Simulator};
 
@@ -87,4 +87,18 @@ fn l9_the_async_client_says_that_it_needs_a_runtime() {
     let transport = InProcess(Simulator::new());
     let vidra = Vidra::builder().key(ApiKey::new("demo-key")).transport(transport).build().unwrap();
     let _ = futures_util::FutureExt::now_or_never(vidra.video(video()));
+}
+
+#[test]
+fn lists_are_iterators_that_fetch_only_what_is_read() {
+    let sim = Simulator::new();
+    let vidra = client(&sim);
+    let id = PlaylistId::parse("PLsize500").unwrap();
+    let first: Vec<_> = vidra.playlist_videos(&id).take(60).map(Result::unwrap).collect();
+    assert_eq!((first.len(), first[59].position), (60, 60));
+    assert_eq!(sim.record().calls_to(Endpoint::PlaylistItems), 2);
+    let page = vidra.playlist_videos_page(&id, None, 20).unwrap().body;
+    assert_eq!((page.items.len(), page.next_cursor.is_some()), (20, true));
+    let channel = ChannelRef::parse("@fermata").unwrap();
+    assert!(vidra.uploads(&channel, DateRange::default()).all(|video| video.is_ok()));
 }
