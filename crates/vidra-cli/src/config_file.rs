@@ -55,7 +55,7 @@ impl ConfigFile {
         let shown = path.display();
         let bytes =
             read_config_file(&path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-        let text = String::from_utf8(bytes).map_err(|_| format!("{shown} is not a text"))?;
+        let text = String::from_utf8(bytes).map_err(|_| format!("{shown} is not valid UTF-8"))?;
         let table = text.parse::<Table>().map_err(|error| {
             // Without the line itself, which may contain a secret.
             let at = error.span().map_or(0, |span| span.start);
@@ -126,7 +126,7 @@ impl ConfigFile {
                 .find(|(name, _)| name == key && flag_of(command, key).is_none_or(is_secret));
             if let Some((_, instead)) = secret {
                 return Err(format!(
-                    "{shown}: {key} is a secret, which this file must not hold: {instead}"
+                    "{shown}: secrets are not allowed in this file: {key}; {instead}"
                 ));
             }
             let shared =
@@ -155,10 +155,7 @@ fn unknown(key: &str, whole: &Command, command: &Command, is_top: bool) -> Strin
         .map(|other| format!("[{}]", other.get_name()))
         .collect();
     if !owners.is_empty() {
-        return format!(
-            "{key} is no setting of all commands: put it below {}",
-            owners.join(" or ")
-        );
+        return format!("{key} is not a global setting: move it to {}", owners.join(" or "));
     }
     let command = if is_top { whole.find_subcommand(PLAIN).unwrap_or(command) } else { command };
     let flags = command.get_arguments().chain(whole.get_arguments()).filter_map(Arg::get_long);
@@ -194,7 +191,7 @@ fn texts(arg: &Arg, value: &Value) -> Result<Vec<String>, String> {
         Value::String(text) => Ok(text.clone()),
         Value::Integer(number) => Ok(number.to_string()),
         Value::Float(number) => Ok(number.to_string()),
-        Value::Boolean(_) => Err("expected a text or a number".to_owned()),
+        Value::Boolean(_) => Err("expected a string or a number".to_owned()),
         Value::Array(_) | Value::Table(_) | Value::Datetime(_) => {
             Err("expected one text or number".to_owned())
         }

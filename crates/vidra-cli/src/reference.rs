@@ -13,7 +13,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/
 const CONFIGURATION: &str = "\
 # Configuration
 
-Every flag of `vidra serve` has an environment variable. A flag wins over its variable, and a variable over the
+Every flag of `vidra serve` except `--verbose` has an environment variable. A flag wins over its variable, and a variable over the
 [config file](../guide/command-line.md#keep-settings-in-a-file). `vidra serve` also reads a `.env` file in its working
 directory. [deploy.md](../guide/deploy.md) and [operate.md](../guide/operate.md)
 describe how to use these settings, [cli.md](cli.md) lists the flags of the other commands.

@@ -136,7 +136,7 @@ pub fn openapi() -> openapi::OpenApi {
 ///
 /// It needs no key. It changes only with the version of the service.
 ///
-/// Cost: none; the service calls nobody.
+/// Cost: none; no request to YouTube.
 #[utoipa::path(
     get, path = "/openapi.json", tag = "Service",
     responses((status = 200, description = "The OpenAPI 3.1 document of this service", body = inline(AnyObject)))

@@ -17,7 +17,7 @@ pub(crate) struct UploadsArgs {
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<Date>,
 
-    /// Only uploads before this day
+    /// Only uploads of this day or earlier, in UTC
     #[arg(long, value_name = "DATE", value_parser = date)]
     until: Option<Date>,
 

@@ -21,13 +21,13 @@ pub(crate) struct CommentsArgs {
     #[arg(long, short, value_name = "COUNT", default_value_t = 20, value_parser = count_in::<u32>(1..=2_000))]
     limit: u32,
 
-    /// Only threads in which the comment or a reply contains these words; costs up to 20 units
+    /// Only threads in which the comment or a reply contains these words; costs 1 unit for each 100 threads read, up to 20, and 1 for each further page of matches
     #[arg(long, value_name = "WORDS")]
     search: Option<String>,
 
     /// Which replies to fetch
     ///
-    /// All replies cost a unit for each thread that has more than YouTube sends with it
+    /// `all` costs 1 unit for each page of replies that YouTube did not send with the thread
     #[arg(long, value_enum, default_value_t)]
     replies: Replies,
 

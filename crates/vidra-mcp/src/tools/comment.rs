@@ -214,7 +214,7 @@ impl ToolInput for SearchComments {
     const NAME: &'static str = "search_comments";
     const TITLE: &'static str = "Search comments";
     const DESCRIPTION: &'static str = "Comments on a YouTube video that contain certain words, or have a reply that \
-        does, as YouTube ranks them. Costs 1 quota unit for each 100 threads that it reads, mostly up to 20.";
+        does, as YouTube ranks them. Costs 1 quota unit for each 100 threads read, up to 20, and 1 for each further page of matches.";
     type Output = Comments;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Comments> {

@@ -61,7 +61,7 @@ pub(super) async fn get_channel_videos(
     responder.send_list::<ChannelVideo>(&form, answer).await
 }
 
-/// A page of videos, for the document only: `vidra::Page` is sent.
+/// A page of videos.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "documentation: `vidra::Page` is sent")]
@@ -75,11 +75,11 @@ pub(super) struct VideoPage {
 
 /// All uploads of a channel, newest first, page by page.
 ///
-/// With `since` the list ends after one page of YouTube with older videos. With `Accept: application/x-ndjson` the
-/// answer is a stream of all pages from `cursor` on: a line for each video (`type` is `result`), and a `summary` or
-/// an `error` at the end.
+/// With `since` the list ends at the first page of YouTube whose videos are all older. With
+/// `Accept: application/x-ndjson` the answer is a stream of all pages from `cursor` on: a line for each video (`type`
+/// is `result`), `waiting` if nothing came for 15 seconds, and a `summary` or an `error` at the end.
 ///
-/// Cost: 2 units per 50 videos of the page, and 1 more for a channel that is not given by its id.
+/// Cost: 2 units per 50 videos of the page. A handle costs 1 more, a custom name up to 3 more and one search.
 #[utoipa::path(
     get, path = "/api/channel/{id}/uploads", tag = "Channels",
     params(

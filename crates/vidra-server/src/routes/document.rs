@@ -150,7 +150,7 @@ const ETAG: HeaderInfo = ("ETag", "Changes only when the answer does", Type::Str
 /// The headers of a response from the cache.
 const CACHED: [HeaderInfo; 5] = [
     ("X-Cache", "`hit`, `stale`, `miss` or `coalesced`", Type::String),
-    ("Cache-Status", "The same in the terms of RFC 9211", Type::String),
+    ("Cache-Status", "How the cache answered (RFC 9211)", Type::String),
     ("Age", "Seconds since it was fetched", Type::Integer),
     ("Cache-Control", "How long it may be cached, counted as `Age` is", Type::String),
     ("Vary", "The request headers that the answer depends on", Type::String),

@@ -62,7 +62,7 @@ enum LinkType {
 ///
 /// The service never fetches the link.
 ///
-/// Cost: none; the service calls nobody.
+/// Cost: none; no request to YouTube.
 #[utoipa::path(
     post, path = "/api/url/parse", tag = "Links",
     request_body(content = LinkBody, example = json!({"url": "https://youtu.be/fda4eREcaTQ?t=43"})),

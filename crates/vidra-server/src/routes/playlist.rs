@@ -61,7 +61,7 @@ pub(super) async fn get_playlist_ids(responder: Responder, Id(id): Id<PlaylistId
     Ok(responder.send(&answer).await)
 }
 
-/// A page of videos of a playlist, for the document only: `vidra::Page` is sent.
+/// A page of videos of a playlist.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "documentation: `vidra::Page` is sent")]
@@ -76,7 +76,7 @@ pub(super) struct ListedVideoPage {
 /// The available videos of a playlist, page by page.
 ///
 /// With `Accept: application/x-ndjson` the answer is a stream of all pages from `cursor` on: a line for each video
-/// (`type` is `result`), and a `summary` or an `error` at the end.
+/// (`type` is `result`), `waiting` if nothing came for 15 seconds, and a `summary` or an `error` at the end.
 ///
 /// Cost: 2 units per 50 videos of the page. Pages that are not requested cost nothing.
 #[utoipa::path(

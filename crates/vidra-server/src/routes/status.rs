@@ -47,7 +47,7 @@ pub(super) struct Share {
 ///
 /// The day ends at midnight in Los Angeles. `yours` is the budget of the caller's key.
 ///
-/// Cost: none; the service calls nobody.
+/// Cost: none; no request to YouTube.
 #[utoipa::path(
     get, path = "/api/quota", tag = "Service",
     responses((status = 200, description = "The buckets and their reset", body = QuotaState))
@@ -136,7 +136,7 @@ fn rounded(ratio: f64) -> f64 {
 ///
 /// Counts begin at the start of the service.
 ///
-/// Cost: none; the service calls nobody.
+/// Cost: none; no request to YouTube.
 #[utoipa::path(
     get, path = "/api/cache", tag = "Service",
     responses((status = 200, description = "Counts, bytes and hit ratios since the start of the service", body = CacheState))
@@ -179,7 +179,7 @@ pub(super) struct Health {
 ///
 /// It answers whatever `Accept` says, and needs no key.
 ///
-/// Cost: none; the service calls nobody.
+/// Cost: none; no request to YouTube.
 #[utoipa::path(
     get, path = "/healthz", tag = "Service",
     responses((status = 200, description = "The process is alive", body = Health))
@@ -192,7 +192,7 @@ pub(super) async fn get_health() -> Tagged<Health> {
 ///
 /// `degraded` lists the parts that do not work. It answers whatever `Accept` says, and needs no key.
 ///
-/// Cost: none; the service calls nobody.
+/// Cost: none; no request to YouTube.
 #[utoipa::path(
     get, path = "/readyz", tag = "Service",
     responses(
@@ -216,7 +216,7 @@ pub(super) async fn get_readiness(
 ///
 /// No label names a caller or a requested object. It answers whatever `Accept` says.
 ///
-/// Cost: none; the service calls nobody.
+/// Cost: none; no request to YouTube.
 #[utoipa::path(
     get, path = "/metrics", tag = "Service",
     responses((

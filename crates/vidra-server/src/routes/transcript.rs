@@ -28,7 +28,7 @@ use crate::respond;
 use crate::state::AppState;
 use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
 
-/// The transcript of a video, as JSON, SRT, VTT or plain text.
+/// The transcript of a video, as JSON, SRT, VTT, plain text or CSV.
 ///
 /// `format` chooses the form. Without it `Accept` does, and JSON is the default. Clients that read every answer of one
 /// path in the same form can use `/api/transcript/{id}/text` for the others.

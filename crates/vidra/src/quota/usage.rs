@@ -17,7 +17,7 @@ const DAYS: i64 = 30;
 
 /// What callers used on each of the last 30 days.
 ///
-/// The counts are those of [`Allowances`](crate::Allowances).
+/// The counts are those of the allowances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
