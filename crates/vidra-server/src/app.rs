@@ -145,7 +145,7 @@ impl App {
                 {
                     account.note_transcript();
                 }
-                admission.settle(response.status());
+                admission.settle(&response);
                 (response.map(ResponseBody::Left), route, CacheOutcome::Hit.name())
             }
             Err(reason) => {
@@ -192,7 +192,7 @@ impl App {
                 response.headers_mut().remove(CONTENT_LENGTH);
             }
             note_error(&observers.counters, &response);
-            admission.settle(response.status());
+            admission.settle(&response);
             complete(response.headers_mut(), &admission);
             pending.end(response).map(ResponseBody::Right)
         })

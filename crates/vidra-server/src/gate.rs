@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use axum::http::header::{AUTHORIZATION, VARY};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use tokio::time::Instant;
 use vidra::{Allowance, Allowances};
 
@@ -35,6 +35,7 @@ pub(crate) use network::ClientNetwork;
 pub(crate) use rate::CallerRate;
 
 use crate::hot::{RequestHead, Sender};
+use crate::respond::X_QUOTA_COST;
 use rate::{AddressMeters, RateStatus};
 use rejection::RejectReason;
 
@@ -219,12 +220,15 @@ impl Admission {
         Sender { caller, address: self.address }
     }
 
-    /// Ends the count of a request. Its caller has the answer to a 304 already, so that it is free.
-    pub(crate) fn settle(&mut self, status: StatusCode) {
+    /// Ends the count of a request. Its caller has the answer to a 304 already, so that it is free, unless units were
+    /// spent on it.
+    pub(crate) fn settle<B>(&mut self, response: &Response<B>) {
         let Some(rate) = &mut self.rate else { return };
         if rate.is_deferred {
             rate.status = rate.caller.status();
-        } else if status == StatusCode::NOT_MODIFIED {
+        } else if response.status() == StatusCode::NOT_MODIFIED
+            && response.headers().get(X_QUOTA_COST).is_none_or(|cost| cost == "0")
+        {
             rate.status = rate.caller.give_back();
         }
     }

@@ -36,7 +36,14 @@ impl Fields {
         }
         let mut seen = HashSet::new();
         let distinct = paths.iter().filter(|path| seen.insert(**path));
-        Ok(Self(distinct.map(|path| (*path).to_owned()).collect()))
+        // A member includes its own members.
+        let is_part = |path: &str| {
+            let is_above =
+                |other: &&str| path.strip_prefix(*other).is_some_and(|it| it.starts_with('.'));
+            paths.iter().any(is_above)
+        };
+        let outer = distinct.filter(|path| !is_part(path));
+        Ok(Self(outer.map(|path| (*path).to_owned()).collect()))
     }
 
     /// The item with the chosen members alone. A member that the item lacks is absent.
@@ -74,10 +81,7 @@ fn insert(object: &mut Map<String, Value>, path: &str, value: Value) {
         None => _ = object.insert(path.to_owned(), value),
         Some((name, rest)) => {
             let inner = object.entry(name).or_insert_with(|| Value::Object(Map::new()));
-            // Otherwise the whole member was chosen too.
-            if let Value::Object(inner) = inner
-                && at(&Value::Object(inner.clone()), rest).is_none()
-            {
+            if let Value::Object(inner) = inner {
                 insert(inner, rest, value);
             }
         }
@@ -106,7 +110,7 @@ mod tests {
             ),
             (vec!["thumbnails.maxres.url", "id", "id"], json!({"id": "a"})),
             (
-                vec!["thumbnails.high", "thumbnails.high.url"],
+                vec!["thumbnails.high.url", "thumbnails.high", "thumbnails.high.width"],
                 json!({"thumbnails": {"high": {"url": "c", "width": 4}}}),
             ),
         ];

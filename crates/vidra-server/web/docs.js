@@ -11,6 +11,9 @@ const withoutValidation = {
   statePlugins: { spec: { wrapActions: { validateParams: () => () => ({ type: 'validation disabled' }) } } },
 };
 
+/** Hides the choice of a server: the document has only the service that it comes from. */
+const withoutServers = { components: { ServersContainer: () => null } };
+
 const root = document.getElementById('swagger-ui');
 repair(root);
 SwaggerUIBundle({
@@ -23,7 +26,7 @@ SwaggerUIBundle({
   docExpansion: 'list',
   defaultModelsExpandDepth: 0,
   filter: true,
-  plugins: [withoutValidation, filter, withoutNestedLinks],
+  plugins: [withoutValidation, withoutServers, filter, withoutNestedLinks],
   // JSON has the colours of the page, as in the explorer.
   syntaxHighlight: false,
   // Sends the document to no third party.

@@ -110,6 +110,14 @@ pub(crate) struct Position {
     pub(crate) skip: usize,
 }
 
+/// The maximum number of entries of a list. YouTube shows at most 20,000.
+#[cfg(feature = "client")]
+pub(crate) const MAX_ENTRIES: usize = 50_000;
+
+/// The maximum number of entries on an upstream page. A page has 50 of them.
+#[cfg(feature = "client")]
+const MAX_PAGE_ENTRIES: usize = 1_000;
+
 /// The longest cursor. Tokens of YouTube have up to a few hundred characters.
 #[cfg(feature = "client")]
 const MAX_CURSOR_LENGTH: usize = 2_000;
@@ -146,6 +154,9 @@ impl Position {
             .decode_utf8()
             .ok()?
             .into_owned();
+        if start > MAX_ENTRIES || skip > MAX_PAGE_ENTRIES {
+            return None;
+        }
         let read = Self { token, start, skip };
         // Only the one spelling that `encode` writes is accepted.
         let is_ours =
@@ -207,6 +218,11 @@ mod tests {
             damaged[index] = if damaged[index] == b'x' { b'y' } else { b'x' };
             let damaged = String::from_utf8(damaged).unwrap();
             assert!(Position::decode(&damaged, "q").is_err(), "{damaged}");
+        }
+        // A checksum is no secret: whoever computes it gets no further than the bounds.
+        for (start, skip) in [(usize::MAX, 0), (50_001, 0), (0, 1_001)] {
+            let forged = Position { token: String::new(), start, skip }.encode("q");
+            assert!(Position::decode(&forged, "q").is_err(), "{forged}");
         }
         let long = "a".repeat(5_000);
         for text in

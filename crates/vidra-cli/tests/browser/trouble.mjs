@@ -207,7 +207,7 @@ test("users_28 the pages know every reason that they can meet", async () => {
   assert.ok(reasons.length > 40);
   // Faults of the page itself, and reasons that only other requests get.
   const other =
-    /^(invalid_input|rejected_by_upstream|unknown_host|method_not_allowed|body_\w+|not_acceptable|unsupported_media_type|origin_not_allowed|category_not_found|not_found|route_not_found|tool_not_found|captions_disabled|comments_disabled)$/;
+    /^(invalid_input|rejected_by_upstream|unknown_host|method_not_allowed|body_\w+|not_acceptable|unsupported_media_type|origin_not_allowed|operator_key_required|invalid_cursor|category_not_found|not_found|route_not_found|tool_not_found|captions_disabled|comments_disabled)$/;
   const fallback = adviceFor({ status: 418 }, "");
   for (const [reason, status] of reasons.filter(([reason]) => !other.test(reason))) {
     const advice = adviceFor({ status, reason, retryAfter: 90 }, "");

@@ -79,7 +79,7 @@ fn users_13_unknown_keys_and_wrong_values_are_errors() {
         ("[srve]\nlisten = 1", "there is no setting 'srve'; the nearest is 'serve'"),
         (
             "listen = \":3000\"",
-            "listen is no setting of all commands: put it below [serve] or [health] or [sim]",
+            "listen is not a global setting: move it to [serve] or [health] or [sim]",
         ),
         ("[uploads]\nlimits = 2", "there is no setting 'limits'; the nearest is 'limit'"),
         ("[keys.add]\nunit = 2", "there is no setting 'unit'; the nearest is 'units'"),

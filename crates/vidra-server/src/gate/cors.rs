@@ -18,7 +18,8 @@ const ALLOWED_HEADERS: &str = "accept, authorization, cache-control, content-typ
 
 /// Response headers that pages may read.
 const EXPOSED_HEADERS: &str = "age, allow, cache-status, etag, mcp-session-id, ratelimit-limit, ratelimit-remaining, \
-                       ratelimit-reset, retry-after, www-authenticate, x-cache, x-quota-cost, x-request-id";
+                       ratelimit-reset, retry-after, www-authenticate, x-cache, x-next-cursor, x-quota-cost, x-request-id, \
+                       x-total-videos";
 
 /// DELETE is for MCP sessions only.
 const METHODS: &str = "GET, HEAD, POST, DELETE";

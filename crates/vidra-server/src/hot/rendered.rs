@@ -94,11 +94,14 @@ impl RenderedResponse {
         suspended: Duration,
         before: Option<&Self>,
     ) -> Self {
-        let (tag, gzip) = match before.filter(|before| before.plain == answer.cached.body) {
+        let is_same = |before: &&Self| {
+            before.plain == answer.cached.body && before.more_headers() == answer.headers
+        };
+        let (tag, gzip) = match before.filter(is_same) {
             Some(before) => (before.etag.clone(), before.gzip.clone()),
             None => {
                 let body = &answer.cached.body;
-                let (tag, is_large) = (etag(body), body.len() > LARGE_BYTES);
+                let (tag, is_large) = (tag_of(answer), body.len() > LARGE_BYTES);
                 let gzip = (!is_large).then(|| compress(body).map(|body| packed(body, &tag)));
                 (tag, OnceCell::new_with(gzip))
             }
@@ -197,6 +200,10 @@ impl RenderedResponse {
         !head.has_accept || self.accept().is_some() || accepts(head.headers, self.content_type)
     }
 
+    fn more_headers(&self) -> &[(HeaderName, HeaderValue)] {
+        self.extras.as_ref().map_or(&[], |extras| &extras.headers)
+    }
+
     fn accept(&self) -> Option<&Vec<HeaderValue>> {
         self.extras.as_ref()?.accept.as_ref()
     }
@@ -263,6 +270,16 @@ impl RenderedResponse {
         *response.headers_mut() = headers;
         response
     }
+}
+
+/// The `ETag` of an answer. It covers headers such as a cursor, which a 304 does not repeat.
+fn tag_of(answer: &Answer) -> HeaderValue {
+    let body = &answer.cached.body;
+    if answer.headers.is_empty() {
+        return etag(body);
+    }
+    let headers = answer.headers.iter().flat_map(|(_, value)| [b"\n", value.as_bytes()]);
+    etag(&std::iter::once(&body[..]).chain(headers).collect::<Vec<_>>().concat())
 }
 
 fn packed(body: Bytes, etag: &HeaderValue) -> Compressed {

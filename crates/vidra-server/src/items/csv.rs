@@ -47,6 +47,9 @@ impl CsvWriter {
         };
         let is_thread = members.has(FIRST_COMMENT);
         let has_replies = is_thread && paths.contains(&REPLIES);
+        if paths == [REPLIES] {
+            paths.extend(members.leaves(FIRST_COMMENT));
+        }
         if has_replies {
             // Replies are rows, which need the id of their thread instead.
             let own = format!("{FIRST_COMMENT}.{PARENT_ID}");
@@ -70,7 +73,10 @@ impl CsvWriter {
             let cell = |column: &Column| {
                 let first =
                     column.path.strip_prefix(FIRST_COMMENT).and_then(|path| path.strip_prefix('.'));
-                let of_thread = || item.get(&column.path).filter(|_| column.path.ends_with("Id"));
+                let of_thread = || match column.path.as_str() {
+                    PARENT_ID => item.get("id"),
+                    path => item.get(path).filter(|_| path.ends_with("Id")),
+                };
                 column.cell(at(reply, first.unwrap_or(&column.path)).or_else(of_thread))
             };
             self.write(self.columns.iter().map(cell).collect());
@@ -175,7 +181,7 @@ mod tests {
         let thread = json!({
             "id": "T", "videoId": "V", "channelId": "C", "totalReplyCount": 1,
             "topLevelComment": {"id": "T", "text": "=first"},
-            "replies": [{"id": "T.1", "text": "-second", "parentId": "T", "likeCount": 4}],
+            "replies": [{"id": "T.1", "text": "-second", "likeCount": 4}],
         });
         let paths = ["id", "videoId", "topLevelComment.text", "totalReplyCount", "replies"];
         let written = csv::<CommentThread>(&paths, std::slice::from_ref(&thread));
@@ -187,6 +193,8 @@ mod tests {
         assert_eq!(written, rows.join("\r\n") + "\r\n");
         let without = csv::<CommentThread>(&["id"], std::slice::from_ref(&thread));
         assert_eq!(without, "id\r\nT\r\n");
+        let only = csv::<CommentThread>(&["replies"], std::slice::from_ref(&thread));
+        assert!(only.contains("'-second"), "{only}");
         let all = csv::<CommentThread>(&[], &[thread]);
         assert!(all.starts_with("id,parentId,videoId,"), "{all}");
         assert_eq!(all.lines().count(), 3);

@@ -14,9 +14,6 @@ use crate::list::{DateRange, ListedVideo, Page, Position};
 use crate::resource::list::{self, Item, Items, VideoList};
 use crate::video::Video;
 
-/// The number of items that a stream reads at once: those of one upstream page.
-const STREAM_PAGE: usize = 50;
-
 impl Vidra {
     /// Streams the available videos of a playlist in its order. Pages that are not read are not fetched. It costs 1
     /// unit for each page of 50 entries, and 1 for each 50 uncached videos.
@@ -161,7 +158,8 @@ impl Vidra {
     ) -> Result<Cached<Page<T>>> {
         let question = list.question();
         let from = position(cursor, &question)?;
-        let read = list::read(&self.services, &self.context(), list, &from, limit.max(1)).await?;
+        let read =
+            list::read(&self.services, &self.context(), list, &from, Some(limit.max(1))).await?;
         let (outcome, age, life) = (read.outcome, read.age, read.life);
         let (items, next) = read.body;
         let next_cursor = next.map(|next| next.encode(&question));
@@ -183,7 +181,7 @@ impl Vidra {
             let Some(position) = position else { return Ok(None) };
             let ctx = vidra.context();
             let ctx = Context { deadline: ctx.deadline.min(end), ..ctx };
-            let read = list::read(&vidra.services, &ctx, &list, &position, STREAM_PAGE).await?;
+            let read = list::read(&vidra.services, &ctx, &list, &position, None).await?;
             let (items, next): Items = read.body;
             Ok(Some((items, Ok((vidra, list, next)))))
         });

@@ -110,7 +110,8 @@ impl Vidra {
     ///
     #[doc = include_str!("../example.txt")]
     /// let id = PlaylistId::parse("PLsize500")?;
-    /// let titles = vidra.query_playlist_with(&id, &Selection::default(), |selected| {
+    /// let all = Selection::default();
+    /// let titles = vidra.query_playlist_with(&id, &all, |selected| {
     ///     let videos = selected.playlist.videos.into_iter().take(3);
     ///     videos.map(|video| video.title).collect::<Vec<_>>()
     /// });

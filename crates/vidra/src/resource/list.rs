@@ -12,7 +12,7 @@ use crate::cache::{Cached, Parts};
 use crate::context::Context;
 use crate::error::{Error, ErrorKind, Reason, Result};
 use crate::ident::{ChannelRef, PlaylistId, VideoId};
-use crate::list::{DateRange, Position};
+use crate::list::{DateRange, MAX_ENTRIES, Position};
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
 use crate::video::Video;
@@ -41,9 +41,6 @@ pub(crate) type Items = (Vec<Item>, Option<Position>);
 /// limits the time and the cost of one read.
 const MAX_FRUITLESS_PAGES: usize = 20;
 
-/// The maximum number of entries of a list. YouTube shows at most 20,000.
-const MAX_ENTRIES: usize = 50_000;
-
 impl VideoList {
     /// The text that identifies this list in its cursors.
     pub(crate) fn question(&self) -> String {
@@ -58,8 +55,8 @@ impl VideoList {
     }
 }
 
-/// Reads up to `limit` items from `from` on. It costs 1 unit for each upstream page of 50 entries, and 1 for each 50
-/// uncached videos on them.
+/// Reads up to `limit` items from `from` on, or without a limit those of the next upstream page that has any. It costs
+/// 1 unit for each upstream page of 50 entries, and 1 for each 50 uncached videos on them.
 ///
 /// There may be fewer items than `limit` before the end of the list: if many entries have none, or if a later page
 /// fails. The next read gets the error then.
@@ -68,14 +65,17 @@ pub(crate) async fn read(
     ctx: &Context,
     list: &VideoList,
     from: &Position,
-    limit: usize,
+    limit: Option<usize>,
 ) -> Result<Cached<Items>> {
-    let mut reader = Reader::open(services, ctx, list).await?;
+    let mut reader = Reader::open(services, ctx, list, limit).await?;
     let (mut items, mut next, mut fruitless) = (vec![], Some(from.clone()), 0);
-    while items.len() < limit && fruitless < MAX_FRUITLESS_PAGES {
+    while items.is_empty() || limit.is_some_and(|limit| items.len() < limit) && !reader.is_cut_off {
+        if fruitless >= MAX_FRUITLESS_PAGES {
+            break;
+        }
         let Some(position) = next.take() else { break };
         let before = items.len();
-        match reader.add_items(&mut items, &position, limit).await {
+        match reader.add_items(&mut items, &position).await {
             Ok((after, pages)) => {
                 next = after;
                 fruitless = if items.len() > before { 0 } else { fruitless + pages };
@@ -104,6 +104,8 @@ struct Reader<'a> {
     services: &'a Arc<Services>,
     ctx: Context,
     list: &'a VideoList,
+    /// `None` reads one upstream page at a time.
+    limit: Option<usize>,
     /// The upstream list.
     playlist: PlaylistId,
     parts: Parts,
@@ -122,7 +124,12 @@ struct UpstreamPage {
 }
 
 impl<'a> Reader<'a> {
-    async fn open(services: &'a Arc<Services>, ctx: &Context, list: &'a VideoList) -> Result<Self> {
+    async fn open(
+        services: &'a Arc<Services>,
+        ctx: &Context,
+        list: &'a VideoList,
+        limit: Option<usize>,
+    ) -> Result<Self> {
         let ctx = ctx.for_parts();
         let (playlist, parts) = match list {
             VideoList::Playlist(id) => (id.clone(), Parts::default()),
@@ -134,6 +141,7 @@ impl<'a> Reader<'a> {
             services,
             ctx,
             list,
+            limit,
             playlist,
             parts,
             age: Duration::ZERO,
@@ -148,15 +156,26 @@ impl<'a> Reader<'a> {
         &mut self,
         items: &mut Vec<Item>,
         from: &Position,
-        limit: usize,
     ) -> Result<(Option<Position>, usize)> {
-        let (pages, mut next) = self.pages(from, limit - items.len()).await?;
-        let ids: Vec<VideoId> =
-            pages.iter().flat_map(|page| &page.entries).flatten().copied().collect();
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let (mut pages, mut next) = self.pages(from, limit - items.len()).await?;
         let mut videos = HashMap::new();
-        let (ctx, services) = (&self.ctx, self.services);
-        let read = video::read_all(services, ctx, &ids, |video| _ = videos.insert(video.id, video));
-        self.parts = self.parts.with(read.await?);
+        if let Err(error) = self.read_videos(&pages, &mut videos).await {
+            // One failed call fails them all. The first pages may be complete.
+            let mut complete = 0;
+            for page in &pages {
+                let page = std::slice::from_ref(page);
+                if self.read_videos(page, &mut videos).await.is_err() {
+                    break;
+                }
+                complete += 1;
+            }
+            let Some(failed) = pages.get(complete).filter(|_| complete > 0) else {
+                return Err(error);
+            };
+            (next, self.is_cut_off) = (Some(failed.position.clone()), true);
+            pages.truncate(complete);
+        }
         for page in &pages {
             let (found, is_last) = self.items_of(page, &videos);
             for (index, item) in found {
@@ -176,6 +195,20 @@ impl<'a> Reader<'a> {
         Ok((next, pages.len()))
     }
 
+    /// Adds the videos of these pages. After an error, some of them may be missing.
+    async fn read_videos(
+        &mut self,
+        pages: &[UpstreamPage],
+        videos: &mut HashMap<VideoId, Video>,
+    ) -> Result<()> {
+        let ids: Vec<VideoId> =
+            pages.iter().flat_map(|page| &page.entries).flatten().copied().collect();
+        let (ctx, services) = (&self.ctx, self.services);
+        let read = video::read_all(services, ctx, &ids, |video| _ = videos.insert(video.id, video));
+        self.parts = self.parts.with(read.await?);
+        Ok(())
+    }
+
     /// Reads as many pages as `count` items need if every entry is one, and returns the position after them. Dates
     /// are known only from the videos, so that a list with dates is read one page at a time.
     async fn pages(
@@ -185,6 +218,7 @@ impl<'a> Reader<'a> {
     ) -> Result<(Vec<UpstreamPage>, Option<Position>)> {
         let has_dates =
             matches!(self.list, VideoList::Uploads(_, range) if *range != DateRange::default());
+        let is_one_page = has_dates || self.limit.is_none();
         let (mut pages, mut next, mut listed) = (vec![], Some(from.clone()), 0);
         while listed < count && pages.len() < MAX_FRUITLESS_PAGES {
             let Some(position) = next.take() else { break };
@@ -205,7 +239,7 @@ impl<'a> Reader<'a> {
             next = token.map(|token| Position { token, start, skip: 0 });
             let entries = entries.into_iter().map(|entry| entry.video).collect();
             pages.push(UpstreamPage { position, entries });
-            if has_dates {
+            if is_one_page {
                 break;
             }
         }
@@ -237,7 +271,11 @@ impl<'a> Reader<'a> {
                 self.playlist = named;
                 page::read(self.services, &self.ctx, &self.playlist, token).await
             }
-            None => Ok(found.with_body(EntryPage { entries: vec![], next: None })),
+            None if token.is_empty() => {
+                Ok(found.with_body(EntryPage { entries: vec![], next: None }))
+            }
+            // The list broke off.
+            None => Err(error),
         }
     }
 
@@ -276,7 +314,10 @@ impl<'a> Reader<'a> {
         let Self { services, parts, age, life, is_cut_off, .. } = self;
         services.cache.count(Resource::Playlist.kind(), parts.worst());
         let life = match life {
-            Some((life, _)) if is_cut_off => Life { ttl: age, ..life },
+            // The next reader may get more.
+            Some(_) if is_cut_off => {
+                Life { ttl: age, grace: Duration::ZERO, stale_if_error: Duration::ZERO }
+            }
             Some((life, fresh_for)) => Life { ttl: age + fresh_for, ..life },
             None => services.cache.life_of_new(&lookup::Lookup::Playlist(self.playlist).key()),
         };

@@ -51,13 +51,9 @@ impl TranscriptLine {
 /// A time in milliseconds that serialises as seconds: `3.36`, `43`, `0`.
 ///
 /// ```
-/// use vidra::{Seconds, TranscriptLine};
-/// let line = TranscriptLine {
-///     text: "Hello".to_owned(),
-///     duration: Seconds::from_millis(3_360),
-///     offset: Seconds::from_millis(0),
-///     lang: "en".into(),
-/// };
+/// use vidra::{Cue, TranscriptLine};
+/// let cue = Cue { start: 0, duration: 3_360, text: "Hello".to_owned() };
+/// let line = TranscriptLine::new(cue, &"en".into());
 /// let json = serde_json::to_string(&line)?;
 /// assert_eq!(json, r#"{"text":"Hello","duration":3.36,"offset":0,"lang":"en"}"#);
 /// # Ok::<_, serde_json::Error>(())

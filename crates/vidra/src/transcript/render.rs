@@ -16,12 +16,9 @@ const VISIBLE: u64 = 2_000;
 /// Renders a SubRip file.
 ///
 /// ```
-/// use vidra::{Seconds, TranscriptLine, to_srt};
-/// let line = |text: &str, offset, duration| TranscriptLine {
-///     text: text.to_owned(),
-///     offset: Seconds::from_millis(offset),
-///     duration: Seconds::from_millis(duration),
-///     lang: "en".into(),
+/// use vidra::{Cue, TranscriptLine, to_srt};
+/// let line = |text: &str, start, duration| {
+///     TranscriptLine::new(Cue { start, duration, text: text.to_owned() }, &"en".into())
 /// };
 /// let lines = [line("so nice to be here", 15_280, 6_040), line("thank you", 17_119, 999)];
 /// assert_eq!(
@@ -44,13 +41,9 @@ pub fn to_srt(lines: &[TranscriptLine]) -> String {
 /// Renders a WebVTT file, with the language of the lines in its header.
 ///
 /// ```
-/// use vidra::{Seconds, TranscriptLine, to_vtt};
-/// let line = TranscriptLine {
-///     text: "Q&A: is 1 < 2?".to_owned(),
-///     offset: Seconds::from_millis(360_000_000),
-///     duration: Seconds::from_millis(1_500),
-///     lang: "en".into(),
-/// };
+/// use vidra::{Cue, TranscriptLine, to_vtt};
+/// let cue = Cue { start: 360_000_000, duration: 1_500, text: "Q&A: is 1 < 2?".to_owned() };
+/// let line = TranscriptLine::new(cue, &"en".into());
 /// assert_eq!(
 ///     to_vtt(&[line]),
 ///     "WEBVTT\nLanguage: en\n\n100:00:00.000 --> 100:00:01.500\nQ&amp;A: is 1 &lt; 2?\n"
@@ -72,13 +65,9 @@ pub fn to_vtt(lines: &[TranscriptLine]) -> String {
 /// Renders plain text, with one line for each caption.
 ///
 /// ```
-/// use vidra::{Seconds, TranscriptLine, to_text};
-/// let line = TranscriptLine {
-///     text: "Oggi voglio parlare di\nsottotitoli".to_owned(),
-///     offset: Seconds::from_millis(0),
-///     duration: Seconds::from_millis(0),
-///     lang: "it".into(),
-/// };
+/// use vidra::{Cue, TranscriptLine, to_text};
+/// let text = "Oggi voglio parlare di\nsottotitoli".to_owned();
+/// let line = TranscriptLine::new(Cue { start: 0, duration: 0, text }, &"it".into());
 /// assert_eq!(to_text(&[line]), "Oggi voglio parlare di sottotitoli\n");
 /// ```
 pub fn to_text(lines: &[TranscriptLine]) -> String {

@@ -163,6 +163,37 @@ async fn users_6_a_page_that_breaks_off_keeps_what_came() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn users_6_a_page_keeps_the_videos_before_a_failed_call() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    // The first hundred videos are cached, and no further ones can be had.
+    page(&vidra, "PLsize500", None, 100).await;
+    sim.inject(Fault::on(Endpoint::Videos, Action::error("backendError")));
+    let part = page(&vidra, "PLsize500", None, 500).await;
+    assert_eq!(part.items.len(), 100);
+    let cursor = part.next_cursor.as_deref();
+    let next = vidra.playlist_videos_page(&playlist("PLsize500"), cursor, 500).await;
+    assert_eq!(next.unwrap_err().reason(), Reason::UpstreamFailed);
+    sim.clear_faults();
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    let rest = page(&vidra, "PLsize500", cursor, 500).await;
+    assert_eq!((rest.items.len(), rest.items[0].position), (400, 101));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_fetches_every_page_once_however_short() {
+    let sim = Simulator::new();
+    client(&sim).playlist_ids(&playlist("PLquirkShortPages")).await.unwrap();
+    let (pages, _) = calls(&sim);
+    sim.reset_record();
+    // A refresh gets nothing from the cache.
+    let videos = client(&sim).refreshing().playlist_videos(&playlist("PLquirkShortPages"));
+    let all: Vec<_> = videos.try_collect().await.unwrap();
+    assert!(pages > 1 && all.len() < 50 * pages as usize);
+    assert_eq!(calls(&sim).0, pages);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_rejected_token_is_an_invalid_cursor() {
     let sim = Simulator::new();
     let vidra = client(&sim);

@@ -81,6 +81,16 @@ async fn users_21_an_unchanged_answer_does_not_count() {
     }
 }
 
+/// `*` matches everything, so that an unchanged answer may still have been fetched for it.
+#[tokio::test(start_paused = true)]
+async fn users_21_an_unchanged_answer_that_cost_units_counts() {
+    let app = app(Rules { rate: "3/h".parse().ok(), ..Rules::default() });
+    for (path, left) in [("/api/video/quirkNoLike", "2"), ("/api/video/quirkHtmlCm", "1")] {
+        let got = get(&app, path, &[("if-none-match", "*")]).await;
+        assert_eq!((got.status.as_u16(), rate_limit_headers(&got)[1]), (304, Some(left)), "{path}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_a_rate_limit_there_are_no_rate_limit_headers() {
     let app = app(Rules::default());
