@@ -134,6 +134,13 @@ impl ListForm {
         resource: Resource,
         page: Cached<Page<T>>,
     ) -> Result<Answer> {
+        if self.format == ListFormat::Json && self.fields.is_none() {
+            // As it is, so that members keep their order.
+            let body = serde_json::to_vec(&page.body).map_err(ApiError::internal)?;
+            let mut answer = Answer::new(resource, page.with_body(body.into_boxed_slice().into()));
+            answer.varies_by_accept = self.is_by_accept;
+            return Ok(answer);
+        }
         let Page { items, next_cursor, .. } = &page.body;
         let items: Result<Vec<Value>, _> = items.iter().map(serde_json::to_value).collect();
         let (items, cursor) = (items.map_err(ApiError::internal)?, next_cursor.clone());

@@ -62,7 +62,7 @@ fn check(lines: &[Value], wait: u64) {
     assert_eq!((&last["type"], &last["error"]["code"]), (&json!("error"), &json!(429)));
     assert_eq!(last["error"]["reason"], "quota_exhausted");
     let seconds = last["error"]["retryAfter"].as_u64().unwrap();
-    assert!(seconds.abs_diff(wait) <= 60, "{seconds} s, and {wait} s in the header");
+    assert!(seconds.abs_diff(wait) <= 900, "{seconds} s, and {wait} s in the header");
     assert!(lines.iter().all(|line| line["type"] != "summary"));
 }
 

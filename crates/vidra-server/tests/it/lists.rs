@@ -34,6 +34,7 @@ async fn users_8_a_playlist_is_read_page_by_page() {
     for (cost, items) in [("2", 50), ("2", 50), ("2", 20)] {
         let page = app.get(&path).await;
         assert_eq!((page.status.as_u16(), page.header("x-quota-cost")), (200, Some(cost)));
+        assert!(page.text.starts_with(r#"{"items":[{"id":"#), "members keep their order");
         let page = page.json();
         assert_eq!(page["items"].as_array().unwrap().len(), items);
         seen.extend(page["items"].as_array().unwrap().clone());
