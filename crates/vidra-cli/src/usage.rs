@@ -108,6 +108,12 @@ fn unknown_flag(flag: &str, whole: &Command, command: &Command, given: &[String]
         command.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
     };
     let own = longs(command);
+    if own.iter().any(|long| long == name) {
+        return format!(
+            "--{name} belongs after the command: vidra {} --{name}",
+            command.get_name()
+        );
+    }
     let others: Vec<&str> = whole
         .get_subcommands()
         .filter(|other| longs(other).iter().any(|long| long == name))
