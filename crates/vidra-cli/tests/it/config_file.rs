@@ -85,7 +85,7 @@ fn users_13_unknown_keys_and_wrong_values_are_errors() {
         ("[keys.add]\nunit = 2", "there is no setting 'unit'; the nearest is 'units'"),
         ("config = \"x\"", "there is no setting 'config'"),
         ("demo = \"yes\"", "demo: expected true or false"),
-        ("cache-ttl = true", "cache-ttl: expected a text or a number"),
+        ("cache-ttl = true", "cache-ttl: expected a string or a number"),
         ("demo = true\ndemo = ", "line 2 is not valid TOML"),
         ("[link]\nretries = 99", "invalid value '99' for '--retries"),
     ];
