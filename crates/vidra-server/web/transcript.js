@@ -20,7 +20,7 @@ export function transcript(page, videoId) {
   let [find, lang] = [parameter('find'), parameter('lang')];
   let tracks = null;
   let saveError = null;
-  /** The matches of the search; the lines and the phrase that they are of; and the one that is shown. */
+  /** The state of the search: its lines and phrase, the matches, and the match that is shown. */
   let found = { lines: null, index: null, phrase: '', matches: [], current: 0 };
   /** The line whose link has the only tab stop of the list. */
   let active = 0;

@@ -44,8 +44,8 @@ impl Ids {
         Ok(all)
     }
 
-    /// Whether the command line names exactly one item, so that its output is that item and not a list. What a
-    /// file or standard input contains does not change the shape of the output.
+    /// Whether the command line names exactly one item. The output is then that item, and otherwise a list. The
+    /// content of a file or of standard input does not change the shape of the output.
     pub(super) fn is_one(&self) -> bool {
         matches!(self.ids.as_slice(), [id] if id != "-") && self.ids_file.is_none()
     }

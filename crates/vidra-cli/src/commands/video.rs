@@ -52,7 +52,7 @@ pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
     let body = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
     let done = context.output.answer("", &body, cards::videos);
     context.end(done).await?;
-    // Without their ids (--fields), missing videos cannot be told.
+    // With --fields the answer may lack the ids. Then missing videos cannot be reported.
     let known = read::<Vec<Known>>(&body)?.into_iter().map(|video| video.id);
     let Some(known) = known.collect::<Option<HashSet<VideoId>>>() else { return tally.end() };
     let missing = ids.iter().filter(|id| !known.contains(id)).map(VideoId::as_str);

@@ -21,7 +21,7 @@ pub(crate) struct FailedItem {
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// What the items are.
+/// The kind of the items.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ItemKind {
     /// Entries of a playlist.

@@ -19,7 +19,7 @@ pub(super) fn command() -> Option<String> {
 }
 
 /// Shows `text` in the pager and waits until the user closes it. Without a usable pager it goes to standard
-/// output. A user who leaves before the end is no error.
+/// output. It is not an error if the user closes the pager early.
 pub(super) fn show(pager: &str, text: &[u8]) -> io::Result<()> {
     // Ctrl-C is for the pager from now on. Otherwise this process would end and leave the terminal to two readers.
     let _handled = signal(SignalKind::interrupt());

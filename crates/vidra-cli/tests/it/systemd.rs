@@ -45,7 +45,7 @@ impl Activated {
         Self { child: command.spawn().unwrap(), manager, log }
     }
 
-    /// What the service has written to standard error, for the messages of failures.
+    /// The standard error of the service, for the messages of failed tests.
     fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }

@@ -17,7 +17,7 @@ use crate::state::AppState;
 /// How long a report waits for the file of the usage.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What each caller used on each of the last 30 days.
+/// The usage of each caller in the last 30 days, by day.
 ///
 /// Only keys of operators may read it. Days without usage are left out, and so are callers without usage on a
 /// day. The rows of a revoked key stay until they are 30 days old. If the service requires no keys, every caller may

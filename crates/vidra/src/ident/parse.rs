@@ -49,7 +49,7 @@ fn why_not(what: &str, text: &str) -> String {
     }
 }
 
-/// What a link names, if it is one thing or a thing on the page of another.
+/// The kind of item that a link leads to. `None` if it leads to none.
 fn kind(link: &Link) -> Option<&'static str> {
     Some(match link {
         Link { video: Some(_), .. } => "video",

@@ -15,7 +15,7 @@ use super::record::Record;
 /// The number of days in a report, with today.
 const DAYS: i64 = 30;
 
-/// What callers used on each of the last 30 days.
+/// The usage of all callers in the last 30 days.
 ///
 /// The counts are those of the allowances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -26,7 +26,7 @@ pub struct UsageReport {
     pub days: Vec<DayUsage>,
 }
 
-/// What callers used on one day.
+/// The usage of all callers on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]

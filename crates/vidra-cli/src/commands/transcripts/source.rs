@@ -31,7 +31,7 @@ pub(super) struct Entry {
 }
 
 impl Source {
-    /// What the arguments name. Ids of a list that are not videos are failures, which do not stop the others.
+    /// Finds the source of the arguments. In a list of videos, an id of another kind fails alone.
     pub(super) async fn find(
         args: &TranscriptsArgs,
         context: &CommandContext,
@@ -53,9 +53,9 @@ impl Source {
         }
     }
 
-    /// What a single argument names. A URL of a video in a playlist names the playlist.
+    /// Finds the source of a single argument. A URL of a video in a playlist means the playlist.
     async fn named(text: &str, service: &Service) -> Result<Self, Failure> {
-        // Playlists whose id has no known prefix are no link, but playlists nevertheless.
+        // The id of a playlist may have an unknown prefix. It is not a link then.
         let Ok(Link { video, playlist, channel, .. }) = Link::parse(text) else {
             return Ok(Self::Playlist(PlaylistId::parse(text)?));
         };
