@@ -15,6 +15,9 @@ use rustix::io::Errno;
 /// A larger file is damaged. The most tallies that a count stores are smaller.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// How long to wait for another process that holds a lock.
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// One of the files with a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -74,6 +77,27 @@ impl Files {
         path.into()
     }
 
+    /// Waits until no process writes the working copy, and keeps it so. Unlike [`Disk::lock`] it
+    /// creates no file: `None` if the files were never written.
+    pub(super) fn lock_to_read(&self, timeout: Duration) -> io::Result<Option<Held>> {
+        match File::open(self.lock_path(Lock::Working)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            file => {
+                let file = file?;
+                wait_for(|| file.try_lock_shared(), timeout)?;
+                Ok(Some(Box::new(file)))
+            }
+        }
+    }
+
+    fn lock_path(&self, lock: Lock) -> PathBuf {
+        match lock {
+            // Not the working copy itself, because an operator can delete it.
+            Lock::Working => self.path.with_extension("lock"),
+            Lock::Synced => self.path(Part::First),
+        }
+    }
+
     /// Opens a file for writing, and creates it and its folder if necessary. Only the owner has
     /// access, because another user could hold the lock.
     fn open(&self, path: &Path) -> io::Result<File> {
@@ -122,13 +146,8 @@ impl Disk for Files {
     }
 
     fn lock(&self, lock: Lock, timeout: Duration) -> io::Result<Held> {
-        let path = match lock {
-            // Not the working copy itself, because an operator can delete it.
-            Lock::Working => self.path.with_extension("lock"),
-            Lock::Synced => self.path(Part::First),
-        };
-        let file = self.open(&path)?;
-        wait_for(&file, timeout)?;
+        let file = self.open(&self.lock_path(lock))?;
+        wait_for(|| file.try_lock(), timeout)?;
         Ok(Box::new(file))
     }
 }
@@ -143,10 +162,10 @@ fn damaged_by_bad_sectors(read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "on a blocking thread; a file lock has no waker")]
-fn wait_for(lock: &File, timeout: Duration) -> io::Result<()> {
+fn wait_for(try_lock: impl Fn() -> Result<(), TryLockError>, timeout: Duration) -> io::Result<()> {
     let until = Instant::now() + timeout;
     loop {
-        match lock.try_lock() {
+        match try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(2));

@@ -13,13 +13,10 @@ use jiff::Timestamp;
 
 use super::counts::UnitCounts;
 use super::day::date;
-use super::disk::{Disk, Files, Lock, Part};
+use super::disk::{Disk, Files, LOCK_TIMEOUT, Lock, Part};
 use super::health::{Health, LedgerHealth};
 use super::record::Record;
 use super::sync::Syncer;
-
-/// How long to wait for another process that holds the lock, which takes it for microseconds.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Counts in files. Its methods block on file I/O, but never on a sync.
 #[derive(Debug)]

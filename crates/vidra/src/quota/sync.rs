@@ -9,16 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::disk::{Disk, Lock, Part};
+use super::disk::{Disk, LOCK_TIMEOUT, Lock, Part};
 use super::health::Health;
 use super::record::Record;
 
 /// The shortest time between the starts of two syncs. A change waits at most this long, or for the end
 /// of a sync that is running, so that it is on the disk within 10 ms if a sync takes up to 5 ms.
 const GROUP: Duration = Duration::from_millis(5);
-
-/// How long a sync waits for another process that holds a lock.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time until a failed sync is repeated.
 const REPEAT: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::counts::UnitCounts;
 use super::day::{date, date_before};
-use super::disk::{Disk, Files, Part};
+use super::disk::{Disk, Files, LOCK_TIMEOUT, Part};
 use super::record::Record;
 
 /// The number of days in a report, with today.
@@ -62,21 +62,23 @@ pub struct CallerUsage {
 }
 
 impl UsageReport {
-    /// Reads the file of [`Allowances`](crate::Allowances) at `path`, without changing it or waiting
-    /// for the process that uses it. The usage of the last seconds may be missing. `None` if there
-    /// is no such file.
+    /// Reads the file of [`Allowances`](crate::Allowances) at `path` without changing it, also while
+    /// other processes use it. The usage of the last seconds may be missing. `None` if there is no
+    /// such file.
     ///
     /// # Errors
     ///
     /// Any I/O error, and [`io::ErrorKind::InvalidData`] if no copy of the file is readable.
     pub fn read(path: &Path, now: Timestamp) -> io::Result<Option<Self>> {
         let disk = Files::new(path.to_owned());
+        // A process that is stopped while it holds the lock must not prevent a report. Then the
+        // working copy may be half written, and a synced copy is the newest.
+        let _held = disk.lock_to_read(LOCK_TIMEOUT);
         let mut copies = vec![];
         for part in [Part::Working, Part::First, Part::Second] {
             // A file is empty from its creation until its first write.
             copies.extend(disk.read(part)?.filter(|bytes| !bytes.is_empty()));
         }
-        // Without a lock the working copy may be half written. Then a synced copy is the newest.
         let records = copies.iter().filter_map(|bytes| Record::decode(bytes));
         match records.max_by_key(|record| record.sequence) {
             Some(record) => Ok(Some(Self::new(&record.counts, now))),
@@ -116,11 +118,14 @@ impl UsageReport {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::sync::mpsc;
+    use std::time::Duration;
+    use std::{fs, thread};
 
     use jiff::Span;
 
     use super::*;
+    use crate::quota::disk::Lock;
     use crate::quota::{Allowances, Bucket};
 
     fn at(time: &str) -> Timestamp {
@@ -195,7 +200,7 @@ mod tests {
         let (path, now) = (folder.path().join("callers.json"), at("2026-11-15T12:00:00Z"));
         let processes = [(); 3].map(|()| Allowances::open(path.clone(), now));
         let path = &path;
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for process in &processes {
                 for name in ["alice", "bob"] {
                     scope.spawn(move || {
@@ -214,6 +219,24 @@ mod tests {
             rows(&Allowances::open(path.clone(), now).usage(now)),
             [row("alice"), row("bob")]
         );
+    }
+
+    #[test]
+    fn a_report_waits_for_a_process_that_is_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, now) = (folder.path().join("callers.json"), at("2026-11-15T12:00:00Z"));
+        let disk = Files::new(path.clone());
+        let bytes = Record::encode(1, &UnitCounts::default()).unwrap();
+        let held = disk.lock(Lock::Working, LOCK_TIMEOUT).unwrap();
+        disk.write(Part::Working, &bytes[..20]).unwrap();
+        let (sender, report) = mpsc::channel();
+        let reader = thread::spawn(move || sender.send(UsageReport::read(&path, now)));
+        // Without the lock it would report a damaged file.
+        assert!(report.recv_timeout(Duration::from_millis(10)).is_err());
+        disk.write(Part::Working, &bytes).unwrap();
+        drop(held);
+        assert_eq!(report.recv().unwrap().unwrap(), Some(UsageReport::default()));
+        reader.join().unwrap().unwrap();
     }
 
     #[test]
