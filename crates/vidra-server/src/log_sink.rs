@@ -12,6 +12,13 @@ use std::time::{Duration, Instant};
 /// The maximum size of the lines that wait to be written.
 const MAX_BUFFER_BYTES: usize = 1 << 20;
 
+/// How long a line waits for others, so that they are written together. Waking a thread and writing one line costs as
+/// much as a cached response.
+const GROUP_TIME: Duration = Duration::from_millis(10);
+
+/// The size of the lines that are written without waiting for others.
+const GROUP_BYTES: usize = 64 << 10;
+
 /// The maximum length of a line, with its line feed. Longer ones do not fit into the pipes of some collectors at once.
 const MAX_LINE_BYTES: usize = 4096;
 
@@ -31,8 +38,10 @@ struct Shared {
 #[derive(Default)]
 struct State {
     buffer: Vec<u8>,
-    /// Whether the thread waits for lines. It is woken only then.
+    /// Whether the thread waits for the first line.
     is_idle: bool,
+    /// Whether somebody waits for the end of the write.
+    is_urgent: bool,
     /// Lines that were dropped since the log last reported it.
     unreported: u64,
 }
@@ -72,7 +81,8 @@ impl LogSink {
         write(&mut state.buffer);
         shorten(&mut state.buffer, start);
         state.buffer.push(b'\n');
-        if std::mem::take(&mut state.is_idle) {
+        let is_group_full = start < GROUP_BYTES && state.buffer.len() >= GROUP_BYTES;
+        if std::mem::take(&mut state.is_idle) || is_group_full {
             self.0.filled.notify_one();
         }
     }
@@ -87,6 +97,8 @@ impl LogSink {
     pub fn flush(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         let mut state = self.0.lock();
+        state.is_urgent = true;
+        self.0.filled.notify_one();
         while !(state.is_idle && state.buffer.is_empty()) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -105,10 +117,13 @@ impl Shared {
             let mut state = self.lock();
             state.is_idle = state.buffer.is_empty();
             self.written.notify_all();
-            while state.buffer.is_empty() {
-                state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
+            let wait = self.filled.wait_while(state, |state| state.buffer.is_empty());
+            state = wait.unwrap_or_else(PoisonError::into_inner);
             state.is_idle = false;
+            let is_short = |state: &mut State| state.buffer.len() < GROUP_BYTES && !state.is_urgent;
+            let wait = self.filled.wait_timeout_while(state, GROUP_TIME, is_short);
+            state = wait.unwrap_or_else(PoisonError::into_inner).0;
+            state.is_urgent = false;
             std::mem::swap(&mut state.buffer, &mut lines);
             let dropped = std::mem::take(&mut state.unreported);
             drop(state);
