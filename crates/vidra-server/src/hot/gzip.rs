@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use crate::extract::list_items;
 
 /// Smaller bodies fit into one packet either way.
-const MIN_BYTES: usize = 1024;
+pub(super) const MIN_BYTES: usize = 1024;
 
 /// Larger bodies are compressed on a thread of their own, because it takes more than a millisecond.
 pub(super) const LARGE_BYTES: usize = 64 * 1024;
@@ -39,13 +39,22 @@ pub(super) fn compress(body: &Bytes) -> Option<Bytes> {
 
 /// Whether `Accept-Encoding` allows gzip, by name or by `*`, and not with `q=0`.
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let allows = |names: &[&str]| {
-        list_items(headers, ACCEPT_ENCODING).find_map(|coding| {
-            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+    let (mut by_name, mut by_wildcard) = (None, None);
+    for coding in list_items(headers, ACCEPT_ENCODING) {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let name = name.trim_end();
+        let rule = if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {
+            &mut by_name
+        } else if name == "*" {
+            &mut by_wildcard
+        } else {
+            continue;
+        };
+        // The first item of a name counts.
+        rule.get_or_insert_with(|| {
             let weight = weight.split_once('=').map(|(_, weight)| weight.trim().parse::<f32>());
-            let is_named = names.iter().any(|known| name.trim().eq_ignore_ascii_case(known));
-            is_named.then_some(!matches!(weight, Some(Ok(weight)) if weight <= 0.0))
-        })
-    };
-    allows(&["gzip", "x-gzip"]).or_else(|| allows(&["*"])).unwrap_or(false)
+            !matches!(weight, Some(Ok(weight)) if weight <= 0.0)
+        });
+    }
+    by_name.or(by_wildcard).unwrap_or(false)
 }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use vidra::{CacheOutcome, Resource};
 
 use super::answer::{Answer, JSON};
-use super::gzip::{LARGE_BYTES, accepts_gzip, compress, gzip_etag};
+use super::gzip::{LARGE_BYTES, MIN_BYTES, accepts_gzip, compress, gzip_etag};
 use super::request_head::RequestHead;
 use super::request_id::X_REQUEST_ID;
 use crate::accept::accepts;
@@ -56,10 +56,9 @@ static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| {
 pub(super) struct RenderedResponse {
     pub(super) plain: Bytes,
     etag: HeaderValue,
-    /// The bytes of both bodies. A large one has room for its compressed form before it is there. It never changes,
-    /// as the cache requires.
+    /// The bytes of the body, and the most of its compressed form. It never changes, as the cache requires.
     pub(super) weight: usize,
-    /// The compressed body; not set before a large one is compressed.
+    /// The compressed body; not set before a caller accepts it.
     gzip: OnceCell<Option<Compressed>>,
     content_type: &'static str,
     cache_control: HeaderValue,
@@ -100,10 +99,8 @@ impl RenderedResponse {
         let (tag, gzip) = match before.filter(is_same) {
             Some(before) => (before.etag.clone(), before.gzip.clone()),
             None => {
-                let body = &answer.cached.body;
-                let (tag, is_large) = (tag_of(answer), body.len() > LARGE_BYTES);
-                let gzip = (!is_large).then(|| compress(body).map(|body| packed(body, &tag)));
-                (tag, OnceCell::new_with(gzip))
+                let is_small = answer.cached.body.len() < MIN_BYTES;
+                (tag_of(answer), OnceCell::new_with(is_small.then_some(None)))
             }
         };
         Self::with_tag(answer, &tag, gzip, route, headers, now, suspended)
@@ -141,7 +138,7 @@ impl RenderedResponse {
         let plain = answer.cached.body.clone();
         let packed = gzip.get().map(|gzip| gzip.as_ref().map_or(0, |gzip| gzip.0.len()));
         Self {
-            weight: plain.len() + packed.unwrap_or(plain.len() / 2),
+            weight: plain.len() + packed.unwrap_or(max_packed_bytes(plain.len())),
             plain,
             etag,
             gzip,
@@ -162,23 +159,31 @@ impl RenderedResponse {
         !self.gzip.initialized() && head.has_accept_encoding && accepts_gzip(head.headers)
     }
 
-    /// Compresses a large body, once, on a thread that may block. It continues if the caller disconnects, so that
-    /// the next one does not begin again.
+    /// Compresses the body, once: a large one on a thread that may block. It continues if the caller disconnects, so
+    /// that the next one does not begin again.
     pub(super) async fn compress(self: &Arc<Self>, threads: &Arc<Semaphore>) {
+        if self.plain.len() <= LARGE_BYTES {
+            // An error means that another request has compressed it.
+            let _ = self.gzip.set(self.packed());
+            return;
+        }
         let (rendered, threads) = (Arc::clone(self), Arc::clone(threads));
         let compressing = tokio::spawn(async move {
             let compressed = async {
                 let _thread = threads.acquire().await;
-                let body = rendered.plain.clone();
-                let packing = tokio::task::spawn_blocking(move || compress(&body));
-                let body = packing.await.ok().flatten();
-                // Otherwise it is hardly worth the memory.
-                let body = body.filter(|body| body.len() <= rendered.plain.len() / 2);
-                body.map(|body| packed(body, &rendered.etag))
+                let rendered = Arc::clone(&rendered);
+                tokio::task::spawn_blocking(move || rendered.packed()).await.ok().flatten()
             };
             rendered.gzip.get_or_init(|| compressed).await;
         });
         let _ = compressing.await;
+    }
+
+    /// The compressed body; `None` if it is hardly worth the memory.
+    fn packed(&self) -> Option<Compressed> {
+        let body = compress(&self.plain)?;
+        let is_worth_it = body.len() <= max_packed_bytes(self.plain.len());
+        is_worth_it.then(|| Arc::new((body, gzip_etag(&self.etag))))
     }
 
     /// Whether this response was rendered from the same fetch. The address of the bytes alone does not
@@ -216,8 +221,8 @@ impl RenderedResponse {
         now: Instant,
         id: Option<&HeaderValue>,
     ) -> Response<Full<Bytes>> {
-        let accepts_gzip = head.has_accept_encoding && accepts_gzip(head.headers);
-        let gzip = self.gzip.get().and_then(Option::as_deref).filter(|_| accepts_gzip);
+        let accepts_gzip = || head.has_accept_encoding && accepts_gzip(head.headers);
+        let gzip = self.gzip.get().and_then(Option::as_deref).filter(|_| accepts_gzip());
         let (body, etag) = gzip.map_or((&self.plain, &self.etag), |(body, etag)| (body, etag));
         // A caller that accepts gzip may hold the plain form, and its tag is as good. Not the other way
         // round: a request for the plain form may come from a cache whose clients read no other.
@@ -282,8 +287,9 @@ fn tag_of(answer: &Answer) -> HeaderValue {
     etag(&std::iter::once(&body[..]).chain(headers).collect::<Vec<_>>().concat())
 }
 
-fn packed(body: Bytes, etag: &HeaderValue) -> Compressed {
-    Arc::new((body, gzip_etag(etag)))
+/// The most that the compressed form of a body of this length may take.
+fn max_packed_bytes(plain: usize) -> usize {
+    if plain > LARGE_BYTES { plain / 2 } else { plain / 4 * 3 }
 }
 
 /// How far two computed times of one fetch may lie apart. The cache gives ages in whole milliseconds, and

@@ -103,8 +103,8 @@ impl ResponseCache {
         Some((response, rendered.route, rendered.resource))
     }
 
-    /// Renders an answer, and caches the result for the next request for `target`, unless that is empty. A large
-    /// body is compressed first, unless only the head is requested.
+    /// Renders an answer, and caches the result for the next request for `target`, unless that is empty. The
+    /// body is compressed first if the caller accepts that, unless only the head is requested.
     pub(crate) async fn render(
         &self,
         target: &str,
