@@ -210,7 +210,7 @@ impl Connection {
                 return self.serve(stream, false, membership).await;
             }
             let (mut reader, writer) = stream.into_split();
-            let Ok(start) = timeout(limits.head_timeout, read_start(&mut reader)).await else {
+            let Some(start) = self.opening(read_start(&mut reader)).await else {
                 self.app.connections().refused.add("too_slow");
                 tracing::debug!("connection timed out before its first bytes");
                 return;
@@ -219,19 +219,34 @@ impl Connection {
             let reader = Cursor::new(start).chain(reader);
             return self.serve(tokio::io::join(reader, writer), is_http2, membership).await;
         };
-        match timeout(limits.head_timeout, tls.accept(stream)).await {
-            Ok(Ok(stream)) => {
+        match self.opening(tls.accept(stream)).await {
+            Some(Ok(stream)) => {
                 let is_http2 = stream.get_ref().1.alpn_protocol() == Some(tls::HTTP2);
                 self.serve(stream, is_http2, membership).await;
             }
-            Ok(Err(error)) => {
+            Some(Err(error)) => {
                 self.app.connections().refused.add("handshake");
                 tracing::debug!(%error, "TLS handshake failed");
             }
-            Err(_) => {
+            None => {
                 self.app.connections().refused.add("too_slow");
                 tracing::debug!("TLS handshake timed out");
             }
+        }
+    }
+
+    /// What has to happen before the first request; `None` if it takes too long. During shutdown it has less time,
+    /// so that a client that sends nothing does not delay the end.
+    async fn opening<T>(&self, opening: impl Future<Output = T>) -> Option<T> {
+        let drain = self.app.drain_state();
+        let drained = async {
+            drain.has_lasted(Duration::ZERO).await;
+            sleep(LAST_REQUEST_TIMEOUT).await;
+        };
+        tokio::select! {
+            biased;
+            opened = timeout(self.serving.limits.head_timeout, opening) => opened.ok(),
+            () = drained => None,
         }
     }
 

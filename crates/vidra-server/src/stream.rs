@@ -181,9 +181,10 @@ fn until<T>(
 ) -> impl Stream<Item = T> {
     stream::unfold(Some((events, end)), move |rest| async move {
         let (mut events, end) = rest?;
-        match select(events.next(), end).await {
-            Either::Left((event, end)) => Some((event?, Some((events, end)))),
-            Either::Right(((), _)) => Some((last(), None)),
+        // The end comes first: with a slow reader an event is always ready.
+        match select(end, events.next()).await {
+            Either::Left(((), _)) => Some((last(), None)),
+            Either::Right((event, end)) => Some((event?, Some((events, end)))),
         }
     })
 }
@@ -318,5 +319,17 @@ impl BatchLine {
         };
         // JSON has no raw line breaks, so one data line is enough.
         Event::default().event(name).id(id.to_string()).data(self.json())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slow reader of a batch finds an event whenever it reads.
+    #[tokio::test]
+    async fn a_stream_that_always_has_an_event_ends_too() {
+        let mut events = Box::pin(until(stream::repeat(1), std::future::ready(()), || 2));
+        assert_eq!((events.next().await, events.next().await), (Some(2), None));
     }
 }

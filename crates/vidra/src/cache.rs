@@ -246,23 +246,7 @@ impl Cache {
         outcome.map(|_| record)
     }
 
-    fn serve_result(
-        &self,
-        key: &Key,
-        result: Result<Record>,
-        outcome: CacheOutcome,
-        ctx: &Context,
-    ) -> Result<Cached> {
-        match result {
-            Ok(record) => self.serve(key, &self.with_age(key, record), outcome, ctx),
-            Err(error) => {
-                self.note(key, outcome, ctx);
-                Err(error)
-            }
-        }
-    }
-
-    /// Counts a lookup. Parts of a composite do not count separately.
+    /// Counts an answer. Parts of a composite do not count separately.
     fn note(&self, key: &Key, outcome: CacheOutcome, ctx: &Context) {
         if !ctx.is_part {
             self.tally.add(key.kind, outcome);

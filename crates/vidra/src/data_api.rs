@@ -65,6 +65,9 @@ impl DataApi {
     /// a follower retries.
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, ctx: &Context, call: &Call) -> Result<T> {
         let attempt = |is_retry| async move {
+            if let Some(wait) = self.breaker(call.endpoint).refuses(Instant::now()) {
+                return Err(Fault::failing(wait));
+            }
             self.wait_for_hold(ctx, call).await.map_err(Fault::permanent)?;
             self.attempt(ctx, call, is_retry).await
         };

@@ -204,7 +204,8 @@ where
         let mut service = self.0.clone();
         Box::pin(async move {
             std::future::poll_fn(|cx| service.poll_ready(cx)).await.map_err(broken)?;
-            read(service.call(request).await.map_err(broken)?).await
+            read(service.call(request).await.map_err(broken)?.map(|body| body.map_err(broken)))
+                .await
         })
     }
 }
@@ -213,8 +214,7 @@ where
 /// wrong.
 async fn read<B>(response: Response<B>) -> Result<Answer, Failure>
 where
-    B: Body<Data = Bytes>,
-    B::Error: fmt::Display,
+    B: Body<Data = Bytes, Error = Failure>,
 {
     let (head, body) = response.into_parts();
     let mut body = std::pin::pin!(body);
@@ -222,7 +222,7 @@ where
     let promised = usize::try_from(body.size_hint().lower()).unwrap_or(0).min(USUAL);
     let mut whole = BytesMut::with_capacity(promised);
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        let Ok(data) = frame?.into_data() else { continue };
         if whole.len() + data.len() > MAX_BODY {
             return Err(Failure::TooLarge);
         }

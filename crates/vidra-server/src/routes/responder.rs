@@ -51,9 +51,9 @@ impl Responder {
 
     pub(super) async fn send(&self, answer: &Answer) -> Response {
         let target = self.uri.path_and_query().map_or("", |target| target.as_str());
-        // Otherwise a caller could fill the cache with spellings of one question.
+        // Otherwise a caller could fill the cache with spellings of one request.
         let query = self.uri.query().unwrap_or_default();
-        let is_plain = self.typed_url.is_none() && !query.split('&').skip(1).any(str::is_empty);
+        let is_plain = self.typed_url.is_none() && !query.split('&').any(str::is_empty);
         let target = if query.is_empty() || is_plain { target } else { "" };
         let responses = &self.state.responses;
         responses.render(target, self.route(), &self.method, &self.headers, answer).await

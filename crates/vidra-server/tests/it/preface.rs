@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 use vidra_server::{Limits, Serving};
 
@@ -81,4 +82,18 @@ async fn a_preface_that_never_ends_has_a_time_limit() {
     let metrics = app.get("/metrics").await.text;
     let refused = "\nvidra_connections_refused_total{reason=\"too_slow\"} 3\n";
     assert!(metrics.contains(refused), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_silent_connection_does_not_delay_the_shutdown() {
+    let app = TestApp::new();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let head_timeout = Duration::from_secs(600);
+    let limits =
+        Limits { http2: true, head_timeout, drain_delay: Duration::ZERO, ..Limits::default() };
+    let stopped = async { drop(stopped.await) };
+    let (address, ended) = app.served(Serving { limits, tls: None }, stopped).await;
+    let _silent = send_in_pieces(address, b"P", b"R").await;
+    stop.send(()).unwrap();
+    timeout(Duration::from_secs(60), ended).await.unwrap().unwrap();
 }

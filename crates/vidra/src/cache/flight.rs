@@ -236,7 +236,11 @@ impl<T: Clone> Drop for Lead<T> {
 
 impl<T: Clone> Joined<T> {
     fn at(flight: &UnderWay<T>, is_own: bool, urgency: Urgency) -> Self {
-        Self { flight: flight.clone(), is_own, _guard: flight.waiters.take(urgency) }
+        let guard = match is_own {
+            true => flight.waiters.take_as_leader(urgency),
+            false => flight.waiters.take(urgency),
+        };
+        Self { flight: flight.clone(), is_own, _guard: guard }
     }
 
     /// Waits for the result without a time limit.

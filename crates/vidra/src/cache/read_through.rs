@@ -207,7 +207,10 @@ impl Cache {
             return Started::Ended(self.served(key, old, CacheOutcome::Stale, ctx));
         }
         match role {
-            Role::Failed(error) => Started::Ended(self.failed(key, error, read.old, ctx)),
+            Role::Failed(error) => {
+                let outcome = CacheOutcome::Miss;
+                Started::Ended(self.failed(key, error, read.old, outcome, ctx))
+            }
             Role::Join(joined) => Started::Waits(read, joined, CacheOutcome::Coalesced),
             Role::Lead(lead, joined) => {
                 if self.take_slot(ctx).is_err() {
@@ -216,7 +219,8 @@ impl Cache {
                     return match read.overdue.take() {
                         Some(overdue) => Started::Waits(read, overdue, CacheOutcome::Coalesced),
                         None => {
-                            Started::Ended(self.failed(key, Error::overloaded(), read.old, ctx))
+                            let (error, outcome) = (Error::overloaded(), CacheOutcome::Miss);
+                            Started::Ended(self.failed(key, error, read.old, outcome, ctx))
                         }
                     };
                 }
@@ -260,24 +264,28 @@ impl Cache {
             // A part without waiters keeps no other fetch alive.
             () = ctx.waiters.gone() => Ok(Ok(Err(no_waiters()))),
         };
-        let result = match ended {
-            Ok(Ok(result)) => self.serve_result(key, result, outcome, ctx),
+        let error = match ended {
+            Ok(Ok(Ok(record))) => {
+                let result = self.serve(key, &self.with_age(key, record), outcome, ctx);
+                return (read, Ok(Answered::new(result, outcome, Duration::ZERO)));
+            }
+            Ok(Ok(Err(error))) => error,
             // The runtime dropped our own task at shutdown.
-            Ok(Err(LeaderGone::Left)) if outcome == CacheOutcome::Miss => Err(Error::overloaded()),
+            Ok(Err(LeaderGone::Left)) if outcome == CacheOutcome::Miss => Error::overloaded(),
             Ok(Err(LeaderGone::ForItself | LeaderGone::Left)) => return (read, Err(())),
             Ok(Err(LeaderGone::Panicked)) if read.may_replace => {
                 read.may_replace = false;
                 return (read, Err(()));
             }
-            Ok(Err(LeaderGone::Panicked)) => Err(Error::internal("two leaders panicked")),
+            Ok(Err(LeaderGone::Panicked)) => Error::internal("two leaders panicked"),
             Ok(Err(LeaderGone::Overdue(joined))) => {
                 (read.overdue, read.may_replace) = (Some(joined), false);
                 return (read, Err(()));
             }
-            Err(_elapsed) => Err(Error::past_deadline()),
+            Err(_elapsed) => Error::past_deadline(),
         };
-        let result = self.or_stale(key, result, read.old.take(), ctx);
-        (read, Ok(Answered::new(result, outcome, Duration::ZERO)))
+        let failed = self.failed(key, error, read.old.take(), outcome, ctx);
+        (read, Ok(failed))
     }
 
     fn join_or_lead(
@@ -302,25 +310,25 @@ impl Cache {
         Answered::new(self.serve(key, found, outcome, ctx), outcome, found.age)
     }
 
-    fn failed(&self, key: &Key, error: Error, old: Option<Found>, ctx: &Context) -> Answered {
-        let result = self.or_stale(key, Err(error), old, ctx);
-        Answered::new(result, CacheOutcome::Miss, Duration::ZERO)
-    }
-
-    /// Returns the stale record instead of an error that says nothing about the requested object.
-    fn or_stale(
+    /// Serves the stale record instead of an error that says nothing about the requested object.
+    fn failed(
         &self,
         key: &Key,
-        result: Result<Cached>,
+        error: Error,
         old: Option<Found>,
+        outcome: CacheOutcome,
         ctx: &Context,
-    ) -> Result<Cached> {
-        match (result, old) {
-            (Err(error), Some(old)) if super::allows_stale(&error) && !old.record.is_refusal => {
+    ) -> Answered {
+        let result = match old {
+            Some(old) if super::allows_stale(&error) && !old.record.is_refusal => {
                 self.serve(key, &old, CacheOutcome::Stale, ctx)
             }
-            (result, _) => result,
-        }
+            _ => {
+                self.note(key, outcome, ctx);
+                Err(error)
+            }
+        };
+        Answered::new(result, outcome, Duration::ZERO)
     }
 }
 

@@ -156,13 +156,13 @@ impl Vidra {
         limit: usize,
         item: fn(Item) -> T,
     ) -> Result<Cached<Page<T>>> {
-        let question = list.question();
-        let from = position(cursor, &question)?;
+        let list_key = list.key();
+        let from = position(cursor, &list_key)?;
         let read =
             list::read(&self.services, &self.context(), list, &from, Some(limit.max(1))).await?;
         let (outcome, age, life) = (read.outcome, read.age, read.life);
         let (items, next) = read.body;
-        let next_cursor = next.map(|next| next.encode(&question));
+        let next_cursor = next.map(|next| next.encode(&list_key));
         let body = Page { items: items.into_iter().map(item).collect(), next_cursor };
         Ok(Cached { body, outcome, age, life })
     }
@@ -173,7 +173,7 @@ impl Vidra {
         list: VideoList,
         cursor: Option<&str>,
     ) -> impl Stream<Item = Result<Item>> + Send + use<> {
-        let start = position(cursor, &list.question());
+        let start = position(cursor, &list.key());
         let end = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
         let start = start.map(|position| (self.clone(), list, Some(position)));
         let pages = stream::try_unfold(start, move |state| async move {
@@ -189,8 +189,8 @@ impl Vidra {
     }
 }
 
-fn position(cursor: Option<&str>, question: &str) -> Result<Position> {
-    cursor.map_or(Ok(Position::FIRST), |cursor| Position::decode(cursor, question))
+fn position(cursor: Option<&str>, list_key: &str) -> Result<Position> {
+    cursor.map_or(Ok(Position::FIRST), |cursor| Position::decode(cursor, list_key))
 }
 
 fn listed(Item { video, position }: Item) -> ListedVideo {

@@ -19,14 +19,15 @@ pub(crate) struct Waiters {
 #[derive(Debug, Clone)]
 struct Waiting {
     count: WaiterCount,
-    /// For a nested flight: the waiters of the outer one, which count as one waiter here.
+    /// For a nested flight: the waiters of the outer one, for which the leader waits here.
     parent: Option<Arc<Waiters>>,
 }
 
 impl Waiting {
     fn is_gone(&self) -> bool {
-        let for_parent = self.parent.as_ref().is_some_and(|parent| parent.is_gone());
-        self.count.taken() <= usize::from(for_parent)
+        let is_parent_gone = self.parent.as_ref().is_some_and(|parent| parent.is_gone());
+        let leaders = self.count.0.leaders.load(Ordering::Relaxed);
+        self.count.taken() <= if is_parent_gone { leaders } else { 0 }
     }
 }
 
@@ -39,6 +40,8 @@ struct Taken {
     all: AtomicUsize,
     /// The number of single requests. The others are batch entries, which are less urgent.
     urgent: AtomicUsize,
+    /// The number of guards of the leader.
+    leaders: AtomicUsize,
     /// Wakes work that ends without waiters.
     left: Notify,
 }
@@ -57,6 +60,7 @@ pub(crate) enum Urgency {
 pub(crate) struct WaiterGuard {
     count: WaiterCount,
     urgency: Urgency,
+    is_leader: bool,
 }
 
 impl WaiterCount {
@@ -65,7 +69,15 @@ impl WaiterCount {
         if urgency == Urgency::Interactive {
             self.0.urgent.fetch_add(1, Ordering::Relaxed);
         }
-        WaiterGuard { count: self.clone(), urgency }
+        WaiterGuard { count: self.clone(), urgency, is_leader: false }
+    }
+
+    /// Counts the leader of the flight as one of its waiters.
+    pub(crate) fn take_as_leader(&self, urgency: Urgency) -> WaiterGuard {
+        self.0.leaders.fetch_add(1, Ordering::Relaxed);
+        let mut guard = self.take(urgency);
+        guard.is_leader = true;
+        guard
     }
 
     pub(crate) fn taken(&self) -> usize {
@@ -75,7 +87,10 @@ impl WaiterCount {
 
 impl Clone for WaiterGuard {
     fn clone(&self) -> Self {
-        self.count.take(self.urgency)
+        match self.is_leader {
+            true => self.count.take_as_leader(self.urgency),
+            false => self.count.take(self.urgency),
+        }
     }
 }
 
@@ -84,6 +99,9 @@ impl Drop for WaiterGuard {
         self.count.0.all.fetch_sub(1, Ordering::Relaxed);
         if self.urgency == Urgency::Interactive {
             self.count.0.urgent.fetch_sub(1, Ordering::Relaxed);
+        }
+        if self.is_leader {
+            self.count.0.leaders.fetch_sub(1, Ordering::Relaxed);
         }
         self.count.0.left.notify_waiters();
     }
@@ -185,17 +203,22 @@ mod tests {
         drop(second);
         assert!(both.is_gone() && !any.is_gone() && !without_callers.is_gone());
     }
+
     #[test]
     fn waiters_of_the_whole_wait_for_its_parts() {
         let (whole, part) = (WaiterCount::default(), WaiterCount::default());
         let caller = whole.take(Urgency::Interactive);
-        let _for_the_whole = part.take(Urgency::Interactive);
+        let for_the_whole = part.take_as_leader(Urgency::Interactive);
         let of_part = Waiters::new([part.clone()]).part_of(&Waiters::new([whole]));
         assert!(!of_part.is_gone());
         drop(caller);
         assert!(of_part.is_gone(), "the guard of the whole no longer counts");
-        let _other = part.take(Urgency::Interactive);
+        let other = part.take(Urgency::Interactive);
         assert!(!of_part.is_gone(), "a caller waits for the part itself");
+        drop(for_the_whole);
+        assert!(!of_part.is_gone(), "it still waits when the leader has left");
+        drop(other);
+        assert!(of_part.is_gone());
     }
 
     #[test]

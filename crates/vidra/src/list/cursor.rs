@@ -27,11 +27,11 @@ const MAX_CURSOR_LENGTH: usize = 2_000;
 impl Position {
     pub(crate) const FIRST: Self = Self { token: String::new(), start: 0, skip: 0 };
 
-    /// The cursor of this position in the list that `question` names. It carries a checksum of both, so that a
+    /// The cursor of this position in the list that `list_key` names. It carries a checksum of both, so that a
     /// damaged cursor and one of another list are noticed.
-    pub(crate) fn encode(&self, question: &str) -> String {
+    pub(crate) fn encode(&self, list_key: &str) -> String {
         let position = self.to_string();
-        format!("{:08x}.{position}", checksum(question, &position))
+        format!("{:08x}.{position}", checksum(list_key, &position))
     }
 
     /// Reads a cursor.
@@ -39,11 +39,11 @@ impl Position {
     /// # Errors
     ///
     /// [`Reason::InvalidCursor`] if the cursor is damaged or belongs to another list.
-    pub(crate) fn decode(cursor: &str, question: &str) -> Result<Self> {
-        Self::read(cursor, question).ok_or_else(invalid_cursor)
+    pub(crate) fn decode(cursor: &str, list_key: &str) -> Result<Self> {
+        Self::read(cursor, list_key).ok_or_else(invalid_cursor)
     }
 
-    fn read(cursor: &str, question: &str) -> Option<Self> {
+    fn read(cursor: &str, list_key: &str) -> Option<Self> {
         if cursor.len() > MAX_CURSOR_LENGTH {
             return None;
         }
@@ -61,7 +61,7 @@ impl Position {
         let read = Self { token, start, skip };
         // Only the one spelling that `encode` writes is accepted.
         let is_ours =
-            sum == format!("{:08x}", checksum(question, position)) && read.to_string() == position;
+            sum == format!("{:08x}", checksum(list_key, position)) && read.to_string() == position;
         is_ours.then_some(read)
     }
 }
@@ -75,8 +75,8 @@ impl fmt::Display for Position {
     }
 }
 
-fn checksum(question: &str, position: &str) -> u32 {
-    crc32fast::hash(format!("{question}\n{position}").as_bytes())
+fn checksum(list_key: &str, position: &str) -> u32 {
+    crc32fast::hash(format!("{list_key}\n{position}").as_bytes())
 }
 
 /// The error of a cursor that cannot be used.

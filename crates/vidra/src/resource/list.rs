@@ -9,7 +9,7 @@ use super::playlist::page::{self, EntryPage};
 use super::{channel, lookup, video};
 use crate::cache::freshness::Life;
 use crate::cache::{Cached, Parts};
-use crate::context::Context;
+use crate::context::{CacheMode, Context};
 use crate::error::{Error, ErrorKind, Reason, Result};
 use crate::ident::{ChannelRef, PlaylistId, VideoId};
 use crate::list::{DateRange, MAX_ENTRIES, Position};
@@ -41,9 +41,13 @@ pub(crate) type Items = (Vec<Item>, Option<Position>);
 /// limits the time and the cost of one read.
 const MAX_FRUITLESS_PAGES: usize = 20;
 
+/// The number of upstream pages that are read before their videos, in the first group of a read. Each later group is
+/// twice as large. If the quota ends, the videos of earlier groups are there.
+const FIRST_GROUP: usize = 2;
+
 impl VideoList {
     /// The text that identifies this list in its cursors.
-    pub(crate) fn question(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         match self {
             Self::Playlist(id) => format!("playlist-videos/{id}"),
             Self::Uploads(channel, DateRange { since, until }) => {
@@ -69,19 +73,21 @@ pub(crate) async fn read(
 ) -> Result<Cached<Items>> {
     let mut reader = Reader::open(services, ctx, list, limit).await?;
     let (mut items, mut next, mut fruitless) = (vec![], Some(from.clone()), 0);
+    let mut group = FIRST_GROUP;
     while items.is_empty() || limit.is_some_and(|limit| items.len() < limit) && !reader.is_cut_off {
         if fruitless >= MAX_FRUITLESS_PAGES {
             break;
         }
         let Some(position) = next.take() else { break };
         let before = items.len();
-        match reader.add_items(&mut items, &position).await {
+        match reader.add_items(&mut items, &position, group).await {
             Ok((after, pages)) => {
-                next = after;
+                (next, group) = (after, (group * 2).min(MAX_FRUITLESS_PAGES));
                 fruitless = if items.len() > before { 0 } else { fruitless + pages };
             }
             Err(error) if items.is_empty() => return Err(error),
-            Err(_) => {
+            Err(error) => {
+                tracing::debug!(reason = error.reason().code(), "list cut off");
                 (next, reader.is_cut_off) = (Some(position), true);
                 break;
             }
@@ -150,18 +156,21 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads upstream pages from `from` on, and adds their items. Returns the position after the last added item, and
-    /// the number of pages. An error adds no items.
+    /// Reads up to `most` upstream pages from `from` on, and adds their items. Returns the position after the last
+    /// added item, and the number of pages. An error adds no items.
     async fn add_items(
         &mut self,
         items: &mut Vec<Item>,
         from: &Position,
+        most: usize,
     ) -> Result<(Option<Position>, usize)> {
         let limit = self.limit.unwrap_or(usize::MAX);
-        let (mut pages, mut next) = self.pages(from, limit - items.len()).await?;
+        let (mut pages, mut next) = self.pages(from, limit - items.len(), most).await?;
         let mut videos = HashMap::new();
         if let Err(error) = self.read_videos(&pages, &mut videos).await {
-            // One failed call fails them all. The first pages may be complete.
+            // One failed call fails them all. The first pages may be complete. Their videos are a moment old, so
+            // that a refresh must not pay for them again.
+            self.ctx.mode = CacheMode::Normal;
             let mut complete = 0;
             for page in &pages {
                 let page = std::slice::from_ref(page);
@@ -173,6 +182,7 @@ impl<'a> Reader<'a> {
             let Some(failed) = pages.get(complete).filter(|_| complete > 0) else {
                 return Err(error);
             };
+            tracing::debug!(reason = error.reason().code(), "list cut off");
             (next, self.is_cut_off) = (Some(failed.position.clone()), true);
             pages.truncate(complete);
         }
@@ -209,24 +219,26 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads as many pages as `count` items need if every entry is one, and returns the position after them. Dates
-    /// are known only from the videos, so that a list with dates is read one page at a time.
+    /// Reads as many pages as `count` items need if every entry is one, up to `most`, and returns the position after
+    /// them. Dates are known only from the videos, so that a list with dates is read one page at a time.
     async fn pages(
         &mut self,
         from: &Position,
         count: usize,
+        most: usize,
     ) -> Result<(Vec<UpstreamPage>, Option<Position>)> {
         let has_dates =
             matches!(self.list, VideoList::Uploads(_, range) if *range != DateRange::default());
-        let is_one_page = has_dates || self.limit.is_none();
+        let most = if has_dates || self.limit.is_none() { 1 } else { most };
         let (mut pages, mut next, mut listed) = (vec![], Some(from.clone()), 0);
-        while listed < count && pages.len() < MAX_FRUITLESS_PAGES {
+        while listed < count && pages.len() < most {
             let Some(position) = next.take() else { break };
             let EntryPage { entries, next: token } = match self.page(&position.token).await {
                 Ok(page) => page,
                 Err(error) if pages.is_empty() => return Err(error),
                 // The caller gets the pages before it.
-                Err(_) => {
+                Err(error) => {
+                    tracing::debug!(reason = error.reason().code(), "list cut off");
                     (next, self.is_cut_off) = (Some(position), true);
                     break;
                 }
@@ -239,9 +251,6 @@ impl<'a> Reader<'a> {
             next = token.map(|token| Position { token, start, skip: 0 });
             let entries = entries.into_iter().map(|entry| entry.video).collect();
             pages.push(UpstreamPage { position, entries });
-            if is_one_page {
-                break;
-            }
         }
         Ok((pages, next))
     }

@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Record, Store, StoreError, Usage};
-use crate::resilience::breaker::{Breaker, BreakerPolicy};
+use crate::resilience::breaker::{Breaker, BreakerPolicy, Pass};
 use crate::resilience::circuit::BreakerState;
 
 /// The timeout of a read.
@@ -116,10 +116,11 @@ impl Guarded {
     /// expensive: up to a second, and not much longer than the caller has.
     pub async fn get_expensive(&self, key: &str, left: Duration) -> Option<Record> {
         let limit = left.clamp(READ_TIMEOUT, EXPENSIVE_READ_TIMEOUT);
-        let read = async || self.store.get(key).await;
-        let read = match self.call(&self.reads, limit, read()).await {
-            Err(StoreError::BreakerOpen) if left > limit => within(limit, read()).await,
-            read => read,
+        let read = async { self.store.get(key).await };
+        let read = match self.reads.breaker.admit(Instant::now()) {
+            Err(_) if left <= limit => self.skip(),
+            // While the breaker is open it reads too: a fetch would cost more.
+            pass => self.observed(&self.reads, pass.ok(), limit, read).await,
         };
         self.checked(key, read).await
     }
@@ -232,14 +233,31 @@ impl Guarded {
         limit: Duration,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let Ok(pass) = side.breaker.admit(Instant::now()) else {
-            self.skipped.fetch_add(1, Ordering::Relaxed);
-            return Err(StoreError::BreakerOpen);
-        };
+        match side.breaker.admit(Instant::now()) {
+            Ok(pass) => self.observed(side, Some(pass), limit, call).await,
+            Err(_) => self.skip(),
+        }
+    }
+
+    fn skip<T>(&self) -> Result<T, StoreError> {
+        self.skipped.fetch_add(1, Ordering::Relaxed);
+        Err(StoreError::BreakerOpen)
+    }
+
+    /// Calls the store, and records the outcome.
+    async fn observed<T>(
+        &self,
+        side: &Side,
+        pass: Option<Pass>,
+        limit: Duration,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         let outcome = within(limit, call).await;
         // With a damaged record the store itself works.
         let failure = outcome.as_ref().err().filter(|error| !matches!(error, StoreError::Corrupt));
-        pass.record(Some(failure.is_some()));
+        if let Some(pass) = pass {
+            pass.record(Some(failure.is_some()));
+        }
         if let Some(error) = failure {
             side.failures.fetch_add(1, Ordering::Relaxed);
             self.log(error);

@@ -306,7 +306,7 @@ impl Egresses {
         // Stable, so that equal addresses rotate.
         in_turn.sort_by_cached_key(|egress| egress.pacer.wait(now));
         let mut refusals = Vec::with_capacity(self.count());
-        for egress in in_turn {
+        for egress in &in_turn {
             match egress.admit(kind, now) {
                 Ok(admission) => return Ok(InUse { egress, admission }),
                 Err(refusal) => refusals.push(refusal),
@@ -316,7 +316,8 @@ impl Egresses {
         let pace_wait = pace_waits.map(|(_, wait)| *wait).min();
         let soonest = refusals.into_iter().min_by_key(|(_, wait)| *wait);
         let (why, wait) = soonest.unwrap_or((Reason::Blocked, Duration::MAX));
-        let is_probed = self.all.iter().any(Egress::is_probed);
+        // A probe of an address that was tried does not help.
+        let is_probed = in_turn.iter().any(|egress| egress.is_probed());
         Err(Closed { why, wait, pace_wait, is_probed })
     }
 }

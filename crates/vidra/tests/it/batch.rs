@@ -157,6 +157,19 @@ async fn entries_start_while_later_pages_are_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn entries_start_after_the_first_page_also_on_a_refresh() {
+    let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
+    let vidra = builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    vidra.playlist_ids(&playlist("PLsize500")).await.unwrap();
+    let started = Instant::now();
+    let query = BatchQuery::default().with_concurrency(1);
+    let mut events =
+        std::pin::pin!(vidra.refreshing().playlist_transcripts(&playlist("PLsize500"), &query));
+    events.next().await.unwrap().unwrap();
+    assert_eq!(started.elapsed(), Duration::from_millis(100));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_retried_entry_keeps_its_slot() {
     let sim = Simulator::builder().latency(Duration::from_millis(100)).build();
     // The player fails once for the first entry. During its backoff the entry may hold more than its

@@ -425,3 +425,17 @@ async fn breaker_pauses_are_jittered_by_a_fifth() {
     let mean = waits.iter().sum::<f64>() / 200.0;
     assert!((29.0..31.0).contains(&mean), "{mean}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_open_breaker_refuses_at_once_also_while_youtube_requests_a_pause() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).build().unwrap();
+    sim.inject(Fault::on(Endpoint::Videos, Action::status(503)));
+    trip(&vidra).await;
+    let limited = Action::error("rateLimitExceeded").retry_after("5");
+    sim.inject(Fault::on(Endpoint::Channels, limited));
+    vidra.channel(&ChannelRef::parse("@fermata").unwrap()).await.unwrap_err();
+    let started = Instant::now();
+    assert_breaker_open(&vidra.video(existing()).await.unwrap_err());
+    assert!(started.elapsed() < Duration::from_millis(10), "{:?}", started.elapsed());
+}

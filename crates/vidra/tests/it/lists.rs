@@ -155,6 +155,14 @@ async fn users_6_a_page_that_breaks_off_keeps_what_came() {
     assert_eq!((rest.items.len(), rest.items[0].position), (400, 101));
     assert!(rest.next_cursor.is_none());
 
+    // The videos of the first pages are paid for before more pages.
+    let sim = Simulator::new();
+    let limits = QuotaLimits::default().with_default(6);
+    let vidra = builder(&sim).quota(limits).build().unwrap();
+    let first = page(&vidra, "PLsize500", None, 500).await;
+    assert_eq!((first.items.len(), calls(&sim)), (100, (4, 2)));
+    assert!(first.next_cursor.is_some());
+
     // Without an item it is the error.
     let limits = QuotaLimits::default().with_default(1);
     let vidra = builder(&sim).quota(limits).build().unwrap();
@@ -287,4 +295,13 @@ async fn a_range_without_videos_is_read_in_bounded_steps() {
         assert!(page.next_cursor.is_some() && page.next_cursor != cursor);
         cursor = page.next_cursor;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_pays_once_for_the_videos_before_a_failed_call() {
+    let sim = Simulator::new();
+    let vidra = builder(&sim).cache_bytes(64 << 20).build().unwrap();
+    sim.inject(Fault::on(Endpoint::Videos, Action::error("backendError")).from_call(2));
+    let part = page(&vidra.refreshing(), "PLsize100", None, 100).await;
+    assert_eq!(part.items.len(), 50, "those of the first call");
 }

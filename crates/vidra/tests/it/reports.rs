@@ -151,3 +151,19 @@ async fn stale_answers_and_failed_renewals_are_reported() {
     let report = vidra.cache_report().await;
     assert_eq!((report.renewal_failures, report.oldest_stale), (0, Duration::ZERO));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_counts_once_also_when_its_fetch_fails() {
+    let sim = Simulator::new();
+    let retry = RetryPolicy { retries: 0, ..RetryPolicy::default() };
+    let vidra = sim::builder(&sim).cache_bytes(1 << 20).retry(retry).build().unwrap();
+    let lookup = Lookup::Video(video("quirkNoLike"));
+    vidra.lookup(&lookup).await.unwrap();
+    sim.inject(Fault::any(Action::status(503)));
+    advance(Duration::from_secs(3 * 3600)).await;
+    assert_eq!(vidra.lookup(&lookup).await.unwrap().outcome, CacheOutcome::Stale);
+    vidra.lookup(&Lookup::Video(video("quirkDurDay"))).await.unwrap_err();
+    let report = vidra.cache_report().await;
+    let (_, counts, _) = report.resources.into_iter().find(|it| it.0 == "video").unwrap();
+    assert_eq!((counts.hits, counts.stale, counts.misses), (0, 1, 2));
+}

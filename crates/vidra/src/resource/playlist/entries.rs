@@ -136,8 +136,9 @@ impl Entries {
     ///
     /// # Errors
     ///
-    /// For cached entries, the errors of the first page. Otherwise
-    /// [`Reason::Overloaded`](crate::Reason::Overloaded) if all slots are taken.
+    /// The cached refusal, or the error of a renewal without a usable record. For an uncached list,
+    /// [`Reason::Overloaded`](crate::Reason::Overloaded) if all slots are taken; its other errors come from
+    /// [`Self::next`].
     pub(crate) async fn new(
         services: &Arc<Services>,
         ctx: &Context,
@@ -146,7 +147,11 @@ impl Entries {
         let lookup = Lookup::PlaylistEntries(id.clone());
         let key = lookup.key();
         if services.cache.has(&key, ctx).await {
-            return Self::from_record(services.read_record(ctx, &lookup).await?);
+            return match ctx.mode {
+                CacheMode::Normal => Self::from_record(services.read_record(ctx, &lookup).await?),
+                // Reading the record would fetch all pages first.
+                CacheMode::Refresh => Self::walk_part(services, ctx, id).await,
+            };
         }
         services.cache.take_slot(ctx)?;
         Ok(Self::Walked { follower: Walks::follow(services, ctx, id), key })

@@ -153,3 +153,20 @@ async fn a_request_tries_every_address_once() {
     assert_eq!(chosen(&[first.number]), Some(other));
     assert_eq!(chosen(&[1, 2]), None);
 }
+
+#[tokio::test]
+async fn a_probe_of_an_address_that_was_tried_is_not_waited_for() {
+    let now = Instant::now();
+    let egresses = egresses(2, now);
+    let choose = |tried: &[usize], now| egresses.choose(WebRequestKind::Captions, tried, now);
+    for tried in [&[2][..], &[1]] {
+        choose(tried, now).ok().unwrap().blocked(Reason::Blocked, None, now);
+    }
+    let over = now + 10 * MINUTE;
+    // Another block of the second address, while the first one is probed.
+    let _probe = choose(&[2], over).ok().unwrap();
+    choose(&[1], over).ok().unwrap().blocked(Reason::Blocked, None, over);
+    let is_probed = |tried: &[usize]| choose(tried, over).err().unwrap().is_probed;
+    assert!(is_probed(&[]));
+    assert!(!is_probed(&[1]));
+}

@@ -31,6 +31,8 @@ async fn review_s5_a_slow_read_of_an_expensive_record_is_not_a_miss() {
     let begun = Instant::now();
     assert_eq!(guarded.get_expensive("key", left).await, None);
     assert_eq!(begun.elapsed(), 1_000 * MS);
+    let failures = guarded.failures();
+    assert_eq!((failures.reads, failures.skipped), (2, 0), "reads in the pause count as any other");
     assert_eq!(guarded.get_expensive("key", MS).await, None);
     assert!(begun.elapsed() <= 1_050 * MS, "a caller without time does not wait that long");
 }
