@@ -1,12 +1,12 @@
 //! `vidra cache`: shows or clears a store, or the cache of a running service.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use clap::Subcommand;
 use serde::Deserialize;
 use serde_json::json;
-use vidra::store::{Fs, Store, Usage};
+use vidra::store::{Fs, Memory, Store, Usage};
 
 use crate::cache_args::StoreLocation;
 use crate::failure::{Exit, Failure};
@@ -116,13 +116,18 @@ fn report_table(report: &Report) -> String {
 
 /// Opens an existing store. It must not create one, because the commands only inspect or clear it.
 fn existing_store(location: Option<&StoreLocation>) -> Result<Arc<dyn Store>, String> {
-    let default = StoreLocation::user_default(false);
+    let default = StoreLocation::user_default(true);
     let location = location.unwrap_or(&default);
     let none = "a cache in memory ends with its service; name a store: --cache fs:DIR or redis://…";
     if let StoreLocation::Folder(folder) = location {
-        let store = Fs::open_existing(folder);
-        let store = store.map_err(|error| format!("{}: {error}", folder.display()))?;
-        return Ok(Arc::new(store));
+        return match Fs::open_existing(folder) {
+            Ok(store) => Ok(Arc::new(store)),
+            // No command has cached anything yet.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && *location == default => {
+                Ok(Arc::new(Memory::new(0)))
+            }
+            Err(error) => Err(format!("{}: {error}", folder.display())),
+        };
     }
     location.store(u64::MAX)?.ok_or_else(|| none.to_owned())
 }

@@ -111,10 +111,10 @@ impl FromStr for StoreLocation {
 }
 
 impl StoreLocation {
-    /// The default of data commands: the user's cache folder, so that commands share answers. Demo data
-    /// stays in memory.
-    pub(crate) fn user_default(is_demo: bool) -> Self {
-        let folder = user_folder("XDG_CACHE_HOME", ".cache").filter(|_| !is_demo);
+    /// The default of data commands: the user's cache folder, so that commands share answers. Data of
+    /// another platform, such as the demo, stay in memory.
+    pub(crate) fn user_default(is_youtube: bool) -> Self {
+        let folder = user_folder("XDG_CACHE_HOME", ".cache").filter(|_| is_youtube);
         folder.map_or(Self::Memory, Self::Folder)
     }
 

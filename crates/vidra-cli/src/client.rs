@@ -27,6 +27,9 @@ pub(crate) const SETTLE: Duration = Duration::from_secs(2);
 const DEMO_URL: &str = "http://demo.invalid";
 const DEMO_KEY: &str = "demo-key";
 
+const DATA_API_URL: &str = "https://www.googleapis.com/youtube/v3";
+const WEB_URL: &str = "https://www.youtube.com";
+
 /// How YouTube bills searches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum QuotaModel {
@@ -54,11 +57,11 @@ pub(crate) struct ClientArgs {
     pub(crate) api_key_file: Option<PathBuf>,
 
     /// Base URL of the YouTube Data API
-    #[arg(long, env = "VIDRA_DATA_API_URL", value_name = "URL", default_value = "https://www.googleapis.com/youtube/v3", value_parser = http_url)]
+    #[arg(long, env = "VIDRA_DATA_API_URL", value_name = "URL", default_value = DATA_API_URL, value_parser = http_url)]
     pub(crate) data_api_url: String,
 
     /// Base URL of YouTube's public pages, used for transcripts
-    #[arg(long, env = "VIDRA_WEB_URL", value_name = "URL", default_value = "https://www.youtube.com", value_parser = http_url)]
+    #[arg(long, env = "VIDRA_WEB_URL", value_name = "URL", default_value = WEB_URL, value_parser = http_url)]
     pub(crate) web_url: String,
 
     /// Fetch transcripts through this proxy (http, https, socks5). Repeat the flag, or separate with
@@ -185,6 +188,13 @@ pub(crate) fn client(args: &ClientArgs, default_store: &StoreLocation) -> Result
     builder.build().map_err(|error| described(&error))
 }
 
+impl ClientArgs {
+    /// Whether the answers come from YouTube itself. Others must not get into the user's cache.
+    pub(crate) fn is_youtube(&self) -> bool {
+        !self.demo && self.data_api_url == DATA_API_URL && self.web_url == WEB_URL
+    }
+}
+
 /// A client of YouTube, or of the server at `--data-api-url`.
 fn over_youtube(builder: Builder, args: &ClientArgs) -> Result<Builder, String> {
     let builder = builder
@@ -269,10 +279,12 @@ fn api_key(args: &ClientArgs) -> Result<Option<ApiKey>, String> {
             return Err("YOUTUBE_API_KEY does not hold a usable key".to_owned());
         }
         Ok(key) if !key.trim().is_empty() => (key, "YOUTUBE_API_KEY"),
-        _ => match (&args.api_key_file, key_in_env_file()) {
-            (Some(file), _) => return key_from(file).map(Some),
-            (None, Some(key)) => (key, ".env"),
-            (None, None) => return Ok(None),
+        _ => match &args.api_key_file {
+            Some(file) => return key_from(file).map(Some),
+            None => match key_in_env_file() {
+                Some(key) => (key, ".env"),
+                None => return Ok(None),
+            },
         },
     };
     let key = ApiKey::new(&text).ok_or_else(|| format!("{source} does not hold a usable key"))?;
@@ -293,8 +305,12 @@ pub(crate) fn key_from(file: &Path) -> Result<ApiKey, String> {
 
 /// The key in the `.env` of the current folder; see `main` for why commands read no other variable.
 fn key_in_env_file() -> Option<String> {
-    let mut lines = dotenvy::from_path_iter(".env").ok()?.flatten();
-    lines.find_map(|(name, value)| (name == "YOUTUBE_API_KEY").then_some(value))
+    let text = String::from_utf8(read_config_file(Path::new(".env")).ok()?).ok()?;
+    // A key has no `$`. In the file of a stranger it could name another secret of the user.
+    let lines: Vec<&str> = text.lines().filter(|line| !line.contains('$')).collect();
+    let lines = lines.join("\n");
+    let mut variables = dotenvy::from_read_iter(lines.as_bytes()).flatten();
+    variables.find_map(|(name, value)| (name == "YOUTUBE_API_KEY").then_some(value))
 }
 
 fn read(file: &Path) -> Result<String, String> {

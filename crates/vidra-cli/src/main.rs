@@ -74,10 +74,13 @@ mod usage;
 mod user_folder;
 mod values;
 
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use args::{Args, Command};
 use failure::{Exit, Failure, print_error};
+use vidra_server::read_config_file;
 
 /// Faster than the system's allocator for answers, which consist of many small strings.
 #[global_allocator]
@@ -86,20 +89,27 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Before the arguments are parsed, because they fall back to the environment. Before any thread starts,
     // because changing the environment is not safe afterwards.
-    let env_file = if Args::reads_env_file() { dotenvy::from_path(".env") } else { Ok(()) };
+    let env_file = if Args::reads_env_file() { load_env_file() } else { Ok(()) };
     let args = match Args::read() {
         Ok(args) => args,
         Err(failure) => return failure.code(),
     };
-    if let Err(error) = env_file
-        && !error.not_found()
-    {
+    if let Err(error) = env_file {
         print_error(&format!("cannot read .env: {}", log::without_values(&error)));
         return Failure::Reported(Exit::Usage).code();
     }
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.code(),
+    }
+}
+
+/// Loads `.env` into the environment, if there is such a file.
+fn load_env_file() -> dotenvy::Result<()> {
+    match read_config_file(Path::new(".env")) {
+        Ok(text) => dotenvy::from_read(&text[..]),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(dotenvy::Error::Io(error)),
     }
 }
 

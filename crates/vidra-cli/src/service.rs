@@ -109,7 +109,7 @@ impl Service {
             let spending = Spending::new(args.cost, is_quiet);
             return Ok(Self { refresh: args.refresh, timeout, spending, ..service });
         }
-        let vidra = client(&args.client, &StoreLocation::user_default(args.client.demo))?;
+        let vidra = client(&args.client, &StoreLocation::user_default(args.client.is_youtube()))?;
         // Without a cache of responses: a command sends each request once.
         let config = Config { response_cache_bytes: 0, mcp: false, ..Config::default() };
         let app = Box::new(App::new(vidra.clone(), config));

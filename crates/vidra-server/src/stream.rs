@@ -91,14 +91,14 @@ pub(crate) async fn respond(
     Ok(response)
 }
 
-/// Streams the items of a list as NDJSON. The response begins with the first item, so an error before that is an
-/// ordinary error response.
+/// Streams the items of a list as NDJSON. The response begins with the first item or after 15 seconds. An error before
+/// that is an ordinary error response.
 pub(crate) async fn respond_with_list(
     items: impl Stream<Item = Result<Value>> + Send + 'static,
     drain: Drain,
 ) -> Result<Response, ApiError> {
     let mut items = Box::pin(items.peekable());
-    if let Some(Err(error)) = items.as_mut().peek().await {
+    if let Ok(Some(Err(error))) = timeout(HEARTBEAT, items.as_mut().peek()).await {
         return Err(error.clone().into());
     }
     let start = (items, Some(0));

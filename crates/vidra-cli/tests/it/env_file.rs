@@ -137,6 +137,42 @@ fn review_s1_every_command_is_tried() {
     }
 }
 
+/// A virtual environment of Python may have this name, and a FIFO would make every command wait.
+#[test]
+fn review_s1_an_env_file_that_is_no_regular_file_stops_no_command() {
+    for kind in ["folder", "fifo", "zeros"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".env");
+        match kind {
+            "folder" => fs::create_dir(&path).unwrap(),
+            "fifo" => assert!(Command::new("mkfifo").arg(&path).status().unwrap().success()),
+            _ => std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
+        }
+        let link = vidra(folder.path()).args(["link", "fda4eREcaTQ"]).output().unwrap();
+        let error = String::from_utf8_lossy(&link.stderr).into_owned();
+        assert_eq!(link.status.code(), Some(0), "{kind}: {error}");
+        let serve = vidra(folder.path()).args(["serve", "--demo"]).output().unwrap();
+        let error = String::from_utf8_lossy(&serve.stderr).into_owned();
+        assert!(error.contains("cannot read .env: not a regular file"), "{kind}: {error}");
+    }
+}
+
+/// The key in a stranger's file must not become another secret of the user.
+#[test]
+fn review_s1_a_key_in_an_env_file_names_no_other_variable() {
+    let platform = platform();
+    let url = platform.listening.data_api_url();
+    for line in ["YOUTUBE_API_KEY=${VIDRA_TOKEN}", "YOUTUBE_API_KEY=$VIDRA_TOKEN"] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(".env"), line).unwrap();
+        let mut command = vidra(folder.path());
+        command.args(["video", "fda4eREcaTQ", "--data-api-url", &url]);
+        let output = command.env("VIDRA_TOKEN", CANARY).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains("has no key for the YouTube Data API"), "{error}");
+    }
+}
+
 /// An address that must receive nothing. It closes every connection at once, so that no command waits.
 struct Trap {
     address: SocketAddr,

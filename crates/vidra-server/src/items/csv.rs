@@ -119,7 +119,8 @@ fn is_free_text(path: &str) -> bool {
 }
 
 fn begins_like_a_formula(text: &str) -> bool {
-    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+    // The last four are the full-width forms, which spreadsheets read alike.
+    text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])
 }
 
 #[cfg(test)]

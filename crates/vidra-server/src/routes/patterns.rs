@@ -119,7 +119,7 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
             let time = "T[0-9]{2}:[0-9]{2}(:[0-9]{2})?([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})";
             format!("^ *([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}({time})?)? *$")
         }
-        (_, "cursor") => "^ *([A-Za-z0-9._~-]{1,2000})? *$".to_owned(),
+        (_, "cursor") => "^ *([A-Za-z0-9._~-]{1,24606})? *$".to_owned(),
         (_, "fields") => {
             let path = "[A-Za-z]+([.][A-Za-z]+)*";
             format!("^ *({path}( *, *{path}){{0,99}})? *$")

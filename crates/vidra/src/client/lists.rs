@@ -1,18 +1,22 @@
 //! Lists that are read page by page, or as a stream.
 
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use std::time::Duration;
 
-use tokio::time::Instant;
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use tokio::time::{Instant, sleep};
 
 use super::Vidra;
 use crate::cache::Cached;
 use crate::cache::freshness::FOREVER;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Reason, Result};
 use crate::ident::{ChannelRef, PlaylistId};
 use crate::list::{DateRange, ListedVideo, Page, Position};
-use crate::resource::list::{self, Item, Items, VideoList};
+use crate::resource::list::{self, Item, Items, Progress, VideoList};
 use crate::video::Video;
+
+/// How long a list that has begun waits for a slot before it tries again.
+const SLOT_WAIT: Duration = Duration::from_secs(1);
 
 impl Vidra {
     /// Streams the available videos of a playlist in its order. Pages that are not read are not fetched. It costs 1
@@ -158,8 +162,9 @@ impl Vidra {
     ) -> Result<Cached<Page<T>>> {
         let list_key = list.key();
         let from = position(cursor, &list_key)?;
-        let read =
-            list::read(&self.services, &self.context(), list, &from, Some(limit.max(1))).await?;
+        let (ctx, limit) = (self.context(), Some(limit.max(1)));
+        let progress = &mut Progress::default();
+        let read = list::read(&self.services, &ctx, list, &from, limit, progress).await?;
         let (outcome, age, life) = (read.outcome, read.age, read.life);
         let (items, next) = read.body;
         let next_cursor = next.map(|next| next.encode(&list_key));
@@ -175,15 +180,28 @@ impl Vidra {
     ) -> impl Stream<Item = Result<Item>> + Send + use<> {
         let start = position(cursor, &list.key());
         let end = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
-        let start = start.map(|position| (self.clone(), list, Some(position)));
+        let progress = Progress::default();
+        let start = start.map(|position| (self.clone(), list, Some(position), progress));
         let pages = stream::try_unfold(start, move |state| async move {
-            let (vidra, list, position) = state?;
+            let (vidra, list, position, mut progress) = state?;
             let Some(position) = position else { return Ok(None) };
-            let ctx = vidra.context();
-            let ctx = Context { deadline: ctx.deadline.min(end), ..ctx };
-            let read = list::read(&vidra.services, &ctx, &list, &position, None).await?;
+            let read = loop {
+                let ctx = vidra.context();
+                let ctx = Context { deadline: ctx.deadline.min(end), ..ctx };
+                let (services, progress) = (&vidra.services, &mut progress);
+                match list::read(services, &ctx, &list, &position, None, progress).await {
+                    // A list that has begun waits for a slot, as a batch does.
+                    Err(error) if error.reason() == Reason::Overloaded && !is_first(&position) => {
+                        if Instant::now() + SLOT_WAIT >= end {
+                            return Err(error);
+                        }
+                        sleep(SLOT_WAIT).await;
+                    }
+                    read => break read?,
+                }
+            };
             let (items, next): Items = read.body;
-            Ok(Some((items, Ok((vidra, list, next)))))
+            Ok(Some((items, Ok((vidra, list, next, progress)))))
         });
         pages.map_ok(|items| stream::iter(items).map(Ok)).try_flatten()
     }
@@ -191,6 +209,10 @@ impl Vidra {
 
 fn position(cursor: Option<&str>, list_key: &str) -> Result<Position> {
     cursor.map_or(Ok(Position::FIRST), |cursor| Position::decode(cursor, list_key))
+}
+
+fn is_first(position: &Position) -> bool {
+    *position == Position::FIRST
 }
 
 fn listed(Item { video, position }: Item) -> ListedVideo {

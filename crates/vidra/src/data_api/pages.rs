@@ -16,7 +16,7 @@ const MAX_TOKEN_LENGTH: usize = 8192;
 
 /// The maximum number of pages of one list. YouTube shows at most 20,000 entries, which are 400 full
 /// pages.
-const MAX_PAGES: usize = 1_000;
+pub(crate) const MAX_PAGES: usize = 1_000;
 
 /// The maximum number of items of one list. Comments of a video can be more than the entries of a playlist.
 const MAX_ITEMS: usize = 50_000;
@@ -63,9 +63,8 @@ impl Pages {
         self.next.as_deref()
     }
 
-    /// Fetches the next page. `None` after the last. After a failed call the position is the same, so
-    /// that a caller can fetch the page again. After the error of a list without end it is behind the
-    /// last page that was read: that list is not to be read on.
+    /// Fetches the next page. `None` after the last. After a failed call the caller can fetch the same
+    /// page again. After the error of a list without end it must stop.
     pub(crate) async fn next<T: DeserializeOwned>(
         &mut self,
         data_api: &DataApi,

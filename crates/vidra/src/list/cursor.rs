@@ -21,8 +21,9 @@ pub(crate) const MAX_ENTRIES: usize = 50_000;
 /// The maximum number of entries on an upstream page. A page has 50 of them.
 const MAX_PAGE_ENTRIES: usize = 1_000;
 
-/// The longest cursor. Tokens of YouTube have up to a few hundred characters.
-const MAX_CURSOR_LENGTH: usize = 2_000;
+/// The longest cursor. Tokens of YouTube have up to a few hundred characters, but longer ones are read too, and an
+/// escape has three characters.
+const MAX_CURSOR_LENGTH: usize = 3 * 8_192 + 30;
 
 impl Position {
     pub(crate) const FIRST: Self = Self { token: String::new(), start: 0, skip: 0 };
@@ -55,7 +56,7 @@ impl Position {
             .decode_utf8()
             .ok()?
             .into_owned();
-        if start > MAX_ENTRIES || skip > MAX_PAGE_ENTRIES {
+        if start > MAX_ENTRIES - MAX_PAGE_ENTRIES || skip > MAX_PAGE_ENTRIES {
             return None;
         }
         let read = Self { token, start, skip };

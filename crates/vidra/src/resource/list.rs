@@ -10,6 +10,7 @@ use super::{channel, lookup, video};
 use crate::cache::freshness::Life;
 use crate::cache::{Cached, Parts};
 use crate::context::{CacheMode, Context};
+use crate::data_api::pages::MAX_PAGES;
 use crate::error::{Error, ErrorKind, Reason, Result};
 use crate::ident::{ChannelRef, PlaylistId, VideoId};
 use crate::list::{DateRange, MAX_ENTRIES, Position};
@@ -32,6 +33,30 @@ pub(crate) struct Item {
     pub(crate) video: Video,
     /// The position in the upstream list, counted from 1.
     pub(crate) position: usize,
+}
+
+/// The pages that a read or a stream of reads has come through. It notices a list without an end, in which every page
+/// costs quota.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// The tokens of the next pages, with the number of entries before them.
+    seen: HashMap<String, usize>,
+}
+
+impl Progress {
+    /// The position of the next page. `None` at the end of the list, and if the token was seen: it would repeat pages.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::UpstreamFailed`] for a list with too many pages or entries.
+    fn next(&mut self, token: Option<String>, start: usize) -> Result<Option<Position>> {
+        // A page that is read again has the same number of entries before it.
+        let token = token.filter(|it| *self.seen.entry(it.clone()).or_insert(start) == start);
+        if start > MAX_ENTRIES || self.seen.len() > MAX_PAGES {
+            return Err(no_end());
+        }
+        Ok(token.map(|token| Position { token, start, skip: 0 }))
+    }
 }
 
 /// Items, and the position after them. `None` at the end of the list.
@@ -70,19 +95,22 @@ pub(crate) async fn read(
     list: &VideoList,
     from: &Position,
     limit: Option<usize>,
+    progress: &mut Progress,
 ) -> Result<Cached<Items>> {
-    let mut reader = Reader::open(services, ctx, list, limit).await?;
+    let mut reader = Reader::open(services, ctx, list, limit, progress).await?;
     let (mut items, mut next, mut fruitless) = (vec![], Some(from.clone()), 0);
-    let mut group = FIRST_GROUP;
+    let (mut group, mut pages_left) = (FIRST_GROUP, max_pages(limit));
     while items.is_empty() || limit.is_some_and(|limit| items.len() < limit) && !reader.is_cut_off {
-        if fruitless >= MAX_FRUITLESS_PAGES {
+        if fruitless >= MAX_FRUITLESS_PAGES || pages_left == 0 {
             break;
         }
         let Some(position) = next.take() else { break };
         let before = items.len();
-        match reader.add_items(&mut items, &position, group).await {
+        let most = group.min(pages_left).min(MAX_FRUITLESS_PAGES - fruitless);
+        match reader.add_items(&mut items, &position, most).await {
             Ok((after, pages)) => {
                 (next, group) = (after, (group * 2).min(MAX_FRUITLESS_PAGES));
+                pages_left = pages_left.saturating_sub(pages);
                 fruitless = if items.len() > before { 0 } else { fruitless + pages };
             }
             Err(error) if items.is_empty() => return Err(error),
@@ -101,6 +129,11 @@ pub(crate) async fn read(
     Ok(reader.answer((items, next)))
 }
 
+/// The most upstream pages of a read. Pages may be short, but a read must not cost far more than its items.
+fn max_pages(limit: Option<usize>) -> usize {
+    MAX_FRUITLESS_PAGES + 4 * limit.unwrap_or(0).div_ceil(50)
+}
+
 fn no_end() -> Error {
     Error::new(Reason::UpstreamFailed, "YouTube sent a list without end")
 }
@@ -112,6 +145,7 @@ struct Reader<'a> {
     list: &'a VideoList,
     /// `None` reads one upstream page at a time.
     limit: Option<usize>,
+    progress: &'a mut Progress,
     /// The upstream list.
     playlist: PlaylistId,
     parts: Parts,
@@ -135,6 +169,7 @@ impl<'a> Reader<'a> {
         ctx: &Context,
         list: &'a VideoList,
         limit: Option<usize>,
+        progress: &'a mut Progress,
     ) -> Result<Self> {
         let ctx = ctx.for_parts();
         let (playlist, parts) = match list {
@@ -148,6 +183,7 @@ impl<'a> Reader<'a> {
             ctx,
             list,
             limit,
+            progress,
             playlist,
             parts,
             age: Duration::ZERO,
@@ -244,11 +280,8 @@ impl<'a> Reader<'a> {
                 }
             };
             let start = position.start + entries.len();
-            if start > MAX_ENTRIES {
-                return Err(no_end());
-            }
             listed += entries.len().saturating_sub(position.skip);
-            next = token.map(|token| Position { token, start, skip: 0 });
+            next = self.progress.next(token, start)?;
             let entries = entries.into_iter().map(|entry| entry.video).collect();
             pages.push(UpstreamPage { position, entries });
         }
@@ -331,5 +364,25 @@ impl<'a> Reader<'a> {
             None => services.cache.life_of_new(&lookup::Lookup::Playlist(self.playlist).key()),
         };
         Cached::composite(items, parts, age, life)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_token_ends_the_list_and_a_page_that_is_read_again_does_not() {
+        let mut progress = Progress::default();
+        let mut next = |token: &str, start| {
+            let position = progress.next(Some(token.to_owned()), start).unwrap();
+            position.map(|it| (it.token, it.start))
+        };
+        assert_eq!(next("a", 50), Some(("a".to_owned(), 50)));
+        assert_eq!(next("b", 100), Some(("b".to_owned(), 100)));
+        assert_eq!(next("b", 100), Some(("b".to_owned(), 100)), "after a failure");
+        assert_eq!(next("a", 150), None);
+        assert_eq!(progress.next(None, 150).unwrap(), None);
+        assert_eq!(progress.next(None, MAX_ENTRIES + 1).unwrap_err().reason(), no_end().reason());
     }
 }

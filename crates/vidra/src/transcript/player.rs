@@ -83,13 +83,20 @@ pub(crate) enum Verdict {
     TryNextClient(Reason),
 }
 
+/// The maximum length of a language code. Every cue of a transcript has it, so that a long one would take much memory.
+const MAX_CODE_BYTES: usize = 64;
+
+/// The maximum length of the name of a track.
+const MAX_NAME_BYTES: usize = 1_000;
+
 impl Track {
     fn from_wire(track: wire::CaptionTrack) -> Option<Self> {
-        let language_code = track.language_code?;
+        let language_code = track.language_code.filter(|code| code.len() <= MAX_CODE_BYTES)?;
+        let name = track.name.map(|name| name.joined()).filter(|it| it.len() <= MAX_NAME_BYTES);
         let kind = track.kind.unwrap_or_default();
         let automatic = kind == "asr" || track.vss_id.is_some_and(|id| id.starts_with("a."));
         Some(Self {
-            language_name: track.name.map_or_else(|| language_code.clone(), |name| name.joined()),
+            language_name: name.unwrap_or_else(|| language_code.clone()),
             is_auto_generated: automatic,
             is_forced: kind == "frc",
             is_translatable: track.is_translatable.unwrap_or(false),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use futures_util::TryStreamExt;
 use http::{HeaderMap, Request};
 use serde_json::{Value, json};
 use vidra::store::{Memory, Record, Store};
@@ -85,6 +86,25 @@ async fn review_s3_a_list_with_too_many_elements_is_a_malformed_answer() {
     assert_eq!(parsed(1_001).unwrap_err().reason(), Reason::PlatformChanged);
 }
 
+/// Every cue repeats the language of its track.
+#[test]
+fn review_s3_a_track_with_an_endless_language_is_none() {
+    let tracks = |code: usize, name: usize| {
+        let track = json!({
+            "baseUrl": "https://www.youtube.com/api/timedtext?v=x", "languageCode": "e".repeat(code),
+            "name": { "simpleText": "n".repeat(name) },
+        });
+        let player = json!({
+            "playabilityStatus": { "status": "OK" }, "videoDetails": { "videoId": "quirkNoLike" },
+            "captions": { "playerCaptionsTracklistRenderer": { "captionTracks": [track] } },
+        });
+        Player::parse(player.to_string().as_bytes(), video()).map(|it| it.tracks().to_vec())
+    };
+    assert_eq!(tracks(64, 1_000).unwrap()[0].language_name.len(), 1_000);
+    assert_eq!(tracks(2, 1_001).unwrap()[0].language_name, "ee");
+    assert!(tracks(65, 1).is_ok_and(|tracks| tracks.is_empty()) || tracks(65, 1).is_err());
+}
+
 /// A page with a fresh token.
 fn page(call: usize, items: &[Value]) -> Value {
     json!({ "items": items, "nextPageToken": format!("token{call}") })
@@ -108,6 +128,15 @@ async fn review_s7_a_walk_through_endless_pages_ends() {
         vidra.playlist(&playlist()).await.unwrap_err();
         assert!(calls.load(Ordering::Relaxed) <= most + 25, "{calls:?}");
     }
+    let private: fn(usize) -> Value = |call| page(call, &[json!({})]);
+    let (vidra, calls) = Platform::client(private);
+    let mut items = std::pin::pin!(vidra.playlist_videos(&playlist()));
+    let error = items.try_next().await.unwrap_err();
+    assert_eq!(error.reason(), Reason::UpstreamFailed, "{error}");
+    assert_eq!(calls.load(Ordering::Relaxed), 1_001);
+    let (vidra, calls) = Platform::client(private);
+    let first = vidra.playlist_videos_page(&playlist(), None, 500).await.unwrap().body;
+    assert_eq!((first.items.len(), calls.load(Ordering::Relaxed)), (0, 20));
     let (vidra, calls) = Platform::client(empty);
     vidra.comment_replies(&CommentId::parse("UgzQuirk").unwrap()).await.unwrap_err();
     assert_eq!(calls.load(Ordering::Relaxed), 20);
