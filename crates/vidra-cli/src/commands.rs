@@ -230,16 +230,19 @@ impl CommandContext {
             }
         }
         drop(answers);
-        self.end(done).await?;
-        tally.end()
+        self.end(done.and_then(|()| tally.end())).await
     }
 
-    /// Ends the output, waits until the cache has stored what was fetched, and prints the cost.
+    /// Ends the output, waits until the cache has stored what was fetched, and prints the failure and then the
+    /// cost.
     async fn end(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
         let ended = self.output.end();
+        let done = done.map_err(Failure::reported);
+        // The output can also fail after failures of single items, for example in the filter.
+        let done = ended.map_err(Failure::reported).and(done);
         self.service.settle().await;
         self.service.spending().report();
-        done.and(ended)
+        done
     }
 }
 

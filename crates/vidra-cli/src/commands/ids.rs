@@ -106,12 +106,15 @@ impl Kind {
             }
             _ => false,
         };
-        match self.meant(id).filter(|_| is_about_id) {
-            Some(hint) => {
-                failure.map_message(|message| format!("{}; {hint}", without_kind(&message)))
-            }
-            None => failure,
+        match is_about_id {
+            true => failure.map_message(|message| self.hint_about(id, &message).unwrap_or(message)),
+            false => failure,
         }
+    }
+
+    /// The message about an invalid item with the right command, if the item is of another kind.
+    pub(super) fn hint_about(self, id: &str, message: &str) -> Option<String> {
+        Some(format!("{}; {}", without_kind(message), self.meant(id)?))
     }
 
     /// The command for an item of another kind.

@@ -81,8 +81,7 @@ impl CommandContext {
                 break;
             }
         }
-        self.end(done).await?;
-        tally.end()
+        self.end(done.and_then(|()| tally.end())).await
     }
 
     async fn list<T: DeserializeOwned>(

@@ -132,8 +132,17 @@ fn each_outcome_has_an_exit_code_and_an_error_line() {
 #[test]
 fn users_4_the_cost_is_the_last_line_of_standard_error() {
     let folder = tempfile::tempdir().unwrap();
-    let table: [(&[&str], &str); 6] = [
+    let table: [(&[&str], &str); 9] = [
         (&["video", "fda4eREcaTQ"], "vidra: cost: 1 unit\n"),
+        (
+            &["transcripts", "@nobodyhere", "--to", "1"],
+            "vidra: Channel not found: @nobodyhere\nvidra: cost: 1 unit\n",
+        ),
+        (&["query", "PLnope1234"], "vidra: Playlist not found: PLnope1234\nvidra: cost: 1 unit\n"),
+        (
+            &["videos", "quirkNoLike", "yyyyyyyyyyy"],
+            "vidra: Videos not found: yyyyyyyyyyy\nvidra: cost: 1 unit\n",
+        ),
         (&["playlist", "PLsize120"], "vidra: cost: 7 units\n"),
         (&["video", "zzzzzzzzzzz"], "vidra: Video not found: zzzzzzzzzzz\nvidra: cost: 1 unit\n"),
         (&["transcripts", "PLsize51", "--json"], "vidra: cost: 2 units\n"),
