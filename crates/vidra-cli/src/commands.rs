@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use crate::failure::{
     Exit, FailedItem, Failure, FailureGroups, ItemKind, Refused, concerns_service,
 };
-use crate::output::{Form, Output, OutputArgs};
+use crate::output::{FROM, Form, Output, OutputArgs};
 use crate::runtime::runtime;
 use crate::service::{RestRequest, Service, ServiceArgs};
 use crate::signals;
@@ -197,6 +197,22 @@ impl CommandContext {
         if self.output.form == Form::Csv { request.accept("text/csv") } else { request }
     }
 
+    /// The output is a list of several items. If an item yields a list, its elements have the member `from`, which
+    /// the service does not know.
+    fn begin_several(&mut self) -> Result<(), Failure> {
+        self.output.begin_several();
+        if let Some(fields) = &mut self.fields {
+            let members: Vec<&str> = fields.split(',').filter(|name| name.trim() != FROM).collect();
+            if members.is_empty() {
+                return Err(Failure::usage(
+                    "--fields from needs a member of the items too, such as --fields from,id",
+                ));
+            }
+            *fields = members.join(",");
+        }
+        Ok(())
+    }
+
     /// Sends a request for each item and passes the answers to `write`, in order. Reports failures without
     /// stopping. `is_one` is whether the output is the only item itself, and not a list.
     async fn each(
@@ -210,7 +226,7 @@ impl CommandContext {
         let units = wanted.units.saturating_mul(ids.len() as u64);
         self.service.spending().confirm(units, &format!("{} requests", ids.len()))?;
         if !is_one {
-            self.output.begin_several();
+            self.begin_several()?;
         }
         let request = |id: &str| self.shaped(request(id));
         let requests: Vec<RestRequest> = ids.iter().map(|id| request(id)).collect();

@@ -39,7 +39,7 @@ pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
         let request = RestRequest::get("videos").parameter("ids", Some(part.join(",")));
         let answer = context.service.fetch(&context.shaped(request)).await;
         if context.output.form == Form::Csv {
-            tally.note(answer.and_then(|body| context.output.csv(&body)))?;
+            tally.note(answer.and_then(|body| context.output.csv("", &body)))?;
             continue;
         }
         let listed = answer.and_then(|body| read::<Vec<Box<RawValue>>>(&body));

@@ -323,6 +323,54 @@ fn elements_of_several_lists_name_their_source() {
 }
 
 #[test]
+fn rows_of_several_lists_name_their_source() {
+    let table: [(&[&str], &str, &[&str]); 4] = [
+        (
+            &["playlist", "PLsize50", "PLsize120", "--limit=1", "--fields=id,position"],
+            "from,id,position",
+            &["PLsize50,rskSlyTUdug,1", "PLsize120,rskSlyTUdug,1"],
+        ),
+        (
+            &["uploads", "@fermata", "@fermata", "--limit=1", "--fields=id,from"],
+            "from,id",
+            &["@fermata,", "@fermata,"],
+        ),
+        (
+            &["uploads", "@fermata", "@fermata", "--until=2030-01-01", "--limit=1", "--fields=id"],
+            "from,id",
+            &["@fermata,", "@fermata,"],
+        ),
+        (
+            &["tracks", "txManualAsr", "txOneCue___", "--fields=from,languageCode"],
+            "from,languageCode",
+            &["txManualAsr,en", "txManualAsr,en", "txOneCue___,en"],
+        ),
+    ];
+    for (args, header, rows) in table {
+        let (code, output, error) = demo(&[args, &["--csv"]].concat());
+        assert_eq!(code, 0, "{args:?}: {error}");
+        let mut lines = output.lines();
+        assert_eq!(lines.next(), Some(header), "{args:?}");
+        let lines: Vec<&str> = lines.collect();
+        assert_eq!(lines.len(), rows.len(), "{args:?}: {output}");
+        assert!(lines.iter().zip(rows).all(|(line, row)| line.starts_with(row)), "{output}");
+    }
+    let (_, output, _) = demo(&["transcript", "txManualAsr", "txOneCue___", "--csv"]);
+    assert!(output.starts_with("from,text,") && output.contains("\ntxOneCue___,"), "{output}");
+    let (_, output, _) =
+        demo(&["playlist", "PLsize50", "PLsize120", "--limit=1", "--fields=from,id"]);
+    let items: Vec<Value> = serde_json::from_str(&output).unwrap();
+    assert_eq!(items[1], serde_json::json!({"from": "PLsize120", "id": "rskSlyTUdug"}));
+    // The only list needs no such column.
+    let (_, output, _) = demo(&["tracks", "txManualAsr", "--csv"]);
+    assert!(output.starts_with("languageCode,"), "{output}");
+    let (code, output, error) = demo(&["tracks", "txManualAsr", "--fields=from"]);
+    assert!(code == 2 && output.is_empty() && error.contains("no such member: from"), "{error}");
+    let (code, output, error) = demo(&["tracks", "txManualAsr", "txOneCue___", "--fields=from"]);
+    assert!(code == 2 && output.is_empty() && error.contains("--fields from,id"), "{error}");
+}
+
+#[test]
 fn closed_stdout_is_not_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = vidra(folder.path())
