@@ -9,6 +9,7 @@ mod pages;
 mod playlist;
 mod quota;
 mod region;
+mod selected;
 mod transcript;
 mod transcripts;
 mod video;
@@ -61,6 +62,13 @@ pub(crate) enum Data {
     Link(Box<ItemsArgs>),
     /// Show the remaining quota of the day
     Quota(Box<Common>),
+}
+
+impl Data {
+    /// Whether the output of the command of this name can be a list, which `--csv` and `--fields` need.
+    pub(crate) fn has_list(name: &str) -> bool {
+        !matches!(name, "video" | "channel" | "transcripts" | "link" | "quota")
+    }
 }
 
 /// The flags of every data command.

@@ -9,6 +9,7 @@ use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder
 use vidra::{PlaylistInfo, Selection};
 
 use super::pages::{MOST, PageArgs};
+use super::selected::Members;
 use super::{CommandContext, Common, Ids, Kind, Wanted, one};
 use crate::failure::Failure;
 use crate::output::{Output, cards, read};
@@ -161,7 +162,10 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
-    args.common.reject_list_flags("--jq, or vidra playlist --videos")?;
+    let members = match args.common.is_for_list() {
+        true => Some(Members::parse(args.common.output.fields())?),
+        false => None,
+    };
     let id = one(&args.playlist)?;
     let mut context = args.common.open()?;
     let selection = args.selection();
@@ -172,7 +176,10 @@ pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
     let request = RestRequest::get("playlist").segment(&id).segment("query");
     let answer = context.service.fetch(&request.post(json!(selection))).await;
     let answer = answer.map_err(|failure| Kind::Playlist.hint(&id, failure));
-    let done = answer.and_then(|body| context.output.answer(&id, &body, cards::selected));
+    let done = answer.and_then(|body| match members {
+        Some(members) => members.write(&body, &mut context.output),
+        None => context.output.answer(&id, &body, cards::selected),
+    });
     context.end(done).await
 }
 

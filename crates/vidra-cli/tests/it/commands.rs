@@ -371,6 +371,58 @@ fn rows_of_several_lists_name_their_source() {
 }
 
 #[test]
+fn a_query_is_a_list_of_videos() {
+    let (_, listed, _) = demo(&["playlist", "PLquirkMixed", "--csv"]);
+    let names = listed.lines().next().unwrap().replace(",position", "");
+    let (_, listed, _) = demo(&["playlist", "PLquirkMixed", "--csv", "--fields", &names]);
+    assert!(listed.lines().count() > 5, "{listed}");
+    let (code, queried, error) = demo(&["query", "PLquirkMixed", "--csv"]);
+    assert_eq!((code, queried), (0, listed), "{error}");
+    let sorted = ["query", "PLsize50", "--sort=views", "--to=2"];
+    let (_, csv, _) = demo(&[&sorted[..], &["--csv", "--fields=views,id"]].concat());
+    assert!(csv.starts_with("views,id\r\n") && csv.lines().count() == 3, "{csv}");
+    let (_, lines, _) = demo(&[&sorted[..], &["--ndjson", "--fields=id"]].concat());
+    assert_eq!(lines.lines().count(), 2);
+    let (_, ids, _) = demo(&[&sorted[..], &["--fields=id", "--jq=map(.id) | length"]].concat());
+    assert_eq!(ids, "2\n");
+}
+
+#[test]
+fn uploads_have_days_and_times_as_bounds() {
+    let listed = |flags: &[&str]| {
+        let (code, ids, error) =
+            demo(&[&["uploads", "@fermata", "--all", "--jq=.items[].id"], flags].concat());
+        assert_eq!(code, 0, "{flags:?}: {error}");
+        ids
+    };
+    let newest = demo(&["uploads", "@fermata", "--limit=1", "--jq=.[0].publishedAt"]).1;
+    let (day, _) = newest.trim().split_once('T').unwrap();
+    let (start, end) = (format!("{day}T00:00:00Z"), format!("{day}T23:59:59.999Z"));
+    let of_day = listed(&["--since", day, "--until", day]);
+    assert!(!of_day.is_empty());
+    assert_eq!(listed(&["--since", &start, "--until", &end]), of_day);
+    assert_eq!(listed(&["--since", day, "--until", &start]), "");
+}
+
+#[test]
+fn help_lists_only_flags_that_work() {
+    for name in ["video", "channel", "transcripts", "link", "quota"] {
+        let (_, help, _) = demo(&[name, "--help"]);
+        assert!(help.contains("--jq") && !help.contains("--csv\n"), "{name}: {help}");
+        assert!(!help.contains("--fields <"), "{name}: {help}");
+        let id = if name == "quota" { &[][..] } else { &["fda4eREcaTQ"] };
+        for flags in [&["--csv"][..], &["--fields", "id"]] {
+            let (code, _, error) = demo(&[&[name][..], id, flags].concat());
+            assert!(code == 2 && error.contains("work only with lists: use "), "{name}: {error}");
+        }
+    }
+    for name in ["videos", "uploads", "playlist", "query", "tracks", "regions"] {
+        let (_, help, _) = demo(&[name, "--help"]);
+        assert!(help.contains("--csv\n") && help.contains("--fields <"), "{name}: {help}");
+    }
+}
+
+#[test]
 fn closed_stdout_is_not_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = vidra(folder.path())

@@ -7,7 +7,7 @@ use vidra::{Channel, ChannelRef, Link, PlaylistId, PlaylistIds, Reason, VideoId}
 
 use super::TranscriptsArgs;
 use crate::commands::CommandContext;
-use crate::commands::ids::Kind;
+use crate::commands::ids::{Kind, with_members_hint};
 use crate::commands::pages::{MOST, Page};
 use crate::failure::{FailedItem, Failure, FailureGroups, described};
 use crate::output::read;
@@ -132,11 +132,14 @@ fn videos(ids: &[String]) -> Result<Source, Failure> {
             Ok(id) if seen.insert(id) => entries.push(Entry { position, id }),
             Ok(_) => {}
             Err(error) => {
-                let mut message = described(&error);
-                if let Some(hint) = Kind::Captions.hint_about(text, &message) {
-                    has_other_sources = true;
-                    message = format!("{hint}, as the only id");
-                }
+                let message = described(&error);
+                let message = match Kind::Captions.hint_about(text, &message) {
+                    Some(hint) => {
+                        has_other_sources = true;
+                        format!("{hint}, as the only id")
+                    }
+                    None => with_members_hint(text, message),
+                };
                 invalid.push(InvalidId { position, message });
             }
         }
