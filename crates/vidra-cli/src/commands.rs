@@ -205,6 +205,11 @@ impl CommandContext {
         if self.output.form == Form::Csv { request.accept("text/csv") } else { request }
     }
 
+    /// Begins after an estimate of the cost. If the user declined, the command ends, with the cost of the estimate.
+    async fn begin(&mut self, agreed: Result<(), Failure>) -> Result<(), Failure> {
+        if agreed.is_err() { self.end(agreed).await } else { Ok(()) }
+    }
+
     /// The output is a list of several items. If an item yields a list, its elements have the member `from`, which
     /// the service does not know.
     fn begin_several(&mut self) -> Result<(), Failure> {
@@ -232,7 +237,7 @@ impl CommandContext {
         mut write: impl FnMut(&mut Output, &str, Bytes) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let units = wanted.units.saturating_mul(ids.len() as u64);
-        self.service.spending().confirm(units, &format!("{} requests", ids.len()))?;
+        self.service.spending().confirm(units, &ItemKind::Request.counted(ids.len()))?;
         if !is_one {
             self.begin_several()?;
         }

@@ -12,7 +12,7 @@ use crate::output::{Form, cards, read};
 use crate::service::RestRequest;
 
 /// The most videos of one request.
-const MOST_AT_ONCE: usize = 500;
+pub(super) const MOST_AT_ONCE: usize = 500;
 
 /// The videos that a unit pays for.
 const PER_UNIT: usize = 50;

@@ -33,7 +33,8 @@ pub(crate) enum ItemKind {
 }
 
 impl ItemKind {
-    fn counted(self, count: usize) -> String {
+    /// The number of items with their name.
+    pub(crate) fn counted(self, count: usize) -> String {
         let (one, many) = match self {
             Self::Entry => ("entry", "entries"),
             Self::Request => ("request", "requests"),
