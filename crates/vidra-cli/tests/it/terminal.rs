@@ -108,6 +108,11 @@ fn the_cost_of_comments_is_estimated_from_their_number() {
     // The flags alone would allow 2,020 units.
     let (code, shown, _) = comments("quirkHtmlCm", "");
     assert_eq!((code, shown.as_str()), (0, "vidra: cost: 3 units\n"));
+    // It has 1,220 comments.
+    let (code, shown, output) = comments("H_zlEUqv8_M", "n\n");
+    assert_eq!((code, output.as_str()), (1, ""), "{shown}");
+    let question = "the comments on 1 video can cost up to 199 units. Continue? [y/N]";
+    assert!(shown.contains(question) && shown.ends_with("vidra: cost: 1 unit\n"), "{shown}");
 }
 
 #[test]
