@@ -83,9 +83,14 @@ impl Args {
             .mut_subcommand("sim", |sim| {
                 sim.mut_arg("listen", |it| it.value_name("ADDRESS").value_parser(listen_address))
             })
-            .mut_subcommands(|command| match Data::has_subcommand(command.get_name()) {
-                true => command.mut_args(short),
-                false => command,
+            .mut_subcommands(|command| match command.get_name() {
+                name if !Data::has_subcommand(name) => command,
+                name if Data::has_list(name) => command.mut_args(short),
+                // They parse the flags of lists only to say what to use instead.
+                _ => command.mut_args(short).mut_args(|arg| match arg.get_long() {
+                    Some("csv" | "fields") => arg.hide(true),
+                    _ => arg,
+                }),
             });
         with_examples(whole, EXIT_CODES)
     }

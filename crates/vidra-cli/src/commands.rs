@@ -9,6 +9,7 @@ mod pages;
 mod playlist;
 mod quota;
 mod region;
+mod selected;
 mod transcript;
 mod transcripts;
 mod video;
@@ -21,7 +22,7 @@ use serde::de::DeserializeOwned;
 use crate::failure::{
     Exit, FailedItem, Failure, FailureGroups, ItemKind, Refused, concerns_service,
 };
-use crate::output::{Form, Output, OutputArgs};
+use crate::output::{FROM, Form, Output, OutputArgs};
 use crate::runtime::runtime;
 use crate::service::{RestRequest, Service, ServiceArgs};
 use crate::signals;
@@ -61,6 +62,13 @@ pub(crate) enum Data {
     Link(Box<ItemsArgs>),
     /// Show the remaining quota of the day
     Quota(Box<Common>),
+}
+
+impl Data {
+    /// Whether the output of the command of this name can be a list, which `--csv` and `--fields` need.
+    pub(crate) fn has_list(name: &str) -> bool {
+        !matches!(name, "video" | "channel" | "transcripts" | "link" | "quota")
+    }
 }
 
 /// The flags of every data command.
@@ -197,6 +205,27 @@ impl CommandContext {
         if self.output.form == Form::Csv { request.accept("text/csv") } else { request }
     }
 
+    /// Begins after an estimate of the cost. If the user declined, the command ends, with the cost of the estimate.
+    async fn begin(&mut self, agreed: Result<(), Failure>) -> Result<(), Failure> {
+        if agreed.is_err() { self.end(agreed).await } else { Ok(()) }
+    }
+
+    /// The output is a list of several items. If an item yields a list, its elements have the member `from`, which
+    /// the service does not know.
+    fn begin_several(&mut self) -> Result<(), Failure> {
+        self.output.begin_several();
+        if let Some(fields) = &mut self.fields {
+            let members: Vec<&str> = fields.split(',').filter(|name| name.trim() != FROM).collect();
+            if members.is_empty() {
+                return Err(Failure::usage(
+                    "--fields from needs a member of the items too, such as --fields from,id",
+                ));
+            }
+            *fields = members.join(",");
+        }
+        Ok(())
+    }
+
     /// Sends a request for each item and passes the answers to `write`, in order. Reports failures without
     /// stopping. `is_one` is whether the output is the only item itself, and not a list.
     async fn each(
@@ -208,9 +237,9 @@ impl CommandContext {
         mut write: impl FnMut(&mut Output, &str, Bytes) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let units = wanted.units.saturating_mul(ids.len() as u64);
-        self.service.spending().confirm(units, &format!("{} requests", ids.len()))?;
+        self.service.spending().confirm(units, &ItemKind::Request.counted(ids.len()))?;
         if !is_one {
-            self.output.begin_several();
+            self.begin_several()?;
         }
         let request = |id: &str| self.shaped(request(id));
         let requests: Vec<RestRequest> = ids.iter().map(|id| request(id)).collect();
@@ -230,16 +259,19 @@ impl CommandContext {
             }
         }
         drop(answers);
-        self.end(done).await?;
-        tally.end()
+        self.end(done.and_then(|()| tally.end())).await
     }
 
-    /// Ends the output, waits until the cache has stored what was fetched, and prints the cost.
+    /// Ends the output, waits until the cache has stored what was fetched, and prints the failure and then the
+    /// cost.
     async fn end(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
         let ended = self.output.end();
+        let done = done.map_err(Failure::reported);
+        // The output can also fail after failures of single items, for example in the filter.
+        let done = ended.map_err(Failure::reported).and(done);
         self.service.settle().await;
         self.service.spending().report();
-        done.and(ended)
+        done
     }
 }
 

@@ -133,7 +133,7 @@ impl ConfigFile {
                 || whole.find_subcommand(PLAIN).filter(|_| is_top).and_then(|it| flag_of(it, key));
             let arg = flag_of(command, key).or_else(|| flag_of(whole, key)).or_else(shared);
             let Some(arg) = arg else {
-                return Err(format!("{shown}: {}", unknown(key, whole, command, is_top)));
+                return Err(format!("{shown}: {}", unknown(key, value, whole, command, is_top)));
             };
             let wrong = |why: &str| format!("{shown}: {key}: {why}");
             let texts = texts(arg, value).map_err(|why| wrong(&why))?;
@@ -148,7 +148,7 @@ impl ConfigFile {
 }
 
 /// Why a key is unknown, with the nearest name.
-fn unknown(key: &str, whole: &Command, command: &Command, is_top: bool) -> String {
+fn unknown(key: &str, value: &Value, whole: &Command, command: &Command, is_top: bool) -> String {
     let owners: Vec<String> = whole
         .get_subcommands()
         .filter(|other| is_top && flag_of(other, key).is_some())
@@ -159,8 +159,14 @@ fn unknown(key: &str, whole: &Command, command: &Command, is_top: bool) -> Strin
     }
     let command = if is_top { whole.find_subcommand(PLAIN).unwrap_or(command) } else { command };
     let flags = command.get_arguments().chain(whole.get_arguments()).filter_map(Arg::get_long);
+    let flags = flags.filter(|name| !LINE_ONLY.contains(name));
     let tables = whole.get_subcommands().map(Command::get_name).filter(|_| is_top);
-    match nearest(key, flags.chain(tables).filter(|name| !LINE_ONLY.contains(name))) {
+    // A table is a command, and every other value a flag.
+    let near = match value {
+        Value::Table(_) => nearest(key, tables),
+        _ => nearest(key, flags),
+    };
+    match near {
         Some(near) => format!("there is no setting '{key}'; the nearest is '{near}'"),
         None => format!("there is no setting '{key}'"),
     }

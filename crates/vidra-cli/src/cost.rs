@@ -61,6 +61,11 @@ impl Spending {
         *self.consent() == Consent::Open
     }
 
+    /// Whether [`confirm`](Self::confirm) would ask about so many units.
+    pub(crate) fn would_ask(&self, units: u64) -> bool {
+        units > FREE && self.may_ask()
+    }
+
     /// Asks before the command spends an estimated number of units. `what` is what costs them.
     pub(crate) fn confirm(&self, estimate: u64, what: &str) -> Result<(), Failure> {
         let question = format!("{what} can cost up to {estimate} units. Continue?");

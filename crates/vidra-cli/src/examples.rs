@@ -73,8 +73,8 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
         "transcripts",
         &[
             "vidra transcripts PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --out talks --format srt,txt",
-            "vidra transcripts @GoogleDevelopers --out talks --to 50",
-            "vidra transcripts --ids-file ids.txt --out talks --format srt --lang de --lang en",
+            "vidra transcripts @GoogleDevelopers --out uploads --to 50",
+            "vidra transcripts --ids-file ids.txt --out list --format srt --lang de --lang en",
         ],
     ),
     ("regions", &["vidra regions --hl de"]),

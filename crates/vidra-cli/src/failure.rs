@@ -121,6 +121,14 @@ impl Failure {
         self.report().map_or(ExitCode::SUCCESS, |exit| ExitCode::from(exit as u8))
     }
 
+    /// Prints the message, if there is one, so that other lines can follow it.
+    pub(crate) fn reported(self) -> Self {
+        match self {
+            Self::ReaderGone => Self::ReaderGone,
+            other => other.report().map_or(Self::ReaderGone, Self::Reported),
+        }
+    }
+
     /// Prints the message, if there is one, and returns the kind of failure.
     pub(crate) fn report(self) -> Option<Exit> {
         match self {

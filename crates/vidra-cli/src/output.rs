@@ -1,6 +1,7 @@
 //! Standard output: JSON as the service sends it, or text for people.
 
 pub(crate) mod cards;
+mod csv;
 mod filter;
 mod pager;
 pub(crate) mod table;
@@ -14,6 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::failure::{Exit, Failure, print_error};
 use crate::terminal::{self, clean};
+pub(crate) use csv::csv_table;
 use filter::Filter;
 
 /// How answers are written.
@@ -54,6 +56,9 @@ pub(crate) struct OutputArgs {
     #[arg(from_global)]
     quiet: bool,
 }
+
+/// The member of an element, or the column of a row, that names the requested item if there are several.
+pub(crate) const FROM: &str = "from";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -162,7 +167,7 @@ impl Output {
     {
         match self.form {
             Form::People => {}
-            Form::Csv => return self.csv(body),
+            Form::Csv => return self.csv(id, body),
             Form::Json | Form::Ndjson => return self.json(id, body),
         }
         let answer: Box<T> = read(body)?;
@@ -188,8 +193,11 @@ impl Output {
         Ok(())
     }
 
-    /// Writes an answer in CSV. All answers have one header row.
-    pub(crate) fn csv(&mut self, body: &[u8]) -> Result<(), Failure> {
+    /// Writes an answer in CSV. All answers have one header row. `id` is the requested item, which the first column
+    /// names if there are several.
+    pub(crate) fn csv(&mut self, id: &str, body: &[u8]) -> Result<(), Failure> {
+        let with_source = if self.several { Some(csv::with_source(id, body)?) } else { None };
+        let body = with_source.as_deref().unwrap_or(body);
         let (header, rows) =
             body.split_at(body.iter().position(|it| *it == b'\n').map_or(0, |at| at + 1));
         let has_header = self.header.as_deref() == Some(header);
@@ -293,7 +301,7 @@ impl Output {
         match element.strip_prefix('{') {
             Some(rest) if self.several => {
                 let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
-                format!("{{\"from\":{}{comma}{rest}", serde_json::Value::from(id))
+                format!("{{\"{FROM}\":{}{comma}{rest}", serde_json::Value::from(id))
             }
             _ => element.to_owned(),
         }

@@ -100,7 +100,14 @@ fn unknown_flag(flag: &str, whole: &Command, command: &Command, given: &[String]
                 format!("there is no flag '{id}'; put an id that begins with a hyphen after --")
             }
             None if flag.starts_with('-') => format!("there is no flag '{flag}'"),
-            None => format!("unexpected argument '{flag}'"),
+            None => {
+                let is_value = |words: &[String]| matches!(words, [json, value] if json == "--json" && value == flag);
+                let tip = given.windows(2).any(is_value).then(|| {
+                    "--json takes no value: choose members with --fields in lists, or with --jq"
+                        .to_owned()
+                });
+                with_tip(format!("unexpected argument '{flag}'"), tip)
+            }
         };
     };
     let name = name.split('=').next().unwrap_or_default();

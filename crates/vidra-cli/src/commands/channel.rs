@@ -1,6 +1,6 @@
 //! `vidra channel` and `vidra uploads`.
 
-use jiff::civil::Date;
+use vidra::DateRange;
 
 use super::pages::PageArgs;
 use super::{Common, Ids, ItemsArgs, Kind, Wanted};
@@ -13,13 +13,13 @@ pub(crate) struct UploadsArgs {
     #[command(flatten)]
     ids: Ids,
 
-    /// Only uploads of this day or later, such as 2026-03-26
+    /// Only uploads of this day or time or later: 2026-03-26 or 2026-03-26T18:30:00Z
     #[arg(long, value_name = "DATE", value_parser = date)]
-    since: Option<Date>,
+    since: Option<String>,
 
-    /// Only uploads of this day or earlier, in UTC
+    /// Only uploads of this day or time or earlier; days are in UTC
     #[arg(long, value_name = "DATE", value_parser = date)]
-    until: Option<Date>,
+    until: Option<String>,
 
     #[command(flatten)]
     part: PageArgs,
@@ -49,12 +49,21 @@ pub(super) async fn uploads(args: &UploadsArgs) -> Result<(), Failure> {
         return common.show_each(wanted, ids, request, cards::uploads).await;
     }
     let request = |id: &str| {
-        channel(id).segment("uploads").parameter("since", *since).parameter("until", *until)
+        channel(id)
+            .segment("uploads")
+            .parameter("since", since.as_ref())
+            .parameter("until", until.as_ref())
     };
     let wanted = Wanted::new(Kind::Channel, 0);
     common.open()?.pages(wanted, &ids.all()?, ids.is_one(), part, request, cards::videos).await
 }
 
-fn date(text: &str) -> Result<Date, String> {
-    text.parse().map_err(|_| "expected a day such as 2026-03-26".to_owned())
+/// A day or a time, as the service accepts it. It depends on the end of the range which moment a day means.
+fn date(text: &str) -> Result<String, String> {
+    match DateRange::parse_since(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => {
+            Err("expected a day or a time, such as 2026-03-26 or 2026-03-26T18:30:00Z".to_owned())
+        }
+    }
 }

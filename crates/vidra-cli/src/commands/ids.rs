@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
-use vidra::{ErrorKind, Link, Reason};
+use vidra::{ErrorKind, Link, Reason, VideoId};
 
 use crate::failure::{Exit, Failure, Refused};
 
@@ -106,12 +106,17 @@ impl Kind {
             }
             _ => false,
         };
-        match self.meant(id).filter(|_| is_about_id) {
-            Some(hint) => {
-                failure.map_message(|message| format!("{}; {hint}", without_kind(&message)))
-            }
-            None => failure,
+        match is_about_id {
+            true => failure.map_message(|message| {
+                self.hint_about(id, &message).unwrap_or_else(|| with_members_hint(id, message))
+            }),
+            false => failure,
         }
+    }
+
+    /// The message about an invalid item with the right command, if the item is of another kind.
+    pub(super) fn hint_about(self, id: &str, message: &str) -> Option<String> {
+        Some(format!("{}; {}", without_kind(message), self.meant(id)?))
     }
 
     /// The command for an item of another kind.
@@ -137,6 +142,25 @@ impl Kind {
         };
         let separator = if id.starts_with('-') { "-- " } else { "" };
         Some(format!("that is a {what}: vidra {command} {separator}{id}"))
+    }
+}
+
+/// The message about an invalid item with the right flag, if the item looks like names of members: some tools take
+/// them as the value of `--json`.
+pub(super) fn with_members_hint(id: &str, message: String) -> String {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && VideoId::parse(name).is_err()
+    };
+    match id.contains(',') && id.split(',').all(is_name) {
+        true => {
+            let names = id.replace(',', ", ");
+            format!(
+                "{message}; to choose members use --fields {id} with lists, or --jq '{{{names}}}'"
+            )
+        }
+        false => message,
     }
 }
 
@@ -179,6 +203,17 @@ mod tests {
         ];
         for (kind, id, hint) in table {
             assert_eq!(kind.meant(id).as_deref(), hint, "{kind:?} {id}");
+        }
+    }
+
+    #[test]
+    fn names_of_members_lead_to_their_flags() {
+        let hinted = |id: &str| with_members_hint(id, "no".to_owned());
+        let hint = "no; to choose members use --fields id,title with lists, or --jq '{id, title}'";
+        assert_eq!(hinted("id,title"), hint);
+        for id in ["id", "fda4eREcaTQ,quirkNoLike", "quirkNoLike,quirkHtmlCm", "a,", "id,PLa1", ","]
+        {
+            assert_eq!(hinted(id), "no", "{id}");
         }
     }
 

@@ -69,7 +69,7 @@ impl CommandContext {
             return Err(Failure::usage("--cursor continues one list: name one id"));
         }
         if !is_one {
-            self.output.begin_several();
+            self.begin_several()?;
         }
         let mut tally = Tally::default();
         let mut done = Ok(());
@@ -81,8 +81,7 @@ impl CommandContext {
                 break;
             }
         }
-        self.end(done).await?;
-        tally.end()
+        self.end(done.and_then(|()| tally.end())).await
     }
 
     async fn list<T: DeserializeOwned>(
@@ -105,7 +104,7 @@ impl CommandContext {
                 Err(failure) => break Err(failure),
             };
             if self.output.form == Form::Csv {
-                self.output.csv(&body)?;
+                self.output.csv(id, &body)?;
                 (left, cursor) = (left - size, next);
             } else {
                 let Page::<Box<RawValue>> { items: page, next_cursor } = read(&body)?;

@@ -9,6 +9,7 @@ use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder
 use vidra::{PlaylistInfo, Selection};
 
 use super::pages::{MOST, PageArgs};
+use super::selected::Members;
 use super::{CommandContext, Common, Ids, Kind, Wanted, one};
 use crate::failure::Failure;
 use crate::output::{Output, cards, read};
@@ -139,21 +140,24 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
         let part = PageArgs { all: part.all || !is_part, ..part.clone() };
         // After a cursor the number of entries is unknown, and a small part is cheaper than its estimate.
         if part.cursor.is_none() && part.most().is_none_or(|most| most > MOST) {
-            context.confirm_entries(&all, part.most(), 2).await?;
+            let agreed = context.confirm_entries(&all, part.most(), 2).await;
+            context.begin(agreed).await?;
         }
         let request = |id: &str| playlist(id).segment("videos");
         return context.pages(wanted, &all, is_one, &part, request, cards::entries).await;
     }
     let wanted = Wanted { units: 0, ..wanted };
     if *only_ids {
-        context.confirm_entries(&all, None, 1).await?;
+        let agreed = context.confirm_entries(&all, None, 1).await;
+        context.begin(agreed).await?;
         let request = |id: &str| playlist(id).segment("ids");
         let write = |output: &mut Output, id: &str, body: Bytes| {
             output.answer(id, &body, cards::playlist_ids)
         };
         context.each(wanted, &all, is_one, request, write).await
     } else {
-        context.confirm_entries(&all, None, 2).await?;
+        let agreed = context.confirm_entries(&all, None, 2).await;
+        context.begin(agreed).await?;
         let write =
             |output: &mut Output, id: &str, body: Bytes| output.answer(id, &body, cards::playlist);
         context.each(wanted, &all, is_one, playlist, write).await
@@ -161,18 +165,25 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
-    args.common.reject_list_flags("--jq, or vidra playlist --videos")?;
+    let members = match args.common.is_for_list() {
+        true => Some(Members::parse(args.common.output.fields())?),
+        false => None,
+    };
     let id = one(&args.playlist)?;
     let mut context = args.common.open()?;
     let selection = args.selection();
     // Filters and sorting need the whole list.
     let is_part = selection.filter == Filter::default() && selection.sort.is_none();
     let last = selection.range.end.filter(|_| is_part);
-    context.confirm_entries(std::slice::from_ref(&id), last, 2).await?;
+    let agreed = context.confirm_entries(std::slice::from_ref(&id), last, 2).await;
+    context.begin(agreed).await?;
     let request = RestRequest::get("playlist").segment(&id).segment("query");
     let answer = context.service.fetch(&request.post(json!(selection))).await;
     let answer = answer.map_err(|failure| Kind::Playlist.hint(&id, failure));
-    let done = answer.and_then(|body| context.output.answer(&id, &body, cards::selected));
+    let done = answer.and_then(|body| match members {
+        Some(members) => members.write(&body, &mut context.output),
+        None => context.output.answer(&id, &body, cards::selected),
+    });
     context.end(done).await
 }
 

@@ -94,7 +94,7 @@ pub(super) async fn write(args: &TranscriptArgs) -> Result<(), Failure> {
     let has_headings = !args.ids.is_one() && args.format == Format::Txt;
     let write = |output: &mut Output, id: &str, body: Bytes| {
         match form {
-            Form::Csv => return output.csv(&body),
+            Form::Csv => return output.csv(id, &body),
             // Such lines are no longer lines of a transcript.
             _ if args.common.output.fields().is_some() => return output.json(id, &body),
             _ => {}

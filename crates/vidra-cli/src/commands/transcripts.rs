@@ -155,13 +155,7 @@ pub(super) async fn write(args: &TranscriptsArgs) -> Result<(), Failure> {
         ));
     }
     let mut context = args.common.open()?;
-    let mut failures = FailureGroups::default();
-    let source = Source::find(args, &context, &mut failures).await?;
-    failures.print(ItemKind::Id);
-    let done = match &args.out {
-        None => print(args, languages[0], &source, failures, &mut context).await,
-        Some(out) => args.fill_folders(out, &languages, &source, &mut failures, &mut context).await,
-    };
+    let done = args.run(&languages, &mut context).await;
     context.end(done).await
 }
 
@@ -178,13 +172,28 @@ impl TranscriptsArgs {
         given(&self.lang).into_iter().flat_map(of_lang).collect()
     }
 
-    /// Fills a folder for each language, one after the other.
+    /// Finds the source and fetches its transcripts.
+    async fn run(
+        &self,
+        languages: &[Language<'_>],
+        context: &mut CommandContext,
+    ) -> Result<(), Failure> {
+        let source = Source::find(self, context).await?;
+        let invalid = source.invalid_ids();
+        invalid.print(ItemKind::Id);
+        match &self.out {
+            None => print(self, languages[0], &source, context).await,
+            Some(out) => self.fill_folders(out, languages, &source, invalid, context).await,
+        }
+    }
+
+    /// Fills a folder for each language, one after the other. `failures` are those of invalid ids.
     async fn fill_folders(
         &self,
         out: &Path,
         languages: &[Language<'_>],
         source: &Source,
-        failures: &mut FailureGroups,
+        mut failures: FailureGroups,
         context: &mut CommandContext,
     ) -> Result<(), Failure> {
         let signals = Signals::listen()?;

@@ -12,7 +12,7 @@ use crate::output::{Form, cards, read};
 use crate::service::RestRequest;
 
 /// The most videos of one request.
-const MOST_AT_ONCE: usize = 500;
+pub(super) const MOST_AT_ONCE: usize = 500;
 
 /// The videos that a unit pays for.
 const PER_UNIT: usize = 50;
@@ -39,29 +39,35 @@ pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
         let request = RestRequest::get("videos").parameter("ids", Some(part.join(",")));
         let answer = context.service.fetch(&context.shaped(request)).await;
         if context.output.form == Form::Csv {
-            tally.note(answer.and_then(|body| context.output.csv(&body)))?;
+            tally.note(answer.and_then(|body| context.output.csv("", &body)))?;
             continue;
         }
         let listed = answer.and_then(|body| read::<Vec<Box<RawValue>>>(&body));
         tally.note(listed.map(|listed| all.extend(listed)))?;
     }
     if context.output.form == Form::Csv {
-        context.end(Ok(())).await?;
-        return tally.end();
+        return context.end(tally.end()).await;
     }
     let body = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
-    let done = context.output.answer("", &body, cards::videos);
-    context.end(done).await?;
+    let done = context.output.answer("", &body, cards::videos).and_then(|()| {
+        note_missing(&ids, &body, &mut tally)?;
+        tally.end()
+    });
+    context.end(done).await
+}
+
+/// Reports the videos that the answer lacks.
+fn note_missing(ids: &[VideoId], body: &[u8], tally: &mut Tally) -> Result<(), Failure> {
     // With --fields the answer may lack the ids. Then missing videos cannot be reported.
-    let known = read::<Vec<Known>>(&body)?.into_iter().map(|video| video.id);
-    let Some(known) = known.collect::<Option<HashSet<VideoId>>>() else { return tally.end() };
+    let known = read::<Vec<Known>>(body)?.into_iter().map(|video| video.id);
+    let Some(known) = known.collect::<Option<HashSet<VideoId>>>() else { return Ok(()) };
     let missing = ids.iter().filter(|id| !known.contains(id)).map(VideoId::as_str);
     let missing: Vec<&str> = missing.collect();
     if !missing.is_empty() {
         let message = format!("Videos not found: {}", missing.join(", "));
         tally.note(Err(Failure::Message(Exit::Missing, message)))?;
     }
-    tally.end()
+    Ok(())
 }
 
 /// The id of a listed video.

@@ -33,7 +33,8 @@ pub(crate) enum ItemKind {
 }
 
 impl ItemKind {
-    fn counted(self, count: usize) -> String {
+    /// The number of items with their name.
+    pub(crate) fn counted(self, count: usize) -> String {
         let (one, many) = match self {
             Self::Entry => ("entry", "entries"),
             Self::Request => ("request", "requests"),
@@ -164,9 +165,8 @@ impl Group {
 
     fn exit(&self) -> Exit {
         match self.first().reason.map(Reason::kind) {
-            None | Some(ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Forbidden) => {
-                Exit::Missing
-            }
+            Some(ErrorKind::InvalidInput) => Exit::Usage,
+            None | Some(ErrorKind::NotFound | ErrorKind::Forbidden) => Exit::Missing,
             Some(ErrorKind::Unreachable | ErrorKind::Timeout) => Exit::Network,
             Some(_) => Exit::Upstream,
         }
@@ -238,9 +238,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn users_7_exit_codes_of_several_failures() {
-        let table: [(&[Reason], bool, Option<Exit>); 7] = [
+        let table: [(&[Reason], bool, Option<Exit>); 9] = [
             (&[], true, None),
             (&[Reason::VideoPrivate], false, Some(Exit::Missing)),
+            (&[Reason::InvalidInput], false, Some(Exit::Usage)),
+            (&[Reason::InvalidInput], true, Some(Exit::Missing)),
             (&[Reason::VideoPrivate, Reason::Blocked], true, Some(Exit::Upstream)),
             (&[Reason::TimedOut, Reason::QuotaExhausted], true, Some(Exit::Upstream)),
             (&[Reason::TimedOut], true, Some(Exit::Missing)),

@@ -42,7 +42,7 @@ impl Filter {
         let context = Ctx::<Data>::new(&self.0.lut, Vars::new([]));
         let mut text = vec![];
         for value in self.0.id.run((context, input)).map(unwrap_valr) {
-            match value.map_err(|error| wrong(error.to_string()))? {
+            match value.map_err(|error| wrong(shortened(&error.to_string())))? {
                 Val::TStr(string) => text.extend_from_slice(&string),
                 value => {
                     write::write(&mut text, &write::Pp::default(), 0, &value)
@@ -53,6 +53,24 @@ impl Filter {
         }
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
+}
+
+/// The most characters of an error, before and after its middle.
+const LONGEST_START: usize = 160;
+const LONGEST_END: usize = 40;
+
+/// An error without its middle if it is long: errors repeat their input, which can be a whole document. The end says
+/// what the filter tried, such as `with "id"`.
+fn shortened(error: &str) -> String {
+    let count = error.chars().count();
+    if count <= LONGEST_START + LONGEST_END {
+        return error.to_owned();
+    }
+    let start: String = error.chars().take(LONGEST_START).collect();
+    let end: String = error.chars().skip(count - LONGEST_END).collect();
+    // Without a rest of the input before the words.
+    let words = [" with ", " as "].iter().filter_map(|word| end.rfind(word)).max();
+    format!("{start}…{}", &end[words.unwrap_or(0)..])
 }
 
 fn why_not_parsed(errors: &load::Errors<&str, ()>) -> String {
@@ -121,6 +139,21 @@ mod tests {
             applied(".a", "{\"a\":12345678901234567890}").as_deref(),
             Ok("12345678901234567890\n")
         );
+    }
+
+    #[test]
+    fn a_long_input_is_shortened_in_errors() {
+        let videos = vec![r#"{"id":"ä","title":"—"}"#; 500].join(",");
+        for (filter, end) in [
+            (".id", r#"… with "id""#),
+            ("explode", "… as string"),
+            ("error", r#""ä","title":"—"}]"#),
+            (". - 1", "…"),
+        ] {
+            let error = applied(filter, &format!("[{videos}]")).unwrap_err();
+            assert!(error.chars().count() <= 210 && error.contains(end), "{filter}: {error}");
+        }
+        assert_eq!(applied(".id", "[1]").unwrap_err(), r#"--jq: cannot index [1] with "id""#);
     }
 
     #[test]

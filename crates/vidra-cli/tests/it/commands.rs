@@ -132,8 +132,17 @@ fn each_outcome_has_an_exit_code_and_an_error_line() {
 #[test]
 fn users_4_the_cost_is_the_last_line_of_standard_error() {
     let folder = tempfile::tempdir().unwrap();
-    let table: [(&[&str], &str); 6] = [
+    let table: [(&[&str], &str); 9] = [
         (&["video", "fda4eREcaTQ"], "vidra: cost: 1 unit\n"),
+        (
+            &["transcripts", "@nobodyhere", "--to", "1"],
+            "vidra: Channel not found: @nobodyhere\nvidra: cost: 1 unit\n",
+        ),
+        (&["query", "PLnope1234"], "vidra: Playlist not found: PLnope1234\nvidra: cost: 1 unit\n"),
+        (
+            &["videos", "quirkNoLike", "yyyyyyyyyyy"],
+            "vidra: Videos not found: yyyyyyyyyyy\nvidra: cost: 1 unit\n",
+        ),
         (&["playlist", "PLsize120"], "vidra: cost: 7 units\n"),
         (&["video", "zzzzzzzzzzz"], "vidra: Video not found: zzzzzzzzzzz\nvidra: cost: 1 unit\n"),
         (&["transcripts", "PLsize51", "--json"], "vidra: cost: 2 units\n"),
@@ -311,6 +320,106 @@ fn elements_of_several_lists_name_their_source() {
     let (code, output, _) = demo(&["tracks", "txManualAsr", "--ndjson"]);
     assert_eq!((code, output.lines().count()), (0, 2));
     assert!(output.starts_with(r#"{"languageCode":"en","#), "{output}");
+}
+
+#[test]
+fn rows_of_several_lists_name_their_source() {
+    let table: [(&[&str], &str, &[&str]); 4] = [
+        (
+            &["playlist", "PLsize50", "PLsize120", "--limit=1", "--fields=id,position"],
+            "from,id,position",
+            &["PLsize50,rskSlyTUdug,1", "PLsize120,rskSlyTUdug,1"],
+        ),
+        (
+            &["uploads", "@fermata", "@fermata", "--limit=1", "--fields=id,from"],
+            "from,id",
+            &["@fermata,", "@fermata,"],
+        ),
+        (
+            &["uploads", "@fermata", "@fermata", "--until=2030-01-01", "--limit=1", "--fields=id"],
+            "from,id",
+            &["@fermata,", "@fermata,"],
+        ),
+        (
+            &["tracks", "txManualAsr", "txOneCue___", "--fields=from,languageCode"],
+            "from,languageCode",
+            &["txManualAsr,en", "txManualAsr,en", "txOneCue___,en"],
+        ),
+    ];
+    for (args, header, rows) in table {
+        let (code, output, error) = demo(&[args, &["--csv"]].concat());
+        assert_eq!(code, 0, "{args:?}: {error}");
+        let mut lines = output.lines();
+        assert_eq!(lines.next(), Some(header), "{args:?}");
+        let lines: Vec<&str> = lines.collect();
+        assert_eq!(lines.len(), rows.len(), "{args:?}: {output}");
+        assert!(lines.iter().zip(rows).all(|(line, row)| line.starts_with(row)), "{output}");
+    }
+    let (_, output, _) = demo(&["transcript", "txManualAsr", "txOneCue___", "--csv"]);
+    assert!(output.starts_with("from,text,") && output.contains("\ntxOneCue___,"), "{output}");
+    let (_, output, _) =
+        demo(&["playlist", "PLsize50", "PLsize120", "--limit=1", "--fields=from,id"]);
+    let items: Vec<Value> = serde_json::from_str(&output).unwrap();
+    assert_eq!(items[1], serde_json::json!({"from": "PLsize120", "id": "rskSlyTUdug"}));
+    // The only list needs no such column.
+    let (_, output, _) = demo(&["tracks", "txManualAsr", "--csv"]);
+    assert!(output.starts_with("languageCode,"), "{output}");
+    let (code, output, error) = demo(&["tracks", "txManualAsr", "--fields=from"]);
+    assert!(code == 2 && output.is_empty() && error.contains("no such member: from"), "{error}");
+    let (code, output, error) = demo(&["tracks", "txManualAsr", "txOneCue___", "--fields=from"]);
+    assert!(code == 2 && output.is_empty() && error.contains("--fields from,id"), "{error}");
+}
+
+#[test]
+fn a_query_is_a_list_of_videos() {
+    let (_, listed, _) = demo(&["playlist", "PLquirkMixed", "--csv"]);
+    let names = listed.lines().next().unwrap().replace(",position", "");
+    let (_, listed, _) = demo(&["playlist", "PLquirkMixed", "--csv", "--fields", &names]);
+    assert!(listed.lines().count() > 5, "{listed}");
+    let (code, queried, error) = demo(&["query", "PLquirkMixed", "--csv"]);
+    assert_eq!((code, queried), (0, listed), "{error}");
+    let sorted = ["query", "PLsize50", "--sort=views", "--to=2"];
+    let (_, csv, _) = demo(&[&sorted[..], &["--csv", "--fields=views,id"]].concat());
+    assert!(csv.starts_with("views,id\r\n") && csv.lines().count() == 3, "{csv}");
+    let (_, lines, _) = demo(&[&sorted[..], &["--ndjson", "--fields=id"]].concat());
+    assert_eq!(lines.lines().count(), 2);
+    let (_, ids, _) = demo(&[&sorted[..], &["--fields=id", "--jq=map(.id) | length"]].concat());
+    assert_eq!(ids, "2\n");
+}
+
+#[test]
+fn uploads_have_days_and_times_as_bounds() {
+    let listed = |flags: &[&str]| {
+        let (code, ids, error) =
+            demo(&[&["uploads", "@fermata", "--all", "--jq=.items[].id"], flags].concat());
+        assert_eq!(code, 0, "{flags:?}: {error}");
+        ids
+    };
+    let newest = demo(&["uploads", "@fermata", "--limit=1", "--jq=.[0].publishedAt"]).1;
+    let (day, _) = newest.trim().split_once('T').unwrap();
+    let (start, end) = (format!("{day}T00:00:00Z"), format!("{day}T23:59:59.999Z"));
+    let of_day = listed(&["--since", day, "--until", day]);
+    assert!(!of_day.is_empty());
+    assert_eq!(listed(&["--since", &start, "--until", &end]), of_day);
+    assert_eq!(listed(&["--since", day, "--until", &start]), "");
+}
+
+#[test]
+fn help_lists_only_flags_that_work() {
+    for name in ["video", "channel", "transcripts", "link", "quota"] {
+        let (_, help, _) = demo(&[name, "--help"]);
+        assert!(help.contains("--jq") && !help.contains("--csv\n"), "{name}: {help}");
+        assert!(!help.contains("--fields <"), "{name}: {help}");
+        let id = if name == "quota" { &[][..] } else { &["fda4eREcaTQ"] };
+        for flags in [&["--csv"][..], &["--fields", "id"]] {
+            let (code, _, error) = demo(&[&[name][..], id, flags].concat());
+            assert!(code == 2 && error.contains("work only with lists: use "), "{name}: {error}");
+        }
+    }
+    for name in ["videos", "uploads", "playlist", "query", "tracks", "regions"] {
+        let (_, help, _) = demo(&[name, "--help"]);
+        assert!(help.contains("--csv\n") && help.contains("--fields <"), "{name}: {help}");
+    }
 }
 
 #[test]

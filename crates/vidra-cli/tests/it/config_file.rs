@@ -75,6 +75,9 @@ fn users_13_server_and_demo_of_the_file_give_way() {
 fn users_13_unknown_keys_and_wrong_values_are_errors() {
     let table = [
         ("dmeo = true", "there is no setting 'dmeo'; the nearest is 'demo'"),
+        ("servr = \"x\"", "there is no setting 'servr'; the nearest is 'server'"),
+        ("serv = 1", "there is no setting 'serv'; the nearest is 'server'"),
+        ("[servr]\nlisten = 1", "there is no setting 'servr'; the nearest is 'serve'"),
         ("xyzzy = 1", "there is no setting 'xyzzy'"),
         ("[srve]\nlisten = 1", "there is no setting 'srve'; the nearest is 'serve'"),
         (

@@ -4,7 +4,7 @@
 //! A block that is marked `sh` is executed, with the blocks of one document as one script. A block that
 //! needs Docker, root, the internet or a compiler is marked `sh no_run`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -118,6 +118,27 @@ fn succeeds(name: &str, script: &str) {
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name}: {}\n{errors}", output.status);
+}
+
+/// A folder belongs to one source and one choice of languages, so that a reader who runs all examples in one place
+/// needs a folder for each.
+#[test]
+fn examples_of_transcripts_have_a_folder_each() {
+    let guides = [vec![root().join("README.md")], markdown_in("docs/guide")].concat();
+    for files in [guides, vec![root().join("docs/reference/cli.md")]] {
+        let mut commands: HashMap<String, String> = HashMap::new();
+        for file in files {
+            for block in parts(&fs::read_to_string(&file).unwrap()).0 {
+                for line in block.text.lines().filter(|line| line.contains("vidra transcripts ")) {
+                    let Some((_, folder)) = line.split_once("--out ") else { continue };
+                    let folder = folder.split_whitespace().next().unwrap().to_owned();
+                    let command = commands.entry(folder).or_insert_with(|| line.to_owned());
+                    assert_eq!(command, line, "both use one folder");
+                }
+            }
+        }
+        assert!(commands.len() >= 3, "{commands:?}");
+    }
 }
 
 #[test]

@@ -72,6 +72,7 @@ fn users_4_an_expensive_command_asks_on_a_terminal() {
         let (code, shown, output) = on_terminal(demo(&folder, &playlist), On::Questions, typed);
         assert_eq!((code, output.as_str()), (1, ""), "{shown}");
         assert!(shown.contains(QUESTION) && shown.contains("vidra: stopped"), "{shown}");
+        assert!(shown.ends_with("vidra: cost: 1 unit\n"), "the number of entries: {shown}");
     }
     let pages = demo(&folder, &["playlist", "PLsize5000", "--all", "--csv"]);
     let (code, shown, output) = on_terminal(pages, On::Questions, "n\n");
@@ -95,6 +96,23 @@ fn users_4_cheap_commands_and_scripts_are_not_asked() {
     let output = script.stdin(Stdio::null()).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), errors.as_str()), (Some(0), "vidra: cost: 201 units\n"));
+}
+
+#[test]
+fn the_cost_of_comments_is_estimated_from_their_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let comments = |video, typed| {
+        let args = ["comments", video, "--limit", "2000", "--replies", "all", "--json"];
+        on_terminal(demo(&folder, &args), On::Questions, typed)
+    };
+    // The flags alone would allow 2,020 units.
+    let (code, shown, _) = comments("quirkHtmlCm", "");
+    assert_eq!((code, shown.as_str()), (0, "vidra: cost: 3 units\n"));
+    // It has 1,220 comments.
+    let (code, shown, output) = comments("H_zlEUqv8_M", "n\n");
+    assert_eq!((code, output.as_str()), (1, ""), "{shown}");
+    let question = "the comments on 1 video can cost up to 199 units. Continue? [y/N]";
+    assert!(shown.contains(question) && shown.ends_with("vidra: cost: 1 unit\n"), "{shown}");
 }
 
 #[test]

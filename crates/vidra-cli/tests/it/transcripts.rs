@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use vidra_sim::{Endpoint, Listening, Simulator};
 
-use crate::process::vidra;
+use crate::process::{Service, vidra};
 
 pub(crate) const KEY: &str = "demo-key";
 
@@ -189,7 +189,7 @@ fn users_15_a_list_of_ids_becomes_files_and_resumes() {
     assert_eq!(found.len(), 3, "{found:#?}");
     assert!(found.contains("Walking the Outer Hebrides [rskSlyTUdug].en.srt"), "{found:#?}");
     let listed = manifest(&out);
-    assert_eq!((&listed["succeeded"], &listed["failed"]), (&2.into(), &1.into()), "{listed}");
+    assert_eq!((&listed["succeeded"], &listed["failed"]), (&2.into(), &2.into()), "{listed}");
 
     // The next run, with one more video in the list, fetches that one.
     fs::write(home.path().join("ids.txt"), format!("{list}txOneCue___\n")).unwrap();
@@ -197,6 +197,71 @@ fn users_15_a_list_of_ids_becomes_files_and_resumes() {
     let again = transcripts(&platform, home.path(), &args).output().unwrap();
     assert_eq!(sim.record().calls_to(Endpoint::TimedText), captions + 1, "{again:?}");
     assert_eq!(names(&out).len(), 4);
+}
+
+#[test]
+fn invalid_ids_of_a_list_are_failures() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let mut command = vidra(home.path());
+        let output = command.env("VIDRA_DEMO", "1").arg("transcripts").args(args).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let counts = |folder: &str| {
+        let manifest = manifest(&home.path().join(folder));
+        ["totalVideos", "succeeded", "failed"].map(|name| manifest[name].as_u64().unwrap())
+    };
+    let (code, text, errors) = run(&["nope", "nope2", "--out", "none"]);
+    assert_eq!((code, text.as_str()), (2, "done: 0 transcripts in none, 2 failed\n"), "{errors}");
+    assert_eq!(counts("none"), [2, 0, 2]);
+    // The second run fetches nothing, and the id is still invalid.
+    for _ in 0..2 {
+        let (code, text, errors) = run(&["fda4eREcaTQ", "nope", "--out", "some"]);
+        assert_eq!((code, text.as_str()), (1, "done: 1 transcripts in some, 1 failed\n"));
+        assert!(errors.contains("id 2: Not a valid video identifier: nope"), "{errors}");
+        assert_eq!(counts("some"), [2, 1, 1]);
+    }
+    let (code, text, _) = run(&["fda4eREcaTQ", "--out", "some"]);
+    let expected = "nothing was missing: 1 transcripts in some, 0 failed\n";
+    assert_eq!((code, text.as_str(), counts("some")), (0, expected, [1, 1, 0]), "it was corrected");
+
+    let (code, text, errors) = run(&["fda4eREcaTQ", "nope"]);
+    assert!(code == 1 && text.contains("1 transcripts, 1 failed, of a list of 2\n"), "{text}");
+    assert!(errors.ends_with("vidra: 1 of 2 failed\nvidra: cost: 1 unit\n"), "{errors}");
+    let (code, text, _) = run(&["nope", "nope2"]);
+    assert_eq!((code, text.as_str()), (2, "0 transcripts, 2 failed, of a list of 2\n"), "no table");
+    let (_, text, _) = run(&["nope", "fda4eREcaTQ", "nope2", "--to", "2", "--json"]);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!([&document["totalVideos"], &document["failed"]], [2, 1]);
+    assert_eq!(document["results"][0]["reason"], "invalid_input");
+    assert_eq!(document["results"][1]["videoId"], "fda4eREcaTQ");
+}
+
+#[test]
+fn earlier_failures_are_not_called_nothing_missing() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, platform, _runtime) = slow_platform(Duration::ZERO);
+    let args = ["txManualAsr", "txNoCaption", "--out", "out", "-q"];
+    let summary = || {
+        let output = transcripts(&platform, home.path(), &args).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(summary(), "done: 1 transcripts in out, 1 failed\n");
+    let hint = "; 1 of them earlier, which --retry-failed tries again";
+    assert_eq!(summary(), format!("nothing new to fetch: 1 transcripts in out, 1 failed{hint}\n"));
+}
+
+#[test]
+fn json_document_is_that_of_the_service() {
+    let home = tempfile::tempdir().unwrap();
+    let service = Service::start(vidra(home.path()).env("VIDRA_DEMO", "1"));
+    let (status, expected) = service.batch("PLquirkMixed", "application/json");
+    assert_eq!(status, 200, "{expected}");
+    let mut command = vidra(home.path());
+    let command = command.env("VIDRA_DEMO", "1").args(["transcripts", "PLquirkMixed", "--json"]);
+    let document = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert_eq!(document.trim_end(), expected);
 }
 
 #[test]

@@ -25,11 +25,16 @@ impl Contents {
         Self {
             playlist_id: match source {
                 Source::Playlist(id) => id.to_string(),
-                Source::Videos(_) => String::new(),
+                Source::Videos { .. } => String::new(),
             },
             lang: text(language.lang),
             translate: text(language.translate),
         }
+    }
+
+    /// Whether the folder belongs to a list of videos.
+    pub(super) fn is_list(&self) -> bool {
+        self.playlist_id.is_empty()
     }
 
     /// The source and the flags that lead to these contents.

@@ -9,7 +9,7 @@ use vidra::{PlaylistId, PlaylistIds, VideoId, VideoTranscript};
 
 use super::folder::Folder;
 use super::progress::Progress;
-use super::source::{Entry, Source, entries_of};
+use super::source::{Entry, InvalidId, Source, entries_of};
 use super::{
     Event, Language, Part, REPEAT, TranscriptsArgs, broken_off, event, failed_item, singly,
 };
@@ -80,19 +80,26 @@ impl<'a> Filling<'a> {
 
     async fn fill(&mut self, source: &Source) -> Result<(), Failure> {
         match source {
-            Source::Videos(entries) => self.fill_singly(entries.clone()).await,
+            Source::Videos { entries, invalid } => self.fill_singly(entries.clone(), invalid).await,
             // A batch of the service does not translate.
             Source::Playlist(id) if self.language.translate.is_some() => {
                 let entries = entries_of(id, self.args, self.service).await?;
-                self.fill_singly(entries).await
+                self.fill_singly(entries, &[]).await
             }
             Source::Playlist(id) => self.fill_from_batch(id).await,
         }
     }
 
-    /// Requests the transcript of each video by itself.
-    async fn fill_singly(&mut self, mut entries: Vec<Entry>) -> Result<(), Failure> {
-        self.folder.total(entries.len() as u64);
+    /// Requests the transcript of each video by itself. `invalid` are reported already, and only recorded here.
+    async fn fill_singly(
+        &mut self,
+        mut entries: Vec<Entry>,
+        invalid: &[InvalidId],
+    ) -> Result<(), Failure> {
+        self.folder.total((entries.len() + invalid.len()) as u64);
+        for id in invalid {
+            self.folder.save(read(&singly::invalid_line(id)?)?)?;
+        }
         let positions: Vec<Known> = entries.iter().map(|it| (it.position, it.id)).collect();
         self.folder.set_known_positions(&positions);
         let known: HashSet<VideoId> = self.known.iter().map(|(_, id)| *id).collect();

@@ -117,6 +117,10 @@ impl Folder {
                 there.entry(id.to_owned()).or_default().insert(name);
             }
         }
+        if self.manifest.contents.is_list() {
+            // Invalid ids of an earlier list. Those of this run are recorded again.
+            self.manifest.videos.retain(|saved| !saved.video_id.is_empty());
+        }
         for saved in &mut self.manifest.videos {
             saved.files = there.remove(&saved.video_id).unwrap_or_default();
         }
@@ -228,10 +232,12 @@ impl Folder {
     /// finish.
     pub(super) fn summary(&self, results: Option<usize>) -> String {
         let Manifest { succeeded, failed, .. } = self.manifest;
+        let has_failed_now = self.manifest.videos.iter().any(|saved| saved.failed_now);
         let what = match results {
-            Some(0) => "nothing was missing: ",
-            Some(_) => "done: ",
             None => "",
+            Some(0) if failed == 0 => "nothing was missing: ",
+            Some(0) if !has_failed_now => "nothing new to fetch: ",
+            Some(_) => "done: ",
         };
         let earlier = self.manifest.videos.iter().filter(|it| it.error.is_some() && !it.failed_now);
         let earlier = earlier.count();
@@ -380,7 +386,8 @@ mod tests {
         assert!(open(german()).is_err(), "another run has the folder locked");
         drop(folder);
         assert!(open(german()).is_ok());
-        let list = Contents::new(&Source::Videos(vec![]), Language { lang: None, translate: None });
+        let videos = Source::Videos { entries: vec![], invalid: vec![] };
+        let list = Contents::new(&videos, Language { lang: None, translate: None });
         for other in [
             playlist("PLa", None, None),
             playlist("PLb", Some("de"), None),

@@ -4,8 +4,7 @@ use std::pin::pin;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use serde_json::json;
-use vidra::{PlaylistId, VideoTranscript};
+use vidra::{Error, PlaylistId, Reason, VideoTranscript};
 
 use super::source::{Entry, Source, entries_of};
 use super::{Event, Language, Part, TranscriptsArgs, broken_off, event, failed_item, singly};
@@ -29,18 +28,20 @@ struct Received {
 type Summary = (u64, Bytes);
 
 /// Prints results to standard output. If the playlist cannot be listed to its end, people still get the results
-/// that came. `failures` are those of arguments that are no videos.
+/// that came.
 pub(super) async fn print(
     args: &TranscriptsArgs,
     language: Language<'_>,
     source: &Source,
-    failures: FailureGroups,
     context: &mut CommandContext,
 ) -> Result<(), Failure> {
-    let mut received = Received { failures, ..Received::default() };
+    let mut received = Received::default();
     let CommandContext { service, output, .. } = context;
     let ended = match source {
-        Source::Videos(entries) => {
+        Source::Videos { entries, invalid } => {
+            for id in invalid {
+                received.add_line(singly::invalid_line(id)?, service, output)?;
+            }
             receive_singly(args, language, entries.clone(), service, output, &mut received).await
         }
         // A batch of the service does not translate.
@@ -83,7 +84,7 @@ pub(super) async fn print(
 }
 
 impl Received {
-    /// Records a result, and prints it as NDJSON.
+    /// Records a result.
     fn add(&mut self, result: VideoTranscript, line: Bytes, service: &Service, form: Form) {
         let failure = result.transcript.as_ref().err();
         match failure {
@@ -93,11 +94,32 @@ impl Received {
         match form {
             // One line at the end is enough for failures of the service.
             Form::People if failure.is_some_and(|error| concerns_service(error.reason())) => {}
+            // Invalid ids are reported before the first request.
+            Form::People if is_invalid_id(&result) => {}
             Form::People => self.rows.push(Row::new(result)),
             Form::Json => self.lines.push((result.position, line)),
             Form::Ndjson | Form::Csv => {}
         }
     }
+
+    /// Records the line of a result, and prints it as NDJSON.
+    fn add_line(
+        &mut self,
+        line: Bytes,
+        service: &Service,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        if output.form == Form::Ndjson {
+            output.json_line(&String::from_utf8_lossy(&line))?;
+        }
+        self.add(read(&line)?, line, service, output.form);
+        Ok(())
+    }
+}
+
+fn is_invalid_id(result: &VideoTranscript) -> bool {
+    let reason = result.transcript.as_ref().err().map(Error::reason);
+    result.video_id.is_none() && reason == Some(Reason::InvalidInput)
 }
 
 /// Reads the stream of a playlist to its end.
@@ -134,30 +156,39 @@ async fn receive_singly(
     output: &mut Output,
     received: &mut Received,
 ) -> Result<Summary, Failure> {
-    let total = entries.len() as u64;
+    // The invalid ids of a list are results already.
+    let total = (entries.len() + received.failures.len()) as u64;
     let results = singly::results(args, language, service, entries).await?;
     let mut results = pin!(results);
     while let Some(line) = results.next().await {
-        let line = line?;
-        if output.form == Form::Ndjson {
-            output.json_line(&String::from_utf8_lossy(&line))?;
-        }
-        received.add(read(&line)?, line, service, output.form);
+        received.add_line(line?, service, output)?;
     }
     let Received { succeeded, failures, .. } = received;
-    let summary = json!({
-        "type": "summary", "totalVideos": total, "succeeded": succeeded, "failed": failures.len(),
-    });
+    // In the order of the service's own summary.
+    let summary = format!(
+        r#"{{"type":"summary","totalVideos":{total},"succeeded":{succeeded},"failed":{}}}"#,
+        failures.len()
+    );
     if output.form == Form::Ndjson {
-        output.json_line(&summary.to_string())?;
+        output.json_line(&summary)?;
     }
-    Ok((total, summary.to_string().into()))
+    Ok((total, summary.into()))
 }
 
-/// The answer as the service sends it without streaming: the summary with the results.
+/// The answer as the service sends it without streaming: the summary with the results. Only events have a type.
 fn whole_answer(summary: &[u8], results: &[Bytes]) -> Vec<u8> {
-    let open = summary.trim_ascii_end().strip_suffix(b"}").unwrap_or(summary);
+    let summary = without_type(summary.trim_ascii_end(), "summary");
+    let open = summary.strip_suffix(b"}").unwrap_or(&summary);
+    let results: Vec<Vec<u8>> = results.iter().map(|it| without_type(it, "result")).collect();
     [open, b",\"results\":[", &results.join(&b","[..]), b"]}"].concat()
+}
+
+/// The data of an event without its type, which the service writes first.
+fn without_type(event: &[u8], name: &str) -> Vec<u8> {
+    match event.strip_prefix(format!(r#"{{"type":"{name}","#).as_bytes()) {
+        Some(rest) => [b"{", rest].concat(),
+        None => event.to_owned(),
+    }
 }
 
 /// The result of a video, for people.
@@ -182,6 +213,10 @@ impl Row {
 }
 
 fn listed(rows: &[Row], counts: &str, width: Option<usize>) -> String {
+    // Nothing came, and other lines give the reason.
+    if rows.is_empty() {
+        return format!("{counts}\n");
+    }
     let table = Table::new(rows)
         .number("#", |row| row.position)
         .word("id", |row| row.video_id.clone())
@@ -200,6 +235,8 @@ mod tests {
     fn whole_answer_is_assembled_from_its_lines() {
         let whole = whole_answer(br#"{"failed":0}"#, &[r#"{"a":1}"#.into(), r#"{"b":2}"#.into()]);
         assert_eq!(whole, br#"{"failed":0,"results":[{"a":1},{"b":2}]}"#);
+        let events = [r#"{"type":"result","a":1}"#.into(), r#"{"type":"result","b":2}"#.into()];
+        assert_eq!(whole_answer(br#"{"type":"summary","failed":0}"#, &events), whole);
         assert_eq!(whole_answer(br#"{"failed":0}"#, &[]), br#"{"failed":0,"results":[]}"#);
     }
 }

@@ -4,12 +4,11 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use vidra::VideoId;
+use vidra::{Reason, VideoId};
 
-use super::source::Entry;
+use super::source::{Entry, InvalidId};
 use super::{Language, TranscriptsArgs};
 use crate::failure::{Exit, Failure, Refused};
 use crate::output::read;
@@ -66,35 +65,79 @@ async fn titles(service: &Service, entries: &[Entry]) -> Result<HashMap<VideoId,
 }
 
 /// The line of a result, as a batch sends it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultLine<'a> {
+    r#type: &'static str,
+    /// Empty for an invalid id.
+    video_id: &'a str,
+    title: &'a str,
+    position: u64,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after: Option<u64>,
+}
+
+impl ResultLine<'_> {
+    fn written(&self) -> Result<Bytes, Failure> {
+        Ok(serde_json::to_vec(self).map_err(|error| error.to_string())?.into())
+    }
+}
+
+/// The line of an entry.
 fn result_line(
     Entry { position, id }: Entry,
     title: &str,
     answer: Result<Bytes, Failure>,
 ) -> Result<Bytes, Failure> {
-    let mut result = json!({
-        "type": "result", "videoId": id, "title": title, "position": position, "status": "success",
-    });
+    let line = ResultLine {
+        r#type: "result",
+        video_id: id.as_str(),
+        title,
+        position,
+        status: "success",
+        lines: None,
+        error: None,
+        reason: None,
+        retry_after: None,
+    };
     match answer {
-        Ok(lines) => {
-            let lines: Box<RawValue> = read(&lines)?;
-            let open = result.to_string();
-            let open = open.trim_end_matches('}');
-            Ok(format!("{open},\"lines\":{lines}}}").into())
-        }
+        Ok(lines) => ResultLine { lines: Some(read(&lines)?), ..line }.written(),
         Err(Failure::Refused(Refused { exit, reason, message, retry_after })) => {
             if exit == Exit::Usage && reason.is_none() {
                 return Err(Failure::Refused(Refused { exit, reason, message, retry_after }));
             }
-            result["status"] = "failed".into();
-            result["error"] = message.into();
-            if let Some(reason) = reason {
-                result["reason"] = reason.code().into();
-            }
-            if let Some(wait) = retry_after {
-                result["retryAfter"] = wait.as_secs().into();
-            }
-            Ok(result.to_string().into())
+            let line = ResultLine {
+                status: "failed",
+                error: Some(&message),
+                reason: reason.map(Reason::code),
+                retry_after: retry_after.map(|wait| wait.as_secs()),
+                ..line
+            };
+            line.written()
         }
         Err(failure) => Err(failure),
     }
+}
+
+/// The line of an invalid id.
+pub(super) fn invalid_line(InvalidId { position, message }: &InvalidId) -> Result<Bytes, Failure> {
+    let line = ResultLine {
+        r#type: "result",
+        video_id: "",
+        title: "",
+        position: *position,
+        status: "failed",
+        lines: None,
+        error: Some(message),
+        reason: Some(Reason::InvalidInput.code()),
+        retry_after: None,
+    };
+    line.written()
 }
