@@ -188,7 +188,9 @@ fn looks_secret(text: &str) -> bool {
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         rest[..end].contains('@')
     });
-    has_user || text.starts_with("AIza") || text.starts_with("vk_")
+    // An address without a scheme may have a user too.
+    let has_password = text.split_once('@').is_some_and(|(user, _)| user.contains(':'));
+    has_user || has_password || text.starts_with("AIza") || text.starts_with("vk_")
 }
 
 /// The texts that the flag would get on the command line.

@@ -153,6 +153,10 @@ fn command_of<'a>(whole: &'a Command, given: &[String]) -> (&'a Command, String)
 fn hidden(value: &ContextValue) -> Option<&str> {
     match value {
         ContextValue::String(value) if value.contains('@') && value.contains(':') => Some(value),
+        // The query of a URL may have a token.
+        ContextValue::String(value) if value.contains("://") && value.contains(['?', '#']) => {
+            Some(value)
+        }
         _ => None,
     }
 }
@@ -186,6 +190,17 @@ mod tests {
         ];
         for (text, clean) in table {
             assert_eq!(without_passwords(text), clean);
+        }
+    }
+
+    #[test]
+    fn review_s11_refused_values_with_secrets_are_hidden() {
+        let is_hidden = |value: &str| hidden(&ContextValue::String(value.to_owned())).is_some();
+        for value in ["user:secret@host:80", "http://h/?token=secret", "http://h/x#secret"] {
+            assert!(is_hidden(value), "{value}");
+        }
+        for value in ["http://h/path", "what?", "@name"] {
+            assert!(!is_hidden(value), "{value}");
         }
     }
 
