@@ -24,7 +24,6 @@ pub(crate) enum Part {
     /// Answers from the cache, against a bare server and nginx
     Hot,
     /// Cost of the cache: misses, memory, upstream units
-    #[value(name = "kept")]
     CacheCost,
     /// Overload: three times the capacity, over 2,000 connections; runs only if it is named
     Load,

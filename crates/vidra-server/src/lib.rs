@@ -21,7 +21,7 @@
 //! - `refresh_budget`: units that callers may spend on bypassing the cache
 //! - `config`: the settings of the service
 //! - `gate`: admission of callers: hosts, origins, keys, rate limits
-//! - `hot`: the path of a cached response: request head, response cache, gzip, access log
+//! - `hot`: renders and logs every response, and answers from the response cache before routing
 //! - `respond`: JSON with an `ETag`, conditional requests, header names
 //! - `items`: the items of lists: chosen members, CSV
 //! - `accept`: the media types that a request accepts

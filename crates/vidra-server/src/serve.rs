@@ -41,7 +41,7 @@ pub use limits::Limits;
 /// The pause after `accept` failed for lack of resources, which other connections must free first.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
-/// How often the log reports that.
+/// The minimum time between two log lines about a failed `accept`.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How long the last connections before shutdown have to send their request.

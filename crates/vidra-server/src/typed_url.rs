@@ -11,7 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tower::Layer;
 use tower::util::MapRequestLayer;
 
-/// Endpoints that take an identifier last, with the sub-resources that can follow it.
+/// The prefix before an identifier, and the sub-resources that may follow the identifier.
 const PREFIXES: [(&str, &[&str]); 6] = [
     ("/api/video/", &["title"]),
     ("/api/channel/", &["videos", "uploads"]),

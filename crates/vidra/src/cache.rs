@@ -1,7 +1,7 @@
 //! A read-through cache. It serves stored records, joins running fetches, and fetches only the
 //! rest.
 //!
-//! `read_through` is the single entry point, `fetch` runs the fetches that it leads, and `share`
+//! `read_through` reads and fetches records, `fetch` runs the fetches that it leads, and `share`
 //! coalesces the assembly of composites.
 //! `freshness` maps the age of a record to its state, `flight` coalesces fetches, and
 //! [`store`](crate::store) holds the records.
@@ -196,7 +196,7 @@ impl Cache {
         Cached { body: Bytes::from_static(b"[]"), outcome, age, life }
     }
 
-    /// Returns a stored answer of any age. It never fetches.
+    /// Returns a stored answer, fresh or stale. It never fetches.
     pub(crate) async fn get_any_age(&self, key: &Key, ctx: &Context) -> Option<Cached> {
         let Found { record, age, life } = self.find(key, ctx).await?;
         let cached = Cached { body: record.body, outcome: CacheOutcome::Stale, age, life };

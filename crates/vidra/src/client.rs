@@ -297,7 +297,7 @@ impl Vidra {
         }
     }
 
-    /// Whether the store behind memory failed on its last use.
+    /// Whether a circuit breaker of the store behind memory is not closed.
     pub fn is_store_failing(&self) -> bool {
         self.services.cache.tiers.is_store_failing()
     }

@@ -101,7 +101,7 @@
 //! - `blocking`: the client for programs without a runtime
 //! - `client`: [`Vidra`], its builder, one method per operation
 //! - `batch`: transcripts of many videos: bounded, ordered, with partial failure and progress
-//! - `resource`: one file per resource: cache key, lifetime, how it is fetched
+//! - `resource`: one file per resource: how it is fetched; all cache keys and lifetimes
 //! - `cache`: read through the cache: fresh, stale, coalesced or fetched
 //! - `store`: where records are stored: memory, files, Redis
 //! - `web`: the keyless interface: player, watch page, timed text, egress addresses

@@ -1,4 +1,4 @@
-//! YouTube's resources, one file each: cache key, lifetime and fetch.
+//! Reads YouTube's resources. One file per resource fetches it; `lookup` has all cache keys, and `lifetime` all lifetimes.
 
 pub(crate) mod channel;
 pub(crate) mod comment;

@@ -24,7 +24,7 @@ pub struct Keys {
     callers: ArcSwap<HashMap<u64, Arc<Caller>>>,
     /// By name, also of revoked keys: a new key under the same name continues with the same usage.
     meters: Mutex<BTreeMap<KeyName, Arc<Meters>>>,
-    /// The same for budgets and usage, which a file may hold.
+    /// Budgets and usage by name, also of revoked keys. A file may hold them.
     pub(super) allowances: Arc<Allowances>,
 }
 

@@ -85,7 +85,7 @@ impl ListForm {
         )
     }
 
-    /// The same for a list that can be streamed.
+    /// Reads `format` and `fields` for a list that can also be streamed as NDJSON.
     pub(super) fn read_paged<T: ToSchema>(query: &mut Query, headers: &HeaderMap) -> Self {
         let types = [
             ("application/json", ListFormat::Json),

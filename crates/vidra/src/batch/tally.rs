@@ -1,4 +1,4 @@
-//! Counters of batches and their entries.
+//! The slots of batches, and the counters of their entries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

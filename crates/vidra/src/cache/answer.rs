@@ -69,7 +69,8 @@ impl Cached {
 pub enum CacheOutcome {
     /// The cache had a fresh answer.
     Hit,
-    /// The cache had a stale answer. A renewal is running or has failed.
+    /// The cache had a stale answer, and served it because a fetch failed, was slow, is running in
+    /// the background, or is not allowed now.
     Stale,
     /// The client fetched the answer from YouTube.
     Miss,
@@ -232,7 +233,7 @@ pub struct CacheReport {
     pub memory_limit: u64,
     /// The size of the store behind memory. `None` if there is none or it does not report its size.
     pub store: Option<Usage>,
-    /// Whether the store behind memory failed on its last use.
+    /// Whether a circuit breaker of the store behind memory is not closed.
     pub is_store_failing: bool,
     /// The failures of the store behind memory so far. `None` if there is none.
     pub store_failures: Option<Failures>,

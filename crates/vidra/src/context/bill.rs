@@ -11,7 +11,7 @@ use crate::quota::{Allowance, Bucket, Charge, Ledger, Spent};
 
 /// What an operation has cost so far: quota units, and requests to YouTube. Clones share the counts.
 ///
-/// A request that is shared by several operations counts for the one that started it.
+/// A request that is shared by several operations counts for the one that pays for it.
 #[derive(Debug, Clone, Default)]
 pub struct Cost(Arc<Totals>);
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::playlist::page::{self, EntryPage};
 use super::{channel, lookup, video};
 use crate::cache::freshness::Life;
-use crate::cache::{Cached, Parts};
+use crate::cache::{CacheOutcome, Cached, Parts};
 use crate::context::{CacheMode, Context};
 use crate::data_api::pages::MAX_PAGES;
 use crate::error::{Error, ErrorKind, Reason, Result};
@@ -146,6 +146,8 @@ struct Reader<'a> {
     /// `None` reads one upstream page at a time.
     limit: Option<usize>,
     progress: &'a mut Progress,
+    /// The units that the operation had cost before.
+    units_before: u32,
     /// The upstream list.
     playlist: PlaylistId,
     parts: Parts,
@@ -171,7 +173,7 @@ impl<'a> Reader<'a> {
         limit: Option<usize>,
         progress: &'a mut Progress,
     ) -> Result<Self> {
-        let ctx = ctx.for_parts();
+        let (ctx, units_before) = (ctx.for_parts(), ctx.bill.cost.units());
         let (playlist, parts) = match list {
             VideoList::Playlist(id) => (id.clone(), Parts::default()),
             VideoList::Uploads(channel, _) => {
@@ -184,6 +186,7 @@ impl<'a> Reader<'a> {
             list,
             limit,
             progress,
+            units_before,
             playlist,
             parts,
             age: Duration::ZERO,
@@ -353,7 +356,10 @@ impl<'a> Reader<'a> {
     }
 
     fn answer(self, items: Items) -> Cached<Items> {
-        let Self { services, parts, age, life, is_cut_off, .. } = self;
+        let Self { services, age, life, is_cut_off, .. } = self;
+        // A call that failed may have cost units, and a hit costs nothing.
+        let has_paid = is_cut_off && self.ctx.bill.cost.units() > self.units_before;
+        let parts = if has_paid { self.parts.with(CacheOutcome::Miss) } else { self.parts };
         services.cache.count(Resource::Playlist.kind(), parts.worst());
         let life = match life {
             // The next reader may get more.

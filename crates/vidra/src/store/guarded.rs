@@ -22,10 +22,11 @@ const EXPENSIVE_READ_TIMEOUT: Duration = Duration::from_secs(1);
 /// The timeout of a write. No caller waits for a write, so it can be longer. While the breaker is
 /// open, writes are dropped.
 const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
-/// The wait for a count, the timeout of the count itself, and the lifetime of its result. A count
-/// is expensive, and any caller can request one.
+/// How long a caller waits for a count.
 const COUNT_WAIT: Duration = Duration::from_secs(1);
+/// The timeout of a count.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a count is reused. It is expensive, and any caller can request one.
 const COUNT_LASTS: Duration = Duration::from_secs(5);
 /// The timeout of clearing the store.
 const CLEAR_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Two tiers: memory in front of one far store.
+//! The two tiers of records: memory in front of one far store.
 
 mod writes;
 
