@@ -137,7 +137,8 @@ fn cell(column: &str, value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => {
-            let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            let is_formula =
+                text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
             if is_formula && FREE_TEXT.contains(&column) {
                 format!("'{text}")
             } else {
