@@ -464,13 +464,20 @@ fn commands_share_the_cache() {
         assert_eq!(result_of(&run(&mut direct(&platform, folder.path()), &args)).0, 0);
         platform.sim.record().calls
     };
+    let cache = format!("--cache=fs:{}", folder.path().join("cache").display());
+    let shared = [cache.as_str()];
+    let refreshed = [&*cache, "--refresh"];
     assert_eq!(
-        (upstream_calls(&[]), upstream_calls(&[]), upstream_calls(&["--refresh"])),
+        (upstream_calls(&shared), upstream_calls(&shared), upstream_calls(&refreshed)),
         (1, 1, 2)
     );
-    let (code, text, _) = result_of(&run(&mut vidra(folder.path()), &["cache", "clear"]));
-    assert_eq!((code, text.as_str(), upstream_calls(&[])), (0, "cleared\n", 3));
+    let clear = ["cache", "clear", &cache];
+    let (code, text, _) = result_of(&run(&mut vidra(folder.path()), &clear));
+    assert_eq!((code, text.as_str(), upstream_calls(&shared)), (0, "cleared\n", 3));
     assert_eq!(upstream_calls(&["--cache=off"]), 4);
+    // The user's cache has only data of YouTube itself.
+    assert_eq!((upstream_calls(&[]), upstream_calls(&[])), (5, 6));
+    assert!(!folder.path().join(".cache").exists());
 }
 
 #[test]

@@ -198,19 +198,20 @@ impl<T: Clone> Lead<T> {
     /// Passes the result to all followers. It also caches a failure for a moment, unless the error
     /// is internal, concerns one caller, or costs nothing to repeat.
     pub(crate) fn complete(self, outcome: Result<T>) {
-        if let Err(error) = &outcome
-            && let Entry::Occupied(mut flight) = self.flights.lock().entry(self.key.clone())
+        if let Entry::Occupied(mut flight) = self.flights.lock().entry(self.key.clone())
             && self.is(flight.get())
         {
-            if error.is_for_one_caller() {
-                // Removed first, so that the followers start a new flight.
-                flight.remove();
-            } else if !matches!(error.kind(), ErrorKind::Internal | ErrorKind::Unavailable) {
-                // A failure must not outlive its cause, for example the pause after a block.
-                let longest = self.flights.failures_last;
-                let lasts = error.retry_after().map_or(longest, |wait| wait.min(longest));
-                let until = Instant::now() + lasts;
-                flight.insert(Flight::Failed { error: error.clone(), until });
+            let is_brief = |kind| matches!(kind, ErrorKind::Internal | ErrorKind::Unavailable);
+            match &outcome {
+                Err(error) if !error.is_for_one_caller() && !is_brief(error.kind()) => {
+                    // A failure must not outlive its cause, for example the pause after a block.
+                    let longest = self.flights.failures_last;
+                    let lasts = error.retry_after().map_or(longest, |wait| wait.min(longest));
+                    let until = Instant::now() + lasts;
+                    flight.insert(Flight::Failed { error: error.clone(), until });
+                }
+                // Before the end, so that no later caller joins a flight that has ended.
+                _ => _ = flight.remove(),
             }
         }
         self.shared.end(End::Completed(outcome));
@@ -276,5 +277,27 @@ pub(crate) async fn first<T: Clone>(
         Either::Left((Err(_), other)) => other.await,
         Either::Right((Err(_), one)) => one.await,
         Either::Left((ended, _)) | Either::Right((ended, _)) => ended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With the cache off, the next request would get an answer from before it.
+    #[tokio::test]
+    async fn nobody_joins_a_flight_that_has_ended() {
+        let flights = Arc::new(Flights::new(Duration::ZERO));
+        let second = Duration::from_secs(1);
+        let begin = || flights.join_or_lead("key", second, Urgency::Interactive, || None::<()>);
+        for number in 0..2_000 {
+            let Ok(Role::Lead(lead, joined)) = begin() else {
+                panic!("{number}: a flight is left")
+            };
+            let leader = std::thread::spawn(move || lead.complete(Ok(number)));
+            assert!(matches!(joined.wait().await, Ok(Ok(it)) if it == number));
+            assert!(matches!(begin(), Ok(Role::Lead(..))), "{number}");
+            leader.join().unwrap();
+        }
     }
 }
