@@ -41,6 +41,12 @@ impl Process {
         }
     }
 
+    /// Kills the process and waits for its end.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
     /// A figure of `/proc/PID/status`, in MB.
     pub(crate) fn status_mb(&self, name: &str) -> io::Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
@@ -59,7 +65,6 @@ fn missing() -> io::Error {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.kill();
     }
 }

@@ -54,13 +54,18 @@ impl Service {
             .spawn()?;
         let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
         let process = Process(child);
-        let mut line = String::new();
-        log.read_line(&mut line)?;
-        let address =
-            line.split_once("\"address\":\"").and_then(|(_, rest)| rest.split('"').next());
-        let address = address.and_then(|text| text.parse().ok());
-        let address = address
-            .ok_or_else(|| io::Error::other(format!("the service did not start: {line}")))?;
+        let mut lines = String::new();
+        let address = loop {
+            let start = lines.len();
+            if log.read_line(&mut lines)? == 0 {
+                return Err(io::Error::other(format!("the service did not start: {lines}")));
+            }
+            let address = lines[start..].split_once("\"address\":\"");
+            let address = address.and_then(|(_, rest)| rest.split('"').next()?.parse().ok());
+            if let Some(address) = address {
+                break address;
+            }
+        };
         // Drains the log, so that a full pipe does not block the service.
         std::thread::spawn(move || io::copy(&mut log, &mut io::sink()));
         Ok(Self { process, address, folder })
@@ -132,6 +137,8 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
+        // A running process would write its files again.
+        self.process.kill();
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

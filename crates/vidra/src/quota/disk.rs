@@ -15,6 +15,9 @@ use rustix::io::Errno;
 /// A larger file is damaged. The most tallies that a count stores are smaller.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// The buffer of a read. The files of a few accounts fit, so that one call reads them.
+const BUFFER_BYTES: usize = 4 << 10;
+
 /// How long to wait for another process that holds a lock.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -120,7 +123,7 @@ impl Disk for Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(BUFFER_BYTES);
         let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
         damaged_by_bad_sectors(read.map(|_| bytes)).map(Some)
     }
@@ -164,11 +167,14 @@ fn damaged_by_bad_sectors(read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
 #[expect(clippy::disallowed_methods, reason = "on a blocking thread; a file lock has no waker")]
 fn wait_for(try_lock: impl Fn() -> Result<(), TryLockError>, timeout: Duration) -> io::Result<()> {
     let until = Instant::now() + timeout;
+    // Most locks are held for less than this.
+    let mut pause = Duration::from_micros(100);
     loop {
         match try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                std::thread::sleep(Duration::from_millis(2));
+                std::thread::sleep(pause);
+                pause = (2 * pause).min(Duration::from_millis(2));
             }
             Err(error) => return Err(error.into()),
         }
