@@ -70,6 +70,11 @@ check(rows.startsWith("id,title,"), "CSV");
 const body = { filter: { views: { min: 0 } }, sort: { field: "views", order: "desc" } } as const;
 const selected = await ok(json.POST("/api/playlist/{id}/query", { params: playlist, body }));
 check(selected.originalCount === 1, "query");
+const query = { format: "csv" } as const;
+const table: string = await ok(
+  text.POST("/api/playlist/{id}/query", { params: { ...playlist, query }, body, parseAs: "text" }),
+);
+check(table.startsWith("id,title,"), "CSV of a query");
 
 const threads = await ok(
   json.GET("/api/comments/{videoId}", { params: { ...commented, query: { order: "relevance", maxResults: 3 } } }),

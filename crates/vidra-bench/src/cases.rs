@@ -11,7 +11,7 @@ use vidra_sim::{Endpoint, Simulator};
 use crate::report::{Report, expect};
 use crate::service::Service;
 use crate::upstream::Upstream;
-use crate::{cache_cost, crowd, hot, overload, soak};
+use crate::{cache_cost, crowd, hot, lists, overload, soak};
 
 const LATENCY: Duration = Duration::from_millis(50);
 const ENTRIES: u64 = 5_000;
@@ -25,6 +25,8 @@ pub(crate) enum Part {
     Hot,
     /// Cost of the cache: misses, memory, upstream units
     CacheCost,
+    /// Lists page by page and as a stream: time to the first item, memory
+    Lists,
     /// Overload: three times the capacity, over 2,000 connections; runs only if it is named
     Load,
     /// Cached answers beside many large ones; runs only if it is named
@@ -68,6 +70,9 @@ pub(crate) fn run_all(
     }
     if is_selected(Part::CacheCost) {
         cache_cost::measure(&upstream, runs, &mut report)?;
+    }
+    if is_selected(Part::Lists) {
+        lists::measure(&upstream, runs, &mut report)?;
     }
     if is_selected(Part::Load) {
         overload::measure(&upstream, durations.seconds, &mut report)?;

@@ -10,6 +10,7 @@
 //! - `soak`: a long mixture of requests at a steady rate, with faults
 //! - `crowd`: cached answers beside many large ones
 //! - `overload`: three times the capacity over 2,000 connections
+//! - `lists`: lists page by page and as a stream: time to the first item, memory
 //! - `cache_cost`: the cost of the cache: misses, memory, upstream units
 //! - `hot`: answers from the cache, against a bare server and nginx
 //! - `open`: an open-loop load generator: requests at a fixed rate
@@ -26,6 +27,7 @@ mod cache_cost;
 mod cases;
 mod crowd;
 mod hot;
+mod lists;
 mod load;
 mod nginx;
 mod open;

@@ -102,19 +102,25 @@ impl Service {
         &self,
         playlist: &str,
         concurrency: usize,
-        mut line: impl FnMut(&str),
+        line: impl FnMut(&str),
     ) -> io::Result<()> {
-        let mut stream = TcpStream::connect(self.address)?;
         let body = format!("{{\"concurrency\":{concurrency}}}");
-        write!(
-            stream,
-            "POST /api/playlist/{playlist}/transcript HTTP/1.0\r\nhost: {}\r\n\
-             accept: application/x-ndjson\r\ncontent-type: application/json\r\n\
-             content-length: {}\r\n\r\n{body}",
-            self.address,
-            body.len()
-        )?;
+        let length = body.len();
+        let rest =
+            format!("content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}");
+        self.lines(&format!("POST /api/playlist/{playlist}/transcript"), &rest, line)
+    }
+
+    /// Streams a list as NDJSON and calls `line` for each line.
+    pub(crate) fn list(&self, path: &str, line: impl FnMut(&str)) -> io::Result<()> {
+        self.lines(&format!("GET {path}"), "\r\n", line)
+    }
+
+    fn lines(&self, request: &str, rest: &str, mut line: impl FnMut(&str)) -> io::Result<()> {
+        let mut stream = TcpStream::connect(self.address)?;
+        let head = format!("host: {}\r\naccept: application/x-ndjson\r\n", self.address);
         // HTTP/1.0: no chunks, the end of the connection is the end of the body.
+        write!(stream, "{request} HTTP/1.0\r\n{head}{rest}")?;
         for text in BufReader::new(stream).lines() {
             let text = text?;
             if text.starts_with('{') {

@@ -9,7 +9,6 @@ mod pages;
 mod playlist;
 mod quota;
 mod region;
-mod selected;
 mod transcript;
 mod transcripts;
 mod video;

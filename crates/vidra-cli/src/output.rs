@@ -15,7 +15,6 @@ use serde_json::value::RawValue;
 
 use crate::failure::{Exit, Failure, print_error};
 use crate::terminal::{self, clean};
-pub(crate) use csv::csv_table;
 use filter::Filter;
 
 /// How answers are written.

@@ -18,7 +18,7 @@ pub(crate) struct Degraded {
 }
 
 /// The names of all parts that can be degraded.
-pub(crate) const PARTS: [&str; 15] = [
+pub(crate) const PARTS: [&str; 16] = [
     "key_missing",
     "key_rejected",
     "quota_exhausted",
@@ -28,6 +28,7 @@ pub(crate) const PARTS: [&str; 15] = [
     "spending_failing",
     "spending_incomplete",
     "store_failing",
+    "spool_failing",
     "addresses_blocked",
     "addresses_unreachable",
     "breaker_open",
@@ -88,6 +89,11 @@ pub(crate) fn degraded(state: &AppState, quota: Option<&Quota>) -> Vec<Degraded>
             vidra.is_store_failing(),
             "store_failing",
             "cache: the store behind memory does not answer",
+        ),
+        (
+            vidra.is_spool_failing(),
+            "spool_failing",
+            "answers: temporary files cannot be written; large answers are refused",
         ),
     ];
     let states = states.into_iter().filter(|(is_so, ..)| *is_so);

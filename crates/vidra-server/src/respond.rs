@@ -31,8 +31,11 @@ pub(crate) const X_QUOTA_COST: HeaderName = HeaderName::from_static("x-quota-cos
 /// The size from which a body is hashed beside other work.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// A document as JSON, with a strong `ETag`, from memory or from a file.
-pub(crate) async fn document(body: vidra::Body) -> Result<Response, ApiError> {
+/// A document of this type, with a strong `ETag`, from memory or from a file.
+pub(crate) async fn document(
+    content_type: &'static str,
+    body: vidra::Body,
+) -> Result<Response, ApiError> {
     let (response, etag) = match body {
         vidra::Body::Memory(bytes, memory) => {
             let etag = etag(&bytes);
@@ -45,7 +48,7 @@ pub(crate) async fn document(body: vidra::Body) -> Result<Response, ApiError> {
         }
         _ => return Err(ApiError::internal("an unknown kind of body")),
     };
-    Ok((json_headers(etag), response).into_response())
+    Ok((headers(content_type, etag), response).into_response())
 }
 
 /// A body that holds its share of the budget of memory until it is sent.
@@ -89,9 +92,12 @@ pub(crate) struct SentInPieces {
     pub(crate) length: u64,
 }
 
-fn json_headers(etag: HeaderValue) -> [(HeaderName, HeaderValue); 3] {
+/// The type of a JSON document.
+pub(crate) const JSON: &str = "application/json";
+
+fn headers(content_type: &'static str, etag: HeaderValue) -> [(HeaderName, HeaderValue); 3] {
     [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
         // A cache may store the response but must revalidate it.
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (header::ETAG, etag),
@@ -107,7 +113,7 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
             Ok(bytes) => bytes,
             Err(error) => return ApiError::internal(error).into_response(),
         };
-        (json_headers(etag(&bytes)), bytes).into_response()
+        (headers(JSON, etag(&bytes)), bytes).into_response()
     }
 }
 

@@ -297,6 +297,12 @@ impl Vidra {
         }
     }
 
+    /// Whether the temporary files of large answers could not be written the last time that one was
+    /// needed.
+    pub fn is_spool_failing(&self) -> bool {
+        self.services.spool.is_failing()
+    }
+
     /// Whether a circuit breaker of the store behind memory is not closed.
     pub fn is_store_failing(&self) -> bool {
         self.services.cache.tiers.is_store_failing()

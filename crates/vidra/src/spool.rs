@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -34,6 +34,8 @@ pub(crate) struct Spool {
     memory: Arc<Budget>,
     disk: Arc<Budget>,
     folder: Arc<PathBuf>,
+    /// Whether the last access to a temporary file failed.
+    is_failing: Arc<AtomicBool>,
 }
 
 struct Budget {
@@ -88,7 +90,24 @@ impl Spool {
     /// even if the process is killed.
     pub(crate) fn new(max_memory: u64, max_disk: u64, folder: PathBuf) -> Self {
         let budget = |max| Arc::new(Budget { max, used: AtomicU64::new(0) });
-        Self { memory: budget(max_memory), disk: budget(max_disk), folder: Arc::new(folder) }
+        Self {
+            memory: budget(max_memory),
+            disk: budget(max_disk),
+            folder: Arc::new(folder),
+            is_failing: Arc::default(),
+        }
+    }
+
+    /// Whether the last access to a temporary file failed. The next large answer tries again.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// Runs work on a temporary file, for which it may wait, and notes whether it succeeded.
+    fn access<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let result = blocking(work);
+        self.is_failing.store(result.is_err(), Ordering::Relaxed);
+        result
     }
 
     /// Begins the list of an answer.
@@ -123,7 +142,8 @@ impl Spool {
     }
 }
 
-/// The long list of a JSON document. Its elements are written in any order, and sent in another.
+/// The long list of a JSON document. Its elements are written in any order, and sent in another. Or a text, which is
+/// sent as it is written.
 pub(crate) struct SpooledList {
     spool: Spool,
     content: Content,
@@ -152,6 +172,17 @@ impl SpooledList {
         Ok(self.elements.len() - 1)
     }
 
+    /// Writes a part of an answer that is no JSON document.
+    ///
+    /// # Errors
+    ///
+    /// As [`SpooledList::push`].
+    pub(crate) fn push_text(&mut self, text: &[u8]) -> Result<()> {
+        self.write(text).map_err(no_room)?;
+        self.length += text.len() as u64;
+        Ok(())
+    }
+
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Content::Memory(memory, share) = &mut self.content {
             let missing = (memory.len() + bytes.len()).saturating_sub(memory.capacity());
@@ -173,7 +204,7 @@ impl SpooledList {
             }
             match file.buffer().len() + bytes.len() > PIECE_BYTES {
                 // The disk may be slow.
-                true => blocking(|| file.write_all(bytes))?,
+                true => self.spool.access(|| file.write_all(bytes))?,
                 false => file.write_all(bytes)?,
             }
         }
@@ -186,7 +217,7 @@ impl SpooledList {
         if !share.grow(memory.len() as u64) {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        let file = blocking(|| {
+        let file = self.spool.access(|| {
             let mut file = tempfile::tempfile_in(&*self.spool.folder)?;
             file.write_all(memory)?;
             Ok::<_, io::Error>(BufWriter::with_capacity(PIECE_BYTES, file))
@@ -201,7 +232,7 @@ impl SpooledList {
     ///
     /// [`Reason::Overloaded`] if both budgets are exhausted, or the file cannot be written.
     pub(crate) fn finish(
-        mut self,
+        self,
         document: &impl Serialize,
         name: &str,
         order: &[usize],
@@ -213,6 +244,20 @@ impl SpooledList {
             document.find(&list).ok_or_else(|| Error::internal("a document without its list"))?;
         let (head, tail) = document.split_at(at + list.len() - 1);
         let segments = self.segments(head, order, tail);
+        self.complete(segments)
+    }
+
+    /// Completes an answer that is all the text so far.
+    ///
+    /// # Errors
+    ///
+    /// As [`SpooledList::finish`].
+    pub(crate) fn finish_text(self) -> Result<Body> {
+        let length = usize::try_from(self.length).map_err(Error::internal)?;
+        self.complete(vec![Segment::Spooled { at: 0, length }])
+    }
+
+    fn complete(mut self, segments: Vec<Segment>) -> Result<Body> {
         let length = segments.iter().map(Segment::length).sum();
         if let Content::Memory(_, share) = &mut self.content
             && !share.grow(length)
@@ -355,8 +400,25 @@ mod tests {
 
     #[test]
     fn a_missing_folder_is_an_error() {
-        let spool = Spool::new(0, u64::MAX, "/nonexistent/vidra".into());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("later");
+        let spool = Spool::new(0, u64::MAX, path.clone());
         assert_eq!(built(&spool, 1).unwrap_err().reason(), Reason::Overloaded);
-        assert_eq!(spool.usage(), (0, 0));
+        assert_eq!((spool.usage(), spool.is_failing()), ((0, 0), true));
+        std::fs::create_dir(path).unwrap();
+        assert!(built(&spool, 1).is_ok() && !spool.is_failing());
+    }
+
+    #[tokio::test]
+    async fn a_text_is_the_same_in_memory_and_in_a_file() {
+        for count in [0, 1, 3000] {
+            for memory in [0, 100_000, u64::MAX] {
+                let mut list = spool(memory, u64::MAX).list();
+                list.push_text(b"head\r\n").unwrap();
+                (0..count).for_each(|_| list.push_text("x".repeat(1000).as_bytes()).unwrap());
+                let expected = format!("head\r\n{}", "x".repeat(1000 * count));
+                assert_eq!(text(list.finish_text().unwrap()).await, expected);
+            }
+        }
     }
 }

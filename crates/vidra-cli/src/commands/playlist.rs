@@ -9,10 +9,9 @@ use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder
 use vidra::{PlaylistInfo, Selection};
 
 use super::pages::{MOST, PageArgs};
-use super::selected::Members;
 use super::{CommandContext, Common, Ids, Kind, Wanted, one};
 use crate::failure::Failure;
-use crate::output::{Output, cards, read};
+use crate::output::{Form, Output, cards, read};
 use crate::service::RestRequest;
 use crate::values::{count, count_in, length};
 
@@ -165,10 +164,6 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
-    let members = match args.common.is_for_list() {
-        true => Some(Members::parse(args.common.output.fields())?),
-        false => None,
-    };
     let id = one(&args.playlist)?;
     let mut context = args.common.open()?;
     let selection = args.selection();
@@ -178,11 +173,12 @@ pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
     let agreed = context.confirm_entries(std::slice::from_ref(&id), last, 2).await;
     context.begin(agreed).await?;
     let request = RestRequest::get("playlist").segment(&id).segment("query");
-    let answer = context.service.fetch(&request.post(json!(selection))).await;
+    let request = context.shaped(request.post(json!(selection)));
+    let answer = context.service.fetch(&request).await;
     let answer = answer.map_err(|failure| Kind::Playlist.hint(&id, failure));
-    let done = answer.and_then(|body| match members {
-        Some(members) => members.write(&body, &mut context.output),
-        None => context.output.answer(&id, &body, cards::selected),
+    let done = answer.and_then(|body| match context.output.form {
+        Form::Csv => context.output.csv(&id, &body),
+        _ => context.output.answer(&id, &body, cards::selected),
     });
     context.end(done).await
 }

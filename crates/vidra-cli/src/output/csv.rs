@@ -18,19 +18,6 @@ pub(super) fn with_source(id: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
     writer.into_inner().map_err(|_| unreadable())
 }
 
-/// A table with these columns.
-pub(crate) fn csv_table(
-    columns: &[&str],
-    rows: impl Iterator<Item = Vec<String>>,
-) -> Result<Vec<u8>, Failure> {
-    let mut writer = writer();
-    writer.write_record(columns).map_err(|_| unreadable())?;
-    for row in rows {
-        writer.write_record(row).map_err(|_| unreadable())?;
-    }
-    writer.into_inner().map_err(|_| unreadable())
-}
-
 fn writer() -> Writer<Vec<u8>> {
     WriterBuilder::new().terminator(Terminator::CRLF).from_writer(vec![])
 }

@@ -81,7 +81,7 @@ metrics! {
     QUOTA_EXHAUSTED: "vidra_quota_exhausted" "gauge" ["bucket"]
         "1 from the time that a bucket is spent, or that YouTube says so, until midnight Pacific time.";
     DEGRADED: "vidra_degraded" "gauge" ["what"]
-        "1 while a part of the service does not work, as /readyz reports. Parts: key_missing, key_rejected, quota_exhausted, searches_exhausted, ledger_failing, ledger_incomplete, spending_failing, spending_incomplete, store_failing, addresses_blocked, addresses_unreachable, breaker_open, certificate_expiring (within 7 days), certificate_expired, reload_failed.";
+        "1 while a part of the service does not work, as /readyz reports. Parts: key_missing, key_rejected, quota_exhausted, searches_exhausted, ledger_failing, ledger_incomplete, spending_failing, spending_incomplete, store_failing, spool_failing, addresses_blocked, addresses_unreachable, breaker_open, certificate_expiring (within 7 days), certificate_expired, reload_failed.";
     ANSWER_BYTES: "vidra_large_answer_bytes" "gauge" ["place"]
         "Size of the large answers that are being built and sent, in memory and in temporary files (--max-answer-memory, --max-spool).";
     CERTIFICATE_EXPIRY: "vidra_tls_certificate_expiry_seconds" "gauge" []

@@ -7,7 +7,7 @@ use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
-use vidra::{Cached, Lookup, Page, Resource};
+use vidra::{Cached, Lookup, Page, PlaylistId, PlaylistVideo, Resource, Selection, Vidra};
 
 use super::responder::Responder;
 use crate::accept::preferred_type;
@@ -15,7 +15,7 @@ use crate::error_body::{ApiError, Result};
 use crate::extract::Query;
 use crate::hot::Answer;
 use crate::items::{CsvWriter, Fields};
-use crate::stream;
+use crate::{respond, stream};
 
 /// The cursor of the next page, for formats whose body has no place for it.
 const X_NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
@@ -156,6 +156,37 @@ impl ListForm {
             body["nextCursor"] = cursor.into();
         }
         answer.with_json(&body)
+    }
+
+    /// The playlist that a query selects, with its videos in this form.
+    pub(super) async fn query_playlist(
+        &self,
+        vidra: &Vidra,
+        id: &PlaylistId,
+        selection: &Selection,
+    ) -> Result {
+        if self.format == ListFormat::Csv {
+            let mut csv = CsvWriter::new::<PlaylistVideo>(self.fields.as_ref());
+            let head = csv.take();
+            let row = move |video| {
+                // A video is always JSON.
+                csv.add(&serde_json::to_value(video).unwrap_or_default());
+                csv.take()
+            };
+            let text = vidra.query_playlist_text(id, selection, &head, row).await?;
+            return respond::document(CSV, text).await;
+        }
+        let body = match &self.fields {
+            Some(fields) => {
+                let item = |video| {
+                    fields.of(&serde_json::to_value::<PlaylistVideo>(video).unwrap_or_default())
+                };
+                vidra.query_playlist_body(id, selection, item).await?
+            }
+            // As they are, so that members keep their order.
+            None => vidra.query_playlist_body(id, selection, |video| video).await?,
+        };
+        respond::document(respond::JSON, body).await
     }
 
     fn with_csv<T: ToSchema>(&self, mut answer: Answer, items: &[Value]) -> Answer {

@@ -4,8 +4,8 @@ use axum::Extension;
 use axum::http::HeaderMap;
 use utoipa::ToSchema;
 use vidra::{
-    ListedVideo, Lookup, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, Resource, Selected,
-    Selection, Vidra,
+    ListedVideo, Lookup, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, PlaylistVideo, Resource,
+    Selected, Selection, Vidra,
 };
 
 use super::list::{ListForm, PageQuery};
@@ -13,7 +13,6 @@ use super::responder::Responder;
 use crate::error_body::{BodyErrors, FetchErrors, Result};
 use crate::extract::{Id, JsonBody, Query};
 use crate::hot::Answer;
-use crate::respond;
 use crate::stream::ListLine;
 
 /// A playlist with all its videos.
@@ -115,23 +114,35 @@ pub(super) async fn get_playlist_videos(
 /// A playlist, filtered, then sorted, then sliced.
 ///
 /// Without a body it is complete. A range with an end, without filter and sort, costs only the pages that it needs.
-/// `originalCount` is then YouTube's own count of entries, and `unavailableCount` is left out.
+/// `originalCount` is then YouTube's own count of entries, and `unavailableCount` is left out. CSV has the selected
+/// videos alone.
 ///
 /// Cost: as the playlist, 1 unit and 2 per 50 videos; with such a range only the part up to its end.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/query", tag = "Playlists",
-    params(("id" = String, Path)),
+    params(
+        ("id" = String, Path),
+        ("fields" = Option<String>, Query, description = "Only these members of each video, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
     request_body(
         content = Option<Selection>,
         example = json!({"filter": {"duration": {"min": 60}}, "sort": {"field": "views", "order": "desc"}, "range": {"start": 1, "end": 10}})
     ),
-    responses((status = 200, description = "The selected part of the playlist", body = Selected), FetchErrors, BodyErrors)
+    responses((status = 200, description = "The selected part of the playlist", content(
+        (Selected = "application/json"),
+        (String = "text/csv")
+    )), FetchErrors, BodyErrors)
 )]
 pub(super) async fn query_playlist(
     Extension(vidra): Extension<Vidra>,
     Id(id): Id<PlaylistId>,
+    mut query: Query,
+    headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result {
+    let form = ListForm::read::<PlaylistVideo>(&mut query, &headers);
+    query.check()?;
     let selection = body.as_ref().map(Selection::from_json).transpose()?.unwrap_or_default();
-    respond::document(vidra.query_playlist_body(&id, &selection).await?).await
+    form.query_playlist(&vidra, &id, &selection).await
 }

@@ -253,7 +253,9 @@ pub(super) async fn get_playlist_transcripts(
     // The stream owns the slot, however it ends.
     let events = vidra.playlist_transcripts(&id, &query).inspect(move |_| _ = &slot);
     match BatchFormat::preferred(&headers) {
-        BatchFormat::Whole => respond::document(vidra.batch_body(events).await?).await,
+        BatchFormat::Whole => {
+            respond::document(respond::JSON, vidra.batch_body(events).await?).await
+        }
         BatchFormat::Stream(format) => stream::respond(events, format, state.drain).await,
     }
 }

@@ -19,12 +19,16 @@ async fn batch(app: &TestApp) -> TestResponse {
     app.post("/api/playlist/PLsize50/transcript", json!({"to": 30, "concurrency": 7})).await
 }
 
-/// A part, and everything in another order.
-async fn queries(app: &TestApp) -> [TestResponse; 2] {
-    let query = async |body| app.post("/api/playlist/PLsize500/query", body).await;
+/// A part, everything in another order, and both other forms.
+async fn queries(app: &TestApp) -> [TestResponse; 4] {
+    let query = async |form: &str, body| {
+        app.post(&format!("/api/playlist/PLsize500/query{form}"), body).await
+    };
     [
-        query(json!({"range": {"start": 3, "end": 400}})).await,
-        query(json!({"sort": {"field": "views", "order": "desc"}})).await,
+        query("", json!({"range": {"start": 3, "end": 400}})).await,
+        query("", json!({"sort": {"field": "views", "order": "desc"}})).await,
+        query("?format=csv", json!({})).await,
+        query("?fields=id,title,description", json!({})).await,
     ]
 }
 

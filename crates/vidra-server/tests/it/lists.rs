@@ -147,6 +147,37 @@ async fn users_8_fields_choose_members_of_every_list() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn users_8_a_query_has_chosen_members_and_csv() {
+    let app = TestApp::new();
+    let path = "/api/playlist/PLsize120/query";
+    let body = json!({"sort": {"field": "views", "order": "desc"}, "range": {"end": 3}});
+    let whole = app.post(path, &body).await.json();
+    let chosen = app.post(&format!("{path}?fields=views,id"), &body).await.json();
+    for (video, part) in
+        whole["videos"].as_array().unwrap().iter().zip(chosen["videos"].as_array().unwrap())
+    {
+        assert_eq!(part, &json!({"views": video["views"], "id": video["id"]}));
+    }
+    assert_eq!(chosen["totalDuration"], whole["totalDuration"], "the rest is as without it");
+    let csv = app.post(&format!("{path}?fields=views,id&format=csv"), &body).await;
+    let table = rows(&csv);
+    assert_eq!((table[0].join(","), table.len()), ("views,id".to_owned(), 4));
+    assert_eq!(table[1][1], whole["videos"][0]["id"]);
+    let request = Request::post(path).header("accept", "text/csv").body(Body::empty()).unwrap();
+    let all = rows(&app.send(request).await);
+    assert_eq!((all[0][0].as_str(), all.len()), ("id", 121));
+    for (query, expected) in [
+        ("fields=nope", "fields: no such member: nope"),
+        ("limit=3", "limit: unknown parameter"),
+        ("format=xml", "format: "),
+    ] {
+        let wrong = app.post(&format!("{path}?{query}"), &body).await;
+        let details = wrong.problem(400).1;
+        assert!(details.iter().any(|it| it.starts_with(expected)), "{query}: {details:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn users_8_comments_as_csv_have_a_row_for_each_reply() {
     let app = TestApp::new();
     let threads = app.get("/api/comments/quirkHtmlCm?replies=all").await.json();

@@ -1,9 +1,11 @@
 //! The operations on playlists.
 
+use serde::Serialize;
+
 use super::Vidra;
 use crate::error::{Error, Result};
 use crate::ident::PlaylistId;
-use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
+use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 use crate::resource::lookup::Lookup;
 use crate::resource::playlist;
 use crate::selection::{Selected, Selection};
@@ -141,22 +143,49 @@ impl Vidra {
         Ok(read(selected))
     }
 
-    /// Selects videos as [`Vidra::query_playlist`] does, and returns the [`Selected`] as JSON. A long list
-    /// may be in a temporary file, as with [`Vidra::lookup_body`].
+    /// Selects videos as [`Vidra::query_playlist`] does, and returns the [`Selected`] as JSON, with what
+    /// `item` returns for each video. A long list may be in a temporary file, as with
+    /// [`Vidra::lookup_body`].
     ///
     /// # Errors
     ///
     /// The errors of [`Vidra::query_playlist`].
-    pub async fn query_playlist_body(
+    pub async fn query_playlist_body<T: Serialize>(
         &self,
         id: &PlaylistId,
         selection: &Selection,
+        mut item: impl FnMut(PlaylistVideo) -> T,
     ) -> Result<Body> {
         let write = |mut selected: Selected| {
             let mut list = self.services.spool.list();
             let videos = std::mem::take(&mut selected.playlist.videos).into_iter();
-            let order: Vec<usize> = videos.map(|video| list.push(&video)).collect::<Result<_>>()?;
+            let order: Vec<usize> =
+                videos.map(|video| list.push(&item(video))).collect::<Result<_>>()?;
             list.finish(&selected, "videos", &order)
+        };
+        self.query_playlist_with(id, selection, write).await?
+    }
+
+    /// Selects videos as [`Vidra::query_playlist`] does, and returns a text: `head`, and what `row`
+    /// returns for each video. A long text may be in a temporary file, as with [`Vidra::lookup_body`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Vidra::query_playlist`].
+    pub async fn query_playlist_text(
+        &self,
+        id: &PlaylistId,
+        selection: &Selection,
+        head: &[u8],
+        mut row: impl FnMut(PlaylistVideo) -> Vec<u8>,
+    ) -> Result<Body> {
+        let write = |selected: Selected| {
+            let mut text = self.services.spool.list();
+            text.push_text(head)?;
+            for video in selected.playlist.videos {
+                text.push_text(&row(video))?;
+            }
+            text.finish_text()
         };
         self.query_playlist_with(id, selection, write).await?
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 /// A larger file is damaged. The most tallies that a count stores are smaller.
@@ -17,6 +18,9 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// The buffer of a read. The files of a few accounts fit, so that one call reads them.
 const BUFFER_BYTES: usize = 4 << 10;
+
+/// Regular files ignore it.
+const NO_WAIT: i32 = OFlags::NONBLOCK.bits().cast_signed();
 
 /// How long to wait for another process that holds a lock.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -83,7 +87,7 @@ impl Files {
     /// Waits until no process writes the working copy, and keeps it so. Unlike [`Disk::lock`] it
     /// creates no file: `None` if the files were never written.
     pub(super) fn lock_to_read(&self, timeout: Duration) -> io::Result<Option<Held>> {
-        match File::open(self.lock_path(Lock::Working)) {
+        match open_to_read(&self.lock_path(Lock::Working)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             file => {
                 let file = file?;
@@ -105,7 +109,7 @@ impl Files {
     /// access, because another user could hold the lock.
     fn open(&self, path: &Path) -> io::Result<File> {
         let mut options = File::options();
-        options.read(true).write(true).mode(0o600);
+        options.read(true).write(true).mode(0o600).custom_flags(NO_WAIT);
         match (options.open(path), path.parent()) {
             (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
                 DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -119,7 +123,7 @@ impl Files {
 
 impl Disk for Files {
     fn read(&self, part: Part) -> io::Result<Option<Vec<u8>>> {
-        let file = match File::open(self.path(part)) {
+        let file = match open_to_read(&self.path(part)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
@@ -136,7 +140,7 @@ impl Disk for Files {
     }
 
     fn sync(&self, part: Part) -> io::Result<()> {
-        File::open(self.path(part))?.sync_data()?;
+        open_to_read(&self.path(part))?.sync_data()?;
         if !self.is_folder_synced.load(Ordering::Relaxed)
             && let Some(folder) = self.path.parent()
         {
@@ -153,6 +157,11 @@ impl Disk for Files {
         wait_for(|| file.try_lock(), timeout)?;
         Ok(Box::new(file))
     }
+}
+
+/// Opens a file whatever is at its path: opening a FIFO would wait for its other end.
+fn open_to_read(path: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(NO_WAIT).open(path)
 }
 
 /// Bad sectors damage a file, so that another copy is used. Other errors may pass, and then the file
@@ -183,6 +192,8 @@ fn wait_for(try_lock: impl Fn() -> Result<(), TryLockError>, timeout: Duration) 
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
     use super::*;
 
     #[test]
@@ -192,5 +203,20 @@ mod tests {
         assert_eq!(read(Errno::MFILE), None);
         assert_eq!(read(Errno::ACCESS), None);
         assert_eq!(damaged_by_bad_sectors(Ok(b"x".to_vec())).unwrap(), b"x");
+    }
+
+    /// Opening one for reading would wait for a writer, and a full one for a reader.
+    #[test]
+    fn a_fifo_in_place_of_a_file_is_an_error_soon() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files::new(folder.path().join("quota.json"));
+        for part in [Part::Working, Part::First, Part::Second] {
+            mkfifoat(CWD, files.path(part), Mode::RUSR | Mode::WUSR).unwrap();
+            assert!(files.read(part).unwrap().is_none_or(|bytes| bytes.is_empty()));
+            let _reader = open_to_read(&files.path(part)).unwrap();
+            let mut writes = (0..200).map(|_| files.write(part, &[b'x'; 512]));
+            assert!(writes.any(|written| written.is_err()));
+            assert!(files.sync(part).is_err());
+        }
     }
 }

@@ -10,7 +10,7 @@ use futures_util::{Stream, TryStreamExt, stream};
 use super::{AnswerMemory, BudgetShare, PIECE_BYTES};
 use crate::error::{Error, Result};
 
-/// A JSON document in memory, or in a temporary file if it is large. Clones share it.
+/// A document in memory, or in a temporary file if it is large. Clones share it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Body {
@@ -20,7 +20,7 @@ pub enum Body {
     File(Arc<SpooledBody>),
 }
 
-/// A JSON document in a temporary file, which is removed with the last clone.
+/// A document in a temporary file, which is removed with the last clone.
 pub struct SpooledBody {
     file: File,
     segments: Vec<Segment>,
