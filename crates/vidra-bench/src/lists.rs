@@ -36,17 +36,21 @@ fn first_items(upstream: &Upstream, runs: usize, report: &mut Report) -> io::Res
         let (status, _) = service.get(VIDEOS)?;
         pages.push(exchanges(started.elapsed()));
         expect(status == 200, "the page is missing")?;
-
-        let service = upstream.service(&UNCACHED)?;
-        let (started, mut first) = (Instant::now(), None);
-        service.list("/api/playlist/PLsize500/videos", |_| {
-            first.get_or_insert_with(|| started.elapsed());
-        })?;
-        firsts.push(exchanges(first.unwrap_or_default()));
     }
-    let case = "first page of 20,000 videos, 50 ms an exchange: exchanges";
+    for _ in 0..runs {
+        let service = upstream.service(&UNCACHED)?;
+        let (started, mut first, mut lines) = (Instant::now(), Duration::ZERO, 0);
+        service.list("/api/playlist/PLsize500/videos", |_| {
+            first = if lines == 0 { started.elapsed() } else { first };
+            lines += 1;
+        })?;
+        expect(lines == 501, &format!("{lines} lines"))?;
+        firsts.push(exchanges(first));
+    }
+    let case = "first page of a playlist of 20,000, 50 ms an exchange: exchanges";
     report.row(case, "≤ 2.5", &pages, "");
-    report.row("the same as a stream: exchanges until the first item", "≤ 2.5", &firsts, "");
+    let case = "a stream of 500 videos, 50 ms an exchange: exchanges until the first item";
+    report.row(case, "≤ 2.5", &firsts, "");
     Ok(())
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn degraded(state: &AppState, quota: Option<&Quota>) -> Vec<Degraded>
         (
             vidra.is_spool_failing(),
             "spool_failing",
-            "answers: temporary files cannot be written; large answers are refused",
+            "answers: temporary files cannot be written; large answers that do not fit into memory are refused",
         ),
     ];
     let states = states.into_iter().filter(|(is_so, ..)| *is_so);

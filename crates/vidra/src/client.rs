@@ -297,8 +297,8 @@ impl Vidra {
         }
     }
 
-    /// Whether the temporary files of large answers could not be written the last time that one was
-    /// needed.
+    /// Whether the last attempt to write a large answer to a temporary file failed. It stays so until
+    /// the next such answer is written.
     pub fn is_spool_failing(&self) -> bool {
         self.services.spool.is_failing()
     }

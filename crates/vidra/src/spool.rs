@@ -4,7 +4,7 @@
 mod body;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,7 +34,7 @@ pub(crate) struct Spool {
     memory: Arc<Budget>,
     disk: Arc<Budget>,
     folder: Arc<PathBuf>,
-    /// Whether the last access to a temporary file failed.
+    /// Whether the last write of a temporary file failed.
     is_failing: Arc<AtomicBool>,
 }
 
@@ -98,15 +98,17 @@ impl Spool {
         }
     }
 
-    /// Whether the last access to a temporary file failed. The next large answer tries again.
+    /// Whether the last write of a temporary file failed. The next large answer tries again.
     pub(crate) fn is_failing(&self) -> bool {
         self.is_failing.load(Ordering::Relaxed)
     }
 
-    /// Runs work on a temporary file, for which it may wait, and notes whether it succeeded.
+    /// Runs blocking work on a temporary file, and records a failure.
     fn access<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let result = blocking(work);
-        self.is_failing.store(result.is_err(), Ordering::Relaxed);
+        if result.is_err() {
+            self.is_failing.store(true, Ordering::Relaxed);
+        }
         result
     }
 
@@ -142,8 +144,8 @@ impl Spool {
     }
 }
 
-/// The long list of a JSON document. Its elements are written in any order, and sent in another. Or a text, which is
-/// sent as it is written.
+/// The long list of a JSON document. Its elements are written in any order, and sent in another. It also
+/// builds a plain text, which is sent in the order in which it is written.
 pub(crate) struct SpooledList {
     spool: Spool,
     content: Content,
@@ -283,7 +285,9 @@ impl SpooledList {
                 Ok(Body::Memory(Bytes::from(body.into_boxed_slice()), memory))
             }
             Content::File(file, share) => {
-                let file = file.into_inner().map_err(|error| no_room(error.into_error()))?;
+                let flush = || file.into_inner().map_err(IntoInnerError::into_error);
+                let file = self.spool.access(flush).map_err(no_room)?;
+                self.spool.is_failing.store(false, Ordering::Relaxed);
                 Ok(Body::File(Arc::new(SpooledBody::new(file, segments, length, share))))
             }
         }

@@ -11,7 +11,7 @@ use vidra::{PlaylistInfo, Selection};
 use super::pages::{MOST, PageArgs};
 use super::{CommandContext, Common, Ids, Kind, Wanted, one};
 use crate::failure::Failure;
-use crate::output::{Form, Output, cards, read};
+use crate::output::{Output, cards, read};
 use crate::service::RestRequest;
 use crate::values::{count, count_in, length};
 
@@ -176,10 +176,7 @@ pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
     let request = context.shaped(request.post(json!(selection)));
     let answer = context.service.fetch(&request).await;
     let answer = answer.map_err(|failure| Kind::Playlist.hint(&id, failure));
-    let done = answer.and_then(|body| match context.output.form {
-        Form::Csv => context.output.csv(&id, &body),
-        _ => context.output.answer(&id, &body, cards::selected),
-    });
+    let done = answer.and_then(|body| context.output.answer(&id, &body, cards::selected));
     context.end(done).await
 }
 

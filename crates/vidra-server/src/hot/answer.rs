@@ -9,8 +9,7 @@ use serde::de::DeserializeOwned;
 use vidra::{AnswerMemory, Cached, Lookup, Resource, Vidra};
 
 use crate::error_body::ApiError;
-
-pub(super) const JSON: &str = "application/json";
+use crate::respond::JSON;
 
 /// A body to send, and how it came out of the cache.
 #[derive(Debug, Clone)]

@@ -11,13 +11,13 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 use vidra::{CacheOutcome, Resource};
 
-use super::answer::{Answer, JSON};
+use super::answer::Answer;
 use super::gzip::{LARGE_BYTES, MIN_BYTES, accepts_gzip, compress, gzip_etag};
 use super::request_head::RequestHead;
 use super::request_id::X_REQUEST_ID;
 use crate::accept::accepts;
 use crate::counters::RouteId;
-use crate::respond::{X_QUOTA_COST, etag, names_etag};
+use crate::respond::{JSON, X_QUOTA_COST, etag, names_etag};
 
 pub(super) const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");

@@ -97,7 +97,9 @@ impl CsvWriter {
 }
 
 fn writer() -> Writer<Vec<u8>> {
-    WriterBuilder::new().terminator(Terminator::CRLF).from_writer(vec![])
+    let mut builder = WriterBuilder::new();
+    // One for each row of some lists, so the buffer is small.
+    builder.terminator(Terminator::CRLF).buffer_capacity(512).from_writer(vec![])
 }
 
 impl Column {

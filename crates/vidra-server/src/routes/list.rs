@@ -1,5 +1,6 @@
 //! What the routes of lists have in common: pages, chosen members, CSV and NDJSON.
 
+use axum::http::header::VARY;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use bytes::Bytes;
@@ -158,35 +159,37 @@ impl ListForm {
         answer.with_json(&body)
     }
 
-    /// The playlist that a query selects, with its videos in this form.
+    /// Sends the selected part of a playlist, with its videos in this form.
     pub(super) async fn query_playlist(
         &self,
         vidra: &Vidra,
         id: &PlaylistId,
         selection: &Selection,
     ) -> Result {
-        if self.format == ListFormat::Csv {
-            let mut csv = CsvWriter::new::<PlaylistVideo>(self.fields.as_ref());
-            let head = csv.take();
-            let row = move |video| {
-                // A video is always JSON.
-                csv.add(&serde_json::to_value(video).unwrap_or_default());
-                csv.take()
-            };
-            let text = vidra.query_playlist_text(id, selection, &head, row).await?;
-            return respond::document(CSV, text).await;
-        }
-        let body = match &self.fields {
-            Some(fields) => {
-                let item = |video| {
-                    fields.of(&serde_json::to_value::<PlaylistVideo>(video).unwrap_or_default())
+        // Serializing a video cannot fail.
+        let value = |video: PlaylistVideo| serde_json::to_value(video).unwrap_or_default();
+        let (content_type, body) = match &self.fields {
+            fields if self.format == ListFormat::Csv => {
+                let mut csv = CsvWriter::new::<PlaylistVideo>(fields.as_ref());
+                let head = csv.take();
+                let row = |video| {
+                    csv.add(&value(video));
+                    csv.take()
                 };
-                vidra.query_playlist_body(id, selection, item).await?
+                (CSV, vidra.query_playlist_text(id, selection, &head, row).await?)
+            }
+            Some(fields) => {
+                let item = |video| fields.of(&value(video));
+                (respond::JSON, vidra.query_playlist_body(id, selection, item).await?)
             }
             // As they are, so that members keep their order.
-            None => vidra.query_playlist_body(id, selection, |video| video).await?,
+            None => (respond::JSON, vidra.query_playlist_body(id, selection, |video| video).await?),
         };
-        respond::document(respond::JSON, body).await
+        let mut response = respond::document(content_type, body).await?;
+        if self.is_by_accept {
+            response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
+        }
+        Ok(response)
     }
 
     fn with_csv<T: ToSchema>(&self, mut answer: Answer, items: &[Value]) -> Answer {

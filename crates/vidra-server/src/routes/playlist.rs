@@ -114,15 +114,15 @@ pub(super) async fn get_playlist_videos(
 /// A playlist, filtered, then sorted, then sliced.
 ///
 /// Without a body it is complete. A range with an end, without filter and sort, costs only the pages that it needs.
-/// `originalCount` is then YouTube's own count of entries, and `unavailableCount` is left out. CSV has the selected
-/// videos alone.
+/// `originalCount` is then YouTube's own count of entries, and `unavailableCount` is left out. `fields`
+/// applies to the elements of `videos`; the other members stay. CSV has only the videos, without totals.
 ///
 /// Cost: as the playlist, 1 unit and 2 per 50 videos; with such a range only the part up to its end.
 #[utoipa::path(
     post, path = "/api/playlist/{id}/query", tag = "Playlists",
     params(
         ("id" = String, Path),
-        ("fields" = Option<String>, Query, description = "Only these members of each video, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
     request_body(

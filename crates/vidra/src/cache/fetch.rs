@@ -25,8 +25,8 @@ pub(crate) struct Fetch<'a> {
     pub(crate) follows_walk: bool,
     /// The number of records that one call returns.
     pub(crate) per_call: usize,
-    /// Fetches the records of the keys with these indices, with one result for each. It runs in its
-    /// own task. It ends at the deadline of its context, or when it would cost more and has no
+    /// Fetches the records of the keys with these indices by one call, with one result for each. It
+    /// runs in its own task. It ends at the deadline of its context, or when it would cost more and has no
     /// waiters.
     pub(crate) run:
         &'a (dyn Fn(Context, Vec<usize>) -> BoxFuture<'static, Vec<Result<Fetched>>> + Sync),
@@ -75,26 +75,39 @@ impl Cache {
         // A background renewal does not hold the slot of the operation that began it.
         let charged = (paid, ctx.bill.clone(), ctx.slot.clone());
         let background = (unpaid, Bill::default(), Slot::not_needed());
-        for (led, bill, slot) in [charged, background] {
-            if led.is_empty() {
-                continue;
+        for (mut led, bill, slot) in [charged, background] {
+            // Each call is a fetch of its own: nobody waits for a call that has another's record.
+            while !led.is_empty() {
+                let rest = led.split_off(fetch.per_call.min(led.len()));
+                let of_call = std::mem::replace(&mut led, rest);
+                let renewal = renewal.take_if(|_| of_call.iter().any(|led| led.renews));
+                let ctx = Context { bill: bill.clone(), slot: slot.clone(), ..ctx.clone() };
+                self.spawn_call(of_call, renewal, &ctx, fetch);
             }
-            let waiters = match led.iter().all(|led| led.renews) {
-                // The renewal of a stale record continues without waiters.
-                true => Waiters::detached(led.iter().map(|led| led.lead.waiters.clone())),
-                false => {
-                    let missing = led.iter().filter(|led| !led.renews);
-                    Waiters::new(missing.map(|led| led.lead.waiters.clone())).part_of(&ctx.waiters)
-                }
-            };
-            // Shared work does not inherit the limits of one caller.
-            let deadline = ctx.deadline.max(Instant::now() + self.fetch_time);
-            let fetch_ctx = Context { deadline, bill, waiters, slot, ..ctx.clone() };
-            let fetching = (fetch.run)(fetch_ctx, led.iter().map(|led| led.index).collect());
-            let renewal = renewal.take_if(|_| led.iter().any(|led| led.renews));
-            let cache = Arc::clone(self);
-            traced::spawn(async move { cache.complete(led, fetching.await, renewal) });
         }
+    }
+
+    fn spawn_call(
+        self: &Arc<Self>,
+        led: Vec<Led>,
+        renewal: Option<Renewal>,
+        ctx: &Context,
+        fetch: &Fetch<'_>,
+    ) {
+        let waiters = match led.iter().all(|led| led.renews) {
+            // The renewal of a stale record continues without waiters.
+            true => Waiters::detached(led.iter().map(|led| led.lead.waiters.clone())),
+            false => {
+                let missing = led.iter().filter(|led| !led.renews);
+                Waiters::new(missing.map(|led| led.lead.waiters.clone())).part_of(&ctx.waiters)
+            }
+        };
+        // Shared work does not inherit the limits of one caller.
+        let deadline = ctx.deadline.max(Instant::now() + self.fetch_time);
+        let fetch_ctx = Context { deadline, waiters, ..ctx.clone() };
+        let fetching = (fetch.run)(fetch_ctx, led.iter().map(|led| led.index).collect());
+        let cache = Arc::clone(self);
+        traced::spawn(async move { cache.complete(led, fetching.await, renewal) });
     }
 
     /// Stores the results of a fetch and passes them to its followers.

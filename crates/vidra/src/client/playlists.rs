@@ -143,9 +143,9 @@ impl Vidra {
         Ok(read(selected))
     }
 
-    /// Selects videos as [`Vidra::query_playlist`] does, and returns the [`Selected`] as JSON, with what
-    /// `item` returns for each video. A long list may be in a temporary file, as with
-    /// [`Vidra::lookup_body`].
+    /// Selects videos as [`Vidra::query_playlist`] does, and returns the [`Selected`] as JSON. `item`
+    /// converts each video to the value that is written to `videos`. A long list may be in a temporary
+    /// file, as with [`Vidra::lookup_body`].
     ///
     /// # Errors
     ///
@@ -166,8 +166,8 @@ impl Vidra {
         self.query_playlist_with(id, selection, write).await?
     }
 
-    /// Selects videos as [`Vidra::query_playlist`] does, and returns a text: `head`, and what `row`
-    /// returns for each video. A long text may be in a temporary file, as with [`Vidra::lookup_body`].
+    /// Selects videos as [`Vidra::query_playlist`] does, and returns a text: `head`, then one `row`
+    /// for each video. A long text may be in a temporary file, as with [`Vidra::lookup_body`].
     ///
     /// # Errors
     ///

@@ -21,8 +21,8 @@ pub(crate) const MAX_IDS: usize = 50;
 /// The maximum wait of an id while a call is running. A call that hangs must not stop all lookups.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// How often other tasks run between two calls that carry several ids. It takes no time, only turns of
-/// the runtime.
+/// How often other tasks run after a call, if its callers may have more lookups for the next one. It
+/// takes no time, only turns of the runtime.
 const TURNS: usize = 16;
 
 /// One call for many ids. It returns the items by id.
@@ -96,7 +96,7 @@ where
     fn start_call(self: &Arc<Self>, batch: Option<Vec<Waiting<Id, T>>>) {
         let Some(mut batch) = batch else { return };
         let guard = CallGuard(Arc::clone(self));
-        let is_alone = batch.len() == 1;
+        let count = batch.len();
         crate::transport::traced::spawn(async move {
             loop {
                 for gone in batch.extract_if(.., |waiting| waiting.ctx.waiters.is_gone()) {
@@ -121,9 +121,10 @@ where
                 };
                 deliver(replied, outcome, guard.0.what);
             }
-            // A caller with a result often has its next lookup ready. That lookup joins the next
-            // call. A single caller has nobody to join.
-            if !is_alone {
+            // A caller with a result often has its next lookup ready. If others wait, that lookup
+            // joins their call.
+            let has_others = count > 1 || !guard.0.lock().waiting.is_empty();
+            if has_others {
                 for _ in 0..TURNS {
                     yield_now().await;
                 }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt};
 
 use crate::cache::freshness::Life;
 use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key, Parts};
@@ -140,27 +140,22 @@ async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Resul
     services.cache.read_through(&keys, ctx, &fetch).await
 }
 
-/// Fetches all videos in full calls, with one result for each.
+/// Fetches up to fifty videos in one call, with one result for each.
 async fn bodies(services: Arc<Services>, ctx: Context, ids: Vec<VideoId>) -> Vec<Result<Fetched>> {
-    let (services, ctx) = (&*services, &ctx);
-    let chunks: Vec<Vec<VideoId>> = ids.chunks(MAX_IDS).map(<[_]>::to_vec).collect();
-    let call = |chunk: Vec<VideoId>| async move {
-        // A long list must not be fetched faster than the store can write it.
-        services.cache.tiers.wait_for_capacity().await;
-        let found = details(&services.data_api, ctx, &chunk).await;
-        let outcome = |id: &VideoId| match &found {
-            Ok(found) => {
-                let video = found.get(id).ok_or_else(|| What::Video.not_found(id))?;
-                lookup::json(video).map(Fetched::from)
-            }
-            Err(error) => Err(error.clone()),
-        };
-        chunk.iter().map(outcome).collect::<Vec<_>>()
+    // A long list must not be fetched faster than the store can write it.
+    services.cache.tiers.wait_for_capacity().await;
+    let found = details(&services.data_api, &ctx, &ids).await;
+    let outcome = |id: &VideoId| match &found {
+        Ok(found) => {
+            let video = found.get(id).ok_or_else(|| What::Video.not_found(id))?;
+            lookup::json(video).map(Fetched::from)
+        }
+        Err(error) => Err(error.clone()),
     };
-    stream::iter(chunks).map(call).buffered(CALLS_AT_ONCE).concat().await
+    ids.iter().map(outcome).collect()
 }
 
-/// The number of concurrent calls for video details.
+/// The number of chunks of videos that are read at once.
 const CALLS_AT_ONCE: usize = 8;
 
 /// Reads the videos of all `chunks` as the chunks arrive, and passes each to `add`, in any order and without

@@ -34,6 +34,38 @@ async fn concurrent_requests_list_a_playlist_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_video_is_there_when_its_own_call_has_ended() {
+    let (sim, vidra) = over(80);
+    // The first fifty of 51 videos are one call, the last is another.
+    let last = Fault::on(Endpoint::Videos, Action::Delay { millis: 3_000 });
+    sim.inject(last.when("id", "g7ju5mDUQ0Y"));
+    let id = PlaylistId::parse("PLsize51").unwrap();
+    let single = async {
+        sleep(Duration::from_secs(1)).await;
+        let started = Instant::now();
+        vidra.video(VideoId::parse("rskSlyTUdug").unwrap()).await.unwrap();
+        started.elapsed()
+    };
+    let (page, waited) = tokio::join!(vidra.playlist_videos_page(&id, None, 500), single);
+    assert_eq!(page.unwrap().body.items.len(), 51);
+    assert!(waited < Duration::from_millis(10), "{waited:?}");
+    assert_eq!(sim.record().calls_to(Endpoint::Videos), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_callers_in_turn_share_their_calls() {
+    let (sim, vidra) = over(80);
+    let id = PlaylistId::parse("PLsize51").unwrap();
+    let ids = vidra.playlist_ids(&id).await.unwrap().video_ids;
+    let before = sim.record().calls_to(Endpoint::Videos);
+    futures_util::stream::iter(ids.iter().take(20))
+        .for_each_concurrent(2, async |id| drop(vidra.video(*id).await.unwrap()))
+        .await;
+    let calls = sim.record().calls_to(Endpoint::Videos) - before;
+    assert!(calls <= 11, "{calls} calls");
+}
+
+#[tokio::test(start_paused = true)]
 async fn identical_batches_share_their_list_and_their_transcripts() {
     let (sim, vidra) = over(80);
     let id = PlaylistId::parse("PLsize100").unwrap();

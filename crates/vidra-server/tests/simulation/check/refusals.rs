@@ -147,6 +147,20 @@ impl Checker {
                 is_running && other.operation().key().is_some()
             })
         };
+        // Whether five failures in a row ended recently. A success that ends later, but began before, is ignored.
+        let has_opened = |of_it: &[&Exchange], now: Instant, longest: Duration| {
+            let is_ok = |it: &Exchange| matches!(it.ended(), Some(ExchangeEnd::Answered(_)));
+            let ends = of_it
+                .iter()
+                .filter_map(|it| Some((it.end?.0, is_ok(it) && !it.is_fault, is_failure(it))));
+            let mut ends: Vec<_> = ends.collect();
+            ends.sort_unstable();
+            let mut in_a_row = 0;
+            ends.into_iter().any(|(end, is_success, is_failure)| {
+                in_a_row = if is_success { 0 } else { in_a_row + u32::from(is_failure) };
+                is_failure && in_a_row >= 5 && end + longest >= now
+            })
+        };
         let is_open = |of_it: &[&Exchange]| {
             let is_recent = |it: &&&Exchange| it.end.is_some_and(|(end, _)| end + longest >= now);
             let is_success = |it: &&&Exchange| {
@@ -160,7 +174,9 @@ impl Checker {
             let in_a_row = since.filter(|it| is_failure(it)).count();
             // One request at a time probes an open breaker. It may not have been sent yet.
             let is_probed = of_it.iter().any(|it| it.is_open()) || others_are_running;
-            recently >= 5 || in_a_row >= 5 && (recently >= 1 || is_probed)
+            recently >= 5
+                || in_a_row >= 5 && (recently >= 1 || is_probed)
+                || has_opened(of_it, now, longest)
         };
         self.platform.log(|log| {
             let mut by_breaker = BTreeMap::<_, Vec<&Exchange>>::new();
