@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
+use tokio::sync::Semaphore;
 
 use crate::cache::freshness::Life;
 use crate::cache::{Answered, CacheOutcome, Cached, Fetch, Fetched, Key, Parts};
@@ -130,9 +131,14 @@ fn listed(
 /// The first error other than "not found".
 async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Result<Vec<Answered>> {
     let keys: Vec<Key> = ids.iter().map(|id| Lookup::Video(*id).key()).collect();
+    let calls = Arc::new(Semaphore::new(CALLS_AT_ONCE));
     let run = |ctx: Context, indices: Vec<usize>| -> BoxFuture<'static, Vec<Result<Fetched>>> {
         let ids = indices.into_iter().map(|index| ids[index]).collect();
-        Box::pin(bodies(Arc::clone(services), ctx, ids))
+        let (services, calls) = (Arc::clone(services), Arc::clone(&calls));
+        Box::pin(async move {
+            let _permit = calls.acquire().await;
+            bodies(&services, &ctx, ids).await
+        })
     };
     let is_failing = || services.is_failing(Resource::Video);
     let fetch =
@@ -141,10 +147,10 @@ async fn read(services: &Arc<Services>, ctx: &Context, ids: &[VideoId]) -> Resul
 }
 
 /// Fetches up to fifty videos in one call, with one result for each.
-async fn bodies(services: Arc<Services>, ctx: Context, ids: Vec<VideoId>) -> Vec<Result<Fetched>> {
+async fn bodies(services: &Services, ctx: &Context, ids: Vec<VideoId>) -> Vec<Result<Fetched>> {
     // A long list must not be fetched faster than the store can write it.
     services.cache.tiers.wait_for_capacity().await;
-    let found = details(&services.data_api, &ctx, &ids).await;
+    let found = details(&services.data_api, ctx, &ids).await;
     let outcome = |id: &VideoId| match &found {
         Ok(found) => {
             let video = found.get(id).ok_or_else(|| What::Video.not_found(id))?;
@@ -155,7 +161,7 @@ async fn bodies(services: Arc<Services>, ctx: Context, ids: Vec<VideoId>) -> Vec
     ids.iter().map(outcome).collect()
 }
 
-/// The number of chunks of videos that are read at once.
+/// The number of concurrent calls of one list.
 const CALLS_AT_ONCE: usize = 8;
 
 /// Reads the videos of all `chunks` as the chunks arrive, and passes each to `add`, in any order and without
