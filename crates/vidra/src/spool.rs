@@ -2,12 +2,13 @@
 //! and go to temporary files beyond it.
 
 mod body;
+mod budget;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,8 +17,10 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::error::{Error, Reason, Result};
 use body::Segment;
+use budget::{Budget, BudgetShare};
 
 pub use body::{Body, SpooledBody};
+pub use budget::AnswerMemory;
 
 /// The size of a piece that is read from or written to a file.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -38,61 +41,13 @@ pub(crate) struct Spool {
     is_failing: Arc<AtomicBool>,
 }
 
-struct Budget {
-    max: u64,
-    used: AtomicU64,
-}
-
-/// A share of a budget, returned when it is dropped.
-pub(crate) struct BudgetShare {
-    budget: Arc<Budget>,
-    bytes: u64,
-}
-
-impl BudgetShare {
-    fn none(budget: &Arc<Budget>) -> Self {
-        Self { budget: Arc::clone(budget), bytes: 0 }
-    }
-
-    /// Takes more of the budget. Returns `false` if it has too little left.
-    fn grow(&mut self, bytes: u64) -> bool {
-        let Budget { max, used } = &*self.budget;
-        let within = |used: u64| used.checked_add(bytes).filter(|sum| sum <= max);
-        let has_grown = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok();
-        self.bytes += if has_grown { bytes } else { 0 };
-        has_grown
-    }
-
-    fn shrink_to(&mut self, bytes: u64) {
-        self.budget.used.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
-        self.bytes = bytes;
-    }
-}
-
-/// The share of a large answer in the budget of memory ([`Builder::max_answer_memory`](crate::Builder)). Whoever
-/// sends the answer holds it until the end; a cache, which has a limit of its own, does not.
-pub struct AnswerMemory(#[expect(dead_code, reason = "it is only dropped")] BudgetShare);
-
-impl std::fmt::Debug for AnswerMemory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("AnswerMemory")
-    }
-}
-
-impl Drop for BudgetShare {
-    fn drop(&mut self) {
-        self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
-
 impl Spool {
     /// Budgets of this many bytes. Temporary files are in `folder`, without a name, so that none is left behind
     /// even if the process is killed.
     pub(crate) fn new(max_memory: u64, max_disk: u64, folder: PathBuf) -> Self {
-        let budget = |max| Arc::new(Budget { max, used: AtomicU64::new(0) });
         Self {
-            memory: budget(max_memory),
-            disk: budget(max_disk),
+            memory: Budget::new(max_memory),
+            disk: Budget::new(max_disk),
             folder: Arc::new(folder),
             is_failing: Arc::default(),
         }
@@ -139,8 +94,7 @@ impl Spool {
 
     /// Bytes of memory and of disk in use.
     pub(crate) fn usage(&self) -> (u64, u64) {
-        let used = |budget: &Budget| budget.used.load(Ordering::Relaxed);
-        (used(&self.memory), used(&self.disk))
+        (self.memory.used(), self.disk.used())
     }
 }
 
@@ -255,8 +209,13 @@ impl SpooledList {
     ///
     /// As [`SpooledList::finish`].
     pub(crate) fn finish_text(self) -> Result<Body> {
-        let length = usize::try_from(self.length).map_err(Error::internal)?;
-        self.complete(vec![Segment::Spooled { at: 0, length }])
+        match self.content {
+            Content::Memory(memory, share) => Ok(in_memory(memory, share)),
+            Content::File(..) => {
+                let length = usize::try_from(self.length).map_err(Error::internal)?;
+                self.complete(vec![Segment::Spooled { at: 0, length }])
+            }
+        }
     }
 
     fn complete(mut self, segments: Vec<Segment>) -> Result<Body> {
@@ -267,7 +226,7 @@ impl SpooledList {
             self.move_to_file().map_err(no_room)?;
         }
         match self.content {
-            Content::Memory(memory, mut share) => {
+            Content::Memory(memory, share) => {
                 let mut body = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
                 for segment in segments {
                     match segment {
@@ -278,11 +237,8 @@ impl SpooledList {
                         }
                     }
                 }
-                let kept = if body.len() > SMALL_BYTES { length } else { 0 };
                 drop(memory);
-                share.shrink_to(kept);
-                let memory = (kept > 0).then(|| Arc::new(AnswerMemory(share)));
-                Ok(Body::Memory(Bytes::from(body.into_boxed_slice()), memory))
+                Ok(in_memory(body, share))
             }
             Content::File(file, share) => {
                 let flush = || file.into_inner().map_err(IntoInnerError::into_error);
@@ -311,6 +267,14 @@ impl SpooledList {
         segments.push(text(tail));
         segments
     }
+}
+
+/// A body in memory. It holds its own size of the budget, unless it is small.
+fn in_memory(body: Vec<u8>, mut share: BudgetShare) -> Body {
+    let kept = if body.len() > SMALL_BYTES { body.len() as u64 } else { 0 };
+    share.shrink_to(kept);
+    let memory = (kept > 0).then(|| Arc::new(AnswerMemory(share)));
+    Body::Memory(Bytes::from(body.into_boxed_slice()), memory)
 }
 
 /// Runs work that may wait for the disk. A runtime with several threads lets another one do the work of this one.

@@ -5,6 +5,7 @@ mod contents;
 mod fill;
 mod folder;
 mod name;
+mod part_file;
 mod print;
 mod progress;
 mod singly;

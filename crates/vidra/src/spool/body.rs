@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, TryStreamExt, stream};
 
-use super::{AnswerMemory, BudgetShare, PIECE_BYTES};
+use super::PIECE_BYTES;
+use super::budget::{AnswerMemory, BudgetShare};
 use crate::error::{Error, Result};
 
 /// A document in memory, or in a temporary file if it is large. Clones share it.

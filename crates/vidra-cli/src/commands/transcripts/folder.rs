@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,11 @@ use super::super::transcript::Format;
 use super::contents::Contents;
 use super::fill::Known;
 use super::name::{file_stem, language_of, video_of};
+use super::part_file::{self, OURS, PART};
 use crate::failure::{Exit, Failure};
 
 /// The name of the manifest.
 const MANIFEST: &str = "manifest.json";
-
-/// The prefix and the suffix of files that are not complete yet.
-const OURS: &str = ".vidra-";
-const PART: &str = ".part";
 
 /// The manifest is rewritten after so many videos, so that failures are known also after a run was killed.
 const BETWEEN_MANIFESTS: usize = 50;
@@ -249,35 +246,14 @@ impl Folder {
         format!("{what}{succeeded} transcripts in {folder}, {failed} failed{hint}\n")
     }
 
-    /// Writes a file atomically: it gets its name once it is complete.
     fn write(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
-        let written = part_name().and_then(|part| {
-            let part = self.path.join(part);
-            write_new(&part, content)?;
-            fs::rename(&part, self.path.join(name)).inspect_err(|_| drop(fs::remove_file(&part)))
-        });
+        let written = part_file::write(&self.path, name, content);
         written.map_err(|error| self.trouble("write to", &error))
     }
 
-    fn trouble(&self, what: &str, error: &std::io::Error) -> Failure {
+    fn trouble(&self, what: &str, error: &io::Error) -> Failure {
         Failure::Message(Exit::Missing, format!("cannot {what} {}: {error}", self.path.display()))
     }
-}
-
-/// An unpredictable name for an incomplete file, because other users may be able to write to the folder. Its
-/// length does not depend on the transcript.
-fn part_name() -> io::Result<String> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random)?;
-    Ok(format!("{OURS}{:016x}{PART}", u64::from_ne_bytes(random)))
-}
-
-/// Creates and writes a file. Fails if it exists, also as a symbolic link.
-fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = fs::File::create_new(path)?;
-    // Synced before the rename: after a crash, an empty file would pass for a transcript.
-    let written = file.write_all(content).and_then(|()| file.sync_all());
-    written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// Whether a failure is permanent, so that a retry would not help.
@@ -294,6 +270,7 @@ mod tests {
     use vidra::PlaylistId;
 
     use super::super::Language;
+    use super::super::part_file::{part_name, write_new};
     use super::super::source::Source;
     use super::*;
 
