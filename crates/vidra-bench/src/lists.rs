@@ -12,13 +12,6 @@ const LATENCY: Duration = Duration::from_millis(50);
 /// A playlist of 20,000 entries.
 const VIDEOS: &str = "/api/playlist/PLsize20000/videos";
 
-/// Almost no cache, because the memory of a list is measured without it.
-const UNCACHED: Setup = Setup {
-    core: None,
-    is_quiet: true,
-    flags: &["--quota-limit", "4000000000", "--cache-size", "100KB"],
-};
-
 pub(crate) fn measure(upstream: &Upstream, runs: usize, report: &mut Report) -> io::Result<()> {
     upstream.sim.set_latency(LATENCY);
     first_items(upstream, runs, report)?;
@@ -31,14 +24,14 @@ fn first_items(upstream: &Upstream, runs: usize, report: &mut Report) -> io::Res
     let exchanges = |time: Duration| time.as_secs_f64() / LATENCY.as_secs_f64();
     let (mut pages, mut firsts) = (vec![], vec![]);
     for _ in 0..runs {
-        let service = upstream.service(&UNCACHED)?;
+        let service = upstream.service(&Setup::UNCACHED)?;
         let started = Instant::now();
         let (status, _) = service.get(VIDEOS)?;
         pages.push(exchanges(started.elapsed()));
         expect(status == 200, "the page is missing")?;
     }
     for _ in 0..runs {
-        let service = upstream.service(&UNCACHED)?;
+        let service = upstream.service(&Setup::UNCACHED)?;
         let (started, mut first, mut lines) = (Instant::now(), Duration::ZERO, 0);
         service.list("/api/playlist/PLsize500/videos", |_| {
             first = if lines == 0 { started.elapsed() } else { first };
@@ -58,7 +51,7 @@ fn first_items(upstream: &Upstream, runs: usize, report: &mut Report) -> io::Res
 fn memory(upstream: &Upstream, runs: usize, report: &mut Report) -> io::Result<()> {
     let (mut over, mut rates) = (vec![], vec![]);
     for _ in 0..runs {
-        let service = upstream.service(&UNCACHED)?;
+        let service = upstream.service(&Setup::UNCACHED)?;
         service.get("/api/video/fda4eREcaTQ")?;
         let idle = service.memory_mb()?;
         let (mut lines, started) = (0_u32, Instant::now());

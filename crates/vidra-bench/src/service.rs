@@ -27,6 +27,15 @@ pub(crate) struct Setup<'a> {
     pub(crate) flags: &'a [&'a str],
 }
 
+impl Setup<'_> {
+    /// Almost no cache, because the memory of a list is measured without it.
+    pub(crate) const UNCACHED: Self = Self {
+        core: None,
+        is_quiet: true,
+        flags: &["--quota-limit", "4000000000", "--cache-size", "100KB"],
+    };
+}
+
 impl Service {
     /// Starts the binary beside this one and waits until it logs its address.
     pub(crate) fn start(data_api_url: &str, web_url: &str) -> io::Result<Self> {

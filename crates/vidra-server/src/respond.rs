@@ -18,8 +18,7 @@ use http_body::{Frame, SizeHint};
 use http_body_util::Full;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::task::block_in_place;
+use tokio::task::spawn_blocking;
 use vidra::{AnswerMemory, SpooledBody};
 
 use crate::error_body::ApiError;
@@ -38,7 +37,7 @@ pub(crate) async fn document(
 ) -> Result<Response, ApiError> {
     let (response, etag) = match body {
         vidra::Body::Memory(bytes, memory) => {
-            let etag = etag(&bytes);
+            let etag = body_etag(&bytes).await;
             let body = HeldBody { body: Full::new(bytes), _memory: memory };
             (Response::new(Body::new(body)), etag)
         }
@@ -118,13 +117,18 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
 }
 
 pub(crate) fn etag(bytes: &[u8]) -> HeaderValue {
-    let digest = || Sha256::digest(bytes).into();
-    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-    digest_etag(match flavor {
-        // It takes milliseconds: another thread continues with other requests.
-        Ok(RuntimeFlavor::MultiThread) if bytes.len() > LARGE_BYTES => block_in_place(digest),
-        _ => digest(),
-    })
+    digest_etag(Sha256::digest(bytes).into())
+}
+
+/// The `ETag` of a body. That of a large one takes milliseconds, on a thread that may be kept so long.
+pub(crate) async fn body_etag(body: &Bytes) -> HeaderValue {
+    if body.len() <= LARGE_BYTES {
+        return etag(body);
+    }
+    let shared = body.clone();
+    let digest = spawn_blocking(move || etag(&shared)).await;
+    // A panic, or a runtime that shuts down.
+    digest.unwrap_or_else(|_| etag(body))
 }
 
 /// The `ETag` of a body in a file.

@@ -3,9 +3,9 @@
 
 mod body;
 mod budget;
+mod file;
 
-use std::fs::File;
-use std::io::{self, BufWriter, IntoInnerError, Write};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
-use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::error::{Error, Reason, Result};
 use body::Segment;
 use budget::{Budget, BudgetShare};
+use file::FileWriter;
 
 pub use body::{Body, SpooledBody};
 pub use budget::AnswerMemory;
@@ -56,15 +56,6 @@ impl Spool {
     /// Whether the last write of a temporary file failed. The next large answer tries again.
     pub(crate) fn is_failing(&self) -> bool {
         self.is_failing.load(Ordering::Relaxed)
-    }
-
-    /// Runs blocking work on a temporary file, and records a failure.
-    fn access<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let result = blocking(work);
-        if result.is_err() {
-            self.is_failing.store(true, Ordering::Relaxed);
-        }
-        result
     }
 
     /// Begins the list of an answer.
@@ -110,7 +101,7 @@ pub(crate) struct SpooledList {
 
 enum Content {
     Memory(Vec<u8>, BudgetShare),
-    File(BufWriter<File>, BudgetShare),
+    File(FileWriter, BudgetShare),
 }
 
 impl SpooledList {
@@ -158,11 +149,7 @@ impl SpooledList {
             if !share.grow(bytes.len() as u64) {
                 return Err(io::ErrorKind::StorageFull.into());
             }
-            match file.buffer().len() + bytes.len() > PIECE_BYTES {
-                // The disk may be slow.
-                true => self.spool.access(|| file.write_all(bytes))?,
-                false => file.write_all(bytes)?,
-            }
+            file.write(bytes)?;
         }
         Ok(())
     }
@@ -173,11 +160,8 @@ impl SpooledList {
         if !share.grow(memory.len() as u64) {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        let file = self.spool.access(|| {
-            let mut file = tempfile::tempfile_in(&*self.spool.folder)?;
-            file.write_all(memory)?;
-            Ok::<_, io::Error>(BufWriter::with_capacity(PIECE_BYTES, file))
-        })?;
+        let mut file = FileWriter::create(&self.spool);
+        memory.chunks(PIECE_BYTES).try_for_each(|piece| file.write(piece))?;
         self.content = Content::File(file, share);
         Ok(())
     }
@@ -187,7 +171,7 @@ impl SpooledList {
     /// # Errors
     ///
     /// [`Reason::Overloaded`] if both budgets are exhausted, or the file cannot be written.
-    pub(crate) fn finish(
+    pub(crate) async fn finish(
         self,
         document: &impl Serialize,
         name: &str,
@@ -200,7 +184,7 @@ impl SpooledList {
             document.find(&list).ok_or_else(|| Error::internal("a document without its list"))?;
         let (head, tail) = document.split_at(at + list.len() - 1);
         let segments = self.segments(head, order, tail);
-        self.complete(segments)
+        self.complete(segments).await
     }
 
     /// Completes an answer that is all the text so far.
@@ -208,17 +192,17 @@ impl SpooledList {
     /// # Errors
     ///
     /// As [`SpooledList::finish`].
-    pub(crate) fn finish_text(self) -> Result<Body> {
+    pub(crate) async fn finish_text(self) -> Result<Body> {
         match self.content {
             Content::Memory(memory, share) => Ok(in_memory(memory, share)),
             Content::File(..) => {
                 let length = usize::try_from(self.length).map_err(Error::internal)?;
-                self.complete(vec![Segment::Spooled { at: 0, length }])
+                self.complete(vec![Segment::Spooled { at: 0, length }]).await
             }
         }
     }
 
-    fn complete(mut self, segments: Vec<Segment>) -> Result<Body> {
+    async fn complete(mut self, segments: Vec<Segment>) -> Result<Body> {
         let length = segments.iter().map(Segment::length).sum();
         if let Content::Memory(_, share) = &mut self.content
             && !share.grow(length)
@@ -241,8 +225,7 @@ impl SpooledList {
                 Ok(in_memory(body, share))
             }
             Content::File(file, share) => {
-                let flush = || file.into_inner().map_err(IntoInnerError::into_error);
-                let file = self.spool.access(flush).map_err(no_room)?;
+                let file = file.finish().await.map_err(no_room)?;
                 self.spool.is_failing.store(false, Ordering::Relaxed);
                 Ok(Body::File(Arc::new(SpooledBody::new(file, segments, length, share))))
             }
@@ -277,15 +260,6 @@ fn in_memory(body: Vec<u8>, mut share: BudgetShare) -> Body {
     Body::Memory(Bytes::from(body.into_boxed_slice()), memory)
 }
 
-/// Runs work that may wait for the disk. A runtime with several threads lets another one do the work of this one.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-    match flavor {
-        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
-        _ => work(),
-    }
-}
-
 const NO_ROOM: &str = "The answer is too large to be built now";
 
 /// Some other answers are sent by then.
@@ -309,13 +283,13 @@ mod tests {
     }
 
     /// An answer with `count` elements of a kilobyte, in reverse order.
-    fn built(spool: &Spool, count: usize) -> Result<Body> {
+    async fn built(spool: &Spool, count: usize) -> Result<Body> {
         let mut list = spool.list();
         for number in 0..count {
             let element = list.push(&(number, "x".repeat(1000)))?;
             assert_eq!(element, number);
         }
-        list.finish(&DOCUMENT(), "list", &(0..count).rev().collect::<Vec<_>>())
+        list.finish(&DOCUMENT(), "list", &(0..count).rev().collect::<Vec<_>>()).await
     }
 
     async fn text(body: Body) -> String {
@@ -325,7 +299,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_is_the_same_in_memory_and_in_a_file() {
         for count in [0, 1, 2, 700, 3000] {
-            let in_memory = built(&spool(u64::MAX, 0), count).unwrap();
+            let in_memory = built(&spool(u64::MAX, 0), count).await.unwrap();
             assert!(matches!(in_memory, Body::Memory(..)));
             let in_memory = text(in_memory).await;
             let expected: Vec<Value> =
@@ -335,21 +309,27 @@ mod tests {
             assert_eq!(serde_json::from_str::<Value>(&in_memory).unwrap(), document);
             // From the first byte on, and in the middle.
             for memory in [0, 100_000] {
-                let spooled = built(&spool(memory, u64::MAX), count).unwrap();
+                let spooled = built(&spool(memory, u64::MAX), count).await.unwrap();
                 assert_eq!(text(spooled).await, in_memory, "{count} elements, {memory} bytes");
             }
         }
     }
 
-    #[test]
-    fn review_s4_all_answers_share_one_budget_and_return_it() {
+    #[tokio::test]
+    async fn review_s4_all_answers_share_one_budget_and_return_it() {
         let spool = spool(20 << 20, 3 << 20);
         // Three megabytes are six while the answer is completed.
-        let held: Vec<Body> = (0..3).map(|_| built(&spool, 3000).unwrap()).collect();
+        let mut held = vec![];
+        for _ in 0..3 {
+            held.push(built(&spool, 3000).await.unwrap());
+        }
         assert!(held.iter().all(|body| matches!(body, Body::Memory(..))));
         let in_memory: u64 = spool.usage().0;
         assert!((9_000_000..10_000_000).contains(&in_memory), "{in_memory}");
-        let more: Vec<_> = (0..6).map(|_| built(&spool, 2800)).collect();
+        let mut more = vec![];
+        for _ in 0..6 {
+            more.push(built(&spool, 2800).await);
+        }
         let in_files = more.iter().filter(|body| matches!(body, Ok(Body::File(_)))).count();
         assert_eq!(in_files, 1, "the disk has its budget too");
         let refused: Vec<_> = more.iter().filter_map(|body| body.as_ref().err()).collect();
@@ -359,22 +339,25 @@ mod tests {
         assert_eq!(spool.usage(), (0, 0));
     }
 
-    #[test]
-    fn small_answers_leave_the_budget() {
+    #[tokio::test]
+    async fn small_answers_leave_the_budget() {
         let spool = spool(4 << 20, 0);
-        let small: Vec<Body> = (0..50).map(|_| built(&spool, 500).unwrap()).collect();
+        let mut small = vec![];
+        for _ in 0..50 {
+            small.push(built(&spool, 500).await.unwrap());
+        }
         assert_eq!((small.len(), spool.usage()), (50, (0, 0)));
     }
 
-    #[test]
-    fn a_missing_folder_is_an_error() {
+    #[tokio::test]
+    async fn a_missing_folder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("later");
         let spool = Spool::new(0, u64::MAX, path.clone());
-        assert_eq!(built(&spool, 1).unwrap_err().reason(), Reason::Overloaded);
+        assert_eq!(built(&spool, 1).await.unwrap_err().reason(), Reason::Overloaded);
         assert_eq!((spool.usage(), spool.is_failing()), ((0, 0), true));
         std::fs::create_dir(path).unwrap();
-        assert!(built(&spool, 1).is_ok() && !spool.is_failing());
+        assert!(built(&spool, 1).await.is_ok() && !spool.is_failing());
     }
 
     #[tokio::test]
@@ -385,7 +368,7 @@ mod tests {
                 list.push_text(b"head\r\n").unwrap();
                 (0..count).for_each(|_| list.push_text("x".repeat(1000).as_bytes()).unwrap());
                 let expected = format!("head\r\n{}", "x".repeat(1000 * count));
-                assert_eq!(text(list.finish_text().unwrap()).await, expected);
+                assert_eq!(text(list.finish_text().await.unwrap()).await, expected);
             }
         }
     }

@@ -17,7 +17,7 @@ use super::request_head::RequestHead;
 use super::request_id::X_REQUEST_ID;
 use crate::accept::accepts;
 use crate::counters::RouteId;
-use crate::respond::{JSON, X_QUOTA_COST, etag, names_etag};
+use crate::respond::{JSON, X_QUOTA_COST, body_etag, etag, names_etag};
 
 pub(super) const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
@@ -85,7 +85,7 @@ struct Extras {
 
 impl RenderedResponse {
     /// Takes the tag and the compressed body of `before` if the plain body is the same.
-    pub(super) fn new(
+    pub(super) async fn new(
         answer: &Answer,
         route: RouteId,
         headers: &HeaderMap,
@@ -100,7 +100,7 @@ impl RenderedResponse {
             Some(before) => (before.etag.clone(), before.gzip.clone()),
             None => {
                 let is_small = answer.cached.body.len() < MIN_BYTES;
-                (tag_of(answer), OnceCell::new_with(is_small.then_some(None)))
+                (tag_of(answer).await, OnceCell::new_with(is_small.then_some(None)))
             }
         };
         Self::with_tag(answer, &tag, gzip, route, headers, now, suspended)
@@ -278,10 +278,10 @@ impl RenderedResponse {
 }
 
 /// The `ETag` of an answer. It covers headers such as a cursor, which a 304 does not repeat.
-fn tag_of(answer: &Answer) -> HeaderValue {
+async fn tag_of(answer: &Answer) -> HeaderValue {
     let body = &answer.cached.body;
     if answer.headers.is_empty() {
-        return etag(body);
+        return body_etag(body).await;
     }
     let headers = answer.headers.iter().flat_map(|(_, value)| [b"\n", value.as_bytes()]);
     etag(&std::iter::once(&body[..]).chain(headers).collect::<Vec<_>>().concat())

@@ -120,15 +120,17 @@ impl ResponseCache {
                 && rendered.is_from(answer, now)
                 && rendered.matches(headers)
         });
-        let rendered = same.cloned().unwrap_or_else(|| {
+        let rendered = if let Some(same) = same {
+            Arc::clone(same)
+        } else {
             let before = before.as_deref();
             let rendered = RenderedResponse::new(answer, route, headers, now, suspended, before);
-            let rendered = Arc::new(rendered);
+            let rendered = Arc::new(rendered.await);
             if !target.is_empty() {
                 self.responses.insert(target.into(), Arc::clone(&rendered));
             }
             rendered
-        });
+        };
         let head = RequestHead::new(headers);
         if *method != Method::HEAD && rendered.needs_compression(&head) {
             rendered.compress(&self.compressors).await;

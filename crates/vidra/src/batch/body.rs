@@ -33,7 +33,8 @@ pub(crate) async fn collect(
             BatchEvent::Done(summary) => {
                 positions.sort_unstable();
                 let order: Vec<usize> = positions.into_iter().map(|(_, result)| result).collect();
-                return results.finish(&Document { summary, results: [] }, "results", &order);
+                let document = Document { summary, results: [] };
+                return results.finish(&document, "results", &order).await;
             }
         }
     }

@@ -161,9 +161,10 @@ impl Vidra {
             let videos = std::mem::take(&mut selected.playlist.videos).into_iter();
             let order: Vec<usize> =
                 videos.map(|video| list.push(&item(video))).collect::<Result<_>>()?;
-            list.finish(&selected, "videos", &order)
+            Ok::<_, Error>((list, selected, order))
         };
-        self.query_playlist_with(id, selection, write).await?
+        let (list, selected, order) = self.query_playlist_with(id, selection, write).await??;
+        list.finish(&selected, "videos", &order).await
     }
 
     /// Selects videos as [`Vidra::query_playlist`] does, and returns a text: `head`, then one `row`
@@ -185,8 +186,8 @@ impl Vidra {
             for video in selected.playlist.videos {
                 text.push_text(&row(video))?;
             }
-            text.finish_text()
+            Ok::<_, Error>(text)
         };
-        self.query_playlist_with(id, selection, write).await?
+        self.query_playlist_with(id, selection, write).await??.finish_text().await
     }
 }

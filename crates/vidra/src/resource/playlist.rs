@@ -105,7 +105,7 @@ pub(crate) async fn complete(
     let details = video::read_chunks(services, ctx, queue, |video| videos.add(video));
     let ((order, entries), of_videos, (head, of_head)) =
         future::try_join3(walk, details, head).await?;
-    let body = videos.in_order(head, &order)?;
+    let body = videos.in_order(head, &order).await?;
     Ok(entries.answer(services, body, of_videos.with(of_head)))
 }
 
@@ -146,12 +146,12 @@ impl Videos {
     }
 
     /// The playlist with its videos in its order. An entry without a video is private or deleted.
-    fn in_order(self, info: PlaylistInfo, order: &[Option<VideoId>]) -> Result<Body> {
+    async fn in_order(self, info: PlaylistInfo, order: &[Option<VideoId>]) -> Result<Body> {
         let videos = order.iter().flatten().filter_map(|id| self.known.get(id));
         let (elements, durations): (Vec<usize>, Vec<u64>) = videos.copied().unzip();
         let playlist = Playlist::without_videos(info, order.len() - elements.len());
         let playlist = playlist.with_totals(elements.len(), durations.into_iter().sum());
-        self.list.finish(&playlist, "videos", &elements)
+        self.list.finish(&playlist, "videos", &elements).await
     }
 }
 

@@ -87,40 +87,41 @@ impl SpooledBody {
     /// Reads the document in pieces of at most 256 KB, on threads that may wait for the disk. An error of the file
     /// ends the stream.
     pub fn pieces(self: Arc<Self>) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
-        let start = Some((self, Position::default()));
+        let start = Some((self, Position::default(), BytesMut::new()));
         stream::unfold(start, |state| async move {
-            let (body, mut position) = state?;
+            let (body, mut position, mut buffer) = state?;
             let reading = tokio::task::spawn_blocking(move || {
-                let piece = body.read(&mut position);
-                (body, position, piece)
+                let piece = body.read(&mut position, &mut buffer);
+                (body, position, buffer, piece)
             });
-            let (body, position, piece) = match reading.await {
+            let (body, position, buffer, piece) = match reading.await {
                 Ok(read) => read,
                 Err(error) => return Some((Err(io::Error::other(error)), None)),
             };
             match piece {
                 Ok(piece) if piece.is_empty() => None,
-                Ok(piece) => Some((Ok(piece), Some((body, position)))),
+                Ok(piece) => Some((Ok(piece), Some((body, position, buffer)))),
                 Err(error) => Some((Err(error), None)),
             }
         })
     }
 
-    /// Reads the piece at this position and moves on. Empty at the end.
-    fn read(&self, position: &mut Position) -> io::Result<Bytes> {
-        let mut piece = BytesMut::with_capacity(PIECE_BYTES.min(self.length as usize));
+    /// Reads the piece at this position and moves on. Empty at the end. The buffer takes the memory of the piece
+    /// before it if that was sent.
+    fn read(&self, position: &mut Position, buffer: &mut BytesMut) -> io::Result<Bytes> {
+        buffer.reserve(PIECE_BYTES.min(self.length as usize));
         while let Some(segment) = self.segments.get(position.segment) {
-            let free = PIECE_BYTES - piece.len();
+            let free = PIECE_BYTES - buffer.len();
             let left = usize::try_from(segment.length()).unwrap_or(usize::MAX) - position.offset;
             let wanted = left.min(free);
             match segment {
                 Segment::Text(text) => {
-                    piece.extend_from_slice(&text[position.offset..position.offset + wanted]);
+                    buffer.extend_from_slice(&text[position.offset..position.offset + wanted]);
                 }
                 Segment::Spooled { at, .. } => {
-                    let start = piece.len();
-                    piece.resize(start + wanted, 0);
-                    read_at(&self.file, &mut piece[start..], at + position.offset as u64)?;
+                    let start = buffer.len();
+                    buffer.resize(start + wanted, 0);
+                    read_at(&self.file, &mut buffer[start..], at + position.offset as u64)?;
                 }
             }
             position.offset += wanted;
@@ -129,7 +130,7 @@ impl SpooledBody {
             }
             *position = Position { segment: position.segment + 1, offset: 0 };
         }
-        Ok(piece.freeze())
+        Ok(buffer.split().freeze())
     }
 }
 

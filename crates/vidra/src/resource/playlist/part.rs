@@ -45,7 +45,7 @@ pub(crate) async fn first_videos(
     entries.store_start(services, ctx, id).await;
     let parts = found.parts.with(of_head).with(entries.outcome());
     services.cache.count(Resource::Playlist.kind(), parts.worst());
-    Ok((found.videos.in_order(info, &found.order)?, entries.total()))
+    Ok((found.videos.in_order(info, &found.order).await?, entries.total()))
 }
 
 /// The available videos of some entries.
