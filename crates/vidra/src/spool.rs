@@ -130,6 +130,13 @@ impl SpooledList {
         Ok(())
     }
 
+    /// Waits while the disk is slower than the list is built. Builders of long lists call it now and then.
+    pub(crate) async fn has_room(&self) {
+        if let Content::File(file, _) = &self.content {
+            file.has_room().await;
+        }
+    }
+
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Content::Memory(memory, share) = &mut self.content {
             let missing = (memory.len() + bytes.len()).saturating_sub(memory.capacity());

@@ -28,6 +28,7 @@ pub(crate) async fn collect(
         match event {
             BatchEvent::Result(result) => {
                 positions.push((result.position, results.push(&result)?));
+                results.has_room().await;
             }
             BatchEvent::Started { .. } | BatchEvent::Waiting(_) => {}
             BatchEvent::Done(summary) => {
