@@ -281,6 +281,7 @@ fn print_tour(base: &str) {
             Kind::Playlist => format!("playlist/{id}"),
             Kind::Transcript => format!("transcript/{id}"),
             Kind::Comment => format!("comment-replies/{id}"),
+            Kind::Search => format!("search?q={}", id.replace(' ', "+")),
         };
         text += &format!("  {base}/api/{path}  {}\n", stop.what);
     }

@@ -10,7 +10,7 @@
 //! - `listen`: the simulator on a socket
 //! - `proxy`: a forward proxy for tests: HTTP, tunnels and SOCKS5
 //! - `simulator`: [`Simulator`]: record, key, quota, fault, answer; the control interface
-//! - `web`: the keyless interface: watch page, player, timed text, consent, blocks
+//! - `web`: the keyless interface: watch page, player, timed text, feeds, consent, blocks
 //! - `fault`: [`Fault`]: rules that make calls fail, and broken bodies
 //! - `record`: [`Record`]: the received requests and the billed quota
 //! - `data_api`: the Data API v3: from a query to JSON

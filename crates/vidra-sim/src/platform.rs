@@ -14,7 +14,7 @@ pub(crate) struct Platform {
     world: World,
     seed: u64,
     started: Instant,
-    /// Calls per documented video, for videos that answer differently after the first call.
+    /// Calls per documented video or feed, for those that answer differently after the first calls.
     call_counts: Mutex<BTreeMap<(Endpoint, String), u64>>,
 }
 
@@ -40,11 +40,14 @@ impl Platform {
         LAST + hours as Seconds * 3600
     }
 
-    /// Counts a call: how often its endpoint was called for its video, this call included.
+    /// Counts a call: how often its endpoint was called for its video, channel or playlist, this call
+    /// included.
     pub(crate) fn count_call(&self, call: &Call) -> u64 {
-        let video = call.query.get("videoId").unwrap_or_default().to_owned();
+        let names = ["videoId", "channel_id", "playlist_id"];
+        let subject = names.iter().find_map(|name| call.query.get(name));
+        let subject = subject.unwrap_or_default().to_owned();
         let mut call_counts = self.call_counts();
-        let count = call_counts.entry((call.endpoint, video)).or_default();
+        let count = call_counts.entry((call.endpoint, subject)).or_default();
         *count += 1;
         *count
     }

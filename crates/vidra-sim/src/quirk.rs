@@ -7,6 +7,7 @@ mod scene;
 mod table;
 
 pub(crate) use scene::{BadUrl, Page, Refusal, Scene, Text, Tracks, Trouble};
+pub(crate) use table::DETAILS_FROM;
 pub use table::QUIRKS;
 
 /// The kind of an identifier in the table.
@@ -28,6 +29,8 @@ pub enum Kind {
     Error,
     /// A video whose watch page, player or captions are odd; ordinary for the Data API.
     Transcript,
+    /// Words for `q` of `search.list`.
+    Search,
 }
 
 /// One documented oddity.
@@ -52,6 +55,7 @@ impl Quirk {
             Case::Username => Kind::Username,
             Case::Error(_) => Kind::Error,
             Case::Transcript(_) => Kind::Transcript,
+            Case::Search(_) => Kind::Search,
         }
     }
 }
@@ -70,6 +74,8 @@ pub(crate) enum Case {
     Error(&'static str),
     /// An ordinary video for the Data API.
     Transcript(Scene),
+    /// The identifier is a query.
+    Search(SearchQuirk),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +108,46 @@ pub(crate) enum VideoQuirk {
     Private,
     Deleted,
     Absent,
+    /// The description and the length in seconds.
+    Chapters(&'static str, u64),
+    /// The shape and the length in seconds.
+    Framed(Frame, u64),
+    /// The same, with `#shorts` in the title.
+    Hashtag(Frame, u64),
+    /// Upcoming, with a chat.
+    UpcomingChat,
+    /// Upcoming, with a length.
+    Premiere,
+    /// Upcoming although its time is over.
+    Overdue,
+    LiveWithoutViewers,
+    LiveUnscheduled,
+    EndedUnscheduled,
+    /// Ended, but still being processed.
+    EndedProcessing,
+    NotEmbeddable,
+    ForKids,
+    CreativeCommons,
+    Unlisted,
+    Stereoscopic,
+    AgeRestricted,
+    AllowedNowhere,
+    Topics,
+    PaidPromotion,
+    Languages,
+    Recorded,
+    Sparse,
+    Entities,
+}
+
+/// The shape of a video's picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Frame {
+    Wide,
+    Vertical,
+    Square,
+    /// The platform does not report it.
+    Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +167,50 @@ pub(crate) enum ChannelQuirk {
     LikesAbsent,
     Archive,
     ClosedPlaylists,
+    Feed(FeedQuirk),
+    /// The number of playlists.
+    Playlists(u32),
+    ShortPlaylistPages,
+    PlaylistLoop,
+}
+
+/// An odd feed of a channel or a playlist that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FeedQuirk {
+    Status(u16),
+    /// Only the first calls fail.
+    StatusTimes(u16, u64),
+    NoEntries,
+    Truncated,
+    Html,
+    LeadingNewline,
+    /// The id of the channel is empty, as in November 2022.
+    EmptyId,
+    /// The id of the channel begins with `UC`, as before August 2022.
+    PrefixedId,
+    Doctype,
+    /// The newest videos are missing.
+    Stale,
+}
+
+/// An odd result list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SearchQuirk {
+    ShortPages,
+    EmptyPage,
+    EmptyButTotal,
+    Nothing,
+    Repeats,
+    Deleted,
+    ChannelAmongVideos,
+    NoSnippet,
+    Million,
+    ChangingTotal,
+    TokenLoop,
+    OldEra,
+    Unescaped,
+    Entities,
+    LiveChannels,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +240,9 @@ pub(crate) enum PlaylistQuirk {
     EveryTranscript,
     Mixed,
     Forbidden(&'static str),
+    Feed(FeedQuirk),
+    EveryDetail,
+    EveryChapters,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,6 +303,7 @@ mod tests {
                 Kind::Comment => assert!(length >= 20, "{}", quirk.id),
                 Kind::Handle => assert!(quirk.id.starts_with('@'), "{}", quirk.id),
                 Kind::Username => assert!(!quirk.id.is_empty()),
+                Kind::Search => assert!(quirk.id.starts_with("quirk "), "{}", quirk.id),
             }
         }
     }

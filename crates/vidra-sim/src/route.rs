@@ -32,6 +32,8 @@ pub enum Endpoint {
     Player,
     /// `GET /api/timedtext`
     TimedText,
+    /// `GET /feeds/videos.xml`: the Atom feed of a channel or a playlist
+    Feed,
     /// `/m` and `/s` of `consent.youtube.com`
     Consent,
     /// `/sorry/index` of `www.google.com`
@@ -57,6 +59,7 @@ pub(crate) const ROUTES: &[(&str, Endpoint)] = &[
     ("/watch", Endpoint::Watch),
     ("/youtubei/v1/player", Endpoint::Player),
     ("/api/timedtext", Endpoint::TimedText),
+    ("/feeds/videos.xml", Endpoint::Feed),
     ("/m", Endpoint::Consent),
     ("/s", Endpoint::Consent),
     ("/sorry/index", Endpoint::Sorry),
@@ -80,6 +83,7 @@ impl Endpoint {
             Self::Watch
                 | Self::Player
                 | Self::TimedText
+                | Self::Feed
                 | Self::Consent
                 | Self::Sorry
                 | Self::PotProvider

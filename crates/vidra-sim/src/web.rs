@@ -1,10 +1,11 @@
-//! The keyless interface: watch page, innertube player and timed text, with consent page, captcha and bot
-//! wall; and the provider of PO tokens.
+//! The keyless interface: watch page, innertube player, timed text and feeds, with consent page, captcha and
+//! bot wall; and the provider of PO tokens.
 
 pub(crate) mod block;
 pub(crate) mod check;
 pub(crate) mod client;
 mod consent;
+mod feed;
 mod player;
 mod pot;
 pub(crate) mod secret;
@@ -37,6 +38,7 @@ pub(crate) async fn answer(platform: &Platform, call: &Call) -> Result<Response<
         Endpoint::Watch => Ok(watch::answer(platform, call)),
         Endpoint::Player => player::answer(platform, call).await,
         Endpoint::TimedText => timed::answer(platform, call).await,
+        Endpoint::Feed => Ok(feed::answer(platform, call)),
         Endpoint::Consent => Ok(consent::answer(call)),
         Endpoint::Sorry => Ok(sorry()),
         _ => Ok(pot::answer(platform, call)),

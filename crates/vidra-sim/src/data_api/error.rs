@@ -98,6 +98,14 @@ impl ApiError {
         error
     }
 
+    /// The error of a wrong combination of parameters, which names none of them.
+    pub(crate) fn invalid_argument() -> Self {
+        let message = "Request contains an invalid argument.";
+        let mut error = Self::new(400, "global", "badRequest", message);
+        error.rpc_status = Some("INVALID_ARGUMENT");
+        error
+    }
+
     pub(crate) fn missing_parameter(name: &str) -> Self {
         let message = format!("Required parameter: {name}");
         Self::new(400, "youtube.parameter", "missingRequiredParameter", &message).at(name)

@@ -8,6 +8,7 @@ use crate::query::Query;
 use crate::quirk::{self, Case, ChannelQuirk, PlaylistQuirk as Q};
 use crate::token::Pager;
 use crate::world::World;
+use crate::world::channel::Channel;
 use crate::world::clock;
 use crate::world::playlist::{Playlist, State};
 use serde_json::{Value, json};
@@ -61,12 +62,22 @@ fn by_channel(
         Page::read(query, Pager::short(&format!("playlists of {id}")), size, channel.playlists)?;
     let items = page
         .range()
+        .filter(|no| !is_withheld(&channel, *no))
         .filter_map(|no| world.playlist_of(&channel, no))
         .map(|list| item(world, parts, &list))
         .collect();
     let mut body = counted("playlist", items, channel.playlists, size);
     page.link(&mut body);
+    if channel.quirk == Some(ChannelQuirk::PlaylistLoop) && page.start > 0 {
+        body["nextPageToken"] = page.token_of_itself();
+    }
     Ok(Answer::new(body))
+}
+
+/// Whether a playlist is counted, but never returned.
+fn is_withheld(channel: &Channel, no: u32) -> bool {
+    channel.quirk == Some(ChannelQuirk::ShortPlaylistPages)
+        && (no % 50 % 10 == 9 && no < 50 || (50..100).contains(&no))
 }
 
 fn item(world: &World, parts: &Parts<'_>, list: &Playlist) -> Value {
@@ -105,7 +116,7 @@ fn snippet(world: &World, list: &Playlist) -> Value {
 }
 
 /// The thumbnails of the first public video; three grey ones if there is none.
-fn pictures(world: &World, list: &Playlist) -> Value {
+pub(super) fn pictures(world: &World, list: &Playlist) -> Value {
     if matches!(list.quirk, Some(Q::Album | Q::TwoThumbnails)) {
         return thumbnails::playlist_without_default(&list.id, list.quirk == Some(Q::Album));
     }

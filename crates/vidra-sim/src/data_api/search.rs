@@ -1,114 +1,97 @@
-//! `search.list`: channels and videos whose titles contain the requested words.
+//! `search.list`: videos, channels and playlists whose titles contain the requested words.
+
+mod filters;
+mod hits;
+mod odd;
+mod result;
 
 use super::error::ApiError;
 use super::page::{Page, counted};
 use super::parts::Parts;
-use super::{Answer, thumbnails};
+use super::{Answer, Style};
+use crate::hash::hash;
 use crate::query::Query;
+use crate::quirk::{self, Case, SearchQuirk as Q};
 use crate::token::Pager;
 use crate::world::World;
-use crate::world::channel::Channel;
-use crate::world::clock;
-use crate::world::video::Video;
+use filters::Filters;
 use serde_json::{Value, json};
 
-/// How many videos of each channel a search considers.
-const RECENT: u32 = 40;
 /// The most results of a search.
 const MOST: usize = 500;
+/// The most that `totalResults` reports.
+const MOST_REPORTED: u32 = 1_000_000;
 
 pub(super) fn list(world: &World, query: &Query) -> Result<Answer, ApiError> {
     let parts = Parts::read(query, &["snippet"])?;
     let size = query.number("maxResults", 5, 0..=50)?;
-    let words = query.get("q").unwrap_or_default().to_lowercase();
-    let kinds = query.list("type");
-    let wants = |kind: &str| kinds.is_empty() || kinds.contains(&kind);
-    let mut hits = Vec::new();
-    if wants("channel") && query.get("channelId").is_none() {
-        hits.extend(channels(world, &parts, &words));
+    let filters = Filters::read(query)?;
+    if filters.channel.is_some_and(|id| world.channel_by_id(id).is_none()) {
+        return Ok(Answer::new(envelope(&filters, Vec::new(), 0, 0)));
     }
-    if wants("video") {
-        hits.extend(videos(world, &parts, &words, query.get("channelId")));
-    }
-    hits.truncate(MOST);
-    let name = format!("search {words} {kinds:?} {:?}", query.get("channelId"));
-    let page = Page::read(query, Pager::short(&name), size, hits.len() as u32)?;
-    let range = page.range();
+    let name = name(query);
+    let quirk = documented(query.get("q"));
+    let hits = match quirk {
+        Some(quirk) => odd::staged(world, quirk, &filters, size),
+        None => {
+            let found = hits::find(world, &filters);
+            odd::aged(world, found, &filters, (&name, size))
+        }
+    };
     let total = hits.len() as u32;
-    let items = hits.drain(range.start as usize..range.end as usize).collect();
-    let mut body = counted("search", items, total, size);
-    body["regionCode"] = query.get("regionCode").unwrap_or("US").into();
+    let page = Page::read(query, Pager::short(&name), size, total)?;
+    let range = page.range();
+    let shown = &hits[range.start as usize..range.end as usize];
+    let items = shown.iter().filter_map(|hit| result::item(world, &parts, hit)).collect();
+    let estimate = estimate(quirk, &filters, (&name, total), page.start);
+    let mut body = envelope(&filters, items, estimate, size);
     page.link(&mut body);
-    Ok(Answer::new(body))
-}
-
-fn matches(title: &str, words: &str) -> bool {
-    let title = title.to_lowercase();
-    let joined = title.replace(' ', "");
-    words.split_whitespace().all(|word| title.contains(word) || joined.contains(word))
-}
-
-fn channels(world: &World, parts: &Parts<'_>, words: &str) -> Vec<Value> {
-    let found = world.channels().filter(|channel| matches(&channel.title, words));
-    found.map(|channel| channel_item(world, parts, &channel)).collect()
-}
-
-fn videos(world: &World, parts: &Parts<'_>, words: &str, only: Option<&str>) -> Vec<Value> {
-    let channels = world.channels().filter(|channel| only.is_none_or(|id| channel.id == id));
-    let videos = channels.flat_map(|channel| {
-        (0..channel.videos.min(RECENT)).filter_map(move |i| world.video((channel.no, i)))
-    });
-    videos
-        .filter(|video| matches(&video.title, words))
-        .map(|video| video_item(world, parts, &video))
-        .collect()
-}
-
-/// A search result has a composite id, so it is not an item like the others.
-fn result(world: &World, id: &Value, key: &str, snippet: Option<Value>) -> Value {
-    let mut item = json!({"kind": "youtube#searchResult", "etag": world.etag(&format!("search/{key}")), "id": id});
-    if let Some(snippet) = snippet {
-        item["snippet"] = snippet;
+    if quirk == Some(Q::TokenLoop) && page.start > 0 {
+        body["nextPageToken"] = page.token_of_itself();
     }
-    item
+    Ok(Answer::styled(body, if quirk == Some(Q::OldEra) { Style::Of2019 } else { Style::Today }))
 }
 
-fn channel_item(world: &World, parts: &Parts<'_>, channel: &Channel) -> Value {
-    let snippet = parts.has("snippet").then(|| {
-        json!({
-            "publishedAt": clock::iso(channel.created),
-            "channelId": channel.id,
-            "title": channel.title,
-            "description": first_line(&channel.about),
-            "thumbnails": thumbnails::channel(world, &channel.id),
-            "channelTitle": channel.title,
-            "liveBroadcastContent": "none",
-        })
-    });
-    result(
-        world,
-        &json!({"kind": "youtube#channel", "channelId": channel.id}),
-        &channel.id,
-        snippet,
-    )
+fn envelope(filters: &Filters<'_>, items: Vec<Value>, total: u32, per_page: u32) -> Value {
+    let mut body = counted("search", items, total, per_page);
+    body["regionCode"] = json!(filters.region);
+    body
 }
 
-fn video_item(world: &World, parts: &Parts<'_>, video: &Video) -> Value {
-    let snippet = parts.has("snippet").then(|| {
-        json!({
-            "publishedAt": clock::iso(video.published),
-            "channelId": video.channel.id,
-            "title": video.title,
-            "description": first_line(&video.description),
-            "thumbnails": thumbnails::video(&video.id, 3, false),
-            "channelTitle": video.channel.title,
-            "liveBroadcastContent": "none",
-        })
-    });
-    result(world, &json!({"kind": "youtube#video", "videoId": video.id}), &video.id, snippet)
+/// The quirk of documented words.
+fn documented(words: Option<&str>) -> Option<Q> {
+    match quirk::find(&words?.trim().to_lowercase())?.1.case {
+        Case::Search(quirk) => Some(quirk),
+        _ => None,
+    }
 }
 
-/// The first line: search results contain shortened descriptions.
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+/// The name of a result list: everything in the query that decides about it.
+fn name(query: &Query) -> String {
+    let others = ["key", "part", "fields", "prettyPrint", "maxResults", "pageToken"];
+    let mut pairs: Vec<_> =
+        query.pairs().iter().filter(|(name, _)| !others.contains(&name.as_str())).collect();
+    pairs.sort();
+    format!("search {pairs:?}")
+}
+
+/// `totalResults`: a number that has little to do with the number of results.
+fn estimate(
+    quirk: Option<Q>,
+    filters: &Filters<'_>,
+    (name, total): (&str, u32),
+    start: u32,
+) -> u32 {
+    let draw = hash(0, name, &[]);
+    match quirk {
+        Some(Q::EmptyButTotal) => 23,
+        Some(Q::Nothing) => 0,
+        Some(Q::Million) => MOST_REPORTED,
+        Some(Q::ChangingTotal) => total * 7 + start * 3,
+        // Only some searches without results report none.
+        _ if total == 0 && draw.is_multiple_of(3) => (draw >> 8) as u32 % 30,
+        _ if total == 0 => 0,
+        _ if filters.words.is_empty() && filters.channel.is_none() => MOST_REPORTED,
+        _ => (total + 1 + total * ((draw >> 8) % 40) as u32 / 4).min(MOST_REPORTED),
+    }
 }

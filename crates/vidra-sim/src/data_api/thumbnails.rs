@@ -43,6 +43,15 @@ pub(crate) fn channel(world: &World, id: &str) -> Value {
     json!({"default": one(88), "medium": one(240), "high": one(800)})
 }
 
+/// The thumbnails of a channel in a search result, which lack their sizes.
+pub(crate) fn channel_without_sizes(world: &World, id: &str) -> Value {
+    let mut all = channel(world, id);
+    for one in all.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        *one = json!({"url": one["url"]});
+    }
+    all
+}
+
 /// The URL of the author's image in a comment.
 pub(crate) fn avatar(world: &World, id: &str) -> String {
     format!(

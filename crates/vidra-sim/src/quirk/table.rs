@@ -1,5 +1,6 @@
 //! The table of documented oddities.
 
+mod details;
 mod transcripts;
 
 use super::ChannelQuirk as C;
@@ -7,6 +8,7 @@ use super::CommentQuirk as T;
 use super::PlaylistQuirk as P;
 use super::VideoQuirk as V;
 use super::{Case, Quirk};
+use details::DETAILS;
 use transcripts::TRANSCRIPTS;
 
 const fn video(id: &'static str, quirk: V, what: &'static str) -> Quirk {
@@ -32,23 +34,28 @@ const fn error(id: &'static str, reason: &'static str, what: &'static str) -> Qu
 /// Every documented identifier. They are the same whatever the seed.
 pub const QUIRKS: &[Quirk] = &JOINED;
 
-const JOINED: [Quirk; DATA.len() + TRANSCRIPTS.len() + LATER.len()] = {
-    let mut all = [DATA[0]; DATA.len() + TRANSCRIPTS.len() + LATER.len()];
+/// The first row of the second part of the table.
+pub(crate) const DETAILS_FROM: usize = DATA.len() + TRANSCRIPTS.len() + LATER.len();
+
+static JOINED: [Quirk; DETAILS_FROM + DETAILS.len()] = {
+    let mut all = [DATA[0]; DETAILS_FROM + DETAILS.len()];
     let mut row = 1;
     while row < all.len() {
         all[row] = if row < DATA.len() {
             DATA[row]
         } else if row < DATA.len() + TRANSCRIPTS.len() {
             TRANSCRIPTS[row - DATA.len()]
-        } else {
+        } else if row < DETAILS_FROM {
             LATER[row - DATA.len() - TRANSCRIPTS.len()]
+        } else {
+            DETAILS[row - DETAILS_FROM]
         };
         row += 1;
     }
     all
 };
 
-/// New rows. The number of a row decides its content, so a new row comes last.
+/// Rows that came after those. The number of a row decides its content, so a new row comes last in `DETAILS`.
 const LATER: &[Quirk] =
     &[playlist("PLsize120", P::Sized(120), "120 entries: two full pages and a short one")];
 
@@ -288,7 +295,7 @@ const DATA: &[Quirk] = &[
     playlist(
         "PLquirkEveryVideo",
         P::EveryVideo,
-        "all videos of this table, the private and the deleted included",
+        "all videos from `quirkNoLike` to `quirkDeletd`, the private and the deleted included",
     ),
     playlist("PLquirkTranscripts", P::EveryTranscript, "all transcripts of this table"),
     playlist(

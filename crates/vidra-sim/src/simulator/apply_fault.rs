@@ -10,7 +10,16 @@ use http::{Response, header};
 use std::time::Duration;
 
 /// The parameters that identify the subject of a call.
-const ABOUT: [&str; 6] = ["id", "videoId", "playlistId", "parentId", "channelId", "forHandle"];
+const ABOUT: [&str; 8] = [
+    "id",
+    "videoId",
+    "playlistId",
+    "parentId",
+    "channelId",
+    "forHandle",
+    "channel_id",
+    "playlist_id",
+];
 
 impl Simulator {
     /// Answers a call with the action of a fault.

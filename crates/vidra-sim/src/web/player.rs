@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::platform::Platform;
 use crate::quirk::{self, Case, Refusal, Scene, Trouble, VideoQuirk};
 use crate::response::Dropped;
-use crate::world::video::Video;
+use crate::world::video::{Broadcast, Video};
 use axum::body::Body;
 use http::{Method, Response};
 use serde_json::{Value, json};
@@ -130,10 +130,16 @@ fn refused(player: &PlayerContext<'_>, id: &str, video: Option<&Video>) -> Optio
     let refusal = match quirk::find(id).map(|(_, entry)| entry.case) {
         Some(Case::Transcript(Scene::Refusal(refusal))) => refusal,
         Some(Case::Video(VideoQuirk::Private)) => Refusal::Private,
-        Some(Case::Video(VideoQuirk::Upcoming | VideoQuirk::ScheduledOnly)) => Refusal::Upcoming,
-        Some(Case::Video(VideoQuirk::Live)) => Refusal::Live,
-        Some(Case::Video(VideoQuirk::Processing)) => Refusal::Processing,
-        _ => return video.is_none().then_some(Refusal::Unavailable),
+        _ => match video {
+            None => return Some(Refusal::Unavailable),
+            Some(video) if video.has_recording() => return None,
+            Some(video) => match video.broadcast() {
+                Some(Broadcast::Upcoming) => Refusal::Upcoming,
+                Some(Broadcast::Live) => Refusal::Live,
+                Some(Broadcast::Ended) => Refusal::Ended,
+                None => Refusal::Processing,
+            },
+        },
     };
     refusal::for_client(refusal, player.client.name)
 }

@@ -72,18 +72,10 @@ impl World {
             (Some(Scene::Tracks(tracks)), _) => staged(tracks),
             // Videos with odd texts have a manual and a generated track.
             (Some(_), _) => both("en"),
-            (
-                None,
-                Some(
-                    VideoQuirk::Upcoming
-                    | VideoQuirk::ScheduledOnly
-                    | VideoQuirk::Live
-                    | VideoQuirk::Processing
-                    | VideoQuirk::Private
-                    | VideoQuirk::Deleted
-                    | VideoQuirk::Absent,
-                ),
-            ) => Vec::new(),
+            (None, Some(VideoQuirk::Private | VideoQuirk::Deleted | VideoQuirk::Absent)) => {
+                Vec::new()
+            }
+            (None, _) if !video.has_recording() => Vec::new(),
             (None, _) => self.ordinary(video),
         }
     }

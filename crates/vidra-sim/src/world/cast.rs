@@ -1,4 +1,4 @@
-//! The cast: two dozen invented channels. Names, handles and descriptions are fixed, so that the
+//! The cast: more than two dozen invented channels. Names, handles and descriptions are fixed, so that the
 //! documentation can refer to them; numbers and titles come from the seed.
 
 use super::text::Theme;
@@ -15,6 +15,19 @@ pub(crate) struct Role {
     pub(crate) language: &'static str,
     pub(crate) theme: Theme,
     pub(crate) about: &'static str,
+    pub(crate) programme: Programme,
+}
+
+/// What a channel shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Programme {
+    Mixed,
+    /// Vertical videos, most with `#shorts` in the title.
+    Shorts,
+    /// Broadcasts: upcoming, live and ended.
+    Broadcasts,
+    /// Descriptions with lists of times.
+    Chapters,
 }
 
 type Known = (&'static str, Option<&'static str>);
@@ -26,7 +39,16 @@ const fn role(
     theme: Theme,
     about: &'static str,
 ) -> Role {
-    Role { title: name.0, handle: name.1, username: None, country, language, theme, about }
+    Role {
+        title: name.0,
+        handle: name.1,
+        username: None,
+        country,
+        language,
+        theme,
+        about,
+        programme: Programme::Mixed,
+    }
 }
 
 /// Channel number n is entry n.
@@ -53,6 +75,7 @@ pub(crate) const CAST: &[Role] = &[
         language: "en",
         theme: Theme::Trains,
         about: "Sleeper compartments, timetables and the people who still run them.\r\n\r\nFilmed on the rails since 2010.",
+        programme: Programme::Mixed,
     },
     role(
         ("青空観測所", Some("ao.zora-obs")),
@@ -195,4 +218,34 @@ pub(crate) const CAST: &[Role] = &[
         Theme::Code,
         "A whole course on operating systems, from reset vector to shell.",
     ),
+    Role {
+        programme: Programme::Shorts,
+        ..role(
+            ("Pocket Workshop", Some("pocketworkshop")),
+            Some("US"),
+            "en",
+            Theme::Wood,
+            "One tool, one minute.",
+        )
+    },
+    Role {
+        programme: Programme::Broadcasts,
+        ..role(
+            ("Harbour Webcam", Some("harbourwebcam")),
+            Some("NO"),
+            "en",
+            Theme::Travel,
+            "The harbour, live, whenever a ship comes in.",
+        )
+    },
+    Role {
+        programme: Programme::Chapters,
+        ..role(
+            ("Table of Contents", Some("tableofcontents")),
+            Some("GB"),
+            "en",
+            Theme::Garden,
+            "Long walks through gardens, with times for the impatient.",
+        )
+    },
 ];

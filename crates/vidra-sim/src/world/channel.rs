@@ -134,6 +134,13 @@ impl World {
             ChannelQuirk::NoUploads => channel.videos = 0,
             _ => channel.videos = channel.videos.min(30),
         }
+        match quirk {
+            ChannelQuirk::Playlists(count) => channel.playlists = count,
+            ChannelQuirk::ShortPlaylistPages | ChannelQuirk::PlaylistLoop => {
+                channel.playlists = 120;
+            }
+            _ => {}
+        }
         Some(channel)
     }
 

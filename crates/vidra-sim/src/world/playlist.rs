@@ -105,6 +105,9 @@ impl World {
             PlaylistQuirk::AllGone => 12,
             PlaylistQuirk::EveryVideo => quirk_videos().count() as u32,
             PlaylistQuirk::EveryTranscript => transcripts().count() as u32,
+            PlaylistQuirk::EveryChapters => details(true).count() as u32,
+            PlaylistQuirk::EveryDetail => details(false).count() as u32,
+            PlaylistQuirk::Feed(_) => 20,
             PlaylistQuirk::Mixed => MIXED.len() as u32 * 2,
             _ => 10,
         };
@@ -170,11 +173,21 @@ fn uploads(channel: Channel) -> Playlist {
     }
 }
 
-/// The rows of videos in the quirk table.
+/// The rows of videos in the first part of the quirk table.
 fn quirk_videos() -> impl Iterator<Item = (u32, VideoQuirk)> {
-    (0..).zip(QUIRKS).filter_map(|(row, entry)| match entry.case {
+    (0..).zip(&QUIRKS[..quirk::DETAILS_FROM]).filter_map(|(row, entry)| match entry.case {
         Case::Video(VideoQuirk::Absent) => None,
         Case::Video(quirk) => Some((row, quirk)),
+        _ => None,
+    })
+}
+
+/// The rows of videos in the second part: those with chapters, or the others.
+fn details(chapters: bool) -> impl Iterator<Item = u32> {
+    (0..).zip(QUIRKS).skip(quirk::DETAILS_FROM).filter_map(move |(row, entry)| match entry.case {
+        Case::Video(quirk) => {
+            (matches!(quirk, VideoQuirk::Chapters(..)) == chapters).then_some(row)
+        }
         _ => None,
     })
 }
@@ -210,6 +223,11 @@ fn apply_quirk(quirk: PlaylistQuirk, i: u32, entry: &mut Entry) {
         PlaylistQuirk::EmptyPage => entry.withheld = (50..100).contains(&i),
         PlaylistQuirk::EveryTranscript => {
             if let Some(row) = transcripts().nth(i as usize) {
+                entry.video = (QUIRK_OWNER, row);
+            }
+        }
+        PlaylistQuirk::EveryChapters | PlaylistQuirk::EveryDetail => {
+            if let Some(row) = details(quirk == PlaylistQuirk::EveryChapters).nth(i as usize) {
                 entry.video = (QUIRK_OWNER, row);
             }
         }

@@ -24,6 +24,22 @@ pub(crate) const fn category(theme: Theme) -> &'static str {
     lexicon(theme).category
 }
 
+/// The names of the Wikipedia articles about a theme.
+pub(crate) const fn topics(theme: Theme) -> &'static [&'static str] {
+    match theme {
+        Theme::Music => &["Music", "Independent_music"],
+        Theme::Cooking => &["Food", "Lifestyle_(sociology)"],
+        Theme::Trains => &["Vehicle", "Lifestyle_(sociology)", "Tourism"],
+        Theme::Stars => &["Knowledge"],
+        Theme::Wood => &["Hobby", "Lifestyle_(sociology)"],
+        Theme::Code => &["Technology", "Knowledge"],
+        Theme::Garden => &["Hobby"],
+        Theme::Cycling => &["Sport", "Lifestyle_(sociology)"],
+        Theme::Games => &["Video_game_culture", "Action-adventure_game", "Role-playing_video_game"],
+        Theme::Travel => &["Tourism", "Lifestyle_(sociology)"],
+    }
+}
+
 /// The tags of a video; one video in eight has none.
 pub(crate) fn tags(theme: Theme, title: &str, dice: &mut Dice) -> Vec<String> {
     if dice.chance(12) {

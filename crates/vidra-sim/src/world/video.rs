@@ -1,9 +1,11 @@
 //! The videos of a channel, newest first.
 
+mod programme;
+
 use super::channel::Channel;
 use super::clock::{self, DAY, LAST, Seconds};
 use super::{VideoKey, World, text};
-use crate::quirk::{self, Case, QUIRKS, Scene, Tracks, VideoQuirk};
+use crate::quirk::{self, Case, Frame, QUIRKS, Scene, Tracks, VideoQuirk};
 
 /// The owner in the coordinates of a video of the quirk table; its index is its row.
 pub(crate) const QUIRK_OWNER: u32 = 0xf_0000;
@@ -11,6 +13,7 @@ pub(crate) const QUIRK_OWNER: u32 = 0xf_0000;
 pub(crate) const GONE: u32 = 0xe_0000;
 
 const SCRIPTS_TITLE: &str = "🎙\u{a0}星空の下で – ليلة تحت النجوم \u{200b}👩‍🚀";
+const ENTITIES_TITLE: &str = "Salt & pepper's \"best\" – a literal &amp; and &#39;";
 const SCRIPTS_DESCRIPTION: &str =
     "First line\r\nSecond line\r\n\r\n한국어 설명 · 日本語の説明\r\nשלום עולם\u{202f}!\u{feff}";
 
@@ -29,9 +32,48 @@ pub(crate) struct Video {
     pub(crate) likes: u64,
     /// The number of thumbnail sizes, from default, medium, high, standard, maxres.
     pub(crate) thumbnails: usize,
+    pub(crate) frame: Frame,
     pub(crate) quirk: Option<VideoQuirk>,
     /// Its documented behaviour on the keyless interface.
     pub(crate) scene: Option<Scene>,
+}
+
+/// The state of a broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broadcast {
+    Upcoming,
+    Live,
+    Ended,
+}
+
+impl Video {
+    /// The state of its broadcast; `None` for an upload. Among ordinary videos, those of an hour and more
+    /// are recorded broadcasts.
+    pub(crate) fn broadcast(&self) -> Option<Broadcast> {
+        use VideoQuirk as Q;
+        match self.quirk {
+            Some(Q::Upcoming | Q::ScheduledOnly | Q::UpcomingChat | Q::Premiere | Q::Overdue) => {
+                Some(Broadcast::Upcoming)
+            }
+            Some(Q::Live | Q::LiveWithoutViewers | Q::LiveUnscheduled) => Some(Broadcast::Live),
+            Some(Q::PastLive | Q::EndedUnscheduled | Q::EndedProcessing) => Some(Broadcast::Ended),
+            Some(_) => None,
+            None if self.scene.is_none() && self.seconds >= 3600 => Some(Broadcast::Ended),
+            None => None,
+        }
+    }
+
+    /// Whether there is something to watch: not before a broadcast, nor while the platform processes an
+    /// upload.
+    pub(crate) fn has_recording(&self) -> bool {
+        self.broadcast().is_none_or(|broadcast| broadcast == Broadcast::Ended)
+            && !matches!(self.quirk, Some(VideoQuirk::Processing | VideoQuirk::EndedProcessing))
+    }
+
+    /// Whether the platform shows it as a Short: not wide, and three minutes at most.
+    pub(crate) fn is_short(&self) -> bool {
+        self.frame != Frame::Wide && self.seconds <= 180 && self.broadcast().is_none()
+    }
 }
 
 impl World {
@@ -74,6 +116,18 @@ impl World {
         Some(self.generate_video(key, channel, odd))
     }
 
+    /// Video `index` of a channel. A search reads thousands, so it does not look up the channel each time.
+    pub(crate) fn video_of(&self, channel: &Channel, index: u32) -> Option<Video> {
+        (index < channel.videos)
+            .then(|| self.generate_video((channel.no, index), channel.clone(), (None, None)))
+    }
+
+    /// The title of video `index` of a channel, without computing the rest.
+    pub(crate) fn title_of(&self, channel: &Channel, index: u32) -> String {
+        let mut dice = self.dice("video", &[u64::from(channel.no), u64::from(index)]);
+        text::title(channel.theme, &mut dice) + programme::hashtag(channel, index)
+    }
+
     /// The time of publication. Videos are spread evenly between the creation of the channel and the newest
     /// video, with a jitter below the step, so that the order by date is the order by index.
     pub(crate) fn published(&self, channel: &Channel, index: u32) -> Seconds {
@@ -82,6 +136,17 @@ impl World {
         let mut dice = self.dice("published", &[u64::from(channel.no), u64::from(index)]);
         let jitter = dice.below(step.max(1).unsigned_abs()) as i64;
         newest - i64::from(index.min(channel.videos)) * step - jitter
+    }
+
+    /// The shape of an ordinary video. Most videos up to a minute are vertical, and a few up to three.
+    fn frame(&self, video: &Video) -> Frame {
+        let mut dice = self.dice("frame", &[u64::from(video.key.0), u64::from(video.key.1)]);
+        let percent = match video.seconds {
+            0..=60 => 70,
+            61..=180 => 30,
+            _ => 0,
+        };
+        if dice.chance(percent) { Frame::Vertical } else { Frame::Wide }
     }
 
     fn generate_video(
@@ -106,10 +171,15 @@ impl World {
             views,
             likes: views * (1 + dice.below(60)) / 1000,
             thumbnails: [3, 4, 5, 5, 5, 5, 5, 5][dice.below(8) as usize],
+            frame: Frame::Wide,
             quirk,
             scene,
             channel,
         };
+        if video.key.0 != QUIRK_OWNER {
+            programme::apply(&mut video);
+            video.frame = self.frame(&video);
+        }
         apply_quirk(&mut video);
         video
     }
@@ -140,6 +210,19 @@ fn apply_quirk(video: &mut Video) {
         }
         Some(VideoQuirk::Duration(text)) => video.seconds = clock::seconds(text),
         Some(VideoQuirk::Thumbnails(count)) => video.thumbnails = count,
+        Some(VideoQuirk::Chapters(text, seconds)) => {
+            video.description = text.to_owned();
+            video.seconds = seconds;
+        }
+        Some(VideoQuirk::Framed(frame, seconds)) => (video.frame, video.seconds) = (frame, seconds),
+        Some(VideoQuirk::Hashtag(frame, seconds)) => {
+            (video.frame, video.seconds) = (frame, seconds);
+            video.title.push_str(" #shorts");
+        }
+        Some(VideoQuirk::Entities) => {
+            video.title = format!("{}: {ENTITIES_TITLE}", entry.id);
+            video.description = format!("{ENTITIES_TITLE}, in the description.");
+        }
         _ => {}
     }
 }
@@ -174,6 +257,18 @@ mod tests {
                 .collect();
             assert!(dates.is_sorted_by(|a, b| a > b), "{}", channel.title);
             assert!(dates.iter().all(|d| (channel.created..LAST).contains(d)));
+        }
+    }
+
+    #[test]
+    fn titles_are_computed_alone_and_with_the_video() {
+        let world = World::new(1);
+        for channel in world.channels() {
+            for index in 0..4.min(channel.videos) {
+                let video = world.video((channel.no, index));
+                let title = world.title_of(&channel, index);
+                assert_eq!(video.map(|video| video.title), Some(title), "{}", channel.title);
+            }
         }
     }
 

@@ -57,6 +57,10 @@ async fn documented_ids_match_the_discovery_schema() {
                 vec![("ChannelListResponse", format!("{CHANNEL}&forHandle={}", encode(id)))]
             }
             Kind::Username => vec![("ChannelListResponse", format!("{CHANNEL}&forUsername={id}"))],
+            Kind::Search => {
+                let call = format!("search?part=snippet&maxResults=50&q={}", encode(id));
+                vec![("SearchListResponse", call)]
+            }
             Kind::Error => continue,
         };
         for (schema, call) in calls {
@@ -221,6 +225,7 @@ async fn every_tour_stop_exists() {
             Kind::Playlist if stop.id.contains("Private") => continue,
             Kind::Playlist => format!("playlists?part=id&id={id}"),
             Kind::Comment => format!("comments?part=id&id={id}"),
+            Kind::Search => format!("search?part=id&maxResults=1&q={id}"),
         };
         assert_eq!(fetch(&platform, &call).await.items().len(), 1, "{}", stop.what);
     }

@@ -1,10 +1,13 @@
 //! The simulator through its public interface.
 
 mod answers;
+mod chart;
 mod checklist;
+mod details;
 mod discovery;
 mod errors;
 mod faults;
+mod feeds;
 mod fetch;
 mod keyless;
 mod keyless_client;
@@ -20,6 +23,7 @@ mod recorded;
 mod recorded_keyless;
 mod refusals;
 mod rooms;
+mod search;
 mod texts;
 mod timed_text;
 mod tracks;

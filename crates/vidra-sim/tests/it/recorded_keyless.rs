@@ -61,7 +61,7 @@ async fn simulator_covers_recorded_player_shapes() {
 }
 
 /// The names of elements and attributes. This is not a full XML parser.
-fn xml_shape(text: &str, into: &mut BTreeSet<String>) {
+pub(crate) fn xml_shape(text: &str, into: &mut BTreeSet<String>) {
     if text.contains("<!--") {
         into.insert("comment".to_owned());
     }

@@ -119,6 +119,10 @@ fn resources(reason: &str) -> Option<ApiError> {
         "subscriptionForbidden" => new(403, "youtube.subscription", "The requester is not allowed to access the requested subscriptions."),
         "forbidden" => new(403, "youtube.commentThread", "The request might not be properly authorized."),
         "invalidRegionCode" => new(400, "youtube.parameter", "The request specifies an invalid region code.").at("regionCode"),
+        "videoChartNotFound" => new(404, "youtube.video", "The requested video chart is not supported or is not available.").at("chart"),
+        "invalidRelevanceLanguage" => new(400, "youtube.search", "The <code>relevanceLanguage</code> parameter specified an invalid relevance language.").at("relevanceLanguage"),
+        // The answer to a wrong combination before about 2021.
+        "invalidSearchFilter" => new(400, "youtube.search", "The request contains an invalid combination of search filters and/or restrictions. Note that you must set the <code>type</code> parameter to <code>video</code> if you set a value for the <code>eventType</code> or <code>videoDuration</code> parameters.").at(""),
         "videoCategoryNotFound" => new(404, "youtube.videoCategory", "The video category identified by the <code>id</code> parameter cannot be found.").at("id"),
         _ => return None,
     })
