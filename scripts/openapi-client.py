@@ -20,6 +20,7 @@ from vidra_client.api.playlists import (
     query_playlist,
 )
 from vidra_client.api.regions import get_languages, get_regions, get_video_categories
+from vidra_client.api.search import get_search
 from vidra_client.api.service import (
     get_cache,
     get_health,
@@ -95,6 +96,8 @@ by_rank = GetCommentsOrder.RELEVANCE
 assert len(ok(get_comments.sync(COMMENTED, client=client, order=by_rank, max_results=3))) == 3
 assert ok(get_top_comments.sync(COMMENTED, client=client, limit=1))[0].top_level_comment.text
 assert len(ok(get_comment_replies.sync("UgquirkManyReplies04AaABAg", client=client))) > 5
+results = ok(get_search.sync(client=client, q="session", limit=2, include="details"))
+assert results.items[0].type_ == "video" and results.items[0].details.definition == "hd"
 
 assert ok(get_transcript.sync(VIDEO, client=client))[0].text
 for format_, beginning in [("txt", ""), ("srt", "1\n"), ("vtt", "WEBVTT")]:

@@ -84,6 +84,10 @@ const top = await ok(json.GET("/api/comments/{videoId}/top", { params: { ...comm
 check(top[0]?.topLevelComment.text !== undefined, "top comments");
 const comment = { path: { id: "UgquirkManyReplies04AaABAg" } };
 check((await ok(json.GET("/api/comment-replies/{id}", { params: comment }))).length > 5, "replies");
+const search = { q: "session", limit: 2, include: "details" };
+const results = await ok(json.GET("/api/search", { params: { query: search } }));
+const [result] = results.items;
+check(result?.type === "video" && result.details !== undefined, "search");
 
 const lines = await ok(json.GET("/api/transcript/{id}", { params: id }));
 check(lines.length > 0 && lines[0]?.text !== undefined, "transcript");

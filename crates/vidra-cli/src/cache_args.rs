@@ -28,8 +28,8 @@ pub(crate) struct CacheArgs {
     pub(crate) cache_disk_size: u64,
 
     /// How long answers are fresh: one time for all, or RESOURCE=TIME separated by commas. Resources:
-    /// video, channel, uploads, playlist, comments, regions, tracks, transcript [default: 10m to 7d by
-    /// resource]
+    /// video, channel, uploads, playlist, comments, search, chart, feed, regions, tracks, transcript
+    /// [default: 5m to 7d by resource]
     #[arg(
         long,
         env = "VIDRA_CACHE_TTL",

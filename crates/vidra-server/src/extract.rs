@@ -152,6 +152,16 @@ impl Query {
         words[0].1
     }
 
+    /// One of a few words; `None` if the parameter is absent.
+    pub(crate) fn optional_choice<T: Copy>(
+        &mut self,
+        name: &str,
+        words: &[(&str, T)],
+    ) -> Option<T> {
+        self.text(name)?;
+        Some(self.choice(name, words))
+    }
+
     /// A value that `parse` accepts.
     pub(crate) fn parsed<T, E: Display>(
         &mut self,

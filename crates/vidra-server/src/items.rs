@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
+use vidra::Include;
 
 pub(crate) use csv::CsvWriter;
 pub(crate) use members::Members;
@@ -55,6 +56,15 @@ impl Fields {
             }
         }
         Value::Object(chosen)
+    }
+
+    /// The members of videos that the paths name, which are absent unless they are requested.
+    pub(crate) fn include(&self) -> Include {
+        let is_named = |word: &str| {
+            self.0.iter().any(|path| path == word || path.starts_with(&format!("{word}.")))
+        };
+        let named = Include::ALL.iter().filter(|(word, _)| is_named(word));
+        named.fold(Include::default(), |all, (_, one)| all.and(*one))
     }
 
     fn paths(&self) -> &[String] {

@@ -141,7 +141,7 @@ fn write_upstream(page: &mut Page, report: &UpstreamReport) {
         report;
     write_calls(page, calls);
     page.one(&table::UPSTREAM_RETRIES, retries);
-    let breakers = breakers.iter().take(2 + 2 * MAX_ADDRESSES).map(|(domain, state)| {
+    let breakers = breakers.iter().take(3 + 2 * MAX_ADDRESSES).map(|(domain, state)| {
         let state = match state {
             BreakerState::Closed => 0,
             BreakerState::HalfOpen => 1,

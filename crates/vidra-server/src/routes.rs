@@ -1,6 +1,7 @@
 //! The whole URL table, and the OpenAPI document that is generated from it.
 
 mod channel;
+mod chart;
 mod comment;
 mod document;
 mod link;
@@ -12,6 +13,7 @@ mod playlist;
 mod redirects;
 mod region;
 mod responder;
+mod search;
 mod shared;
 mod status;
 mod tool;
@@ -62,6 +64,7 @@ pub(crate) const BATCH_PATH: &str = "/api/playlist/{id}/transcript";
         (name = "Channels", description = "Channels and their uploads"),
         (name = "Playlists", description = "Playlists with all their videos"),
         (name = "Comments", description = "Comment threads and replies"),
+        (name = "Search", description = "Videos, channels and playlists that match words"),
         (name = "Transcripts", description = "Transcripts in every format; only playlists need a key for the YouTube Data API"),
         (name = "Regions", description = "Regions, languages and categories"),
         (name = "Links", description = "The identifiers in a link, without an upstream call"),
@@ -80,14 +83,20 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(channel::get_channel))
         .routes(routes!(channel::get_channel_videos))
         .routes(routes!(channel::get_uploads))
+        .routes(routes!(channel::get_channel_playlists))
+        .routes(routes!(channel::get_channel_feed))
         .routes(routes!(playlist::get_playlist))
         .routes(routes!(playlist::get_playlist_info))
         .routes(routes!(playlist::get_playlist_ids))
         .routes(routes!(playlist::get_playlist_videos))
+        .routes(routes!(playlist::get_playlist_feed))
         .routes(routes!(playlist::query_playlist))
         .routes(routes!(comment::get_comments))
+        .routes(routes!(comment::get_threads))
         .routes(routes!(comment::get_top_comments))
         .routes(routes!(comment::get_comment_replies))
+        .routes(routes!(search::get_search))
+        .routes(routes!(chart::get_popular))
         .routes(routes!(transcript::get_transcript))
         .routes(routes!(transcript::get_transcript_text))
         .routes(routes!(transcript::get_tracks))

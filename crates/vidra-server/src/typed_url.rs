@@ -14,9 +14,9 @@ use tower::util::MapRequestLayer;
 /// The prefix before an identifier, and the sub-resources that may follow the identifier.
 const PREFIXES: [(&str, &[&str]); 6] = [
     ("/api/video/", &["title"]),
-    ("/api/channel/", &["videos", "uploads"]),
-    ("/api/playlist/", &["info", "ids", "videos", "query", "transcript"]),
-    ("/api/comments/", &["top"]),
+    ("/api/channel/", &["videos", "uploads", "playlists", "feed"]),
+    ("/api/playlist/", &["info", "ids", "videos", "feed", "query", "transcript"]),
+    ("/api/comments/", &["threads", "top"]),
     ("/api/comment-replies/", &[]),
     ("/api/transcript/", &["text", "tracks"]),
 ];
@@ -86,6 +86,8 @@ mod tests {
             ("/api/channel/@some.handle/videos", None),
             ("/api/channel/some.handle/videos", None),
             ("/api/channel/some.handle/videos/", None),
+            ("/api/channel/some.handle/playlists", None),
+            ("/api/channel/some.handle/feed", None),
             ("/api/channel/some.handle/", None),
             ("/api/video/youtu.be/dQw4w9WgXcQ/", Some("youtu.be/dQw4w9WgXcQ/")),
             ("/api/videos", None),

@@ -40,9 +40,11 @@ use tokio::runtime::{Handle, Runtime};
 use crate::batch::{BatchEvent, BatchQuery};
 use crate::cache::{CacheReport, Cached};
 use crate::channel::{Channel, ChannelVideo};
+use crate::chart::ChartQuery;
 use crate::client::{Builder, Vidra as AsyncVidra};
 use crate::comment::{Comment, CommentQuery, CommentThread};
 use crate::error::{Error, Result};
+use crate::feed::FeedAnswer;
 use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::list::{DateRange, ListedVideo, Page};
 use crate::playlist::{Playlist, PlaylistIds, PlaylistInfo};
@@ -140,6 +142,11 @@ operations! {
     query_playlist(id: &PlaylistId, selection: &Selection) -> Selected;
     playlist_videos_page(id: &PlaylistId, cursor: Option<&str>, limit: usize) -> Cached<Page<ListedVideo>>;
     uploads_page(channel: &ChannelRef, range: DateRange, cursor: Option<&str>, limit: usize) -> Cached<Page<Video>>;
+    channel_playlists_page(channel: &ChannelRef, cursor: Option<&str>, limit: usize) -> Cached<Page<PlaylistInfo>>;
+    channel_feed(channel: &ChannelRef) -> FeedAnswer;
+    playlist_feed(id: &PlaylistId) -> FeedAnswer;
+    comment_threads_page(video: VideoId, query: &CommentQuery, cursor: Option<&str>, limit: usize) -> Cached<Page<CommentThread>>;
+    popular_videos_page(chart: &ChartQuery, cursor: Option<&str>, limit: usize) -> Cached<Page<Video>>;
     comments(video: VideoId, query: &CommentQuery) -> Vec<CommentThread>;
     comment_replies(id: &CommentId) -> Vec<Comment>;
     regions(hl: Option<&str>) -> Vec<Region>;
@@ -181,6 +188,36 @@ impl Vidra {
     /// An `Err` is always the last item.
     pub fn uploads(&self, channel: &ChannelRef, range: DateRange) -> Iter<Video> {
         self.iterate(self.client.uploads(channel, range))
+    }
+
+    /// Lists the playlists of a channel as [`Vidra::channel_playlists`](crate::Vidra::channel_playlists) does. Pages
+    /// that are not read are not fetched.
+    ///
+    /// # Errors
+    ///
+    /// An `Err` is always the last item.
+    pub fn channel_playlists(&self, channel: &ChannelRef) -> Iter<PlaylistInfo> {
+        self.iterate(self.client.channel_playlists(channel))
+    }
+
+    /// Lists the comment threads of a video as [`Vidra::comment_threads`](crate::Vidra::comment_threads) does. Pages
+    /// that are not read are not fetched.
+    ///
+    /// # Errors
+    ///
+    /// An `Err` is always the last item.
+    pub fn comment_threads(&self, video: VideoId, query: &CommentQuery) -> Iter<CommentThread> {
+        self.iterate(self.client.comment_threads(video, query))
+    }
+
+    /// Lists the videos of a chart as [`Vidra::popular_videos`](crate::Vidra::popular_videos) does. Pages that are not
+    /// read are not fetched.
+    ///
+    /// # Errors
+    ///
+    /// An `Err` is always the last item.
+    pub fn popular_videos(&self, chart: &ChartQuery) -> Iter<Video> {
+        self.iterate(self.client.popular_videos(chart))
     }
 
     fn iterate<T>(&self, stream: impl Stream<Item = Result<T>> + Send + 'static) -> Iter<T> {

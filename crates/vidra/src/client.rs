@@ -4,8 +4,11 @@ mod batches;
 mod builder;
 mod lists;
 mod operations;
+mod paging;
 mod playlists;
+mod record_lists;
 pub(crate) mod report;
+mod search;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,8 +34,9 @@ use crate::resource::Services;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::Lookup;
 use crate::spool::Body;
-use crate::web::WebRequestKind;
+use crate::video::Include;
 use crate::web::egress::Addresses;
+use crate::web::{Web, WebRequestKind};
 use report::{SlotUse, UpstreamReport};
 
 /// The message for a caller that polls an operation outside tokio.
@@ -53,6 +57,8 @@ pub struct Vidra {
     services: Arc<Services>,
     batches: Arc<Batches>,
     mode: CacheMode,
+    /// The members of videos that are requested.
+    include: Include,
     /// The time limit of a fetch, retries and pages included.
     deadline: Duration,
     /// The time limit of a caller of this handle.
@@ -159,6 +165,7 @@ impl Vidra {
     pub fn replace_key(&self, key: ApiKey) -> bool {
         let is_new = self.services.data_api.replace_key(key);
         self.services.cache.resume(RenewalGroup::Data);
+        self.services.cache.resume(RenewalGroup::Feeds);
         is_new
     }
 
@@ -178,6 +185,21 @@ impl Vidra {
     /// ```
     pub fn refreshing(&self) -> Self {
         Self { mode: CacheMode::Refresh, ..self.clone() }
+    }
+
+    /// Returns a handle whose videos have more members. They cost nothing more.
+    ///
+    /// ```
+    /// use vidra::{Include, VideoId};
+    ///
+    #[doc = include_str!("example.txt")]
+    /// let request = vidra.including(Include::DETAILS);
+    /// let video = request.video(VideoId::parse("fda4eREcaTQ")?).await?;
+    /// assert_eq!(video.details.unwrap().definition.as_deref(), Some("hd"));
+    /// # Ok(()) }
+    /// ```
+    pub fn including(&self, include: Include) -> Self {
+        Self { include: self.include.and(include), ..self.clone() }
     }
 
     /// Returns a handle whose operations take at most `limit`. It never extends a shorter limit.
@@ -275,8 +297,8 @@ impl Vidra {
     pub fn upstream_report(&self) -> UpstreamReport {
         let now = Instant::now();
         let DataApi { breaker, search_breaker, sender, .. } = &*self.services.data_api;
-        let egresses = &self.services.web.egresses;
-        let breakers = [&**breaker, &**search_breaker].into_iter();
+        let Web { egresses, feeds, .. } = &*self.services.web;
+        let breakers = [&**breaker, &**search_breaker, &*feeds.breaker].into_iter();
         let breakers = breakers.chain(egresses.breakers());
         let (held, batches) = (self.held(), self.batches.report());
         UpstreamReport {
@@ -342,10 +364,11 @@ impl Vidra {
         held.gathered = videos.held() + channels.held() + walks.held();
         held.batches = self.batches.report().running;
         let DataApi { breaker, search_breaker, .. } = &*self.services.data_api;
-        let breakers = [&**breaker, &**search_breaker].into_iter();
-        let breakers = breakers.chain(self.services.web.egresses.breakers());
+        let Web { egresses, feeds, .. } = &*self.services.web;
+        let breakers = [&**breaker, &**search_breaker, &*feeds.breaker].into_iter();
+        let breakers = breakers.chain(egresses.breakers());
         held.probes = breakers.filter(|breaker| breaker.is_probed()).count();
-        self.services.web.egresses.held(&mut held);
+        egresses.held(&mut held);
         held
     }
 
@@ -370,6 +393,7 @@ impl Vidra {
         let time = self.patience.min(self.deadline).min(FOREVER);
         Context {
             mode: self.mode,
+            include: self.include,
             is_part: false,
             deadline: Instant::now() + time,
             bill: self.bill.clone(),

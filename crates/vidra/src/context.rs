@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::error::{Error, Reason};
+use crate::video::Include;
 use waiters::{Urgency, Waiters};
 
 pub use bill::Cost;
@@ -19,6 +20,8 @@ pub(crate) use bill::{Bill, Charged, Refused};
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) mode: CacheMode,
+    /// The members of videos that are requested.
+    pub(crate) include: Include,
     /// Whether this is part of a composite, which is counted instead of its parts.
     pub(crate) is_part: bool,
     /// The deadline of the operation.

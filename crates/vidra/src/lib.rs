@@ -90,8 +90,8 @@
 //! | `openapi` | off | `utoipa::ToSchema` of the models |
 //!
 //! With `default-features = false` the crate is pure, without a runtime and without a network: identifiers and
-//! [`Link`], the models, [`mod@format`], [`Selection`], and [`transcript`], which parses the player's answer and
-//! captions, and writes subtitles.
+//! [`Link`], the models, [`mod@format`], [`Selection`], [`feed`], which parses feeds, and [`transcript`], which parses
+//! the player's answer and captions, and writes subtitles.
 //!
 //! # Rooms
 //!
@@ -104,7 +104,7 @@
 //! - `resource`: one file per resource: how it is fetched; all cache keys and lifetimes
 //! - `cache`: read through the cache: fresh, stale, coalesced or fetched
 //! - `store`: where records are stored: memory, files, Redis
-//! - `web`: the keyless interface: player, watch page, timed text, egress addresses
+//! - `web`: the keyless interface: player, watch page, timed text, feeds, egress addresses
 //! - `data_api`: the keyed interface: admits, charges, attempts, classifies and decodes calls
 //! - `resilience`: policies of both interfaces: circuit breaker, pace, retries, histogram
 //! - `context`: plain data of one operation: deadline, cost, waiters, cache mode
@@ -114,19 +114,25 @@
 //! - `clock`: the wall clock, which a simulation replaces
 //! - `held`: counts of held resources, for simulations
 //! - `selection`: [`Selection`]: filter, sort and slice the videos of a playlist
+//! - `search`: the models of searches
+//! - `chart`: the models of charts
 //! - `list`: [`Page`]: lists that are read page by page, and their cursors
-//! - `transcript`: captions: read, choose, write as text or subtitles
+//! - `feed`: the public feeds of channels and playlists
 //! - `playlist`: the models of playlists
 //! - `comment`: the models of comments
 //! - `channel`: the models of channels
 //! - `region`: the models of regions, languages and categories
 //! - `video`: the models of videos
+//! - `transcript`: captions: read, choose, write as text or subtitles
 //! - `thumbnail`: the model of thumbnails
+//! - `chapter`: chapters, read from descriptions
 //! - `language`: [`LanguageCode`]: the code of a language
 //! - `lenient`: reads the platform's objects member by member, so that one bad member fails alone
 //! - `whole`: whole numbers in the JSON that callers send
 //! - `html`: removes tags from text
+//! - `fold`: text in lower case and without accents, for comparison
 //! - `format`: durations, dates and counts as text
+//! - `seconds`: [`Seconds`]: a time that serialises as seconds
 //! - `ident`: identifiers and [`Link`]
 //! - `error`: [`Error`], its [`ErrorKind`] and its [`Reason`]
 
@@ -146,6 +152,8 @@ pub mod blocking;
 #[cfg(feature = "client")]
 pub mod cache;
 mod channel;
+mod chapter;
+mod chart;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "client")]
@@ -156,6 +164,8 @@ mod context;
 #[cfg(feature = "client")]
 mod data_api;
 mod error;
+pub mod feed;
+mod fold;
 pub mod format;
 #[cfg(feature = "client")]
 mod held;
@@ -172,6 +182,8 @@ mod region;
 mod resilience;
 #[cfg(feature = "client")]
 mod resource;
+mod search;
+mod seconds;
 pub mod selection;
 #[cfg(feature = "client")]
 mod spool;
@@ -187,21 +199,31 @@ mod web;
 mod whole;
 
 pub use channel::{Channel, ChannelVideo};
+pub use chapter::Chapter;
+pub use chart::ChartQuery;
 pub use comment::{Comment, CommentOrder, CommentQuery, CommentThread};
 pub use error::{Error, ErrorKind, Reason, Result};
+pub use feed::{Feed, FeedAnswer, FeedItem, FeedSource};
 pub use ident::link::Link;
 pub use ident::{ChannelId, ChannelRef, CommentId, Handle, PlaylistId, VideoId};
 pub use language::LanguageCode;
 pub use list::{DateRange, ListedVideo, Page};
 pub use playlist::{Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo};
 pub use region::{CategoryQuery, Language, Region, VideoCategory};
+pub use search::{
+    FoundChannel, FoundPlaylist, SafeSearch, SearchItem, SearchKind, SearchLength, SearchLive,
+    SearchOrder, SearchQuery,
+};
 pub use selection::{Selected, Selection};
 pub use thumbnail::{Thumbnail, Thumbnails};
 pub use transcript::{
-    CaptionTrack, Cue, Languages, Seconds, Transcript, TranscriptLine, TranscriptQuery, to_srt,
-    to_text, to_vtt,
+    CaptionTrack, Chunk, ChunkBy, ChunkQuery, Cue, Languages, Seconds, Transcript, TranscriptLine,
+    TranscriptQuery, Word, WordTime, chunks, estimate_tokens, to_srt, to_text, to_vtt,
 };
-pub use video::{HiddenCount, Video, VideoTitle};
+pub use video::{
+    Broadcast, Category, HiddenCount, Include, LiveState, RegionRestriction, ShortBasis, Video,
+    VideoDetails, VideoTitle,
+};
 
 #[cfg(feature = "client")]
 #[doc(hidden)] // Only for simulations.

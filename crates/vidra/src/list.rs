@@ -6,7 +6,7 @@ mod cursor;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::error::{Error, Reason, Result};
 use crate::playlist::PlaylistVideo;
@@ -26,6 +26,9 @@ pub struct Page<T> {
     /// It is opaque, safe in a URL, and valid for the same list only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
+    /// YouTube's estimate of all results of a search, up to 1,000,000. It is often wrong. Absent on other lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_estimate: Option<u64>,
 }
 
 /// A video of a playlist with its position.
@@ -44,12 +47,21 @@ pub struct ListedVideo {
 }
 
 /// A range of publication times. Both ends are included, and both are optional.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DateRange {
-    /// The earliest time.
+    /// The earliest time: a date (UTC) or a time.
+    #[serde(serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, required = false, example = "2020-01-31"))]
     pub since: Option<Timestamp>,
-    /// The latest time.
+    /// The latest time: a date, to its end, or a time.
+    #[serde(serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, required = false, example = "2030-01-31T18:30:00Z"))]
     pub until: Option<Timestamp>,
+}
+
+fn as_text<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.map(|at| at.to_string()).serialize(serializer)
 }
 
 impl DateRange {
@@ -80,9 +92,13 @@ impl DateRange {
         parse(text, SignedDuration::from_hours(24) - SignedDuration::from_nanos(1))
     }
 
+    /// Whether it has no ends.
+    pub(crate) fn is_open(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether a video that was published at this time is in the range. An unknown time is only in a range without
     /// ends.
-    #[cfg(feature = "client")]
     pub(crate) fn contains(&self, published: Option<Timestamp>) -> bool {
         let is_after = self.since.is_none_or(|since| published.is_some_and(|at| at >= since));
         is_after && self.until.is_none_or(|until| published.is_some_and(|at| at <= until))

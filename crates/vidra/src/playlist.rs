@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::chapter::Chapter;
 use crate::format::{self, Moment};
 use crate::ident::{ChannelId, PlaylistId, VideoId, or_empty};
 use crate::thumbnail::Thumbnails;
-use crate::video::{HiddenCount, Video, without_comments};
+use crate::video::{HiddenCount, Video, VideoDetails, without_comments};
 
 /// A playlist with all its videos.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,6 +74,18 @@ pub struct PlaylistVideo {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<HiddenCount>,
+    /// The number of comments, while a query sorts by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
+    pub(crate) comments: Option<u64>,
+    /// More details. Absent unless they are requested ([`Include`](crate::Include)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub details: Option<Box<VideoDetails>>,
+    /// The chapters, from the description. Absent unless they are requested, and empty if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub chapters: Option<Vec<Chapter>>,
 }
 
 /// A playlist without its videos.
@@ -177,6 +190,9 @@ impl From<Video> for PlaylistVideo {
             likes_fmt: video.likes_fmt,
             thumbnails: video.thumbnails,
             hidden: without_comments(video.hidden),
+            comments: None,
+            details: video.details,
+            chapters: video.chapters,
         }
     }
 }

@@ -1,13 +1,17 @@
 //! Reads YouTube's resources. One file per resource fetches it; `lookup` has all cache keys, and `lifetime` all lifetimes.
 
 pub(crate) mod channel;
+pub(crate) mod chart;
 pub(crate) mod comment;
+pub(crate) mod feed;
 pub(crate) mod gather;
 pub(crate) mod lifetime;
 pub(crate) mod list;
 pub(crate) mod lookup;
+pub(crate) mod paged;
 pub(crate) mod playlist;
 pub(crate) mod region;
+pub(crate) mod search;
 pub(crate) mod stored;
 pub(crate) mod video;
 
@@ -15,14 +19,14 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::cache::{Cache, Cached, Fetch, Fetched};
+use crate::cache::{Cache, Cached, Fetch, Fetched, Key};
 use crate::context::Context;
 use crate::data_api::{DataApi, wire};
 use crate::error::{Error, Reason, Result};
-use crate::ident::VideoId;
+use crate::ident::{ChannelRef, VideoId};
 use crate::spool::{Body, Spool};
 use crate::transport::BoxFuture;
-use crate::video::Video;
+use crate::video::{Include, Video};
 use crate::web::{Web, WebRequestKind};
 use gather::Gather;
 use lifetime::Resource;
@@ -85,7 +89,10 @@ impl Services {
                     let (services, id) = (Arc::clone(self), id.clone());
                     Box::pin(async move { playlist::complete(&services, &ctx, &id).await })
                 };
-                self.cache.share(&lookup.key(), ctx, assemble).await
+                let Key { kind, text } = lookup.key();
+                // Answers with other members are assembled apart.
+                let text = format!("{text}{}", included(ctx.include));
+                self.cache.share(&Key { kind, text }, ctx, assemble).await
             }
             Lookup::Uploads(channel) => {
                 let assemble = |ctx: Context| -> BoxFuture<'static, Result<Cached<Body>>> {
@@ -93,6 +100,13 @@ impl Services {
                     Box::pin(async move { channel::uploads(&services, &ctx, &channel).await })
                 };
                 self.cache.share(&lookup.key(), ctx, assemble).await
+            }
+            Lookup::Video(_) => {
+                let video = self.read_record(ctx, lookup).await?;
+                Ok(video::record::answer(video, ctx.include)?.into_body())
+            }
+            Lookup::ChannelFeed(channel) if !matches!(channel, ChannelRef::Id(_)) => {
+                feed::by_name(self, ctx, channel).await
             }
             record => Ok(self.read_record(ctx, record).await?.into_body()),
         }
@@ -128,9 +142,22 @@ impl Services {
             // Only the player lists tracks.
             Resource::Tracks => self.web.egresses.are_failing(WebRequestKind::Player, now),
             Resource::Transcript => self.web.egresses.are_failing(WebRequestKind::Captions, now),
+            Resource::Search => self.data_api.search_breaker.refuses(now).is_some(),
+            // The Data API replaces a feed.
+            Resource::Feed => {
+                self.web.feeds.refuses(now).is_some()
+                    && self.data_api.breaker.refuses(now).is_some()
+            }
             _ => self.data_api.breaker.refuses(now).is_some(),
         }
     }
+}
+
+/// The part of a key that tells answers with other members apart.
+fn included(include: Include) -> String {
+    let Include { details, chapters, comments } = include;
+    let words = [(details, "+details"), (chapters, "+chapters"), (comments, "+comments")];
+    words.into_iter().filter(|(is_included, _)| *is_included).map(|(_, word)| word).collect()
 }
 
 /// Returns the item with this `id`, or else one without an id. `None` if YouTube sent nothing. An

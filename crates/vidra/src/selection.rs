@@ -6,7 +6,12 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fold::folded;
+use crate::list::DateRange;
 use crate::playlist::{Playlist, PlaylistVideo};
+#[cfg(feature = "client")]
+use crate::video::Include;
+use crate::video::LiveState;
 
 /// A filter, an order and a range for the videos of a playlist. The default selects all videos.
 ///
@@ -28,10 +33,10 @@ pub struct Selection {
     pub range: PositionRange,
 }
 
-/// Bounds for the numbers of a video. A video must be within all of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+/// Conditions for a video, which must meet all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Filter {
     /// The length in seconds.
@@ -43,6 +48,25 @@ pub struct Filter {
     /// The likes.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub likes: Bounds,
+    /// The publication time.
+    #[serde(skip_serializing_if = "DateRange::is_open")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub published: DateRange,
+    /// Text that the title contains. The case of letters and accents do not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(nullable = false, min_length = 1, max_length = 200, example = "live")
+    )]
+    pub title: Option<String>,
+    /// The state of the broadcast: `none` for videos that are not one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub live: Option<LiveState>,
+    /// Whether the video is a Short. Videos for which this is unknown meet neither condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub is_short: Option<bool>,
 }
 
 impl Filter {
@@ -59,6 +83,38 @@ impl Filter {
     /// Sets the bounds of the likes.
     pub fn with_likes(self, likes: Bounds) -> Self {
         Self { likes, ..self }
+    }
+
+    /// Sets the range of publication times.
+    pub fn with_published(self, published: DateRange) -> Self {
+        Self { published, ..self }
+    }
+
+    /// Sets the text that titles contain.
+    pub fn with_title(self, title: impl Into<Option<String>>) -> Self {
+        Self { title: title.into(), ..self }
+    }
+
+    /// Sets the state of broadcasts.
+    pub fn with_live(self, live: impl Into<Option<LiveState>>) -> Self {
+        Self { live: live.into(), ..self }
+    }
+
+    /// Sets whether videos are Shorts.
+    pub fn with_is_short(self, is_short: impl Into<Option<bool>>) -> Self {
+        Self { is_short: is_short.into(), ..self }
+    }
+
+    /// Whether a video meets the conditions. `title` is [`Filter::title`], folded.
+    fn holds(&self, video: &PlaylistVideo, title: Option<&str>) -> bool {
+        let details = video.details.as_deref();
+        self.duration.hold(video.duration)
+            && self.views.hold(video.views)
+            && self.likes.hold(video.likes)
+            && self.published.contains(video.published_at.timestamp())
+            && title.is_none_or(|title| folded(&video.title).contains(title))
+            && self.live.is_none_or(|live| details.is_some_and(|it| it.live == Some(live)))
+            && self.is_short.is_none_or(|is| details.is_some_and(|it| it.is_short == Some(is)))
     }
 }
 
@@ -95,8 +151,31 @@ pub struct Sort {
     pub order: SortOrder,
 }
 
+impl Sort {
+    /// Sorts videos that are in playlist order. It is stable, so equal videos stay in that order.
+    fn apply(self, videos: &mut [PlaylistVideo]) {
+        match self.field {
+            SortField::Duration => self.by_key(videos, |video| video.duration),
+            SortField::Views => self.by_key(videos, |video| video.views),
+            SortField::Likes => self.by_key(videos, |video| video.likes),
+            SortField::Published => self.by_key(videos, |video| video.published_at),
+            SortField::Title => self.by_key(videos, |video| folded(&video.title)),
+            SortField::Comments => self.by_key(videos, |video| video.comments.unwrap_or(0)),
+            SortField::Position if self.order == SortOrder::Desc => videos.reverse(),
+            SortField::Position => {}
+        }
+    }
+
+    fn by_key<K: Ord>(self, videos: &mut [PlaylistVideo], key: impl Fn(&PlaylistVideo) -> K) {
+        match self.order {
+            SortOrder::Asc => videos.sort_by_cached_key(key),
+            SortOrder::Desc => videos.sort_by_cached_key(|video| Reverse(key(video))),
+        }
+    }
+}
+
 /// A sortable field of a video.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -107,6 +186,14 @@ pub enum SortField {
     Views,
     /// The likes.
     Likes,
+    /// The publication time.
+    Published,
+    /// The title, without regard to case and accents.
+    Title,
+    /// The comments. A playlist that was stored as JSON does not have their number.
+    Comments,
+    /// The position in the playlist.
+    Position,
 }
 
 /// A sort direction.
@@ -175,28 +262,25 @@ impl Selection {
     pub fn apply(&self, mut playlist: Playlist) -> Selected {
         let original_count = playlist.video_count;
         let mut videos = std::mem::take(&mut playlist.videos);
-        videos.retain(|video| {
-            self.filter.duration.hold(video.duration)
-                && self.filter.views.hold(video.views)
-                && self.filter.likes.hold(video.likes)
-        });
-        if let Some(Sort { field, order }) = self.sort {
-            let number = |video: &PlaylistVideo| match field {
-                SortField::Duration => video.duration,
-                SortField::Views => video.views,
-                SortField::Likes => video.likes,
-            };
-            // Both sorts are stable, so equal videos stay in playlist order.
-            match order {
-                SortOrder::Asc => videos.sort_by_key(number),
-                SortOrder::Desc => videos.sort_by_key(|video| Reverse(number(video))),
-            }
+        let title = self.filter.title.as_deref().map(folded);
+        videos.retain(|video| self.filter.holds(video, title.as_deref()));
+        if let Some(sort) = self.sort {
+            sort.apply(&mut videos);
         }
         let skip = self.range.start.unwrap_or(1).saturating_sub(1);
         let take = self.range.end.unwrap_or(u64::MAX).saturating_sub(skip);
         let clamp = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let videos = videos.into_iter().skip(clamp(skip)).take(clamp(take)).collect();
         Selected { playlist: playlist.with_videos(videos), original_count }
+    }
+
+    /// The members of videos that the selection needs.
+    #[cfg(feature = "client")]
+    pub(crate) fn include(&self) -> Include {
+        let needs_details = self.filter.live.is_some() || self.filter.is_short.is_some();
+        let by_comments = self.sort.is_some_and(|sort| sort.field == SortField::Comments);
+        let include = if needs_details { Include::DETAILS } else { Include::default() };
+        Include { comments: by_comments, ..include }
     }
 
     /// The number of videos from the first one on that determine the result. `None` if all do,

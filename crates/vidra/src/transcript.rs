@@ -1,23 +1,29 @@
 //! Transcripts: parsing and rendering, without network access. [`Player::parse`] reads the list of
-//! tracks, [`parse`] reads the captions of a track, and [`to_srt`], [`to_vtt`] and [`to_text`]
-//! render them.
+//! tracks, [`parse`] reads the captions of a track, [`to_srt`], [`to_vtt`] and [`to_text`] render
+//! them, and [`chunks`] divides them.
 
 mod choice;
+mod chunk;
 mod cue;
 mod parse;
 mod player;
 mod reason;
 mod render;
+mod script;
+mod word;
 
 use crate::language::LanguageCode;
 
+pub use crate::seconds::Seconds;
 pub use choice::Languages;
-pub use cue::{Cue, Seconds, TranscriptLine};
+pub use chunk::{Chunk, ChunkBy, ChunkQuery, chunks, estimate_tokens};
+pub use cue::{Cue, TranscriptLine};
 pub use parse::{Unreadable, parse};
 #[cfg(feature = "client")]
 pub(crate) use player::Verdict;
 pub use player::{CaptionTrack, Player, Track};
 pub use render::{to_srt, to_text, to_vtt};
+pub use word::{Word, WordTime};
 
 /// The languages of a transcript.
 ///

@@ -1,10 +1,19 @@
 //! Videos.
 
+mod category;
+mod details;
+
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "client")]
+use crate::chapter;
+use crate::chapter::Chapter;
 use crate::format::Moment;
 use crate::ident::{ChannelId, VideoId, or_empty};
 use crate::thumbnail::Thumbnails;
+
+pub use category::Category;
+pub use details::{Broadcast, LiveState, RegionRestriction, ShortBasis, VideoDetails};
 
 /// A video with all its public data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,6 +68,57 @@ pub struct Video {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: Vec<HiddenCount>,
+    /// More details. Absent unless they are requested ([`Include`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub details: Option<Box<VideoDetails>>,
+    /// The chapters, from the description. Absent unless they are requested, and empty if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub chapters: Option<Vec<Chapter>>,
+}
+
+/// Members of videos that are absent unless they are requested. They cost nothing more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Include {
+    /// `details`.
+    pub details: bool,
+    /// `chapters`.
+    pub chapters: bool,
+    /// The `comments` of the videos of a playlist, to sort by them.
+    pub(crate) comments: bool,
+}
+
+impl Include {
+    /// The details of videos.
+    pub const DETAILS: Self = Self { details: true, chapters: false, comments: false };
+
+    /// The chapters of videos.
+    pub const CHAPTERS: Self = Self { details: false, chapters: true, comments: false };
+
+    /// The words in requests, which are the names of the members.
+    pub const ALL: &'static [(&'static str, Self)] =
+        &[("details", Self::DETAILS), ("chapters", Self::CHAPTERS)];
+
+    /// These members and others.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            details: self.details || other.details,
+            chapters: self.chapters || other.chapters,
+            comments: self.comments || other.comments,
+        }
+    }
+
+    /// Adds and removes members of a video, whose details are known.
+    #[cfg(feature = "client")]
+    pub(crate) fn apply(self, video: &mut Video) {
+        if !self.details {
+            video.details = None;
+        }
+        let chapters = || chapter::chapters(&video.description, video.duration);
+        video.chapters = self.chapters.then(chapters);
+    }
 }
 
 /// A count that YouTube hides. Its value is 0.

@@ -1,9 +1,10 @@
-//! The keyless interface: player, watch page, timedtext. It chooses the egress address, paces the
+//! The keyless interface: player, watch page, timedtext, feeds. It chooses the egress address, paces the
 //! requests and retries them. Callers interpret the responses.
 
 mod captions;
 pub(crate) mod clients;
 pub(crate) mod egress;
+pub(crate) mod feed;
 pub(crate) mod page;
 pub(crate) mod transcript;
 
@@ -23,6 +24,7 @@ use crate::resilience::pace::{Permit, Urgent};
 use crate::resilience::send::{Fault, Sender, Unanswered};
 use crate::transport::{Answer, Failure, Transport};
 use egress::{Egress, Egresses, Session};
+use feed::Feeds;
 
 use clients::{Client, Clients};
 
@@ -34,6 +36,7 @@ pub(crate) struct Web {
     pub(crate) clients: Clients,
     pub(crate) pot_provider: Option<PotProvider>,
     pub(crate) sender: Sender,
+    pub(crate) feeds: Feeds,
     pub(crate) clock: Arc<dyn Clock>,
 }
 

@@ -227,7 +227,7 @@ mod tests {
 
     fn lines() -> Transcript {
         let line = |text: &str, start| {
-            let cue = Cue { start, duration: 1_000, text: text.to_owned() };
+            let cue = Cue::new(start, 1_000, text);
             TranscriptLine::new(cue, &"en".into())
         };
         vec![line("so nice", 900), line("to be\nhere", 61_500), line("thank you", 3_723_000)]

@@ -3,6 +3,7 @@
 use csv::{Terminator, Writer, WriterBuilder};
 use serde_json::Value;
 use utoipa::ToSchema;
+use vidra::Include;
 
 use super::{Fields, Members, at};
 
@@ -38,12 +39,13 @@ const FIRST_COMMENT: &str = "topLevelComment";
 const PARENT_ID: &str = "parentId";
 
 impl CsvWriter {
-    /// A writer for items of type `T`, with all columns or the chosen ones.
-    pub(crate) fn new<T: ToSchema>(fields: Option<&Fields>) -> Self {
+    /// A writer for items of type `T`, with all columns or the chosen ones. Without a choice there are no columns for
+    /// members that are not requested.
+    pub(crate) fn new<T: ToSchema>(fields: Option<&Fields>, include: Include) -> Self {
         let members = Members::of::<T>();
         let mut paths: Vec<&str> = match fields {
             Some(fields) => fields.paths().iter().flat_map(|path| members.leaves(path)).collect(),
-            None => members.leaves("").collect(),
+            None => members.leaves("").filter(|path| !is_left_out(path, include)).collect(),
         };
         let is_thread = members.has(FIRST_COMMENT);
         let has_replies = is_thread && paths.contains(&REPLIES);
@@ -96,6 +98,12 @@ impl CsvWriter {
     }
 }
 
+/// Whether a member of a video is absent because nobody requested it.
+fn is_left_out(path: &str, include: Include) -> bool {
+    let name = path.split('.').next().unwrap_or_default();
+    Include::ALL.iter().any(|(word, one)| *word == name && include.and(*one) != include)
+}
+
 fn writer() -> Writer<Vec<u8>> {
     let mut builder = WriterBuilder::new();
     // One for each row of some lists, so the buffer is small.
@@ -134,7 +142,7 @@ mod tests {
 
     fn csv<T: ToSchema>(fields: &[&str], items: &[Value]) -> String {
         let fields = (!fields.is_empty()).then(|| Fields::parse::<T>(fields).unwrap());
-        let mut writer = CsvWriter::new::<T>(fields.as_ref());
+        let mut writer = CsvWriter::new::<T>(fields.as_ref(), Include::default());
         items.iter().for_each(|item| writer.add(item));
         String::from_utf8(writer.take()).unwrap()
     }

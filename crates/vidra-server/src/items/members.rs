@@ -77,8 +77,12 @@ impl Members {
                 for (name, schema) in properties {
                     let path =
                         if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                    let index = self.0.len();
-                    self.0.push(Member { path: path.clone(), is_leaf: true });
+                    // The kinds of items of one list have members in common.
+                    let known = self.0.iter().position(|member| member.path == path);
+                    let index = known.unwrap_or(self.0.len());
+                    if known.is_none() {
+                        self.0.push(Member { path: path.clone(), is_leaf: true });
+                    }
                     self.0[index].is_leaf = !self.add(&path, schema, named, depth + 1);
                 }
                 !properties.is_empty()

@@ -67,7 +67,7 @@ metrics! {
     UPSTREAM_RETRIES: "vidra_upstream_retries_total" "counter" []
         "Attempts beyond the first.";
     BREAKER_STATE: "vidra_breaker_state" "gauge" ["domain"]
-        "State of each circuit breaker: 0 closed, 1 half-open, 2 open. Domains: data-api, search, and for each egress address egress-N-player and egress-N-timedtext.";
+        "State of each circuit breaker: 0 closed, 1 half-open, 2 open. Domains: data-api, search, feed, and for each egress address egress-N-player and egress-N-timedtext.";
     EGRESS_BLOCKED: "vidra_egress_blocked" "gauge" ["egress"]
         "1 while YouTube or the proxy rejects requests from this egress address.";
     BATCHES: "vidra_batches_under_way" "gauge" []

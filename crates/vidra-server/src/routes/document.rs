@@ -213,6 +213,11 @@ fn describe(parameter: &mut Parameter, path: &str) {
 /// Adds the default of a parameter.
 fn add_default(parameter: &mut Parameter, operation: &str) {
     let default = match (operation, parameter.name.as_str()) {
+        ("get_search", "type") => json!("video"),
+        ("get_search", "order") => json!("relevance"),
+        ("get_search", "safe") => json!("moderate"),
+        // All regions.
+        ("get_search", "region") => return,
         ("get_channel_videos", "limit") => json!(5),
         ("get_top_comments", "limit") => json!(10),
         (_, "limit") => json!(50),

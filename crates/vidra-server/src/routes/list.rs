@@ -8,7 +8,7 @@ use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
-use vidra::{Cached, Lookup, Page, PlaylistId, PlaylistVideo, Resource, Selection, Vidra};
+use vidra::{Cached, Include, Lookup, Page, PlaylistId, PlaylistVideo, Resource, Selection, Vidra};
 
 use super::responder::Responder;
 use crate::accept::preferred_type;
@@ -36,6 +36,8 @@ enum ListFormat {
 pub(super) struct ListForm {
     format: ListFormat,
     fields: Option<Fields>,
+    /// The members of videos that are requested, by `include` or by `fields`.
+    include: Include,
     /// Whether `Accept` decided about the format.
     is_by_accept: bool,
 }
@@ -54,6 +56,19 @@ impl PageQuery {
     }
 }
 
+/// Reads `include`: the members of videos that are requested.
+pub(super) fn read_include(query: &mut Query) -> Include {
+    let words: Vec<String> = query.list("include").into_iter().map(str::to_owned).collect();
+    let mut include = Include::default();
+    for word in words {
+        match Include::ALL.iter().find(|(known, _)| *known == word) {
+            Some((_, member)) => include = include.and(*member),
+            None => query.fault("include", "must be a list of details and chapters"),
+        }
+    }
+    include
+}
+
 /// Reads `fields` for items of type `T`. `None` if it is not given.
 pub(super) fn read_fields<T: ToSchema>(query: &mut Query) -> Option<Fields> {
     let paths = query.list("fields");
@@ -70,8 +85,12 @@ pub(super) fn read_fields<T: ToSchema>(query: &mut Query) -> Option<Fields> {
 }
 
 /// These items as CSV.
-pub(super) fn csv<T: ToSchema>(fields: Option<&Fields>, items: &[Value]) -> Bytes {
-    let mut csv = CsvWriter::new::<T>(fields);
+pub(super) fn csv<T: ToSchema>(
+    fields: Option<&Fields>,
+    include: Include,
+    items: &[Value],
+) -> Bytes {
+    let mut csv = CsvWriter::new::<T>(fields, include);
     items.iter().for_each(|item| csv.add(item));
     csv.take().into_boxed_slice().into()
 }
@@ -108,7 +127,15 @@ impl ListForm {
                 query.choice("format", &[("json", ListFormat::Json), ("csv", ListFormat::Csv)])
             }
         };
-        Self { format, fields: read_fields::<T>(query), is_by_accept }
+        let fields = read_fields::<T>(query);
+        let named = fields.as_ref().map(Fields::include).unwrap_or_default();
+        let include = read_include(query).and(named);
+        Self { format, fields, include, is_by_accept }
+    }
+
+    /// The members of videos that are requested.
+    pub(super) fn include(&self) -> Include {
+        self.include
     }
 
     /// Whether the list is to be streamed.
@@ -142,7 +169,8 @@ impl ListForm {
             answer.varies_by_accept = self.is_by_accept;
             return Ok(answer);
         }
-        let Page { items, next_cursor, .. } = &page.body;
+        let Page { items, next_cursor, total_estimate, .. } = &page.body;
+        let total_estimate = *total_estimate;
         let items: Result<Vec<Value>, _> = items.iter().map(serde_json::to_value).collect();
         let (items, cursor) = (items.map_err(ApiError::internal)?, next_cursor.clone());
         let mut answer = Answer::new(resource, page.with_body(Bytes::new()));
@@ -155,6 +183,9 @@ impl ListForm {
         let mut body = json!({"items": self.chosen(&items)});
         if let Some(cursor) = cursor {
             body["nextCursor"] = cursor.into();
+        }
+        if let Some(total) = total_estimate {
+            body["totalEstimate"] = total.into();
         }
         answer.with_json(&body)
     }
@@ -170,7 +201,7 @@ impl ListForm {
         let value = |video: PlaylistVideo| serde_json::to_value(video).unwrap_or_default();
         let (content_type, body) = match &self.fields {
             fields if self.format == ListFormat::Csv => {
-                let mut csv = CsvWriter::new::<PlaylistVideo>(fields.as_ref());
+                let mut csv = CsvWriter::new::<PlaylistVideo>(fields.as_ref(), self.include);
                 let head = csv.take();
                 let row = |video| {
                     csv.add(&value(video));
@@ -194,7 +225,7 @@ impl ListForm {
 
     fn with_csv<T: ToSchema>(&self, mut answer: Answer, items: &[Value]) -> Answer {
         answer.content_type = CSV;
-        answer.cached.body = csv::<T>(self.fields.as_ref(), items);
+        answer.cached.body = csv::<T>(self.fields.as_ref(), self.include, items);
         answer
     }
 
@@ -212,6 +243,26 @@ impl Responder {
     pub(super) async fn fetch_list<T: ToSchema>(&self, form: &ListForm, lookup: Lookup) -> Result {
         let answer = Answer::fetch(&self.vidra, lookup).await?;
         self.send_list::<T>(form, answer).await
+    }
+
+    /// Reads an object with a list `items` through the cache, and sends the list in the form that the caller wants. CSV
+    /// has no place for the other members.
+    pub(super) async fn fetch_items<T: ToSchema>(&self, form: &ListForm, lookup: Lookup) -> Result {
+        let mut answer = Answer::fetch(&self.vidra, lookup).await?;
+        answer.varies_by_accept = form.is_by_accept;
+        if form.format == ListFormat::Json && form.fields.is_none() {
+            return Ok(self.send(&answer).await);
+        }
+        let mut body: Value = answer.decode()?;
+        let items = body["items"].as_array().cloned().unwrap_or_default();
+        let answer = match form.format {
+            ListFormat::Csv => form.with_csv::<T>(answer, &items),
+            _ => {
+                body["items"] = form.chosen(&items).into();
+                answer.with_json(&body)?
+            }
+        };
+        Ok(self.send(&answer).await)
     }
 
     /// Sends an answer that is a JSON array in the form that the caller wants.

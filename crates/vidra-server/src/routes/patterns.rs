@@ -4,6 +4,8 @@
 //! the service also accepts others (`HTTP://YOUTUBE.COM:80/…`). It accepts everything that a pattern
 //! allows.
 
+use vidra::{SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder};
+
 /// The maximum number of characters of an identifier, including the URL around it.
 pub(super) const MAX_ID_CHARS: usize = 2048;
 
@@ -87,9 +89,7 @@ pub(super) fn path_parameter(path: &str) -> Option<PathParameter> {
             "ChannelId",
             "Channel id, `@handle` or URL; percent-encode a URL unless the path ends with it",
             "@fermata",
-            format!(
-                "{CHANNEL}|@?{HANDLE}|{SITE}(channel/{CHANNEL}|@{HANDLE}|(c|user)/{HANDLE}){QUERY}"
-            ),
+            channel(),
         ),
         "comment-replies" => (
             "CommentId",
@@ -111,8 +111,10 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
         // The number of ids is not in the pattern: 500 repetitions are too long for some tools.
         ("/api/videos", "ids") => format!("^ *({0})( *, *({0}))* *$", video()),
         ("/api/video-categories", "ids") => "^ *([0-9]{1,9}( *, *[0-9]{1,9}){0,49})? *$".to_owned(),
+        ("/api/search", "lang") => format!("^ *({LANGUAGE})? *$"),
         (_, "lang") => languages(),
         (_, "hl" | "translate") => format!("^ *({LANGUAGE})? *$"),
+        (_, "category") => "^ *([0-9]{1,9})? *$".to_owned(),
         (_, "region") => "^ *([A-Za-z]{2})? *$".to_owned(),
         (_, "search") => r"^[^\u0000-\u001F\u007F-\u009F]*$".to_owned(),
         (_, "since" | "until") => {
@@ -120,6 +122,7 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
             format!("^ *([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}({time})?)? *$")
         }
         (_, "cursor") => "^ *([A-Za-z0-9._~-]{1,24606})? *$".to_owned(),
+        (_, "include") => "^ *((details|chapters)( *, *(details|chapters))*)? *$".to_owned(),
         (_, "fields") => {
             let path = "[A-Za-z]+([.][A-Za-z]+)*";
             format!("^ *({path}( *, *{path}){{0,99}})? *$")
@@ -131,6 +134,13 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
         // Lists.
         (_, "format") => return words(&["json", "csv"]),
         (_, "download") => return words(&["0", "1"]),
+        (_, "q") => r"^.*[^\s\u0000-\u001F\u007F-\u009F].*$".to_owned(),
+        (_, "channel") => format!("^ *({})? *$", channel()),
+        ("/api/search", "type") => return choices(SearchKind::ALL),
+        ("/api/search", "order") => return choices(SearchOrder::ALL),
+        ("/api/search", "duration") => return choices(SearchLength::ALL),
+        ("/api/search", "live") => return choices(SearchLive::ALL),
+        ("/api/search", "safe") => return choices(SafeSearch::ALL),
         (_, "order") => return words(&["time", "relevance"]),
         (_, "replies") => return words(&["preview", "all"]),
         _ => return None,
@@ -140,6 +150,15 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
 /// Up to ten languages, or none.
 pub(super) fn languages() -> String {
     format!("^ *({LANGUAGE}( *, *{LANGUAGE}){{0,9}})? *$")
+}
+
+/// The words of a choice.
+fn choices<T>(all: &[(&'static str, T)]) -> Option<Values> {
+    Some(Values::Words(all.iter().map(|(word, _)| *word).collect()))
+}
+
+fn channel() -> String {
+    format!("{CHANNEL}|@?{HANDLE}|{SITE}(channel/{CHANNEL}|@{HANDLE}|(c|user)/{HANDLE}){QUERY}")
 }
 
 /// A bare video id.

@@ -4,11 +4,11 @@ use axum::Extension;
 use axum::http::HeaderMap;
 use utoipa::ToSchema;
 use vidra::{
-    ListedVideo, Lookup, Playlist, PlaylistId, PlaylistIds, PlaylistInfo, PlaylistVideo, Resource,
-    Selected, Selection, Vidra,
+    FeedAnswer, FeedItem, ListedVideo, Lookup, Playlist, PlaylistId, PlaylistIds, PlaylistInfo,
+    PlaylistVideo, Resource, Selected, Selection, Vidra,
 };
 
-use super::list::{ListForm, PageQuery};
+use super::list::{ListForm, PageQuery, read_include};
 use super::responder::Responder;
 use crate::error_body::{BodyErrors, FetchErrors, Result};
 use crate::extract::{Id, JsonBody, Query};
@@ -22,11 +22,20 @@ use crate::stream::ListLine;
 /// Cost: 1 unit, and 2 per 50 videos.
 #[utoipa::path(
     get, path = "/api/playlist/{id}", tag = "Playlists",
-    params(("id" = String, Path)),
+    params(
+        ("id" = String, Path),
+        ("include" = Option<String>, Query, description = "More members of each video, separated by commas: `details` (tags, category, broadcast, language and more) and `chapters`; none if not given. It costs nothing more", example = "details,chapters")
+    ),
     responses((status = 200, description = "The playlist", body = Playlist), FetchErrors)
 )]
-pub(super) async fn get_playlist(responder: Responder, Id(id): Id<PlaylistId>) -> Result {
-    responder.fetch(Lookup::Playlist(id)).await
+pub(super) async fn get_playlist(
+    responder: Responder,
+    Id(id): Id<PlaylistId>,
+    mut query: Query,
+) -> Result {
+    let include = read_include(&mut query);
+    query.check()?;
+    responder.including(include).fetch(Lookup::Playlist(id)).await
 }
 
 /// A playlist without its videos.
@@ -84,6 +93,7 @@ pub(super) struct ListedVideoPage {
         ("id" = String, Path),
         ("limit" = Option<u32>, Query, description = "The maximum number of videos on a page; 50 if not given", minimum = 1, maximum = 500, example = 50),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the previous page; the first page if not given"),
+        ("include" = Option<String>, Query, description = "More members of each video, separated by commas: `details` (tags, category, broadcast, language and more) and `chapters`; none if not given. It costs nothing more", example = "details,chapters"),
         ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
@@ -102,6 +112,7 @@ pub(super) async fn get_playlist_videos(
     let PageQuery { cursor, limit } = PageQuery::read(&mut query);
     let form = ListForm::read_paged::<ListedVideo>(&mut query, &headers);
     query.check()?;
+    let responder = responder.including(form.include());
     let cursor = cursor.as_deref();
     if form.is_stream() {
         let videos = responder.vidra.playlist_videos_from(&id, cursor);
@@ -109,6 +120,37 @@ pub(super) async fn get_playlist_videos(
     }
     let page = responder.vidra.playlist_videos_page(&id, cursor, limit).await?;
     responder.send_page(&form, Resource::Playlist, page).await
+}
+
+/// The first videos of a playlist, from its public feed.
+///
+/// About 15 videos in the order of the playlist, with fewer data than other videos have. They come from YouTube's public
+/// feed, which needs no key for the YouTube Data API. YouTube sometimes does not serve a feed, or an empty one; then they
+/// come from the Data API, and `source` is `data_api`. `fields` applies to the elements of `items`, and CSV has only
+/// them.
+///
+/// Cost: none. If YouTube does not serve the feed, 2 units.
+#[utoipa::path(
+    get, path = "/api/playlist/{id}/feed", tag = "Playlists",
+    params(
+        ("id" = String, Path),
+        ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
+        ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
+    ),
+    responses((status = 200, description = "The first videos", content(
+        (FeedAnswer = "application/json"),
+        (String = "text/csv")
+    )), FetchErrors)
+)]
+pub(super) async fn get_playlist_feed(
+    responder: Responder,
+    Id(id): Id<PlaylistId>,
+    mut query: Query,
+    headers: HeaderMap,
+) -> Result {
+    let form = ListForm::read::<FeedItem>(&mut query, &headers);
+    query.check()?;
+    responder.fetch_items::<FeedItem>(&form, Lookup::PlaylistFeed(id)).await
 }
 
 /// A playlist, filtered, then sorted, then sliced.
@@ -122,6 +164,7 @@ pub(super) async fn get_playlist_videos(
     post, path = "/api/playlist/{id}/query", tag = "Playlists",
     params(
         ("id" = String, Path),
+        ("include" = Option<String>, Query, description = "More members of each video, separated by commas: `details` (tags, category, broadcast, language and more) and `chapters`; none if not given. It costs nothing more", example = "details,chapters"),
         ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
@@ -144,5 +187,5 @@ pub(super) async fn query_playlist(
     let form = ListForm::read::<PlaylistVideo>(&mut query, &headers);
     query.check()?;
     let selection = body.as_ref().map(Selection::from_json).transpose()?.unwrap_or_default();
-    form.query_playlist(&vidra, &id, &selection).await
+    form.query_playlist(&vidra.including(form.include()), &id, &selection).await
 }

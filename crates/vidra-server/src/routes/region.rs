@@ -83,31 +83,41 @@ pub(super) async fn get_video_categories(
 ) -> Result {
     let form = ListForm::read::<VideoCategory>(&mut query, &headers);
     let ids: Vec<String> = query.list("ids").into_iter().map(str::to_owned).collect();
-    let region = query.text("region").map(str::to_ascii_uppercase);
+    let is_region_given = query.text("region").is_some();
+    let region = query.parsed("region", region_code);
     let categories = match region {
-        Some(_) if !ids.is_empty() => {
+        _ if is_region_given && !ids.is_empty() => {
             query.fault("ids", "cannot be combined with region");
             CategoryQuery::Ids(ids)
         }
         None if !ids.is_empty() => category_ids(ids, &mut query),
-        region => {
-            let region = region.unwrap_or_else(|| "US".to_owned());
-            if region.len() != 2 || !region.bytes().all(|byte| byte.is_ascii_uppercase()) {
-                query.fault("region", "must be a two-letter code such as US");
-            }
-            CategoryQuery::Region(region)
-        }
+        region => CategoryQuery::Region(region.unwrap_or_else(|| "US".to_owned())),
     };
     let hl = language(query)?;
     responder.fetch_list::<VideoCategory>(&form, Lookup::Categories(categories, hl)).await
+}
+
+/// The code of a region in capitals.
+pub(super) fn region_code(text: &str) -> Result<String, &'static str> {
+    let code = text.to_ascii_uppercase();
+    let is_code = code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase());
+    if is_code { Ok(code) } else { Err("must be a two-letter code such as US") }
+}
+
+/// The id of a video category.
+pub(super) fn category_id(text: &str) -> Result<String, &'static str> {
+    if is_category_id(text) { Ok(text.to_owned()) } else { Err("category ids are numbers") }
+}
+
+fn is_category_id(id: &str) -> bool {
+    (1..=9).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn category_ids(ids: Vec<String>, query: &mut Query) -> CategoryQuery {
     if ids.len() > MAX_CATEGORIES {
         query.fault("ids", format!("expected 1 to {MAX_CATEGORIES} entries, got {}", ids.len()));
     }
-    let is_number = |id: &String| id.len() <= 9 && id.bytes().all(|byte| byte.is_ascii_digit());
-    if !ids.iter().all(is_number) {
+    if !ids.iter().all(|id| is_category_id(id)) {
         query.fault("ids", "category ids are numbers");
     }
     CategoryQuery::Ids(ids)

@@ -5,7 +5,7 @@ use axum::extract::{FromRequestParts, MatchedPath, OriginalUri, State};
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
 use bytes::Bytes;
-use vidra::{Body, Lookup, Vidra};
+use vidra::{Body, Include, Lookup, Vidra};
 
 use crate::counters::RouteId;
 use crate::drain::Drain;
@@ -47,6 +47,11 @@ impl Responder {
         let rendered =
             self.state.responses.render_spooled(self.route(), &self.headers, &answer, file);
         rendered.await.map_err(ApiError::internal)
+    }
+
+    /// The same request, whose videos have more members.
+    pub(super) fn including(self, include: Include) -> Self {
+        Self { vidra: self.vidra.including(include), ..self }
     }
 
     pub(super) async fn send(&self, answer: &Answer) -> Response {

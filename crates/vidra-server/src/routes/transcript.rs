@@ -10,9 +10,9 @@ use utoipa::openapi::schema::AdditionalProperties;
 use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, RefOr, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 use vidra::{
-    BatchQuery, BatchSummary, CaptionTrack, LanguageCode, Languages, Lookup, PlaylistId, Reason,
-    Transcript, TranscriptLine, TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt, to_text,
-    to_vtt,
+    BatchQuery, BatchSummary, CaptionTrack, Include, LanguageCode, Languages, Lookup, PlaylistId,
+    Reason, Transcript, TranscriptLine, TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt,
+    to_text, to_vtt,
 };
 
 use super::list::{self, CSV, ListForm};
@@ -309,7 +309,11 @@ impl Format {
             }
             Self::Vtt => ("text/vtt; charset=utf-8", "vtt", Some(to_vtt(&lines).into())),
             Self::Txt => ("text/plain; charset=utf-8", "txt", Some(to_text(&lines).into())),
-            Self::Csv => (CSV, "csv", Some(list::csv::<TranscriptLine>(fields, &items()?))),
+            Self::Csv => (
+                CSV,
+                "csv",
+                Some(list::csv::<TranscriptLine>(fields, Include::default(), &items()?)),
+            ),
         };
         if let (Self::Json, Some(fields)) = (self, fields) {
             let items: Vec<Value> = items()?.iter().map(|line| fields.of(line)).collect();

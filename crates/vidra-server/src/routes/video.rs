@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use vidra::{Error, Lookup, Resource, Video, VideoId, VideoTitle};
 
-use super::list::ListForm;
+use super::list::{ListForm, read_include};
 use super::responder::Responder;
 use crate::error_body::{FetchErrors, Result};
 use crate::extract::{Id, Query, invalid};
@@ -19,11 +19,20 @@ const MAX_VIDEOS: usize = 500;
 /// Cost: 1 unit.
 #[utoipa::path(
     get, path = "/api/video/{id}", tag = "Videos",
-    params(("id" = String, Path)),
+    params(
+        ("id" = String, Path),
+        ("include" = Option<String>, Query, description = "More members of each video, separated by commas: `details` (tags, category, broadcast, language and more) and `chapters`; none if not given. It costs nothing more", example = "details,chapters")
+    ),
     responses((status = 200, description = "The video", body = Video), FetchErrors)
 )]
-pub(super) async fn get_video(responder: Responder, Id(id): Id<VideoId>) -> Result {
-    responder.fetch(Lookup::Video(id)).await
+pub(super) async fn get_video(
+    responder: Responder,
+    Id(id): Id<VideoId>,
+    mut query: Query,
+) -> Result {
+    let include = read_include(&mut query);
+    query.check()?;
+    responder.including(include).fetch(Lookup::Video(id)).await
 }
 
 /// The title of a video.
@@ -51,6 +60,7 @@ pub(super) async fn get_video_title(responder: Responder, Id(id): Id<VideoId>) -
     get, path = "/api/videos", tag = "Videos",
     params(
         ("ids" = String, Query, description = "1 to 500 video ids or URLs, separated by commas", example = "fda4eREcaTQ,quirkNoLike"),
+        ("include" = Option<String>, Query, description = "More members of each video, separated by commas: `details` (tags, category, broadcast, language and more) and `chapters`; none if not given. It costs nothing more", example = "details,chapters"),
         ("fields" = Option<String>, Query, description = "Only these members of each item, separated by commas, such as `id,thumbnails.high.url`; all if not given", example = "id"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json")
     ),
@@ -67,6 +77,7 @@ pub(super) async fn get_videos(
     let ids = video_ids(&query.list("ids"))?;
     let form = ListForm::read::<Video>(&mut query, &headers);
     query.check()?;
+    let responder = responder.including(form.include());
     let answer = Answer::new(Resource::Video, responder.vidra.videos_json(&ids).await?);
     responder.send_list::<Video>(&form, answer).await
 }

@@ -275,3 +275,94 @@ async fn users_6_a_list_that_breaks_off_ends_with_an_error_line() {
         (404, &json!("playlist_not_found"))
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_search_is_paged_and_has_the_form_of_every_list() {
+    let app = TestApp::new();
+    let page = app.get("/api/search?q=quirk+million&limit=3").await;
+    assert_eq!((page.status.as_u16(), page.header("x-quota-cost")), (200, Some("2")));
+    let page = page.json();
+    assert_eq!(page["totalEstimate"], 1_000_000);
+    assert_eq!(page["items"][0]["type"], "video");
+    assert!(page["items"][0]["viewsFmt"].is_string(), "a video in full");
+    let cursor = page["nextCursor"].as_str().unwrap();
+    let next = app.get(&format!("/api/search?q=quirk+million&limit=3&cursor={cursor}")).await;
+    assert_eq!(next.header("x-quota-cost"), Some("0"), "from the same upstream page");
+    assert_ne!(next.json()["items"][0], page["items"][0]);
+
+    let csv = get(&app, "/api/search?q=quirk+million&limit=3&fields=type,id", "text/csv").await;
+    assert_eq!(rows(&csv)[0], ["type", "id"]);
+    assert_eq!(rows(&csv)[1][0], "video");
+    assert!(csv.header("x-next-cursor").is_some());
+    let stream = get(&app, "/api/search?q=quirk+short+page", NDJSON).await;
+    let stream = lines(&stream);
+    assert_eq!(stream.last().unwrap()["type"], "summary");
+    assert!(stream.len() > 100, "{}", stream.len());
+    let channels = app.get("/api/search?q=fermata&type=channel&limit=1").await.json();
+    assert_eq!(channels["items"][0]["name"], "Fermata Sessions");
+}
+
+#[tokio::test(start_paused = true)]
+async fn faults_of_a_search_are_named() {
+    let app = TestApp::new();
+    for (query, name) in [
+        ("", "q: "),
+        ("q=", "q: "),
+        ("q=a&type=film", "type: "),
+        ("q=a&order=newest", "order: "),
+        ("q=a&since=yesterday", "since: "),
+        ("q=a&since=2026-02-01&until=2026-01-01", "since: "),
+        ("q=a&duration=tiny", "duration: "),
+        ("q=a&type=channel&duration=short", "duration: "),
+        ("q=a&type=playlist&live=live", "live: "),
+        ("q=a&region=Germany", "region: "),
+        ("q=a&lang=!", "lang: "),
+        ("q=a&safe=yes", "safe: "),
+        ("q=a&limit=51", "limit: "),
+        ("q=a&channel=https://example.com/@a", "channel: "),
+        ("q=a&include=tags", "include: "),
+        ("q=a&words=b", "words: "),
+    ] {
+        let answer = app.get(&format!("/api/search?{query}")).await;
+        assert_eq!(answer.status.as_u16(), 400, "{query}");
+        let details = answer.json()["error"]["details"].to_string();
+        assert!(details.contains(name), "{query}: {details}");
+    }
+    let cursor = app.get("/api/search?q=a&cursor=b5ad2bb6.50.0.CDIQAA").await;
+    assert_eq!(cursor.json()["error"]["reason"], "invalid_cursor");
+}
+
+#[tokio::test(start_paused = true)]
+async fn details_and_chapters_are_included_on_request_only() {
+    let app = TestApp::new();
+    let plain = app.get("/api/video/chapPlain__").await.json();
+    assert!(plain.get("details").is_none() && plain.get("chapters").is_none());
+    let whole = app.get("/api/video/chapPlain__?include=details,chapters").await;
+    assert_eq!(whole.header("x-quota-cost"), Some("0"), "from the same record");
+    let mut whole = whole.json();
+    assert_eq!(whole["chapters"][0]["start"], 0);
+    let members = whole.as_object_mut().unwrap();
+    assert!(members.remove("details").unwrap().is_object() && members.remove("chapters").is_some());
+    assert_eq!(whole, plain);
+    for path in [
+        "/api/videos?ids=chapPlain__&include=details",
+        "/api/playlist/PLquirkDetails?include=details",
+        "/api/playlist/PLquirkDetails/videos?include=details",
+        "/api/channel/@fermata/uploads?include=details&limit=2",
+        "/api/search?q=session&include=details&limit=2",
+        "/api/playlist/PLquirkDetails/videos?fields=details.live",
+    ] {
+        let answer = app.get(path).await.json();
+        let list = [&answer, &answer["items"], &answer["videos"]].into_iter();
+        let list = list.filter_map(Value::as_array).next().unwrap_or_else(|| panic!("{path}"));
+        assert!(list.iter().all(|video| video["details"]["live"].is_string()), "{path}");
+    }
+    let query = app.post("/api/playlist/PLquirkDetails/query?include=details", "{}").await.json();
+    assert!(query["videos"][0]["details"].is_object());
+    // Without a request there are no columns for them.
+    let header = |response: &TestResponse| rows(response)[0].join(",");
+    let plain = get(&app, "/api/videos?ids=chapPlain__", "text/csv").await;
+    assert!(!header(&plain).contains("details") && !header(&plain).contains("chapters"));
+    let whole = get(&app, "/api/videos?ids=chapPlain__&include=details", "text/csv").await;
+    assert!(header(&whole).contains("details.category.title"));
+}

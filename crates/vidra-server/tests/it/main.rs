@@ -18,6 +18,7 @@ mod mcp;
 mod metrics;
 #[path = "../../../vidra/tests/it/midnight.rs"]
 mod midnight;
+mod more_lists;
 mod negotiation;
 mod openapi;
 mod pages;

@@ -138,7 +138,7 @@ async fn an_outage_shows_in_breaker_state_and_stale_age() {
     let app = TestApp::new();
     app.get(VIDEO).await;
     let healthy = scrape(&app).await;
-    for domain in ["data-api", "search", "egress-1-player", "egress-1-timedtext"] {
+    for domain in ["data-api", "search", "feed", "egress-1-player", "egress-1-timedtext"] {
         let is_reported = |(name, labels, _): &(String, Labels, f64)| {
             name == "vidra_breaker_state" && labels["domain"] == domain
         };

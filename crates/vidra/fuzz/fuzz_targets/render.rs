@@ -11,6 +11,6 @@ fuzz_target!(|said: (String, Vec<(u64, u64, String)>)| {
     let lang: Arc<str> = lang.into();
     let lines = said
         .into_iter()
-        .map(|(start, duration, text)| TranscriptLine::new(Cue { start, duration, text }, &lang));
+        .map(|(start, duration, text)| TranscriptLine::new(Cue::new(start, duration, text), &lang));
     vidra_fuzz::written(&lines.collect::<Vec<_>>());
 });

@@ -13,6 +13,10 @@ pub fn read(body: &[u8]) -> Result<Vec<Cue>, Unreadable> {
         assert!(cue.start <= 1 << 38 && cue.duration <= 1 << 38, "out of bounds");
         assert!(!cue.text.is_empty(), "nothing to read");
         assert!(cue.text.split('\n').all(|line| !line.is_empty() && line.trim() == line), "blanks");
+        let visible = |text: &str| text.split_whitespace().collect::<String>();
+        let words: String = cue.words().map(|word| visible(&word.text)).collect();
+        assert!(cue.word_times.is_empty() || words == visible(&cue.text), "other words");
+        assert!(cue.word_times.is_sorted_by_key(|word| word.offset), "words out of order");
     }
     let lang = Arc::from("en");
     let lines: Vec<_> = cues.iter().map(|cue| TranscriptLine::new(cue.clone(), &lang)).collect();

@@ -26,6 +26,8 @@ pub(crate) struct Policy {
 pub(crate) enum RenewalGroup {
     Transcripts,
     Data,
+    /// Feeds work without quota.
+    Feeds,
 }
 
 /// The lifetime of a record. Each phase begins at the end of the previous one.

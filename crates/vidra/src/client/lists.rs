@@ -1,22 +1,14 @@
-//! Lists that are read page by page, or as a stream.
+//! Lists of videos that are read page by page, or as a stream.
 
-use std::time::Duration;
-
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use tokio::time::{Instant, sleep};
+use futures_util::{Stream, TryStreamExt};
 
 use super::Vidra;
 use crate::cache::Cached;
-use crate::cache::freshness::FOREVER;
-use crate::context::Context;
-use crate::error::{Reason, Result};
+use crate::error::Result;
 use crate::ident::{ChannelRef, PlaylistId};
-use crate::list::{DateRange, ListedVideo, Page, Position};
-use crate::resource::list::{self, Item, Items, Progress, VideoList};
+use crate::list::{DateRange, ListedVideo, Page};
+use crate::resource::list::{Item, VideoList};
 use crate::video::Video;
-
-/// How long a list that has begun waits for a slot before it tries again.
-const SLOT_WAIT: Duration = Duration::from_secs(1);
 
 impl Vidra {
     /// Streams the available videos of a playlist in its order. Pages that are not read are not fetched. It costs 1
@@ -62,7 +54,7 @@ impl Vidra {
         id: &PlaylistId,
         cursor: Option<&str>,
     ) -> impl Stream<Item = Result<ListedVideo>> + Send + use<> {
-        self.stream(VideoList::Playlist(id.clone()), cursor).map_ok(listed)
+        self.list_stream(VideoList::Playlist(id.clone()), cursor).map_ok(listed)
     }
 
     /// Fetches up to `limit` available videos of a playlist from a cursor on, or from its beginning. A page of 50 costs
@@ -92,7 +84,7 @@ impl Vidra {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<Cached<Page<ListedVideo>>> {
-        self.page(&VideoList::Playlist(id.clone()), cursor, limit, listed).await
+        self.list_page(&VideoList::Playlist(id.clone()), cursor, limit, listed).await
     }
 
     /// Streams the uploads of a channel that were published in a range of dates, newest first. It ends after a whole
@@ -133,7 +125,8 @@ impl Vidra {
         range: DateRange,
         cursor: Option<&str>,
     ) -> impl Stream<Item = Result<Video>> + Send + use<> {
-        self.stream(VideoList::Uploads(channel.clone(), range), cursor).map_ok(|item| item.video)
+        self.list_stream(VideoList::Uploads(channel.clone(), range), cursor)
+            .map_ok(|item| item.video)
     }
 
     /// Fetches up to `limit` uploads of a channel from a cursor on, or from the newest.
@@ -150,69 +143,8 @@ impl Vidra {
         limit: usize,
     ) -> Result<Cached<Page<Video>>> {
         let list = VideoList::Uploads(channel.clone(), range);
-        self.page(&list, cursor, limit, |item| item.video).await
+        self.list_page(&list, cursor, limit, |item| item.video).await
     }
-
-    async fn page<T>(
-        &self,
-        list: &VideoList,
-        cursor: Option<&str>,
-        limit: usize,
-        item: fn(Item) -> T,
-    ) -> Result<Cached<Page<T>>> {
-        let list_key = list.key();
-        let from = position(cursor, &list_key)?;
-        let (ctx, limit) = (self.context(), Some(limit.max(1)));
-        let progress = &mut Progress::default();
-        let read = list::read(&self.services, &ctx, list, &from, limit, progress).await?;
-        let (outcome, age, life) = (read.outcome, read.age, read.life);
-        let (items, next) = read.body;
-        let next_cursor = next.map(|next| next.encode(&list_key));
-        let body = Page { items: items.into_iter().map(item).collect(), next_cursor };
-        Ok(Cached { body, outcome, age, life })
-    }
-
-    /// Reads a list one upstream page at a time. A page has the deadline of an operation, and the stream that of a batch.
-    fn stream(
-        &self,
-        list: VideoList,
-        cursor: Option<&str>,
-    ) -> impl Stream<Item = Result<Item>> + Send + use<> {
-        let start = position(cursor, &list.key());
-        let end = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
-        let progress = Progress::default();
-        let start = start.map(|position| (self.clone(), list, Some(position), progress));
-        let pages = stream::try_unfold(start, move |state| async move {
-            let (vidra, list, position, mut progress) = state?;
-            let Some(position) = position else { return Ok(None) };
-            let read = loop {
-                let ctx = vidra.context();
-                let ctx = Context { deadline: ctx.deadline.min(end), ..ctx };
-                let (services, progress) = (&vidra.services, &mut progress);
-                match list::read(services, &ctx, &list, &position, None, progress).await {
-                    // A list that has begun waits for a slot, as a batch does.
-                    Err(error) if error.reason() == Reason::Overloaded && !is_first(&position) => {
-                        if Instant::now() + SLOT_WAIT >= end {
-                            return Err(error);
-                        }
-                        sleep(SLOT_WAIT).await;
-                    }
-                    read => break read?,
-                }
-            };
-            let (items, next): Items = read.body;
-            Ok(Some((items, Ok((vidra, list, next, progress)))))
-        });
-        pages.map_ok(|items| stream::iter(items).map(Ok)).try_flatten()
-    }
-}
-
-fn position(cursor: Option<&str>, list_key: &str) -> Result<Position> {
-    cursor.map_or(Ok(Position::FIRST), |cursor| Position::decode(cursor, list_key))
-}
-
-fn is_first(position: &Position) -> bool {
-    *position == Position::FIRST
 }
 
 fn listed(Item { video, position }: Item) -> ListedVideo {

@@ -5,7 +5,8 @@ use crate::cache::Cached;
 use crate::channel::{Channel, ChannelVideo};
 use crate::comment::{Comment, CommentQuery, CommentThread};
 use crate::error::Result;
-use crate::ident::{ChannelRef, CommentId, VideoId};
+use crate::feed::FeedAnswer;
+use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::quota::Quota;
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::resource::lookup::Lookup;
@@ -118,6 +119,50 @@ impl Vidra {
     ) -> Result<Vec<ChannelVideo>> {
         let uploads = self.lookup(&Lookup::Uploads(channel.clone())).await?;
         Ok(ChannelVideo::newest(&uploads, limit, self.clock().now())?.0)
+    }
+
+    /// Fetches the newest videos of a channel, about 15, from its public feed. It needs no key and costs nothing. Only
+    /// a handle or a name has to be looked up first, which costs as much as [`Vidra::channel`].
+    ///
+    /// If YouTube does not serve the feed, the videos come from the Data API, for 2 units.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::ChannelNotFound`](crate::Reason::ChannelNotFound) if YouTube has no such channel. If YouTube serves
+    /// no feed, the errors are those of the Data API, also without a key or a quota.
+    ///
+    /// ```
+    /// use vidra::{ChannelRef, FeedSource};
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// let channel = ChannelRef::parse("UCB-2_pXPtFYDifLXZF-S8PA")?;
+    /// let feed = vidra.channel_feed(&channel).await?;
+    /// assert_eq!((feed.source, vidra.cost().units()), (FeedSource::Feed, 0));
+    /// println!("{}: {}", feed.items[0].channel, feed.items[0].title);
+    /// # Ok(()) }
+    /// ```
+    pub async fn channel_feed(&self, channel: &ChannelRef) -> Result<FeedAnswer> {
+        self.lookup(&Lookup::ChannelFeed(channel.clone())).await?.decode()
+    }
+
+    /// Fetches the first videos of a playlist, about 15, from its public feed. It needs no key and costs nothing. If
+    /// YouTube does not serve the feed, the videos come from the Data API, for 2 units.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::PlaylistNotFound`](crate::Reason::PlaylistNotFound) if YouTube has no such playlist. If YouTube serves
+    /// no feed, the errors are those of the Data API, also without a key or a quota.
+    ///
+    /// ```
+    /// use vidra::{FeedSource, PlaylistId};
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// let feed = vidra.playlist_feed(&PlaylistId::parse("PLsize50")?).await?;
+    /// assert_eq!((feed.source, feed.items.len()), (FeedSource::Feed, 15));
+    /// # Ok(()) }
+    /// ```
+    pub async fn playlist_feed(&self, id: &PlaylistId) -> Result<FeedAnswer> {
+        self.lookup(&Lookup::PlaylistFeed(id.clone())).await?.decode()
     }
 
     /// Fetches comment threads of a video. It costs 1 unit for each page. With all replies, each

@@ -126,13 +126,15 @@ impl Vidra {
         selection: &Selection,
         read: impl FnOnce(Selected) -> T,
     ) -> Result<T> {
+        // What the filter and the sort need may be more than what is requested.
+        let needing = self.including(selection.include());
         let (body, entries) = match selection.needed() {
             Some(needed) => {
-                let ctx = self.context();
+                let ctx = needing.context();
                 let part = playlist::first_videos(&self.services, &ctx, id, needed).await?;
                 (part.0, Some(part.1))
             }
-            None => (self.lookup_body(&Lookup::Playlist(id.clone())).await?.body, None),
+            None => (needing.lookup_body(&Lookup::Playlist(id.clone())).await?.body, None),
         };
         let _memory = self.services.spool.reserve_to_decode(&body)?;
         let json = body.clone().into_bytes().await?;
@@ -140,6 +142,10 @@ impl Vidra {
         drop(json);
         let mut selected = selection.apply(playlist);
         selected.original_count = entries.unwrap_or(selected.original_count);
+        for video in &mut selected.playlist.videos {
+            video.comments = None;
+            video.details = video.details.take().filter(|_| self.include.details);
+        }
         Ok(read(selected))
     }
 

@@ -16,7 +16,7 @@ pub struct UpstreamReport {
     pub calls: Vec<Calls>,
     /// Attempts beyond the first.
     pub retries: u64,
-    /// The state of each circuit breaker, by name: `data-api`, `search`, and for each address, here
+    /// The state of each circuit breaker, by name: `data-api`, `search`, `feed`, and for each address, here
     /// the first, `egress-1-player` and `egress-1-timedtext`.
     pub breakers: Vec<(String, BreakerState)>,
     /// One item for each egress address, in order: the reason if YouTube or the proxy rejects the

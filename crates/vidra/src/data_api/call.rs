@@ -95,6 +95,8 @@ pub(crate) enum What {
     Playlist,
     Comment,
     Category,
+    Search,
+    Chart,
     Regions,
     Languages,
 }
@@ -108,7 +110,8 @@ impl What {
             Self::Playlist => Reason::PlaylistNotFound,
             Self::Comment => Reason::CommentNotFound,
             Self::Category => Reason::CategoryNotFound,
-            Self::Regions | Self::Languages => Reason::NotFound,
+            Self::Chart => Reason::ChartNotFound,
+            Self::Search | Self::Regions | Self::Languages => Reason::NotFound,
         };
         Error::new(reason, format!("{self} not found: {id}"))
     }
@@ -122,6 +125,8 @@ impl fmt::Display for What {
             Self::Playlist => "Playlist",
             Self::Comment => "Comment",
             Self::Category => "Video category",
+            Self::Search => "Search results",
+            Self::Chart => "Chart",
             Self::Regions => "Regions",
             Self::Languages => "Languages",
         })

@@ -96,6 +96,11 @@ shapes! {
         snippet: VideoSnippet,
         content_details: VideoContent,
         statistics: VideoStatistics,
+        status: VideoStatus,
+        player: VideoPlayer,
+        live_streaming_details: LiveStreaming,
+        topic_details: TopicDetails,
+        paid_product_placement_details: PaidProductPlacement,
     }
 
     VideoSnippet {
@@ -105,10 +110,51 @@ shapes! {
         title: String,
         description: String,
         thumbnails: Thumbnails,
+        tags: Vec<String>,
+        category_id: String,
+        live_broadcast_content: String,
+        default_language: String,
+        default_audio_language: String,
     }
 
     VideoContent {
         duration: String,
+        definition: String,
+        dimension: String,
+        caption: bool,
+        region_restriction: Regions,
+    }
+
+    Regions {
+        allowed: Vec<String>,
+        blocked: Vec<String>,
+    }
+
+    VideoStatus {
+        license: String,
+        embeddable: bool,
+        made_for_kids: bool,
+    }
+
+    /// The size is only sent if the call has `maxHeight` or `maxWidth`.
+    VideoPlayer {
+        embed_width: u64,
+        embed_height: u64,
+    }
+
+    LiveStreaming {
+        scheduled_start_time: String,
+        scheduled_end_time: String,
+        actual_start_time: String,
+        actual_end_time: String,
+    }
+
+    TopicDetails {
+        topic_categories: Vec<String>,
+    }
+
+    PaidProductPlacement {
+        has_paid_product_placement: bool,
     }
 
     VideoStatistics {
@@ -239,11 +285,24 @@ shapes! {
     }
 
     SearchResult {
-        id: FoundChannel,
+        id: FoundId,
+        snippet: FoundSnippet,
     }
 
-    FoundChannel {
+    /// The id of a result, under the name of its kind.
+    FoundId {
+        video_id: String,
         channel_id: String,
+        playlist_id: String,
+    }
+
+    FoundSnippet {
+        published_at: String,
+        channel_id: String,
+        channel_title: String,
+        title: String,
+        description: String,
+        thumbnails: Thumbnails,
     }
 
     /// An error response.

@@ -84,6 +84,8 @@ reasons! {
     CommentNotFound = "comment_not_found", NotFound, "Check the id.";
     /// YouTube has no such video category.
     CategoryNotFound = "category_not_found", NotFound, "Check the id or the region.";
+    /// YouTube has no chart of this category in this region.
+    ChartNotFound = "chart_not_found", NotFound, "Use another category, or none.";
     /// YouTube does not have what the request names.
     NotFound = "not_found", NotFound, "Check the request.";
     /// The service has no such route.

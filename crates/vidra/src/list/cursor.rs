@@ -15,8 +15,9 @@ pub(crate) struct Position {
     pub(crate) skip: usize,
 }
 
-/// The maximum number of entries of a list. YouTube shows at most 20,000.
-pub(crate) const MAX_ENTRIES: usize = 50_000;
+/// The maximum number of entries of a list. YouTube shows at most 20,000 of a playlist, but a video can have more
+/// comments.
+pub(crate) const MAX_ENTRIES: usize = 1_000_000;
 
 /// The maximum number of entries on an upstream page. A page has 50 of them.
 const MAX_PAGE_ENTRIES: usize = 1_000;
@@ -117,7 +118,7 @@ mod tests {
             assert!(Position::decode(&damaged, "q").is_err(), "{damaged}");
         }
         // A checksum is no secret: whoever computes it gets no further than the bounds.
-        for (start, skip) in [(usize::MAX, 0), (50_001, 0), (0, 1_001)] {
+        for (start, skip) in [(usize::MAX, 0), (MAX_ENTRIES + 1, 0), (0, 1_001)] {
             let forged = Position { token: String::new(), start, skip }.encode("q");
             assert!(Position::decode(&forged, "q").is_err(), "{forged}");
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::playlist::walk::Walks;
+use super::search;
 use super::video::{self, count_or_hide};
 use crate::cache::{Cached, Parts};
 use crate::channel::{Channel, ChannelVideo};
@@ -197,14 +198,7 @@ async fn by_name(
     if !services.may_search {
         return Ok(None);
     }
-    let call = Call::new(Endpoint::Search, What::Channel, channel)
-        .with("part", "snippet")
-        .with("type", "channel")
-        .with("maxResults", "1")
-        .with("q", name);
-    let results: Vec<wire::SearchResult> = services.data_api.list(ctx, &call).await?;
-    let id = results.into_iter().find_map(|result| result.id?.channel_id);
-    match id.and_then(|id| ChannelId::bare(&id)) {
+    match search::channel_by_name(services, ctx, name).await? {
         Some(id) => by_id(services, ctx, &id).await,
         None => Ok(None),
     }
@@ -225,7 +219,7 @@ async fn list(
 }
 
 /// The reference by id to a channel, because it has one list of uploads, whatever reference was used.
-async fn with_id(
+pub(crate) async fn with_id(
     services: &Arc<Services>,
     ctx: &Context,
     channel: &ChannelRef,
@@ -236,6 +230,18 @@ async fn with_id(
     let found = services.read_record(ctx, &Lookup::Channel(channel.clone())).await?;
     let id = ChannelId::bare(&found.decode::<Channel>()?.id);
     Ok((id.map_or_else(|| channel.clone(), ChannelRef::Id), Parts::from(found.outcome)))
+}
+
+/// The id of a channel. It costs nothing for an id, and as much as the channel itself for other references.
+pub(crate) async fn id_of(
+    services: &Arc<Services>,
+    ctx: &Context,
+    channel: &ChannelRef,
+) -> Result<(ChannelId, Parts)> {
+    match with_id(services, ctx, channel).await? {
+        (ChannelRef::Id(id), parts) => Ok((id, parts)),
+        (other, _) => Err(What::Channel.not_found(other)),
+    }
 }
 
 /// The playlist that probably has the uploads of a channel. A caller that does not find it has to use

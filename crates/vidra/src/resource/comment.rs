@@ -1,5 +1,7 @@
 //! Comments: threads, replies, and their plain text.
 
+pub(crate) mod threads;
+
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -16,6 +18,7 @@ use crate::format::Moment;
 use crate::html;
 use crate::ident::{ChannelId, CommentId, VideoId};
 use crate::resource::Services;
+use crate::resource::lookup::order_word;
 
 impl CommentThread {
     pub(crate) fn from_wire(thread: wire::CommentThread) -> Self {
@@ -35,12 +38,17 @@ impl CommentThread {
     }
 
     /// Whether the comment or one of the replies contains all words, which are in lower case.
-    fn contains(&self, words: &[String]) -> bool {
+    pub(crate) fn contains(&self, words: &[String]) -> bool {
         let mut comments = [&self.top_level_comment].into_iter().chain(&self.replies);
         comments.any(|comment| {
             let text = comment.text.to_lowercase();
             words.iter().all(|word| text.contains(word))
         })
+    }
+
+    /// Whether YouTube sent all replies with the thread.
+    pub(crate) fn has_all_replies(&self) -> bool {
+        self.replies.len() as u64 >= self.total_reply_count
     }
 }
 
@@ -93,14 +101,10 @@ pub(crate) async fn threads(
 
 /// The call for the threads of a video, of at most `limit` on a page.
 fn threads_call(video: VideoId, order: CommentOrder, limit: usize) -> Call {
-    let order = match order {
-        CommentOrder::Time => "time",
-        CommentOrder::Relevance => "relevance",
-    };
     Call::new(Endpoint::CommentThreads, What::Video, &video)
         .with("part", "snippet,replies")
         .with("videoId", video.as_str())
-        .with("order", order)
+        .with("order", order_word(order))
         .with("textFormat", "plainText")
         .with("maxResults", limit.min(PAGE).to_string())
 }
@@ -114,7 +118,7 @@ async fn matching(
     query: &CommentQuery,
     words: &str,
 ) -> Result<Vec<CommentThread>> {
-    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let words = words_of(words);
     let mut pages = Pages::new(threads_call(video, query.order, PAGE));
     let mut read: HashSet<String> = HashSet::new();
     let mut found = vec![];
@@ -143,6 +147,11 @@ async fn matching(
     Ok(found)
 }
 
+/// The words of a search, in lower case.
+fn words_of(search: &str) -> Vec<String> {
+    search.split_whitespace().map(str::to_lowercase).collect()
+}
+
 /// Adds the replies that the query requests.
 async fn completed(
     services: &Arc<Services>,
@@ -168,8 +177,7 @@ async fn with_all_replies(
     ctx: &Context,
     mut thread: CommentThread,
 ) -> Result<CommentThread> {
-    let complete = thread.replies.len() as u64 >= thread.total_reply_count;
-    if let (false, Some(id)) = (complete, CommentId::bare(&thread.id)) {
+    if let (false, Some(id)) = (thread.has_all_replies(), CommentId::bare(&thread.id)) {
         match replies(services, ctx, &id).await {
             Ok(all) => thread.replies = all,
             // The thread was deleted after its page was made. The included replies are all there

@@ -18,6 +18,12 @@ pub enum Resource {
     Playlist,
     /// Comment threads and replies.
     Comments,
+    /// Search results.
+    Search,
+    /// Popular videos.
+    Chart,
+    /// The newest videos of a channel or playlist, from its feed.
+    Feed,
     /// Regions, languages and categories.
     Regions,
     /// The caption tracks of a video.
@@ -37,12 +43,15 @@ const MAX_RETENTION: Duration = Duration::from_secs(20 * 24 * 3600);
 
 impl Resource {
     /// All resources.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Video,
         Self::Channel,
         Self::Uploads,
         Self::Playlist,
         Self::Comments,
+        Self::Search,
+        Self::Chart,
+        Self::Feed,
         Self::Regions,
         Self::Tracks,
         Self::Transcript,
@@ -56,6 +65,9 @@ impl Resource {
             Self::Uploads => "uploads",
             Self::Playlist => "playlist",
             Self::Comments => "comments",
+            Self::Search => "search",
+            Self::Chart => "chart",
+            Self::Feed => "feed",
             Self::Regions => "regions",
             Self::Tracks => "tracks",
             Self::Transcript => "transcript",
@@ -70,6 +82,11 @@ impl Resource {
             Self::Video | Self::Playlist => life(15 * MINUTE, HOUR, 7 * DAY),
             Self::Channel => life(HOUR, 6 * HOUR, 7 * DAY),
             Self::Uploads | Self::Comments => life(10 * MINUTE, HOUR, DAY),
+            Self::Chart => life(15 * MINUTE, HOUR, DAY),
+            // A feed costs nothing, and its readers want news. But YouTube may serve none for days.
+            Self::Feed => life(5 * MINUTE, HOUR, 2 * DAY),
+            // There are few searches a day.
+            Self::Search => life(6 * HOUR, 6 * HOUR, 2 * DAY),
             Self::Regions => life(7 * DAY, 3 * DAY, 10 * DAY),
             Self::Tracks => life(DAY, 6 * HOUR, 30 * DAY),
             Self::Transcript => life(7 * DAY, DAY, 30 * DAY),
@@ -77,9 +94,13 @@ impl Resource {
     }
 
     fn policy(self, life: Life) -> Policy {
+        // Feeds too, because the Data API replaces a feed that YouTube does not serve.
         let is_from_data_api = !matches!(self, Self::Tracks | Self::Transcript);
         // A fetch of one exchange is soon overdue. Longer ones run until their deadline.
-        let is_one_exchange = matches!(self, Self::Video | Self::Channel | Self::Regions);
+        let is_one_exchange = matches!(
+            self,
+            Self::Video | Self::Channel | Self::Search | Self::Chart | Self::Regions
+        );
         Policy {
             name: self.name(),
             life,
@@ -87,9 +108,10 @@ impl Resource {
             replace_after: if is_one_exchange { Duration::from_secs(10) } else { FOREVER },
             // One call fetches up to fifty of them.
             is_cheap: matches!(self, Self::Video | Self::Channel),
-            renewals: match is_from_data_api {
-                true => RenewalGroup::Data,
-                false => RenewalGroup::Transcripts,
+            renewals: match self {
+                Self::Tracks | Self::Transcript => RenewalGroup::Transcripts,
+                Self::Feed => RenewalGroup::Feeds,
+                _ => RenewalGroup::Data,
             },
         }
     }
@@ -143,7 +165,7 @@ mod tests {
             let policy = &lifetimes.policies()[resource.kind()];
             let whole = (0..400).map(|spread| policy.life(false, spread).whole()).max();
             let is_limited = whole.map(|whole| whole.saturating_add(MAX_FRESH)) <= Some(30 * DAY);
-            assert_eq!(is_limited, policy.renewals == RenewalGroup::Data, "{resource:?}");
+            assert_eq!(is_limited, policy.renewals != RenewalGroup::Transcripts, "{resource:?}");
             let usual = &Lifetimes::default().policies()[resource.kind()];
             assert!(usual.life(false, 200).whole() <= 41 * DAY);
         }

@@ -3,17 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
+use super::paged::{Items, MAX_FRUITLESS_PAGES, PagedList, Progress, ReadState, max_pages, no_end};
 use super::playlist::page::{self, EntryPage};
 use super::{channel, lookup, video};
-use crate::cache::freshness::Life;
-use crate::cache::{CacheOutcome, Cached, Parts};
+use crate::cache::{Cached, Parts};
 use crate::context::{CacheMode, Context};
-use crate::data_api::pages::MAX_PAGES;
-use crate::error::{Error, ErrorKind, Reason, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{ChannelRef, PlaylistId, VideoId};
-use crate::list::{DateRange, MAX_ENTRIES, Position};
+use crate::list::{DateRange, Position};
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
 use crate::video::Video;
@@ -35,44 +33,17 @@ pub(crate) struct Item {
     pub(crate) position: usize,
 }
 
-/// The pages that a read or a stream of reads has come through. It notices a list without an end, in which every page
-/// costs quota.
-#[derive(Debug, Default)]
-pub(crate) struct Progress {
-    /// The tokens of the next pages, with the number of entries before them.
-    seen: HashMap<String, usize>,
-}
-
-impl Progress {
-    /// The position of the next page. `None` at the end of the list, and if the token was seen: it would repeat pages.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::UpstreamFailed`] for a list with too many pages or entries.
-    fn next(&mut self, token: Option<String>, start: usize) -> Result<Option<Position>> {
-        // A page that is read again has the same number of entries before it.
-        let token = token.filter(|it| *self.seen.entry(it.clone()).or_insert(start) == start);
-        if start > MAX_ENTRIES || self.seen.len() > MAX_PAGES {
-            return Err(no_end());
-        }
-        Ok(token.map(|token| Position { token, start, skip: 0 }))
-    }
-}
-
-/// Items, and the position after them. `None` at the end of the list.
-pub(crate) type Items = (Vec<Item>, Option<Position>);
-
-/// The maximum number of consecutive upstream pages without an item, after which a read returns what it has. It
-/// limits the time and the cost of one read.
-const MAX_FRUITLESS_PAGES: usize = 20;
-
 /// The number of upstream pages that are read before their videos, in the first group of a read. Each later group is
 /// twice as large. If the quota ends, the videos of earlier groups are there.
 const FIRST_GROUP: usize = 2;
 
-impl VideoList {
-    /// The text that identifies this list in its cursors.
-    pub(crate) fn key(&self) -> String {
+/// The number of entries on a full upstream page.
+const PAGE_SIZE: usize = 50;
+
+impl PagedList for VideoList {
+    type Item = Item;
+
+    fn key(&self) -> String {
         match self {
             Self::Playlist(id) => format!("playlist-videos/{id}"),
             Self::Uploads(channel, DateRange { since, until }) => {
@@ -82,60 +53,49 @@ impl VideoList {
             }
         }
     }
-}
 
-/// Reads up to `limit` items from `from` on, or without a limit those of the next upstream page that has any. It costs
-/// 1 unit for each upstream page of 50 entries, and 1 for each 50 uncached videos on them.
-///
-/// There may be fewer items than `limit` before the end of the list: if many entries have none, or if a later page
-/// fails. The next read gets the error then.
-pub(crate) async fn read(
-    services: &Arc<Services>,
-    ctx: &Context,
-    list: &VideoList,
-    from: &Position,
-    limit: Option<usize>,
-    progress: &mut Progress,
-) -> Result<Cached<Items>> {
-    let mut reader = Reader::open(services, ctx, list, limit, progress).await?;
-    let (mut items, mut next, mut fruitless) = (vec![], Some(from.clone()), 0);
-    let (mut group, mut pages_left) = (FIRST_GROUP, max_pages(limit));
-    while items.is_empty() || limit.is_some_and(|limit| items.len() < limit) && !reader.is_cut_off {
-        if fruitless >= MAX_FRUITLESS_PAGES || pages_left == 0 {
-            break;
-        }
-        let Some(position) = next.take() else { break };
-        let before = items.len();
-        let most = group.min(pages_left).min(MAX_FRUITLESS_PAGES - fruitless);
-        match reader.add_items(&mut items, &position, most).await {
-            Ok((after, pages)) => {
-                (next, group) = (after, (group * 2).min(MAX_FRUITLESS_PAGES));
-                pages_left = pages_left.saturating_sub(pages);
-                fruitless = if items.len() > before { 0 } else { fruitless + pages };
-            }
-            Err(error) if items.is_empty() => return Err(error),
-            Err(error) => {
-                tracing::debug!(reason = error.reason().code(), "list cut off");
-                (next, reader.is_cut_off) = (Some(position), true);
+    /// It costs 1 unit for each upstream page of 50 entries, and 1 for each 50 uncached videos on them.
+    async fn read(
+        &self,
+        services: &Arc<Services>,
+        ctx: &Context,
+        from: &Position,
+        limit: Option<usize>,
+        progress: &mut Progress,
+    ) -> Result<Cached<Items<Item>>> {
+        let mut reader = Reader::open(services, ctx, self, limit, progress).await?;
+        let (mut items, mut next, mut fruitless) = (vec![], Some(from.clone()), 0);
+        let (mut group, mut pages_left) = (FIRST_GROUP, max_pages(limit, PAGE_SIZE));
+        let is_short = |count: usize| limit.is_some_and(|limit| count < limit);
+        while items.is_empty() || is_short(items.len()) && !reader.state.is_cut_off {
+            if fruitless >= MAX_FRUITLESS_PAGES || pages_left == 0 {
                 break;
             }
+            let Some(position) = next.take() else { break };
+            let before = items.len();
+            let most = group.min(pages_left).min(MAX_FRUITLESS_PAGES - fruitless);
+            match reader.add_items(&mut items, &position, most).await {
+                Ok((after, pages)) => {
+                    (next, group) = (after, (group * 2).min(MAX_FRUITLESS_PAGES));
+                    pages_left = pages_left.saturating_sub(pages);
+                    fruitless = if items.len() > before { 0 } else { fruitless + pages };
+                }
+                Err(error) if items.is_empty() => return Err(error),
+                Err(error) => {
+                    reader.state.cut_off(&error);
+                    next = Some(position);
+                    break;
+                }
+            }
         }
+        if fruitless >= MAX_FRUITLESS_PAGES
+            && next.as_ref().is_some_and(|next| next.start == from.start)
+        {
+            return Err(no_end());
+        }
+        let Reader { state, ctx, .. } = reader;
+        Ok(state.answer(services, &ctx, Resource::Playlist, (items, next)))
     }
-    if fruitless >= MAX_FRUITLESS_PAGES
-        && next.as_ref().is_some_and(|next| next.start == from.start)
-    {
-        return Err(no_end());
-    }
-    Ok(reader.answer((items, next)))
-}
-
-/// The most upstream pages of a read. Pages may be short, but a read must not cost far more than its items.
-fn max_pages(limit: Option<usize>) -> usize {
-    MAX_FRUITLESS_PAGES + 4 * limit.unwrap_or(0).div_ceil(50)
-}
-
-fn no_end() -> Error {
-    Error::new(Reason::UpstreamFailed, "YouTube sent a list without end")
 }
 
 /// The state of one read.
@@ -146,17 +106,9 @@ struct Reader<'a> {
     /// `None` reads one upstream page at a time.
     limit: Option<usize>,
     progress: &'a mut Progress,
-    /// The units that the operation had cost before.
-    units_before: u32,
     /// The upstream list.
     playlist: PlaylistId,
-    parts: Parts,
-    /// The age of the oldest page.
-    age: Duration,
-    /// The lifetime of that page, and the time for which all pages are fresh.
-    life: Option<(Life, Duration)>,
-    /// Whether a page failed. The same read may return more next time.
-    is_cut_off: bool,
+    state: ReadState,
 }
 
 /// An upstream page, and where it is in its list.
@@ -173,26 +125,16 @@ impl<'a> Reader<'a> {
         limit: Option<usize>,
         progress: &'a mut Progress,
     ) -> Result<Self> {
-        let (ctx, units_before) = (ctx.for_parts(), ctx.bill.cost.units());
+        let ctx = ctx.for_parts();
+        let mut state = ReadState::new(&ctx, Parts::default());
         let (playlist, parts) = match list {
             VideoList::Playlist(id) => (id.clone(), Parts::default()),
             VideoList::Uploads(channel, _) => {
                 channel::uploads_playlist(services, &ctx, channel).await?
             }
         };
-        Ok(Self {
-            services,
-            ctx,
-            list,
-            limit,
-            progress,
-            units_before,
-            playlist,
-            parts,
-            age: Duration::ZERO,
-            life: None,
-            is_cut_off: false,
-        })
+        state.parts = parts;
+        Ok(Self { services, ctx, list, limit, progress, playlist, state })
     }
 
     /// Reads up to `most` upstream pages from `from` on, and adds their items. Returns the position after the last
@@ -221,8 +163,8 @@ impl<'a> Reader<'a> {
             let Some(failed) = pages.get(complete).filter(|_| complete > 0) else {
                 return Err(error);
             };
-            tracing::debug!(reason = error.reason().code(), "list cut off");
-            (next, self.is_cut_off) = (Some(failed.position.clone()), true);
+            self.state.cut_off(&error);
+            next = Some(failed.position.clone());
             pages.truncate(complete);
         }
         for page in &pages {
@@ -254,7 +196,7 @@ impl<'a> Reader<'a> {
             pages.iter().flat_map(|page| &page.entries).flatten().copied().collect();
         let (ctx, services) = (&self.ctx, self.services);
         let read = video::read_all(services, ctx, &ids, |video| _ = videos.insert(video.id, video));
-        self.parts = self.parts.with(read.await?);
+        self.state.parts = self.state.parts.with(read.await?);
         Ok(())
     }
 
@@ -277,8 +219,8 @@ impl<'a> Reader<'a> {
                 Err(error) if pages.is_empty() => return Err(error),
                 // The caller gets the pages before it.
                 Err(error) => {
-                    tracing::debug!(reason = error.reason().code(), "list cut off");
-                    (next, self.is_cut_off) = (Some(position), true);
+                    self.state.cut_off(&error);
+                    next = Some(position);
                     break;
                 }
             };
@@ -298,11 +240,7 @@ impl<'a> Reader<'a> {
             }
             page => page?,
         };
-        self.parts = self.parts.with(page.outcome);
-        let fresh_for =
-            self.life.map_or(page.fresh_for(), |(_, fresh_for)| fresh_for.min(page.fresh_for()));
-        let life = self.life.filter(|_| self.age > page.age).map_or(page.life, |(life, _)| life);
-        (self.age, self.life) = (self.age.max(page.age), Some((life, fresh_for)));
+        self.state.add(&page);
         Ok(page.body)
     }
 
@@ -353,42 +291,5 @@ impl<'a> Reader<'a> {
         }
         items.retain(|(index, _)| *index >= skip);
         (items, is_last)
-    }
-
-    fn answer(self, items: Items) -> Cached<Items> {
-        let Self { services, age, life, is_cut_off, .. } = self;
-        // A call that failed may have cost units, and a hit costs nothing.
-        let has_paid = is_cut_off && self.ctx.bill.cost.units() > self.units_before;
-        let parts = if has_paid { self.parts.with(CacheOutcome::Miss) } else { self.parts };
-        services.cache.count(Resource::Playlist.kind(), parts.worst());
-        let life = match life {
-            // The next reader may get more.
-            Some(_) if is_cut_off => {
-                Life { ttl: age, grace: Duration::ZERO, stale_if_error: Duration::ZERO }
-            }
-            Some((life, fresh_for)) => Life { ttl: age + fresh_for, ..life },
-            None => services.cache.life_of_new(&lookup::Lookup::Playlist(self.playlist).key()),
-        };
-        Cached::composite(items, parts, age, life)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_repeated_token_ends_the_list_and_a_page_that_is_read_again_does_not() {
-        let mut progress = Progress::default();
-        let mut next = |token: &str, start| {
-            let position = progress.next(Some(token.to_owned()), start).unwrap();
-            position.map(|it| (it.token, it.start))
-        };
-        assert_eq!(next("a", 50), Some(("a".to_owned(), 50)));
-        assert_eq!(next("b", 100), Some(("b".to_owned(), 100)));
-        assert_eq!(next("b", 100), Some(("b".to_owned(), 100)), "after a failure");
-        assert_eq!(next("a", 150), None);
-        assert_eq!(progress.next(None, 150).unwrap(), None);
-        assert_eq!(progress.next(None, MAX_ENTRIES + 1).unwrap_err().reason(), no_end().reason());
     }
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::cache::freshness::Kind;
 use crate::cache::{Fetched, Key};
+use crate::chart::ChartQuery;
 use crate::comment::{CommentOrder, CommentQuery};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -19,7 +20,8 @@ use crate::language::LanguageCode;
 use crate::region::CategoryQuery;
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
-use crate::resource::{channel, comment, playlist, region, video};
+use crate::resource::{channel, chart, comment, feed, playlist, region, search, video};
+use crate::search::SearchQuery;
 use crate::transcript::TranscriptQuery;
 use crate::transport::BoxFuture;
 use crate::transport::ESCAPED;
@@ -45,10 +47,23 @@ pub enum Lookup {
     PlaylistEntries(PlaylistId),
     /// One page of the entries of a playlist, by its token, which is empty for the first page.
     PlaylistPage(PlaylistId, String),
+    /// A page of the playlists of a channel by its token, which is empty for the first page.
+    ChannelPlaylists(ChannelId, String),
+    /// A [`FeedAnswer`](crate::FeedAnswer) of a channel.
+    ChannelFeed(ChannelRef),
+    /// A [`FeedAnswer`](crate::FeedAnswer) of a playlist.
+    PlaylistFeed(PlaylistId),
     /// A list of [`CommentThread`](crate::CommentThread)s.
     Comments(VideoId, CommentQuery),
+    /// A page of comment threads by its token, which is empty for the first page. It has the replies that YouTube
+    /// includes.
+    ThreadPage(VideoId, CommentOrder, String),
     /// A list of [`Comment`](crate::Comment)s.
     Replies(CommentId),
+    /// A page of search results by its token, which is empty for the first page. The channel of the query is an id.
+    Search(SearchQuery, String),
+    /// A page of a chart of [`Video`](crate::Video)s by its token, which is empty for the first page.
+    ChartPage(ChartQuery, String),
     /// A list of [`Region`](crate::Region)s, named in a language.
     Regions(Option<String>),
     /// A list of [`Language`](crate::Language)s, named in a language.
@@ -63,7 +78,7 @@ pub enum Lookup {
 
 /// The format of stored records. Every change of a stored model raises it: records of an older release are misses
 /// then.
-pub(crate) const SCHEMA: u16 = 4;
+pub(crate) const SCHEMA: u16 = 5;
 
 impl Lookup {
     /// The kind of the resource.
@@ -75,8 +90,12 @@ impl Lookup {
             Self::Playlist(_)
             | Self::PlaylistInfo(_)
             | Self::PlaylistEntries(_)
-            | Self::PlaylistPage(..) => Resource::Playlist,
-            Self::Comments(..) | Self::Replies(_) => Resource::Comments,
+            | Self::PlaylistPage(..)
+            | Self::ChannelPlaylists(..) => Resource::Playlist,
+            Self::ChannelFeed(_) | Self::PlaylistFeed(_) => Resource::Feed,
+            Self::Comments(..) | Self::ThreadPage(..) | Self::Replies(_) => Resource::Comments,
+            Self::Search(..) => Resource::Search,
+            Self::ChartPage(..) => Resource::Chart,
             Self::Regions(_) | Self::Languages(_) | Self::Categories(..) => Resource::Regions,
             Self::Tracks(_) => Resource::Tracks,
             Self::Transcript(..) => Resource::Transcript,
@@ -90,8 +109,11 @@ impl Lookup {
             "channel" => Resource::Channel,
             "uploads" | "upload-ids" => Resource::Uploads,
             "playlist" | "playlist-info" | "playlist-entries" | "playlist-start"
-            | "playlist-page" => Resource::Playlist,
-            "comments" | "replies" => Resource::Comments,
+            | "playlist-page" | "channel-playlists" => Resource::Playlist,
+            "channel-feed" | "playlist-feed" => Resource::Feed,
+            "comments" | "thread-page" | "replies" => Resource::Comments,
+            "search" => Resource::Search,
+            "chart" => Resource::Chart,
             "regions" | "languages" | "categories" => Resource::Regions,
             "tracks" => Resource::Tracks,
             "transcript" => Resource::Transcript,
@@ -127,16 +149,30 @@ impl Lookup {
             Self::PlaylistInfo(id) => format!("playlist-info/{id}"),
             Self::PlaylistEntries(id) => format!("playlist-entries/{id}"),
             Self::PlaylistPage(id, token) => format!("playlist-page/{id}/{}", escaped(token)),
+            Self::ChannelPlaylists(id, token) => {
+                format!("channel-playlists/{id}/{}", escaped(token))
+            }
+            Self::ChannelFeed(channel) => format!("channel-feed/{}", name(channel)),
+            Self::PlaylistFeed(id) => format!("playlist-feed/{id}"),
             Self::Comments(video, query) => {
-                let order = match query.order {
-                    CommentOrder::Time => "time",
-                    CommentOrder::Relevance => "relevance",
-                };
+                let order = order_word(query.order);
                 let replies = if query.all_replies { "all" } else { "preview" };
                 let search = escaped(query.search.as_deref().unwrap_or_default());
                 format!("comments/{video}/{order}/{}/{replies}/{search}", query.limit)
             }
+            Self::ThreadPage(video, order, token) => {
+                format!("thread-page/{video}/{}/{}", order_word(*order), escaped(token))
+            }
             Self::Replies(id) => format!("replies/{}", id.thread()),
+            Self::Search(query, token) => {
+                format!("search/{}/{}", search_text(query), escaped(token))
+            }
+            Self::ChartPage(ChartQuery { region, category }, token) => {
+                let region = region.as_deref().unwrap_or_default().to_ascii_uppercase();
+                let category = category.as_deref().unwrap_or_default();
+                let parts = [&region, category, token].map(escaped);
+                format!("chart/{}", parts.join("/"))
+            }
             Self::Regions(language) => format!("regions/{}", hl(language)),
             Self::Languages(language) => format!("languages/{}", hl(language)),
             Self::Categories(CategoryQuery::Region(code), language) => {
@@ -164,7 +200,7 @@ impl Lookup {
         Box::pin(async move {
             let (services, ctx) = (&services, &ctx);
             let body = match &self {
-                Self::Video(id) => json(&video::one(services, ctx, *id).await?),
+                Self::Video(id) => video::record::encode(video::one(services, ctx, *id).await?),
                 Self::Channel(channel) => json(&channel::one(services, ctx, channel).await?),
                 Self::UploadIds(channel) => {
                     let (ids, age) = channel::upload_ids(services, ctx, channel).await?;
@@ -182,10 +218,28 @@ impl Lookup {
                     let (page, age) = playlist::page::fetch(services, ctx, id, token).await?;
                     return Ok(Fetched { body: json(&page)?, age });
                 }
+                Self::ChannelPlaylists(id, token) => {
+                    json(&playlist::of_channel::fetch(services, ctx, id, token).await?)
+                }
+                Self::ChannelFeed(ChannelRef::Id(id)) => {
+                    json(&feed::of_channel(services, ctx, id).await?)
+                }
+                // The record is that of the id.
+                Self::ChannelFeed(_) => Err(Error::internal("a composite has no record")),
+                Self::PlaylistFeed(id) => json(&feed::of_playlist(services, ctx, id).await?),
                 Self::Comments(video, query) => {
                     json(&comment::threads(services, ctx, *video, query).await?)
                 }
+                Self::ThreadPage(video, order, token) => {
+                    json(&comment::threads::fetch(services, ctx, *video, *order, token).await?)
+                }
                 Self::Replies(id) => json(&comment::replies(services, ctx, id).await?),
+                Self::Search(query, token) => {
+                    json(&search::fetch(services, ctx, query, token).await?)
+                }
+                Self::ChartPage(query, token) => {
+                    json(&chart::fetch(services, ctx, query, token).await?)
+                }
                 Self::Regions(hl) => json(&region::regions(services, ctx, hl.as_deref()).await?),
                 Self::Languages(hl) => {
                     json(&region::languages(services, ctx, hl.as_deref()).await?)
@@ -204,6 +258,35 @@ impl Lookup {
             };
             body.map(Fetched::from)
         })
+    }
+}
+
+/// The parts of a search in a fixed order. YouTube ignores the case of letters.
+fn search_text(query: &SearchQuery) -> String {
+    let SearchQuery { text, kind, channel, order, range, length, live, region, language, safe } =
+        query;
+    let date = |at: Option<jiff::Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+    let parts = [
+        kind.word().to_owned(),
+        order.word().to_owned(),
+        channel.as_ref().map(name).unwrap_or_default(),
+        date(range.since),
+        date(range.until),
+        length.map_or("", |length| length.word()).to_owned(),
+        live.map_or("", |live| live.word()).to_owned(),
+        region.as_deref().unwrap_or_default().to_ascii_uppercase(),
+        language.as_ref().map_or("", LanguageCode::as_str).to_ascii_lowercase(),
+        safe.word().to_owned(),
+        text.to_lowercase(),
+    ];
+    parts.map(|part| escaped(&part)).join("/")
+}
+
+/// The word for an order, in keys and in calls.
+pub(super) fn order_word(order: CommentOrder) -> &'static str {
+    match order {
+        CommentOrder::Time => "time",
+        CommentOrder::Relevance => "relevance",
     }
 }
 
@@ -258,13 +341,22 @@ mod tests {
             Lookup::Video(video),
             Lookup::Channel(channel.clone()),
             Lookup::Uploads(channel.clone()),
+            Lookup::ChannelFeed(channel.clone()),
             Lookup::UploadIds(channel),
             Lookup::Playlist(playlist.clone()),
             Lookup::PlaylistInfo(playlist.clone()),
             Lookup::PlaylistEntries(playlist.clone()),
+            Lookup::PlaylistFeed(playlist.clone()),
             Lookup::PlaylistPage(playlist, "token".to_owned()),
+            Lookup::ChannelPlaylists(
+                ChannelId::bare("UCuAXFkgsw1L7xaCfnd5JJOw").unwrap(),
+                String::new(),
+            ),
+            Lookup::ThreadPage(video, CommentOrder::Time, String::new()),
+            Lookup::ChartPage(ChartQuery::default(), String::new()),
             Lookup::Comments(video, CommentQuery::default()),
             Lookup::Replies(comment),
+            Lookup::Search(SearchQuery::parse("a").unwrap(), String::new()),
             Lookup::Regions(None),
             Lookup::Languages(None),
             Lookup::Categories(CategoryQuery::Region("US".to_owned()), None),

@@ -1,6 +1,7 @@
 //! Playlists. A playlist is a composite of its own data, its entries and its videos.
 
 mod entries;
+pub(crate) mod of_channel;
 pub(crate) mod page;
 mod part;
 pub(crate) mod walk;
@@ -24,7 +25,7 @@ use crate::resource::gather::MAX_IDS;
 use crate::resource::lookup::Lookup;
 use crate::resource::{Services, find_item};
 use crate::spool::{Body, Spool, SpooledList};
-use crate::video::Video;
+use crate::video::{Include, Video};
 
 pub(crate) use entries::{Availability, Entries, Entry, EntryList, Start, all_entries};
 pub(crate) use part::first_videos;
@@ -101,7 +102,7 @@ pub(crate) async fn complete(
         Ok::<_, Error>((order, entries))
     };
     let head = head(services, ctx, id, has_entries);
-    let mut videos = Videos::new(&services.spool);
+    let mut videos = Videos::new(&services.spool, ctx.include);
     let details = video::read_chunks(services, ctx, queue, |video| videos.add(video));
     let ((order, entries), of_videos, (head, of_head)) =
         future::try_join3(walk, details, head).await?;
@@ -131,16 +132,18 @@ struct Videos {
     list: SpooledList,
     /// The element and the length in seconds of each video.
     known: HashMap<VideoId, (usize, u64)>,
+    include: Include,
 }
 
 impl Videos {
-    fn new(spool: &Spool) -> Self {
-        Self { list: spool.list(), known: HashMap::new() }
+    fn new(spool: &Spool, include: Include) -> Self {
+        Self { list: spool.list(), known: HashMap::new(), include }
     }
 
     fn add(&mut self, video: Video) -> Result<()> {
         let (id, duration) = (video.id, video.duration);
-        let element = self.list.push(&PlaylistVideo::from(video))?;
+        let comments = self.include.comments.then_some(video.comments);
+        let element = self.list.push(&PlaylistVideo { comments, ..video.into() })?;
         self.known.insert(id, (element, duration));
         Ok(())
     }

@@ -6,11 +6,15 @@ use serde::de::DeserializeOwned;
 use crate::cache::is_refusal_body;
 use crate::channel::Channel;
 use crate::comment::{Comment, CommentThread};
+use crate::feed::FeedAnswer;
 use crate::ident::VideoId;
 use crate::playlist::PlaylistInfo;
 use crate::region::{Language, Region, VideoCategory};
+use crate::resource::paged::RecordPage;
 use crate::resource::playlist::page::EntryPage;
 use crate::resource::playlist::{EntryList, Start};
+use crate::resource::search::ResultPage;
+use crate::resource::video::record;
 use crate::store::Record;
 use crate::transcript::{CaptionTrack, TranscriptLine};
 use crate::video::Video;
@@ -21,13 +25,18 @@ pub(crate) fn has_valid_body(key: &str, record: &Record) -> bool {
         return is_refusal_body(&record.body);
     }
     let is_valid = match key.split('/').next() {
-        Some("video") => is::<Video>,
+        Some("video") => record::is_valid,
         Some("channel") => is::<Channel>,
         Some("upload-ids") => is::<Vec<VideoId>>,
         Some("playlist-info") => is::<PlaylistInfo>,
         Some("playlist-entries") => is::<EntryList>,
         Some("playlist-page") => is::<EntryPage>,
         Some("playlist-start") => is::<Start>,
+        Some("channel-playlists") => is::<RecordPage<PlaylistInfo>>,
+        Some("channel-feed" | "playlist-feed") => is::<FeedAnswer>,
+        Some("thread-page") => is::<RecordPage<CommentThread>>,
+        Some("search") => is::<ResultPage>,
+        Some("chart") => is::<RecordPage<Video>>,
         Some("comments") => is::<Vec<CommentThread>>,
         Some("replies") => is::<Vec<Comment>>,
         Some("regions") => is::<Vec<Region>>,

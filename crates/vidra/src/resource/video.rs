@@ -1,5 +1,10 @@
 //! Videos, fetched in calls of fifty and each once.
 
+mod details;
+pub(crate) mod record;
+#[cfg(test)]
+mod recorded;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,15 +23,25 @@ use crate::format::{self, Moment};
 use crate::ident::{ChannelId, VideoId};
 use crate::resource::gather::MAX_IDS;
 use crate::resource::lifetime::Resource;
-use crate::resource::lookup::{self, Lookup};
+use crate::resource::lookup::Lookup;
 use crate::resource::{Services, wrong_item_error};
 use crate::transport::BoxFuture;
-use crate::video::{HiddenCount, Video};
+use crate::video::{HiddenCount, Video, VideoDetails};
+
+/// The parts of a video that `VideoDetails` needs, and those of `Video`. More parts do not change the
+/// cost of a call.
+pub(crate) const DETAILED_PARTS: &str = "snippet,contentDetails,statistics,status,player,liveStreamingDetails,\
+     topicDetails,paidProductPlacementDetails";
+
+/// A parameter of calls with the part `player`: without a limit, YouTube does not send the size of the
+/// player. The height is as good as any, because only the aspect ratio counts.
+pub(crate) const PLAYER_SIZE: (&str, &str) = ("maxHeight", "720");
 
 impl Video {
     /// `None` for an item without an id.
     pub(crate) fn from_wire(video: wire::Video) -> Option<Self> {
-        let id = VideoId::bare(&video.id?)?;
+        let id = VideoId::bare(video.id.as_deref()?)?;
+        let details = VideoDetails::from_wire(&video);
         let snippet = video.snippet.unwrap_or_default();
         let statistics = video.statistics.unwrap_or_default();
         let duration = video.content_details.unwrap_or_default().duration;
@@ -55,6 +70,8 @@ impl Video {
             published_at,
             thumbnails: snippet.thumbnails.unwrap_or_default(),
             hidden,
+            details: Some(Box::new(details)),
+            chapters: None,
         })
     }
 }
@@ -98,7 +115,7 @@ pub(crate) async fn list_json(
     for (id, answered) in distinct.iter().zip(answers) {
         // The others do not exist.
         if let Ok(video) = answered.result {
-            found.insert(*id, video);
+            found.insert(*id, record::answer(video, ctx.include)?);
         }
     }
     let empty = |age| services.cache.empty_list(Resource::Video.kind(), outcome, age);
@@ -154,7 +171,7 @@ async fn bodies(services: &Services, ctx: &Context, ids: Vec<VideoId>) -> Vec<Re
     let outcome = |id: &VideoId| match &found {
         Ok(found) => {
             let video = found.get(id).ok_or_else(|| What::Video.not_found(id))?;
-            lookup::json(video).map(Fetched::from)
+            record::encode(video.clone()).map(Fetched::from)
         }
         Err(error) => Err(error.clone()),
     };
@@ -187,7 +204,7 @@ pub(crate) async fn read_chunks(
             parts = parts.with(answered.outcome);
             // The others do not exist.
             if let Ok(video) = answered.result {
-                add(video.decode()?)?;
+                add(record::decode(&video, ctx.include)?)?;
             }
         }
     }
@@ -209,7 +226,7 @@ pub(crate) async fn read_all(
         parts = parts.with(answered.outcome);
         // The others do not exist.
         if let Ok(video) = answered.result {
-            add(video.decode()?);
+            add(record::decode(&video, ctx.include)?);
         }
     }
     Ok(parts)
@@ -230,6 +247,12 @@ async fn details(
     Ok(found)
 }
 
+/// A call for videos, with all parts that we serve. They do not change the cost.
+pub(crate) fn call(what: What, subject: &str) -> Call {
+    let call = Call::new(Endpoint::Videos, what, &subject).with("part", DETAILED_PARTS);
+    call.with(PLAYER_SIZE.0, PLAYER_SIZE.1)
+}
+
 /// Sends the call. YouTube omits unknown ids and returns the others in any order.
 pub(crate) async fn list(
     data_api: &DataApi,
@@ -238,10 +261,7 @@ pub(crate) async fn list(
 ) -> Result<HashMap<VideoId, Video>> {
     debug_assert!(ids.len() <= MAX_IDS, "the platform refuses more ids");
     let list = ids.iter().map(VideoId::as_str).collect::<Vec<_>>().join(",");
-    let call = Call::new(Endpoint::Videos, What::Video, &list)
-        // All parts that we serve. They do not change the cost.
-        .with("part", "snippet,contentDetails,statistics")
-        .with("id", list);
+    let call = call(What::Video, &list).with("id", list);
     let items: Vec<wire::Video> = data_api.list(ctx, &call).await?;
     Ok(items.into_iter().filter_map(Video::from_wire).map(|video| (video.id, video)).collect())
 }

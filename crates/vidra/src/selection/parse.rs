@@ -1,9 +1,13 @@
 //! Parses JSON into a [`Selection`], and reports all faults at once.
 
+use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Bounds, Filter, PositionRange, Selection, Sort, SortField, SortOrder};
 use crate::error::{Error, Result};
+use crate::list::DateRange;
+use crate::video::LiveState;
 use crate::whole;
 
 impl Selection {
@@ -49,14 +53,57 @@ impl Reader {
     }
 
     fn filter(&mut self, value: &Value) -> Filter {
-        let Some(fields) = self.object(value, "filter", &["duration", "views", "likes"]) else {
+        let known = ["duration", "views", "likes", "published", "title", "live", "isShort"];
+        let Some(fields) = self.object(value, "filter", &known) else {
             return Filter::default();
         };
         let mut bounds = |name: &str| {
             let path = format!("filter.{name}");
             fields.get(name).map(|value| self.bounds(value, &path)).unwrap_or_default()
         };
-        Filter { duration: bounds("duration"), views: bounds("views"), likes: bounds("likes") }
+        let (duration, views, likes) = (bounds("duration"), bounds("views"), bounds("likes"));
+        let published = fields.get("published").map(|value| self.dates(value));
+        Filter {
+            duration,
+            views,
+            likes,
+            published: published.unwrap_or_default(),
+            title: fields.get("title").and_then(|value| self.title(value)),
+            live: fields.get("live").and_then(|value| self.live(value)),
+            is_short: fields.get("isShort").and_then(|value| match value {
+                Value::Bool(is_short) => Some(*is_short),
+                _ => self.fault("filter.isShort", "must be true or false"),
+            }),
+        }
+    }
+
+    fn dates(&mut self, value: &Value) -> DateRange {
+        let Some(fields) = self.object(value, "filter.published", &["since", "until"]) else {
+            return DateRange::default();
+        };
+        let mut date = |name: &str, parse: fn(&str) -> Result<Timestamp>| {
+            let parsed = fields.get(name)?.as_str().and_then(|text| parse(text).ok());
+            let must = "must be a date (2026-01-31) or a time (2026-01-31T18:30:00Z)";
+            parsed.or_else(|| self.fault(&format!("filter.published.{name}"), must))
+        };
+        let since = date("since", DateRange::parse_since);
+        let until = date("until", DateRange::parse_until);
+        if since.zip(until).is_some_and(|(since, until)| since > until) {
+            let _: Option<()> = self.fault("filter.published", "since is later than until");
+        }
+        DateRange { since, until }
+    }
+
+    fn title(&mut self, value: &Value) -> Option<String> {
+        let text = value.as_str().filter(|text| (1..=200).contains(&text.trim().chars().count()));
+        let text = text.map(|text| text.trim().to_owned());
+        text.or_else(|| self.fault("filter.title", "must be text of 1 to 200 characters"))
+    }
+
+    fn live(&mut self, value: &Value) -> Option<LiveState> {
+        let live = LiveState::deserialize(value).ok();
+        let must = "must be \"none\", \"upcoming\", \"live\" or \"ended\"";
+        live.or_else(|| self.fault("filter.live", must))
     }
 
     fn bounds(&mut self, value: &Value, path: &str) -> Bounds {
@@ -71,12 +118,12 @@ impl Reader {
 
     fn sort(&mut self, value: &Value) -> Option<Sort> {
         let fields = self.object(value, "sort", &["field", "order"])?;
-        let field = match fields.get("field").and_then(Value::as_str) {
-            Some("duration") => Some(SortField::Duration),
-            Some("views") => Some(SortField::Views),
-            Some("likes") => Some(SortField::Likes),
-            _ => self.fault("sort.field", "must be \"duration\", \"views\" or \"likes\""),
-        };
+        let field = fields.get("field").and_then(|field| SortField::deserialize(field).ok());
+        let field = field.or_else(|| {
+            let must = "must be \"duration\", \"views\", \"likes\", \"published\", \"title\", \
+                        \"comments\" or \"position\"";
+            self.fault("sort.field", must)
+        });
         let order = match fields.get("order").map(Value::as_str) {
             None | Some(Some("asc")) => Some(SortOrder::Asc),
             Some(Some("desc")) => Some(SortOrder::Desc),

@@ -1,12 +1,15 @@
 //! A caption with its times, as parsed and as a line of a transcript.
 
-use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
+
+use super::word::{self, Word, WordTime};
+use crate::seconds::Seconds;
 
 /// One caption. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Cue {
     /// The start time.
     pub start: u64,
@@ -15,6 +18,33 @@ pub struct Cue {
     pub duration: u64,
     /// The text without markup, entities and blank lines. It can contain line breaks.
     pub text: String,
+    /// The times of the words. Empty if YouTube sends none: it times the words of recognised speech
+    /// only, and not in every format. [`Cue::words`] adds the texts.
+    pub word_times: Vec<WordTime>,
+}
+
+impl Cue {
+    /// A caption without word times.
+    pub fn new(start: u64, duration: u64, text: impl Into<String>) -> Self {
+        Self { start, duration, text: text.into(), word_times: vec![] }
+    }
+
+    /// The words with their times, if YouTube sends times.
+    ///
+    /// Together they have every visible character of the text exactly once and in order. No word
+    /// starts before the previous one.
+    ///
+    /// ```
+    /// let body = br#"{"events":[{"tStartMs":240,"dDurationMs":1500,"segs":[
+    ///     {"utf8":"It"},{"utf8":" didn't","tOffsetMs":320}]}]}"#;
+    /// let cues = vidra::transcript::parse(body)?;
+    /// let words: Vec<_> = cues[0].words().map(|word| (word.text, word.start.as_millis())).collect();
+    /// assert_eq!(words, [("It".to_owned(), 240), ("didn't".to_owned(), 560)]);
+    /// # Ok::<_, vidra::transcript::Unreadable>(())
+    /// ```
+    pub fn words(&self) -> impl Iterator<Item = Word> + '_ {
+        word::words(&self.text, self.start, &self.word_times)
+    }
 }
 
 /// One line of a transcript. Times are in seconds.
@@ -37,7 +67,7 @@ pub struct TranscriptLine {
 }
 
 impl TranscriptLine {
-    /// Converts a cue to a line. All lines of a track share one `lang`.
+    /// Converts a cue to a line, without the word times. All lines of a track share one `lang`.
     pub fn new(cue: Cue, lang: &Arc<str>) -> Self {
         Self {
             text: cue.text,
@@ -45,58 +75,5 @@ impl TranscriptLine {
             offset: Seconds::from_millis(cue.start),
             lang: Arc::clone(lang),
         }
-    }
-}
-
-/// A time in milliseconds that serialises as seconds: `3.36`, `43`, `0`.
-///
-/// ```
-/// use vidra::{Cue, TranscriptLine};
-/// let cue = Cue { start: 0, duration: 3_360, text: "Hello".to_owned() };
-/// let line = TranscriptLine::new(cue, &"en".into());
-/// let json = serde_json::to_string(&line)?;
-/// assert_eq!(json, r#"{"text":"Hello","duration":3.36,"offset":0,"lang":"en"}"#);
-/// # Ok::<_, serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Seconds(u64);
-
-impl Seconds {
-    /// Converts from milliseconds.
-    pub const fn from_millis(millis: u64) -> Self {
-        Self(millis)
-    }
-
-    /// Converts to milliseconds.
-    pub const fn as_millis(self) -> u64 {
-        self.0
-    }
-}
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, millis) = (self.0 / 1_000, self.0 % 1_000);
-        match millis {
-            0 => write!(f, "{whole}"),
-            _ => f.write_str(format!("{whole}.{millis:03}").trim_end_matches('0')),
-        }
-    }
-}
-
-impl Serialize for Seconds {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 % 1_000 {
-            // An integer, so that zero is `0` and not `0.0`.
-            0 => serializer.serialize_u64(self.0 / 1_000),
-            // The nearest double prints as the same three digits for the first 30,000 years.
-            _ => serializer.serialize_f64(self.0 as f64 / 1_000.0),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Seconds {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // Saturates at both ends.
-        f64::deserialize(deserializer).map(|seconds| Self((seconds * 1_000.0).round() as u64))
     }
 }

@@ -7,6 +7,7 @@
 mod json3;
 mod text;
 mod track;
+mod words;
 mod xml;
 
 pub(super) use text::tidy;

@@ -18,7 +18,7 @@ const VISIBLE: u64 = 2_000;
 /// ```
 /// use vidra::{Cue, TranscriptLine, to_srt};
 /// let line = |text: &str, start, duration| {
-///     TranscriptLine::new(Cue { start, duration, text: text.to_owned() }, &"en".into())
+///     TranscriptLine::new(Cue::new(start, duration, text), &"en".into())
 /// };
 /// let lines = [line("so nice to be here", 15_280, 6_040), line("thank you", 17_119, 999)];
 /// assert_eq!(
@@ -42,7 +42,7 @@ pub fn to_srt(lines: &[TranscriptLine]) -> String {
 ///
 /// ```
 /// use vidra::{Cue, TranscriptLine, to_vtt};
-/// let cue = Cue { start: 360_000_000, duration: 1_500, text: "Q&A: is 1 < 2?".to_owned() };
+/// let cue = Cue::new(360_000_000, 1_500, "Q&A: is 1 < 2?");
 /// let line = TranscriptLine::new(cue, &"en".into());
 /// assert_eq!(
 ///     to_vtt(&[line]),
@@ -66,8 +66,8 @@ pub fn to_vtt(lines: &[TranscriptLine]) -> String {
 ///
 /// ```
 /// use vidra::{Cue, TranscriptLine, to_text};
-/// let text = "Oggi voglio parlare di\nsottotitoli".to_owned();
-/// let line = TranscriptLine::new(Cue { start: 0, duration: 0, text }, &"it".into());
+/// let cue = Cue::new(0, 0, "Oggi voglio parlare di\nsottotitoli");
+/// let line = TranscriptLine::new(cue, &"it".into());
 /// assert_eq!(to_text(&[line]), "Oggi voglio parlare di sottotitoli\n");
 /// ```
 pub fn to_text(lines: &[TranscriptLine]) -> String {

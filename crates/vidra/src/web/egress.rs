@@ -290,6 +290,15 @@ impl Egresses {
         report
     }
 
+    /// The next address in turn for a feed, preferably one that is neither blocked nor unreachable. YouTube serves
+    /// feeds to addresses that it blocks elsewhere.
+    pub(crate) fn for_feed(&self, now: Instant) -> &Egress {
+        let first = self.next.fetch_add(1, Ordering::Relaxed) % self.count();
+        let mut in_turn = self.all.iter().cycle().skip(first).take(self.count());
+        let usable = in_turn.find(|egress| egress.unusable_reason(now).is_none());
+        usable.unwrap_or(&self.all[first])
+    }
+
     /// Chooses an address for a fetch that ends with this kind of request. It takes the unblocked
     /// address with the shortest wait, and rotates among equal ones. It skips the addresses in
     /// `tried`.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use vidra::{
-    ApiKey, BatchEvent, BatchQuery, ChannelRef, DateRange, ErrorKind, InProcess, PlaylistId,
-    Reason, VideoId, Vidra, blocking,
+    ApiKey, BatchEvent, BatchQuery, ChannelRef, ChartQuery, DateRange, ErrorKind, InProcess,
+    PlaylistId, Reason, VideoId, Vidra, blocking,
 };
 use vidra_sim::{Endpoint, Simulator};
 
@@ -25,6 +25,13 @@ fn l9_operations_run_without_a_runtime() {
     assert_eq!(vidra.video(video()).unwrap().channel, "Fermata Sessions");
     let channel = vidra.channel(&ChannelRef::parse("@fermata").unwrap()).unwrap();
     assert_eq!(channel.name, "Fermata Sessions");
+    let fermata = ChannelRef::parse("@fermata").unwrap();
+    assert_eq!(vidra.channel_feed(&fermata).unwrap().items.len(), 15);
+    assert_eq!(
+        vidra.channel_playlists(&fermata).collect::<vidra::Result<Vec<_>>>().unwrap().len(),
+        57
+    );
+    assert_eq!(vidra.popular_videos(&ChartQuery::default()).take(3).count(), 3);
     let playlist = vidra.playlist(&PlaylistId::parse("PLsize120").unwrap()).unwrap();
     assert_eq!(playlist.video_count, 120);
     assert_eq!(u64::from(vidra.as_async().cost().units()), sim.record().units.default);

@@ -204,11 +204,88 @@ async fn review_s8_a_record_of_the_wrong_form_is_a_miss_and_is_replaced() {
     }
 }
 
-/// The records with this body, and their keys. A channel has several.
+/// The records with this body, and their keys. A channel has several. That of a video has its details after a line
+/// break.
 fn stored(store: &Memory, body: &Bytes) -> Vec<(String, Record)> {
     let mut keys = vec![];
     store.each(|key, _| keys.push(key.to_owned()));
     let records = keys.into_iter().filter_map(|key| Some((store.peek(&key)?, key)));
-    let right = records.filter(|(record, _)| record.body == *body);
+    let details = [body, &b"\n"[..]].concat();
+    let right =
+        records.filter(|(record, _)| record.body == *body || record.body.starts_with(&details));
     right.map(|(record, key)| (key, record)).collect()
+}
+
+/// A search reads a bounded number of pages, and a list without an end costs a bounded number of units.
+#[tokio::test(start_paused = true)]
+async fn lists_of_records_are_bounded() {
+    let (vidra, calls) =
+        Platform::client(|call| page(call, &[json!({ "id": format!("Ug{call}") })]));
+    let search = CommentQuery::default().with_search("nothing".to_owned());
+    let mut cursor: Option<String> = None;
+    for round in 1..=3 {
+        let found = vidra.comment_threads_page(video(), &search, cursor.as_deref(), 500).await;
+        let found = found.unwrap().body;
+        assert_eq!((found.items.len(), calls.load(Ordering::Relaxed)), (0, 20 * round));
+        assert!(found.next_cursor.is_some() && found.next_cursor != cursor);
+        cursor = found.next_cursor;
+    }
+    // Short pages: as many as a read of so many items may cost.
+    let (vidra, calls) =
+        Platform::client(|call| page(call, &[json!({ "id": format!("Ug{call}") })]));
+    let short = vidra.comment_threads_page(video(), &CommentQuery::default(), None, 500).await;
+    assert_eq!((short.unwrap().body.items.len(), calls.load(Ordering::Relaxed)), (40, 40));
+
+    // Empty pages with a token.
+    let (vidra, calls) = Platform::client(|call| page(call, &[]));
+    let channel = ChannelRef::parse("UCquirkNoUploads00000000").unwrap();
+    let error = vidra.channel_playlists_page(&channel, None, 50).await.unwrap_err();
+    assert_eq!((error.reason(), calls.load(Ordering::Relaxed)), (Reason::UpstreamFailed, 20));
+
+    // Pages without end.
+    let (vidra, calls) =
+        Platform::client(|call| page(call, &[json!({ "id": format!("PL{call}") })]));
+    let all = vidra.channel_playlists(&channel).try_collect::<Vec<_>>().await;
+    assert_eq!(all.unwrap_err().reason(), Reason::UpstreamFailed);
+    assert_eq!(calls.load(Ordering::Relaxed), 1_001);
+}
+
+/// Every thread has replies that are not on its page, and none has the words.
+#[derive(Clone, Default)]
+struct Chatter(Arc<AtomicUsize>);
+
+impl Transport for Chatter {
+    fn exchange(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, Failure>> {
+        let call = self.0.fetch_add(1, Ordering::Relaxed);
+        let thread = |number: usize| {
+            let id = format!("Ug{call}x{number}");
+            json!({ "id": id, "snippet": { "totalReplyCount": 3 } })
+        };
+        let body = match request.uri().path().ends_with("/comments") {
+            true => json!({ "items": [{ "id": format!("Ug{call}.reply") }] }),
+            false => page(call, &(0..100).map(thread).collect::<Vec<_>>()),
+        };
+        let body = body.to_string().into();
+        let answer = Answer { status: http::StatusCode::OK, headers: HeaderMap::new(), body };
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+/// A search through all replies ends after those of about a hundred threads, and continues with the next one.
+#[tokio::test(start_paused = true)]
+async fn a_search_of_all_replies_is_bounded() {
+    let chatter = Chatter::default();
+    let transport = chatter.clone();
+    let vidra = sim::builder(&Simulator::new()).transport(transport).build().unwrap();
+    let query = CommentQuery::default().with_search("nothing".to_owned()).with_all_replies(true);
+    let (mut cursor, mut before): (Option<String>, usize) = (None, 0);
+    for _ in 0..3 {
+        let found = vidra.comment_threads_page(video(), &query, cursor.as_deref(), 50).await;
+        let found = found.unwrap().body;
+        let calls = chatter.0.load(Ordering::Relaxed);
+        assert!((101..=110).contains(&(calls - before)), "{} calls", calls - before);
+        assert!(found.items.is_empty() && found.next_cursor.is_some());
+        assert_ne!(found.next_cursor, cursor);
+        (cursor, before) = (found.next_cursor, calls);
+    }
 }

@@ -2,12 +2,14 @@
 //!
 //! The recordings are no part of the repository: `VIDRA_FIXTURES` names their folder, by default
 //! `../shared/fixtures` beside the workspace. If it is missing, these tests report that and pass,
-//! unless `VIDRA_REQUIRE_FIXTURES` is set. Expected values are read from the same files as plain JSON,
+//! unless `VIDRA_REQUIRE_FIXTURES` is set. A second set of recordings is in the folder of the same name with `-2`
+//! beside it. Expected values are read from the same files as plain JSON,
 //! and spelled out for the cases that each file covers.
 
 mod channels;
 mod comments;
 mod errors;
+mod feeds;
 mod odd;
 mod playlists;
 mod regions;
@@ -112,8 +114,22 @@ fn fixtures() -> Option<PathBuf> {
 
 /// The folder of recordings of one part of the platform, or `None` if it is missing and not required.
 pub(crate) fn fixtures_of(part: &str) -> Option<PathBuf> {
+    if_present(first_set().join(part))
+}
+
+/// The folder of one part of the second set of recordings, or `None` if it is missing and not required.
+fn second_fixtures_of(part: &str) -> Option<PathBuf> {
+    let first = first_set();
+    let name = first.file_name().and_then(|name| name.to_str()).expect("a plain name");
+    if_present(first.with_file_name(format!("{name}-2")).join(part))
+}
+
+fn first_set() -> PathBuf {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures");
-    let folder = std::env::var_os("VIDRA_FIXTURES").map_or(beside, PathBuf::from).join(part);
+    std::env::var_os("VIDRA_FIXTURES").map_or(beside, PathBuf::from)
+}
+
+fn if_present(folder: PathBuf) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }

@@ -88,6 +88,7 @@ async fn breakers_are_reported_by_name_and_addresses_by_number() {
             [
                 "data-api",
                 "search",
+                "feed",
                 "egress-1-player",
                 "egress-1-timedtext",
                 "egress-2-player",

@@ -10,6 +10,9 @@ fn read(body: &Value) -> Selection {
     Selection::from_json(body).unwrap()
 }
 
+const SORT_FIELDS: &str = "sort.field: must be \"duration\", \"views\", \"likes\", \"published\", \"title\", \
+    \"comments\" or \"position\"";
+
 #[test]
 fn a_whole_number_may_be_written_as_a_float() {
     let floats = json!({"filter": {"views": {"max": 487.0}}, "range": {"start": 2.0}});
@@ -42,16 +45,31 @@ fn every_invalid_field_is_listed() {
             json!({"filter": {"likes": {"max": "7"}}}),
             vec!["filter.likes.max: must be a whole number, 0 or more"],
         ),
-        (
-            json!({"sort": {"field": "title"}}),
-            vec!["sort.field: must be \"duration\", \"views\" or \"likes\""],
-        ),
-        (json!({"sort": {}}), vec!["sort.field: must be \"duration\", \"views\" or \"likes\""]),
+        (json!({"sort": {"field": "channel"}}), vec![SORT_FIELDS]),
+        (json!({"sort": {}}), vec![SORT_FIELDS]),
         (
             json!({"sort": {"field": "views", "order": "down"}}),
             vec!["sort.order: must be \"asc\" or \"desc\""],
         ),
         (json!({"filter": {"size": {}}}), vec!["filter.size: unknown field"]),
+        (
+            json!({"filter": {
+                "published": {"since": "last week", "until": 5, "at": ""}, "title": " ",
+                "live": "now", "isShort": "yes",
+            }}),
+            vec![
+                "filter.published.at: unknown field",
+                "filter.published.since: must be a date (2026-01-31) or a time (2026-01-31T18:30:00Z)",
+                "filter.published.until: must be a date (2026-01-31) or a time (2026-01-31T18:30:00Z)",
+                "filter.title: must be text of 1 to 200 characters",
+                "filter.live: must be \"none\", \"upcoming\", \"live\" or \"ended\"",
+                "filter.isShort: must be true or false",
+            ],
+        ),
+        (
+            json!({"filter": {"published": {"since": "2026-01-02", "until": "2026-01-01"}}}),
+            vec!["filter.published: since is later than until"],
+        ),
         (json!([]), vec!["body: must be an object"]),
         (
             json!({"filter": 5, "range": [1, 2]}),
@@ -62,7 +80,7 @@ fn every_invalid_field_is_listed() {
             vec![
                 "limit: unknown field",
                 "sort.by: unknown field",
-                "sort.field: must be \"duration\", \"views\" or \"likes\"",
+                SORT_FIELDS,
                 "sort.order: must be \"asc\" or \"desc\"",
             ],
         ),
@@ -75,7 +93,11 @@ fn every_invalid_field_is_listed() {
 #[test]
 fn a_selection_is_serialized_as_it_is_parsed() {
     let body = json!({
-        "filter": {"duration": {"min": 60}, "views": {"max": 9}, "likes": {"min": 0, "max": 0}},
+        "filter": {
+            "duration": {"min": 60}, "views": {"max": 9}, "likes": {"min": 0, "max": 0},
+            "published": {"since": "2020-01-31T00:00:00Z"}, "title": "été", "live": "ended",
+            "isShort": false,
+        },
         "sort": {"field": "likes", "order": "desc"},
         "range": {"start": 2, "end": 4},
     });
@@ -105,6 +127,17 @@ async fn filter_then_sort_then_slice() {
     assert!(sorted.is_sorted_by_key(|video| std::cmp::Reverse(video.views)));
     let ascending = select(json!({"sort": {"field": "likes"}})).playlist.videos;
     assert!(ascending.is_sorted_by_key(|video| video.likes));
+    let oldest = select(json!({"sort": {"field": "published"}})).playlist.videos;
+    assert!(oldest.is_sorted_by_key(|video| video.published_at));
+    let titles = select(json!({"sort": {"field": "title"}})).playlist.videos;
+    assert_eq!(titles.len(), 500);
+    assert_ne!(titles, playlist.videos);
+    let middle = oldest[250].published_at.to_string();
+    let later = select(json!({"filter": {"published": {"since": middle}}})).playlist.videos;
+    assert!((200..=250).contains(&later.len()), "{}", later.len());
+    let word = playlist.videos[0].title.split(' ').next().unwrap().to_uppercase();
+    let titled = select(json!({"filter": {"title": word}})).playlist.videos;
+    assert!(titled.contains(&playlist.videos[0]) && titled.len() < 500);
 
     let slice = select(
         json!({"sort": {"field": "views", "order": "desc"}, "range": {"start": 3, "end": 5}}),

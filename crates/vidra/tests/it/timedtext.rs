@@ -4,6 +4,7 @@ mod hostile;
 mod literal;
 mod peers;
 mod tracks;
+mod words;
 mod written;
 
 use std::sync::Arc;
@@ -50,8 +51,7 @@ fn json3(events: &str) -> String {
 }
 
 fn line((start, duration, text): CueRow<'_>) -> TranscriptLine {
-    let cue = Cue { start, duration, text: text.to_owned() };
-    TranscriptLine::new(cue, &Arc::from("en"))
+    TranscriptLine::new(Cue::new(start, duration, text), &Arc::from("en"))
 }
 
 fn lines(rows: &[CueRow<'_>]) -> Vec<TranscriptLine> {

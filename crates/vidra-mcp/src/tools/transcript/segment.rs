@@ -80,7 +80,7 @@ mod tests {
     use vidra::Cue;
 
     fn line(seconds: u64, text: &str) -> TranscriptLine {
-        let cue = Cue { start: seconds * 1_000 + 999, duration: 1_000, text: text.to_owned() };
+        let cue = Cue::new(seconds * 1_000 + 999, 1_000, text);
         TranscriptLine::new(cue, &"en".into())
     }
 

@@ -6,21 +6,27 @@ use super::document;
 use crate::app::TestApp;
 
 /// The requests whose answers are the document's examples: small, and the same every time.
-const REQUESTS: [(&str, &str, &str); 29] = [
+const REQUESTS: [(&str, &str, &str); 35] = [
     ("GET /api/video/{id}", "/api/video/fda4eREcaTQ", ""),
     ("GET /api/video/{id}/title", "/api/video/fda4eREcaTQ/title", ""),
     ("GET /api/videos", "/api/videos?ids=quirkNoLike", ""),
     ("GET /api/channel/{id}", "/api/channel/@fermata", ""),
     ("GET /api/channel/{id}/videos", "/api/channel/@fermata/videos?limit=1", ""),
     ("GET /api/channel/{id}/uploads", "/api/channel/@fermata/uploads?limit=1", ""),
+    ("GET /api/channel/{id}/playlists", "/api/channel/@fermata/playlists?limit=1", ""),
+    ("GET /api/channel/{id}/feed", "/api/channel/@fermata/feed", ""),
     ("GET /api/playlist/{id}", "/api/playlist/PLsize1", ""),
     ("GET /api/playlist/{id}/info", "/api/playlist/PLsize1/info", ""),
     ("GET /api/playlist/{id}/ids", "/api/playlist/PLsize1/ids", ""),
     ("GET /api/playlist/{id}/videos", "/api/playlist/PLsize49/videos?limit=1", ""),
+    ("GET /api/playlist/{id}/feed", "/api/playlist/PLsize1/feed", ""),
     ("POST /api/playlist/{id}/query", "/api/playlist/PLsize1/query", "{}"),
     ("GET /api/comments/{videoId}", "/api/comments/fda4eREcaTQ?maxResults=1", ""),
+    ("GET /api/comments/{videoId}/threads", "/api/comments/fda4eREcaTQ/threads?limit=1", ""),
     ("GET /api/comments/{videoId}/top", "/api/comments/fda4eREcaTQ/top?limit=1", ""),
     ("GET /api/comment-replies/{id}", "/api/comment-replies/UgquirkManyReplies04AaABAg", ""),
+    ("GET /api/search", "/api/search?q=session&limit=1", ""),
+    ("GET /api/charts/popular", "/api/charts/popular?limit=1", ""),
     ("GET /api/transcript/{id}", "/api/transcript/txManualAsr", ""),
     ("GET /api/transcript/{id}/text", "/api/transcript/txManualAsr/text", ""),
     ("GET /api/transcript/{id}/tracks", "/api/transcript/txManualAsr/tracks", ""),
@@ -76,9 +82,12 @@ async fn the_examples_are_real_answers() {
 
 /// One element shows what a list holds.
 fn first_of_lists(mut value: Value) -> Value {
-    match &mut value {
-        Value::Array(items) if items.first().is_some_and(Value::is_object) => items.truncate(1),
-        _ => {}
+    let items = match &mut value {
+        Value::Object(members) => members.get_mut("items").and_then(Value::as_array_mut),
+        other => other.as_array_mut(),
+    };
+    if let Some(items) = items.filter(|items| items.first().is_some_and(Value::is_object)) {
+        items.truncate(1);
     }
     value
 }

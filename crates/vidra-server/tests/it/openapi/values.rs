@@ -13,7 +13,7 @@ async fn patterns_match_exactly_what_the_service_accepts() {
     let document = document();
     let long = format!("PL{}", "x".repeat(63));
     let eleven = ["de"; 11].join(",");
-    let table: [(&str, &str, &[&str], &[&str]); 10] = [
+    let table: [(&str, &str, &[&str], &[&str]); 12] = [
         (
             "/api/video/{id}",
             "id",
@@ -86,6 +86,8 @@ async fn patterns_match_exactly_what_the_service_accepts() {
             &["", "10", "10,22", "10, 22"],
             &["x", "1234567890", "10;22"],
         ),
+        ("/api/charts/popular", "category", &["", "10", " 10"], &["x", "1234567890", "10,22"]),
+        ("/api/charts/popular", "region", &["", "de", "US "], &["D", "DEU", "1A"]),
         ("/api/transcript/{id}", "lang", &["", "en", "pt_BR", "de, en"], &["e", "de;en", &eleven]),
         (
             "/api/i18n/regions",
@@ -177,7 +179,11 @@ fn with_id(path: &str) -> String {
         _ => "txManualAsr",
     };
     let path = path.replace("{id}", id).replace("{videoId}", "fda4eREcaTQ");
-    // Without videos it is 400.
-    let query = if path == "/api/videos" { "ids=fda4eREcaTQ&" } else { "" };
+    // Without them it is 400.
+    let query = match path.as_str() {
+        "/api/videos" => "ids=fda4eREcaTQ&",
+        "/api/search" => "q=trio&",
+        _ => "",
+    };
     format!("{path}?{query}")
 }

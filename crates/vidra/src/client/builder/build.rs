@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::quota::Ledger;
 use crate::resilience::breaker::{Breaker, BreakerPolicy};
 use crate::resilience::pace::Pace;
-use crate::resilience::retry::RetryBudget;
+use crate::resilience::retry::{RetryBudget, RetryPolicy};
 use crate::resilience::send::Sender;
 use crate::resilience::traffic::Traffic;
 use crate::resource::Services;
@@ -30,7 +30,9 @@ use crate::resource::stored::has_valid_body;
 use crate::spool::Spool;
 use crate::store::{Memory, Tiers};
 use crate::transport::Network;
+use crate::video::Include;
 use crate::web::egress::{Egress, EgressLimits, Egresses};
+use crate::web::feed::{ATTEMPT_TIMEOUT, FEED, Feeds};
 use crate::web::{PotProvider, Web, WebRequestKind};
 
 /// The lifetime of a cached failure. An immediate retry would only add load to a failing platform.
@@ -108,12 +110,19 @@ impl Builder {
         let now = Instant::now();
         let endpoints = Endpoint::ALL.map(Endpoint::path).into_iter();
         let endpoints = endpoints.chain(WebRequestKind::ALL.map(WebRequestKind::endpoint));
+        let endpoints = endpoints.chain([FEED]);
         let traffic = Arc::new(Traffic::new(endpoints));
         let sender = || Sender {
             retry: self.retry,
             budget: RetryBudget::new(),
             traffic: Arc::clone(&traffic),
             attempt_timeout: self.attempt_timeout,
+        };
+        let feed_sender = Sender {
+            // The Data API replaces a feed that fails.
+            retry: RetryPolicy { retries: self.retry.retries.min(1), ..self.retry },
+            attempt_timeout: self.attempt_timeout.min(ATTEMPT_TIMEOUT),
+            ..sender()
         };
         let count = self.proxies.len();
         let proxies = self.proxies.into_iter().zip(1..).map(|(proxy, number)| {
@@ -134,6 +143,7 @@ impl Builder {
                 .pot_provider
                 .map(|url| PotProvider { url, transport: pot_transport() }),
             sender: sender(),
+            feeds: Feeds::new(feed_sender, Breaker::new(FEED, settings.breaker, now)),
             clock: Arc::clone(&self.clock),
         };
         let (limits, clock) = (self.limits, Arc::clone(&self.clock));
@@ -173,6 +183,7 @@ impl Builder {
             services: Arc::new(Services::new(cache, data_api, web, spool, self.search)),
             batches: Arc::new(Batches::new(self.max_batches)),
             mode: CacheMode::Normal,
+            include: Include::default(),
             deadline: self.deadline,
             patience: FOREVER,
             batch_deadline: self.batch_deadline,

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::search::{SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder};
 use crate::transcript::Languages;
 
 /// Text from the characters that are special in keys.
@@ -31,6 +32,31 @@ fn names_in() -> impl Strategy<Value = (Option<String>, String)> {
     })
 }
 
+/// A search and its identity. YouTube ignores the case of its words.
+fn searches() -> impl Strategy<Value = (SearchQuery, String)> {
+    let order = one_of(&[SearchOrder::Relevance, SearchOrder::Date]);
+    let kind = one_of(&[SearchKind::Video, SearchKind::Channel]);
+    let length = one_of(&[None, Some(SearchLength::Short), Some(SearchLength::Long)]);
+    let live = one_of(&[None, Some(SearchLive::Live), Some(SearchLive::Ended)]);
+    let safe = one_of(&[SafeSearch::Moderate, SafeSearch::Strict]);
+    let since = one_of(&[None, Some("2026-01-31"), Some("2026-02-01")]);
+    let region = one_of(&[None, Some("DE"), Some("US")]);
+    let channel = one_of(&[None, Some("UC_x5XG1OV2P6uZZ5FSM9Ttw"), Some("@a")]);
+    let parts = (text(), order, kind, length, live, safe, since, (region, channel));
+    parts.prop_map(|(text, order, kind, length, live, safe, since, (region, channel))| {
+        let identity = format!(
+            "{} {order:?} {kind:?} {length:?} {live:?} {safe:?} {since:?} {region:?} {channel:?}",
+            text.to_lowercase()
+        );
+        let since = since.map(|since| crate::list::DateRange::parse_since(since).unwrap());
+        let query = SearchQuery::parse(&text).unwrap().with_order(order).with_kind(kind);
+        let query = query.with_length(length).with_live(live).with_safe(safe);
+        let query = query.with_range(crate::list::DateRange { since, until: None });
+        let query = query.with_region(region.map(str::to_owned));
+        (query.with_channel(channel.map(|it| ChannelRef::parse(it).unwrap())), identity)
+    })
+}
+
 fn lookups() -> impl Strategy<Value = (Lookup, Identity)> {
     let video =
         || one_of(&["dQw4w9WgXcQ", "dQw4w9WgXcq"]).prop_map(|id| (VideoId::parse(id).unwrap(), id));
@@ -55,8 +81,11 @@ fn lookups() -> impl Strategy<Value = (Lookup, Identity)> {
             }),
         ]
     };
+    let channel_id = || one_of(&["UC_x5XG1OV2P6uZZ5FSM9Ttw", "UC_x5XG1OV2P6uZZ5FSM9TtW"]);
+    let region =
+        one_of(&[(None, "any"), (Some("US"), "us"), (Some("us"), "us"), (Some("DE"), "de")]);
     let order = one_of(&[(CommentOrder::Time, "time"), (CommentOrder::Relevance, "relevance")]);
-    let comments = (order, 1..3_usize, prop::option::of(text()), any::<bool>()).prop_map(
+    let comments = (order.clone(), 1..3_usize, prop::option::of(text()), any::<bool>()).prop_map(
         |((order, order_name), limit, search, all_replies)| {
             let identity = format!("{order_name} {limit} {all_replies} {search:?}");
             (CommentQuery { order, limit, search, all_replies }, identity)
@@ -108,6 +137,21 @@ fn lookups() -> impl Strategy<Value = (Lookup, Identity)> {
             let identity = identity(&["page", id, &token]);
             (Lookup::PlaylistPage(list, token), identity)
         }),
+        (channel_id(), text()).prop_map(|(id, token)| {
+            let identity = identity(&["playlists", id, &token]);
+            (Lookup::ChannelPlaylists(ChannelId::bare(id).unwrap(), token), identity)
+        }),
+        channel().prop_map(|(name, id)| (Lookup::ChannelFeed(name), identity(&["feed", &id]))),
+        playlist().prop_map(|(list, id)| (Lookup::PlaylistFeed(list), identity(&["feed of", id]))),
+        (video(), order, text()).prop_map(|((video, id), (order, order_name), token)| {
+            let identity = identity(&["threads", id, order_name, &token]);
+            (Lookup::ThreadPage(video, order, token), identity)
+        }),
+        (region, prop::option::of(text()), text()).prop_map(|((region, name), category, token)| {
+            let identity = identity(&["chart", name, &format!("{category:?}"), &token]);
+            let region = region.map(str::to_owned);
+            (Lookup::ChartPage(ChartQuery { region, category }, token), identity)
+        }),
         (video(), comments).prop_map(|((video, id), (query, rest))| {
             (Lookup::Comments(video, query), identity(&["comments", id, &rest]))
         }),
@@ -115,6 +159,10 @@ fn lookups() -> impl Strategy<Value = (Lookup, Identity)> {
             .prop_map(|(id, thread)| {
                 (Lookup::Replies(CommentId::parse(id).unwrap()), identity(&["replies", thread]))
             }),
+        (searches(), text()).prop_map(|((query, id), token)| {
+            let identity = identity(&["search", &id, &token]);
+            (Lookup::Search(query, token), identity)
+        }),
         names_in().prop_map(|(hl, id)| (Lookup::Regions(hl), identity(&["regions", &id]))),
         names_in().prop_map(|(hl, id)| (Lookup::Languages(hl), identity(&["languages", &id]))),
         (categories, names_in()).prop_map(|((query, id), (hl, names))| {
@@ -163,6 +211,9 @@ fn keys_have_the_expected_text() {
     };
     let channel = |text| Lookup::Channel(ChannelRef::parse(text).unwrap());
     let playlist = PlaylistId::parse("PLa").unwrap();
+    let id = ChannelId::bare("UC_x5XG1OV2P6uZZ5FSM9Ttw").unwrap();
+    let german_music =
+        ChartQuery { region: Some("de".to_owned()), category: Some("10".to_owned()) };
     let table = [
         (Lookup::Video(video), "video/dQw4w9WgXcQ"),
         (channel("UC_x5XG1OV2P6uZZ5FSM9Ttw"), "channel/id/UC_x5XG1OV2P6uZZ5FSM9Ttw"),
@@ -175,12 +226,28 @@ fn keys_have_the_expected_text() {
         (Lookup::PlaylistEntries(playlist.clone()), "playlist-entries/PLa"),
         (Lookup::PlaylistPage(playlist.clone(), String::new()), "playlist-page/PLa/"),
         (Lookup::PlaylistPage(playlist, "EAA/=".to_owned()), "playlist-page/PLa/EAA%2F%3D"),
+        (
+            Lookup::ChannelPlaylists(id, "CDI=".to_owned()),
+            "channel-playlists/UC_x5XG1OV2P6uZZ5FSM9Ttw/CDI%3D",
+        ),
+        (Lookup::ChannelFeed(ChannelRef::parse("@A").unwrap()), "channel-feed/handle/a"),
+        (Lookup::PlaylistFeed(PlaylistId::parse("PLa").unwrap()), "playlist-feed/PLa"),
+        (
+            Lookup::ThreadPage(video, CommentOrder::Relevance, "a/b".to_owned()),
+            "thread-page/dQw4w9WgXcQ/relevance/a%2Fb",
+        ),
+        (Lookup::ChartPage(ChartQuery::default(), String::new()), "chart///"),
+        (Lookup::ChartPage(german_music, "CDIQAA".to_owned()), "chart/DE/10/CDIQAA"),
         (comments(CommentOrder::Time, None, false), "comments/dQw4w9WgXcQ/time/20/preview/"),
         (
             comments(CommentOrder::Relevance, Some("a/b c"), true),
             "comments/dQw4w9WgXcQ/relevance/20/all/a%2Fb%20c",
         ),
         (Lookup::Replies(CommentId::parse("Ugab.cd").unwrap()), "replies/Ugab"),
+        (
+            Lookup::Search(SearchQuery::parse("A/b c").unwrap(), "CDIQAA".to_owned()),
+            "search/video/relevance////////moderate/a%2Fb%20c/CDIQAA",
+        ),
         (Lookup::Regions(None), "regions/"),
         (Lookup::Regions(Some("DE".to_owned())), "regions/de"),
         (Lookup::Languages(Some("zh-Hant".to_owned())), "languages/zh-hant"),

@@ -65,7 +65,7 @@ impl Found {
         mut page: Option<Arc<Vec<Entry>>>,
         count: usize,
     ) -> Result<Self> {
-        let videos = Videos::new(&services.spool);
+        let videos = Videos::new(&services.spool, ctx.include);
         let mut found = Self { videos, order: vec![], parts: Parts::default() };
         let mut unread = vec![];
         while let Some(listed) = page {

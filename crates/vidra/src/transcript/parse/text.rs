@@ -10,9 +10,14 @@ const FORMATTING: [&str; 23] = [
     "ruby", "s", "small", "span", "strong", "sub", "sup", "u",
 ];
 
-/// Removes formatting from text after its escapes were resolved.
+/// Removes formatting and layout from text after its escapes were resolved.
 pub(super) fn plain(text: &str) -> String {
-    tidy(&html::without_tags(text, is_formatting))
+    tidy(&without_formatting(text))
+}
+
+/// Removes formatting only.
+pub(super) fn without_formatting(text: &str) -> Cow<'_, str> {
+    html::without_tags(text, is_formatting)
 }
 
 /// Whether this is a known tag: bare (`i`, `/i`, `br/`), with a class (`c.colorE5E5E5`) or with
@@ -50,16 +55,11 @@ pub(in super::super) fn tidy(text: &str) -> String {
     let mut gap = Gap::None;
     let mut visible = false;
     for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-                gap = Gap::Break;
-            }
-            _ if c.is_whitespace() => gap = gap.max(Gap::Space),
-            // These have no width and no meaning between words. Joiners and directional marks stay,
-            // because Persian, Hindi, Hebrew and emoji need them.
-            '\u{200b}' | '\u{2060}' | '\u{feff}' => {}
-            _ if c.is_control() => {}
-            _ => {
+        match class(c) {
+            Class::Break => gap = Gap::Break,
+            Class::Space => gap = gap.max(Gap::Space),
+            Class::Removed => {}
+            Class::Visible => {
                 match gap {
                     Gap::Space if !tidy.is_empty() => tidy.push(' '),
                     Gap::Break if !tidy.is_empty() => tidy.push('\n'),
@@ -72,6 +72,27 @@ pub(in super::super) fn tidy(text: &str) -> String {
         }
     }
     if visible { tidy } else { String::new() }
+}
+
+/// What happens to a character.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Break,
+    Space,
+    Removed,
+    Visible,
+}
+
+pub(super) fn class(c: char) -> Class {
+    match c {
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Class::Break,
+        _ if c.is_whitespace() => Class::Space,
+        // These have no width and no meaning between words. Joiners and directional marks stay,
+        // because Persian, Hindi, Hebrew and emoji need them.
+        '\u{200b}' | '\u{2060}' | '\u{feff}' => Class::Removed,
+        _ if c.is_control() => Class::Removed,
+        _ => Class::Visible,
+    }
 }
 
 /// A fast path: almost all captions are normalised ASCII on one line.

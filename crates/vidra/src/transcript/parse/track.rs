@@ -1,8 +1,10 @@
 //! The common part of all formats: times, and the construction of cues.
 
 use super::super::cue::Cue;
+use super::super::word::WordTime;
 use super::Unreadable;
 use super::text;
+use super::words::{Mark, is_one_word, word_times};
 
 /// The maximum time: about nine years in milliseconds. Longer times are errors, and the sum of two
 /// cannot overflow.
@@ -17,6 +19,8 @@ pub(super) struct Track {
     drafts: Vec<Draft>,
     /// The last known start time.
     start: u64,
+    /// Whether YouTube sends the times of words.
+    has_words: bool,
 }
 
 /// A cue whose duration may still be unknown.
@@ -24,19 +28,34 @@ struct Draft {
     start: u64,
     duration: Option<u64>,
     text: String,
+    /// `None` if the times of its words are unusable.
+    words: Option<Vec<WordTime>>,
+}
+
+impl Draft {
+    /// A cue without times for its words starts with its first word, so a single word has a time.
+    fn word_times(&mut self) -> Vec<WordTime> {
+        let words = self.words.take();
+        if words.as_ref().is_some_and(Vec::is_empty) && is_one_word(&self.text) {
+            let chars = u32::try_from(self.text.chars().count());
+            return chars.into_iter().map(|chars| WordTime { chars, offset: 0 }).collect();
+        }
+        words.unwrap_or_default()
+    }
 }
 
 impl Track {
     /// Adds a cue, unless its text is empty. A cue without a start time gets the start of the
-    /// previous one.
+    /// previous one. `marks` are the starts of its segments.
     pub(super) fn push(
         &mut self,
         start: Option<u64>,
         duration: Option<u64>,
-        text: &str,
+        raw: &str,
+        marks: &[Mark],
     ) -> Result<(), Unreadable> {
         self.start = start.map_or(self.start, |start| start.min(MAX_MILLIS));
-        let text = text::plain(text);
+        let text = text::plain(raw);
         if text.is_empty() {
             return Ok(());
         }
@@ -44,7 +63,9 @@ impl Track {
             return Err(Unreadable::Malformed(format!("more than {MAX_CUES} cues")));
         }
         let duration = duration.map(|duration| duration.min(MAX_MILLIS));
-        self.drafts.push(Draft { start: self.start, duration, text });
+        let words = word_times(raw, &text, marks);
+        self.has_words |= words.as_ref().is_some_and(|words| !words.is_empty());
+        self.drafts.push(Draft { start: self.start, duration, text, words });
         Ok(())
     }
 
@@ -61,9 +82,10 @@ impl Track {
             let until_next = if later == u64::MAX { 0 } else { later - draft.start };
             draft.duration.get_or_insert(until_next);
         }
-        let cue = |draft: Draft| {
+        let cue = |mut draft: Draft| {
+            let word_times = if self.has_words { draft.word_times() } else { vec![] };
             let duration = draft.duration.unwrap_or_default();
-            Cue { start: draft.start, duration, text: draft.text }
+            Cue { start: draft.start, duration, text: draft.text, word_times }
         };
         self.drafts.into_iter().map(cue).collect()
     }

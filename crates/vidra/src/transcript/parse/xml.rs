@@ -11,6 +11,7 @@ use super::super::cue::Cue;
 use super::Unreadable;
 use super::text::unescaped;
 use super::track::{Track, decimal};
+use super::words::{Mark, Offset};
 
 /// The formats nest four levels deep.
 const MAX_DEPTH: usize = 32;
@@ -34,6 +35,32 @@ struct Open {
     start: Option<u64>,
     duration: Option<u64>,
     text: String,
+    /// The starts of segments, and of the text between them.
+    marks: Vec<Mark>,
+    /// Whether a segment has ended and none has begun since.
+    after_segment: bool,
+}
+
+impl Open {
+    fn start_segment(&mut self, offset: Offset) {
+        if self.marks.is_empty() {
+            self.marks.reserve(8);
+        }
+        self.mark(offset);
+    }
+
+    fn mark(&mut self, offset: Offset) {
+        // The text is shorter than the body, whose size is limited.
+        self.marks.push(Mark { at: self.text.len() as u32, offset });
+        self.after_segment = false;
+    }
+
+    fn push(&mut self, text: &str) {
+        if self.after_segment {
+            self.mark(Offset::Unknown);
+        }
+        self.text.push_str(text);
+    }
 }
 
 pub(super) fn read(text: &str) -> Result<Vec<Cue>, Unreadable> {
@@ -50,8 +77,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Cue>, Unreadable> {
             Event::Text(text) => body.text(&text),
             Event::CData(text) => body.text(&text),
             Event::GeneralRef(reference) => body.reference(&reference),
-            Event::End(_) => {
-                if body.end()? {
+            Event::End(tag) => {
+                if body.end(tag.name().0)? {
                     return Ok(body.track.finish());
                 }
             }
@@ -112,7 +139,8 @@ impl Body {
         }
         match (&mut self.open, tag.name().0) {
             (Some(open), "br") => open.text.push('\n'),
-            // `<s>` and all other elements inside a cue: the parser reads their text in place.
+            (Some(open), "s") => open.start_segment(segment_time(tag)),
+            // All other elements inside a cue: the parser reads their text in place.
             (Some(_), _) => {}
             (None, "p" | "text") => self.open = Some(self.cue(tag)?),
             (None, _) => {}
@@ -129,38 +157,47 @@ impl Body {
 
     fn text(&mut self, text: &str) {
         if let Some(open) = &mut self.open {
-            open.text.push_str(text);
+            open.push(text);
         }
     }
 
     fn reference(&mut self, reference: &BytesRef<'_>) {
         let Some(open) = &mut self.open else { return };
         match reference.resolve_char_ref() {
-            Ok(Some(c)) => open.text.push(c),
-            Err(_) => open.text.push(char::REPLACEMENT_CHARACTER),
+            Ok(Some(c)) => open.push(c.encode_utf8(&mut [0; 4])),
+            Err(_) => open.push("\u{fffd}"),
             Ok(None) => match resolve_predefined_entity(reference) {
-                Some(text) => open.text.push_str(text),
+                Some(text) => open.push(text),
                 // Not an XML reference: the author wrote an ampersand, and later a semicolon.
-                None => open.text.extend(["&", reference, ";"]),
+                None => ["&", reference, ";"].into_iter().for_each(|text| open.push(text)),
             },
         }
     }
 
     /// Returns whether the root element has ended.
-    fn end(&mut self) -> Result<bool, Unreadable> {
+    fn end(&mut self, name: &str) -> Result<bool, Unreadable> {
         if let Some(open) = self.open.take_if(|open| open.depth == self.depth) {
-            let text = match self.dialect {
-                Dialect::Seconds => &unescaped(&open.text),
-                Dialect::Millis => open.text.as_str(),
-            };
-            self.track.push(open.start, open.duration, text)?;
+            let Open { start, duration, text, marks, .. } = open;
+            match self.dialect {
+                Dialect::Seconds => self.track.push(start, duration, &unescaped(&text), &[])?,
+                Dialect::Millis => self.track.push(start, duration, &text, &marks)?,
+            }
+        } else if let (Some(open), "s") = (&mut self.open, name) {
+            open.after_segment = true;
         }
         self.depth -= 1;
         Ok(self.depth == 0)
     }
 
     fn cue(&self, tag: &BytesStart<'_>) -> Result<Open, Unreadable> {
-        let mut cue = Open { depth: self.depth, start: None, duration: None, text: String::new() };
+        let mut cue = Open {
+            depth: self.depth,
+            start: None,
+            duration: None,
+            text: String::new(),
+            marks: vec![],
+            after_segment: false,
+        };
         // Unchecked, because the check for duplicates takes quadratic time.
         for (index, attribute) in tag.attributes().with_checks(false).enumerate() {
             if index == MAX_ATTRIBUTES {
@@ -177,4 +214,20 @@ impl Body {
         }
         Ok(cue)
     }
+}
+
+/// The time of a segment. Unlike the time of a cue it is not necessary, so no value of it is an
+/// error.
+fn segment_time(tag: &BytesStart<'_>) -> Offset {
+    for attribute in tag.attributes().with_checks(false).take(MAX_ATTRIBUTES) {
+        match attribute {
+            Ok(attribute) if attribute.key.0 == "t" => {
+                let millis = attribute.value.parse().ok().or_else(|| decimal(&attribute.value, 0));
+                return millis.map_or(Offset::Unknown, Offset::from_millis);
+            }
+            Ok(_) => {}
+            Err(_) => return Offset::Unknown,
+        }
+    }
+    Offset::Omitted
 }

@@ -144,7 +144,7 @@ fn only_a_language_code_gets_into_the_header() {
         ("x y", "WEBVTT\n\n"),
     ];
     for (lang, head) in table {
-        let cue = Cue { start: 0, duration: 1, text: "a".to_owned() };
+        let cue = Cue::new(0, 1, "a");
         let one = TranscriptLine::new(cue, &lang.into());
         assert_eq!(to_vtt(&[one]), format!("{head}00:00:00.000 --> 00:00:00.001\na\n"), "{lang}");
     }
