@@ -204,7 +204,12 @@ fn counts_survive_a_file_that_fails_for_a_while() {
     // The count of another process is included too.
     other.charge(Bucket::Default, now).unwrap();
     ledger.charge(Bucket::Default, now).unwrap();
-    assert_eq!(used(&open(), now), [("default", 6, 9994), ("search", 1, 0)]);
+    // It does not wait for the lock of a file that failed, and the thread of `other` may hold it for a moment.
+    let is_stored = (0..1_000).any(|_| {
+        ledger.quota(now);
+        used(&open(), now) == [("default", 6, 9994), ("search", 1, 0)]
+    });
+    assert!(is_stored);
 }
 
 #[test]
