@@ -150,10 +150,12 @@ fn fill_memory() {
     }
 }
 
-/// The resident memory of this process in bytes.
+/// The resident memory of this process in bytes, without pages of files, which the kernel drops and reads again as it
+/// likes.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {
     let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux has /proc");
-    let pages: usize = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("pages");
-    pages * 4096
+    let pages: Vec<usize> =
+        pages.split_whitespace().filter_map(|count| count.parse().ok()).collect();
+    (pages[1] - pages[2]) * 4096
 }
