@@ -26,6 +26,7 @@ const REASONS = {
     advice: 'It may have been removed, or the link may be incomplete. Check the link and paste it again.',
   },
   comment_not_found: { advice: 'It may have been removed.' },
+  chart_not_found: { advice: 'YouTube has no chart for this region and category.' },
   not_accessible: {
     heading: 'Not public',
     advice: 'Its owner does not show it to the public: it may be private. Try another one.',
