@@ -9,11 +9,23 @@ from typing import TypeVar
 
 import httpx
 from vidra_client import AuthenticatedClient
-from vidra_client.api.channels import get_channel, get_channel_videos, get_uploads
-from vidra_client.api.comments import get_comment_replies, get_comments, get_top_comments
+from vidra_client.api.channels import (
+    get_channel,
+    get_channel_feed,
+    get_channel_playlists,
+    get_channel_videos,
+    get_uploads,
+)
+from vidra_client.api.comments import (
+    get_comment_replies,
+    get_comments,
+    get_threads,
+    get_top_comments,
+)
 from vidra_client.api.links import parse_link
 from vidra_client.api.playlists import (
     get_playlist,
+    get_playlist_feed,
     get_playlist_ids,
     get_playlist_info,
     get_playlist_videos,
@@ -37,7 +49,7 @@ from vidra_client.api.transcripts import (
     get_transcript,
     get_transcript_text,
 )
-from vidra_client.api.videos import get_video, get_video_title, get_videos
+from vidra_client.api.videos import get_popular, get_video, get_video_title, get_videos
 from vidra_client.models import (
     AnyObject,
     BatchBody,
@@ -96,8 +108,12 @@ by_rank = GetCommentsOrder.RELEVANCE
 assert len(ok(get_comments.sync(COMMENTED, client=client, order=by_rank, max_results=3))) == 3
 assert ok(get_top_comments.sync(COMMENTED, client=client, limit=1))[0].top_level_comment.text
 assert len(ok(get_comment_replies.sync("UgquirkManyReplies04AaABAg", client=client))) > 5
-results = ok(get_search.sync(client=client, q="session", limit=2, include="details"))
-assert results.items[0].type_ == "video" and results.items[0].details.definition == "hd"
+assert len(ok(get_search.sync(client=client, q="session", limit=2, include="details")).items) == 2
+assert len(ok(get_threads.sync(COMMENTED, client=client, limit=3)).items) == 3
+assert len(ok(get_popular.sync(client=client, limit=2)).items) == 2
+assert len(ok(get_channel_playlists.sync("@fermata", client=client, limit=1)).items) == 1
+assert len(ok(get_channel_feed.sync("@fermata", client=client)).items) > 1
+assert len(ok(get_playlist_feed.sync(PLAYLIST, client=client)).items) == 1
 
 assert ok(get_transcript.sync(VIDEO, client=client))[0].text
 for format_, beginning in [("txt", ""), ("srt", "1\n"), ("vtt", "WEBVTT")]:

@@ -86,8 +86,17 @@ const comment = { path: { id: "UgquirkManyReplies04AaABAg" } };
 check((await ok(json.GET("/api/comment-replies/{id}", { params: comment }))).length > 5, "replies");
 const search = { q: "session", limit: 2, include: "details" };
 const results = await ok(json.GET("/api/search", { params: { query: search } }));
-const [result] = results.items;
-check(result?.type === "video" && result.details !== undefined, "search");
+check(results.items.length === 2 && results.items[0]?.type === "video", "search");
+const all = await ok(
+  json.GET("/api/comments/{videoId}/threads", { params: { ...commented, query: { limit: 3 } } }),
+);
+check(all.items.length === 3, "threads");
+const popular = await ok(json.GET("/api/charts/popular", { params: { query: { limit: 2 } } }));
+check(popular.items.length === 2, "popular videos");
+const lists = await ok(json.GET("/api/channel/{id}/playlists", { params: { path: channel, query: { limit: 1 } } }));
+check(lists.items.length === 1, "playlists of a channel");
+check((await ok(json.GET("/api/channel/{id}/feed", { params: { path: channel } }))).source === "feed", "feed");
+check((await ok(json.GET("/api/playlist/{id}/feed", { params: playlist }))).items.length === 1, "feed of a playlist");
 
 const lines = await ok(json.GET("/api/transcript/{id}", { params: id }));
 check(lines.length > 0 && lines[0]?.text !== undefined, "transcript");

@@ -8,23 +8,23 @@ use crate::format::Moment;
 /// Details of a video. A member that YouTube does not send is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default, rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct VideoDetails {
     /// The keywords of the uploader. Absent if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false, example = json!(["rick astley", "official video"])))]
     pub tags: Vec<String>,
     /// The category.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub category: Option<Category>,
     /// Whether the video is a live broadcast, and in which state.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub live: Option<LiveState>,
     /// The times of the live broadcast or premiere. Absent for other videos.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub broadcast: Option<Broadcast>,
     /// Whether the video is a Short. YouTube does not report it, so this is inferred; `isShortBasis`
@@ -33,55 +33,55 @@ pub struct VideoDetails {
     ///
     /// Before October 15, 2024, Shorts lasted at most 60 seconds. Older vertical videos of 61 to 180
     /// seconds count as Shorts here.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub is_short: Option<bool>,
     /// How `isShort` was inferred. Present exactly if `isShort` is.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub is_short_basis: Option<ShortBasis>,
     /// The definition: `hd` or `sd`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "hd"))]
     pub definition: Option<String>,
     /// The dimension: `2d` or `3d`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "2d"))]
     pub dimension: Option<String>,
     /// Whether the uploader added captions. Automatic captions do not count.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub has_captions: Option<bool>,
     /// The language of the title and description.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "en"))]
     pub language: Option<String>,
     /// The spoken language.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "en-US"))]
     pub audio_language: Option<String>,
     /// Whether the video is made for children.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub made_for_kids: Option<bool>,
     /// The licence: `youtube` or `creativeCommon`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "youtube"))]
     pub license: Option<String>,
     /// Whether other sites can embed the video.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub embeddable: Option<bool>,
     /// The topics, as titles of the English Wikipedia. Absent if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false, example = json!(["Music", "Lifestyle (sociology)"])))]
     pub topics: Vec<String>,
     /// The countries in which the video can or cannot be watched. Absent without a restriction.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub region_restriction: Option<RegionRestriction>,
     /// Whether the uploader declared a paid promotion.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub paid_promotion: Option<bool>,
 }
@@ -105,23 +105,23 @@ pub enum LiveState {
 /// The times of a live broadcast or premiere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default, rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Broadcast {
     /// The planned start.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false, example = "2026-08-14T19:00:00.000Z"))]
     pub scheduled_start: Option<Moment>,
     /// The planned end. Absent if the broadcast has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false, example = "2026-08-14T20:00:00.000Z"))]
     pub scheduled_end: Option<Moment>,
     /// The start. Absent before it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false, example = "2026-08-14T19:01:12.000Z"))]
     pub actual_start: Option<Moment>,
     /// The end. Absent before it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false, example = "2026-08-14T20:03:45.000Z"))]
     pub actual_end: Option<Moment>,
 }
@@ -143,15 +143,14 @@ pub enum ShortBasis {
 /// The countries in which a video can or cannot be watched. YouTube sends one of the two lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default)]
 #[non_exhaustive]
 pub struct RegionRestriction {
     /// The two-letter codes of the only countries with access. An empty list means no country.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = json!(["US"])))]
     pub allowed: Option<Vec<String>>,
     /// The two-letter codes of the countries without access.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = json!(["BY", "RU"])))]
     pub blocked: Option<Vec<String>>,
 }
