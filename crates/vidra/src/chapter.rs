@@ -32,25 +32,34 @@ const MIN_CHAPTERS: usize = 3;
 /// YouTube shows no chapters if one is shorter.
 const MIN_SECONDS: u64 = 10;
 
-/// Reads the chapters from a description by YouTube's rules. `duration` is the length of the video in
-/// seconds.
-///
-/// The lines of a list either begin or end with a time. Lines that begin with one come first: lines
-/// that end with one are often prose. Other lines may stand between them.
-///
-/// The result is empty, as on YouTube, unless the first time of the list is 0:00, at least three
-/// times ascend, and each chapter lasts at least ten seconds. One bad time spoils the list, because
-/// nobody can tell which of its times are right. A time beyond the end of the video is such a time:
-/// the list belongs to another cut of the video. A live broadcast has no length yet (0), so it has no
-/// chapters either.
-///
-/// If a line has a range (`0:00 - 1:48`), only its start counts: chapters leave no gaps.
-pub(crate) fn chapters(description: &str, duration: u64) -> Vec<Chapter> {
-    let marks = |read: fn(&str) -> Option<Mark<'_>>| -> Vec<Mark<'_>> {
-        description.split(['\n', '\r', '\u{2028}', '\u{2029}']).filter_map(read).collect()
-    };
-    let from = |marks: Vec<Mark<'_>>| is_list(&marks, duration).then(|| list(&marks, duration));
-    from(marks(line::leading)).or_else(|| from(marks(line::trailing))).unwrap_or_default()
+impl Chapter {
+    /// Reads the chapters from a description by YouTube's rules. `duration` is the length of the video in
+    /// seconds.
+    ///
+    /// The lines of a list either begin or end with a time. Lines that begin with one come first: lines
+    /// that end with one are often prose. Other lines may stand between them.
+    ///
+    /// The result is empty, as on YouTube, unless the first time of the list is 0:00, at least three
+    /// times ascend, and each chapter lasts at least ten seconds. One bad time spoils the list, because
+    /// nobody can tell which of its times are right. A time beyond the end of the video is such a time:
+    /// the list belongs to another cut of the video. A live broadcast has no length yet (0), so it has no
+    /// chapters either.
+    ///
+    /// If a line has a range (`0:00 - 1:48`), only its start counts: chapters leave no gaps.
+    ///
+    /// ```
+    /// use vidra::Chapter;
+    /// let chapters = Chapter::parse_all("0:00 Intro\n1:30 The song\n4:05 Thanks", 260);
+    /// assert_eq!(chapters.len(), 3);
+    /// assert_eq!((&*chapters[1].title, chapters[1].start.as_millis()), ("The song", 90_000));
+    /// ```
+    pub fn parse_all(description: &str, duration: u64) -> Vec<Self> {
+        let marks = |read: fn(&str) -> Option<Mark<'_>>| -> Vec<Mark<'_>> {
+            description.split(['\n', '\r', '\u{2028}', '\u{2029}']).filter_map(read).collect()
+        };
+        let from = |marks: Vec<Mark<'_>>| is_list(&marks, duration).then(|| list(&marks, duration));
+        from(marks(line::leading)).or_else(|| from(marks(line::trailing))).unwrap_or_default()
+    }
 }
 
 /// Whether YouTube accepts these times.

@@ -5,8 +5,6 @@ mod details;
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "client")]
-use crate::chapter;
 use crate::chapter::Chapter;
 use crate::format::Moment;
 use crate::ident::{ChannelId, VideoId, or_empty};
@@ -116,7 +114,7 @@ impl Include {
         if !self.details {
             video.details = None;
         }
-        let chapters = || chapter::chapters(&video.description, video.duration);
+        let chapters = || Chapter::parse_all(&video.description, video.duration);
         video.chapters = self.chapters.then(chapters);
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 
 /// Start, end and title of each chapter.
 fn rows(description: &str, duration: u64) -> Vec<(u64, u64, String)> {
-    let read = chapters(description, duration).into_iter();
+    let read = Chapter::parse_all(description, duration).into_iter();
     let seconds = |time: Seconds| time.as_millis() / 1_000;
     read.map(|chapter| (seconds(chapter.start), seconds(chapter.end), chapter.title)).collect()
 }
@@ -19,7 +19,7 @@ fn a_chapter_ends_where_the_next_one_starts() {
     let expected = [(0, 60, "One"), (60, 3_723, "Two"), (3_723, 4_000, "Three")];
     let expected = expected.map(|(start, end, title)| (start, end, title.to_owned()));
     assert_eq!(rows(description, 4_000), expected);
-    let json = serde_json::to_value(chapters(description, 4_000)).unwrap();
+    let json = serde_json::to_value(Chapter::parse_all(description, 4_000)).unwrap();
     assert_eq!(json[1], serde_json::json!({"title": "Two", "start": 60, "end": 3723}));
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{DETAILED_PARTS, PLAYER_SIZE};
-use crate::chapter::chapters;
+use crate::chapter::Chapter;
 use crate::data_api::wire;
 use crate::feed;
 use crate::format;
@@ -273,14 +273,14 @@ fn the_chapters_of_every_recorded_description() {
     let (mut with_chapters, mut without) = (0, 0);
     for (item, description, duration) in descriptions {
         if !has_time(&description) {
-            assert_eq!(chapters(&description, 1_000_000), [], "{item}");
+            assert_eq!(Chapter::parse_all(&description, 1_000_000), [], "{item}");
             continue;
         }
         let list = expected.remove(&item).unwrap_or_else(|| panic!("{item} has a time"));
         // Search results, playlist entries and feeds have no length.
         let last = list.last().map_or(100_000, |(start, _)| start + 60);
         let duration = if duration == 0 { last } else { duration };
-        let read = chapters(&description, duration);
+        let read = Chapter::parse_all(&description, duration);
         let rows: Vec<(u64, String)> =
             read.iter().map(|it| (it.start.as_millis() / 1_000, it.title.clone())).collect();
         assert_eq!(rows, list, "{item}");
