@@ -75,7 +75,9 @@ look(
       await find(page, phrase);
       await becomes(() => count(page), expected, phrase);
       const plain = (all) => all.map((it) => it.replace(/\s+/g, " "));
-      assert.deepEqual(plain(await page.locator(".lines mark").allTextContents()), plain(parts), phrase);
+      // The phrase before may have as many matches.
+      const marked = async () => plain(await page.locator(".lines mark").allTextContents());
+      await becomes(marked, plain(parts), phrase);
     }
     await find(page, "went to the cafe");
     await becomes(() => marks(page, "mark.current"), ["went to the", "CAFÉ"], "every cue of the match is marked");
@@ -102,6 +104,7 @@ look("users_27 a transcript is one tab stop, with arrow keys inside", { at: "/?i
     await becomes(line, expected, key);
   }
   await page.keyboard.press("ArrowDown");
+  await becomes(line, 1, "ArrowDown");
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "SRT", "the next stop is after the list");
   await page.keyboard.press("Shift+Tab");
