@@ -105,6 +105,12 @@ look("users_27 a transcript is one tab stop, with arrow keys inside", { at: "/?i
   }
   await page.keyboard.press("ArrowDown");
   await becomes(line, 1, "ArrowDown");
+  // The page draws the list a moment after the focus has moved.
+  const stops = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll('.lines [tabindex="0"]')].map((it) => it === document.activeElement),
+    );
+  await becomes(stops, [true], "only the current line is a tab stop");
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "SRT", "the next stop is after the list");
   await page.keyboard.press("Shift+Tab");
