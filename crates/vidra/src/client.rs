@@ -1,4 +1,4 @@
-//! [`Vidra`], the client: its handles, their cost and their reports.
+//! [`Vidra`], the client: its handles and their cost.
 
 mod batches;
 mod builder;
@@ -20,24 +20,18 @@ pub use builder::{Builder, Pacing};
 
 use crate::batch::Batches;
 use crate::cache::freshness::{FOREVER, RenewalGroup};
-use crate::cache::{CacheOutcome, CacheReport, Cached};
+use crate::cache::{CacheOutcome, Cached};
 use crate::clock::Clock;
 use crate::context::waiters::{Urgency, Waiters};
 use crate::context::{Bill, CacheMode, Context, Cost, Slot};
-use crate::data_api::DataApi;
 use crate::data_api::account::ApiKey;
 use crate::error::Result;
-use crate::held::Held;
-use crate::quota::{Allowance, LedgerHealth};
-use crate::resilience::circuit::BreakerState;
+use crate::quota::Allowance;
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::Lookup;
 use crate::spool::Body;
 use crate::video::Include;
-use crate::web::egress::Addresses;
-use crate::web::{Web, WebRequestKind};
-use report::{SlotUse, UpstreamReport};
 
 /// The message for a caller that polls an operation outside tokio.
 const NEEDS_RUNTIME: &str = "vidra needs a tokio runtime: await this in a task of tokio, with time and I/O enabled, \
@@ -265,111 +259,9 @@ impl Vidra {
         self.services.spool.usage()
     }
 
-    /// Reports the size of the cache, and its hits and misses per resource.
-    ///
-    /// ```
-    /// use vidra::VideoId;
-    ///
-    #[doc = include_str!("example.txt")]
-    /// vidra.video(VideoId::parse("fda4eREcaTQ")?).await?;
-    /// vidra.video(VideoId::parse("fda4eREcaTQ")?).await?;
-    /// let report = vidra.cache_report().await;
-    /// let (_, videos, _) = report.resources.iter().find(|(name, ..)| *name == "video").unwrap();
-    /// assert_eq!((videos.misses, videos.hits), (1, 1));
-    /// # Ok(()) }
-    /// ```
-    pub async fn cache_report(&self) -> CacheReport {
-        self.services.cache.report().await
-    }
-
-    /// Reports the calls to YouTube, their outcomes, and the state of the circuit breakers.
-    ///
-    /// ```
-    /// use vidra::VideoId;
-    ///
-    #[doc = include_str!("example.txt")]
-    /// vidra.video(VideoId::parse("fda4eREcaTQ")?).await?;
-    /// let report = vidra.upstream_report();
-    /// let videos = report.calls.iter().find(|calls| calls.endpoint == "videos").unwrap();
-    /// assert_eq!(videos.outcomes.iter().map(|(_, count)| count).sum::<u64>(), 1);
-    /// # Ok(()) }
-    /// ```
-    pub fn upstream_report(&self) -> UpstreamReport {
-        let now = Instant::now();
-        let DataApi { breaker, search_breaker, sender, .. } = &*self.services.data_api;
-        let Web { egresses, feeds, .. } = &*self.services.web;
-        let breakers = [&**breaker, &**search_breaker, &*feeds.breaker].into_iter();
-        let breakers = breakers.chain(egresses.breakers());
-        let (held, batches) = (self.held(), self.batches.report());
-        UpstreamReport {
-            calls: sender.traffic.report(),
-            retries: sender.traffic.retries(),
-            breakers: breakers.map(|it| (it.name.clone(), it.state(now))).collect(),
-            addresses: egresses.unusable_reasons(now).collect(),
-            slots: vec![
-                SlotUse {
-                    name: "fetch",
-                    taken: held.misses,
-                    limit: self.services.cache.max_misses(),
-                },
-                SlotUse { name: "batch", taken: batches.running, limit: self.batches.max() },
-            ],
-            waiting: vec![("fetch", held.waiters), ("pace", held.permits)],
-            batches,
-        }
-    }
-
-    /// Whether the last attempt to write a large answer to a temporary file failed. It stays so until
-    /// the next such answer is written.
-    pub fn is_spool_failing(&self) -> bool {
-        self.services.spool.is_failing()
-    }
-
-    /// Whether a circuit breaker of the store behind memory is not closed.
-    pub fn is_store_failing(&self) -> bool {
-        self.services.cache.tiers.is_store_failing()
-    }
-
-    /// Whether the file of the quota ledger works. Without a file it always does. The report does
-    /// not wait for the file.
-    pub fn ledger_health(&self) -> LedgerHealth {
-        let data_api = &self.services.data_api;
-        data_api.account.get().ledger.health(data_api.clock.now())
-    }
-
-    /// Reports the egress addresses for transcripts, and whether YouTube accepts them.
-    pub fn addresses(&self) -> Addresses {
-        self.services.web.egresses.report(Instant::now())
-    }
-
-    /// Whether YouTube fails: the circuit breaker of the Data API is not closed, or captions fail
-    /// on all egress addresses. The client then serves stale answers without a fetch.
-    pub fn is_platform_failing(&self) -> bool {
-        let now = Instant::now();
-        self.services.data_api.breaker.state(now) != BreakerState::Closed
-            || self.services.web.egresses.are_failing(WebRequestKind::Captions, now)
-    }
-
     /// The wall clock of this client.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.services.data_api.clock
-    }
-
-    /// The resources that the client holds at this moment.
-    #[doc(hidden)]
-    pub fn held(&self) -> Held {
-        let mut held = Held::default();
-        self.services.cache.held(&mut held);
-        let Services { videos, channels, walks, .. } = &*self.services;
-        held.gathered = videos.held() + channels.held() + walks.held();
-        held.batches = self.batches.report().running;
-        let DataApi { breaker, search_breaker, .. } = &*self.services.data_api;
-        let Web { egresses, feeds, .. } = &*self.services.web;
-        let breakers = [&**breaker, &**search_breaker, &*feeds.breaker].into_iter();
-        let breakers = breakers.chain(egresses.breakers());
-        held.probes = breakers.filter(|breaker| breaker.is_probed()).count();
-        egresses.held(&mut held);
-        held
     }
 
     /// Counts a cache hit that a cache in front of this client served.

@@ -18,7 +18,7 @@ pub(crate) struct Role {
     pub(crate) programme: Programme,
 }
 
-/// What a channel shows.
+/// The kind of videos on a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Programme {
     Mixed,

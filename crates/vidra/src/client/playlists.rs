@@ -126,7 +126,7 @@ impl Vidra {
         selection: &Selection,
         read: impl FnOnce(Selected) -> T,
     ) -> Result<T> {
-        // What the filter and the sort need may be more than what is requested.
+        // The filter and the sort may need members that the caller did not request.
         let needing = self.including(selection.include());
         let (body, entries) = match selection.needed() {
             Some(needed) => {

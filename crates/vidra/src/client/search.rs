@@ -2,25 +2,16 @@
 
 use std::collections::HashSet;
 
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use tokio::time::Instant;
+use futures_util::{Stream, TryStreamExt, future};
 
 use super::Vidra;
 use super::paging::position;
 use crate::cache::Cached;
-use crate::cache::freshness::FOREVER;
-use crate::context::Context;
 use crate::error::Result;
-use crate::list::{Page, Position};
-use crate::resource::lookup::Lookup;
-use crate::resource::search;
+use crate::list::Page;
+use crate::resource::paged::PagedList;
+use crate::resource::search::{self, MAX_RESULTS, Search};
 use crate::search::{SearchItem, SearchQuery};
-
-/// The maximum number of results on a page.
-const MAX_LIMIT: usize = 50;
-
-/// The maximum number of upstream pages of a stream. YouTube returns about 500 results, which are 10 full pages.
-const MAX_PAGES: usize = 20;
 
 impl Vidra {
     /// Searches YouTube, and returns up to `limit` results (at most 50) from a cursor on, or from the beginning. It
@@ -58,9 +49,9 @@ impl Vidra {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<Cached<Page<SearchItem>>> {
-        let list_key = list_key(query);
+        let list_key = Search(query.clone()).key();
         let from = position(cursor, &list_key)?;
-        let limit = limit.clamp(1, MAX_LIMIT);
+        let limit = limit.clamp(1, MAX_RESULTS);
         let read = search::read(&self.services, &self.context(), query, &from, limit).await?;
         let (outcome, age, life) = (read.outcome, read.age, read.life);
         let (items, next, total_estimate) = read.body;
@@ -80,39 +71,9 @@ impl Vidra {
         query: &SearchQuery,
         cursor: Option<&str>,
     ) -> impl Stream<Item = Result<SearchItem>> + Send + use<> {
-        let end = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
-        let start = position(cursor, &list_key(query));
-        let state = start.map(|start| (self.clone(), query.clone(), Some(start), Seen::default()));
-        let pages = stream::try_unfold(state, move |state| async move {
-            let (vidra, query, position, mut seen) = state?;
-            let Some(position) = position.filter(|position| seen.is_new_page(position)) else {
-                return Ok(None);
-            };
-            let ctx = vidra.context();
-            let ctx = Context { deadline: ctx.deadline.min(end), ..ctx };
-            let read = search::read(&vidra.services, &ctx, &query, &position, MAX_LIMIT).await?;
-            let (mut items, next, _) = read.body;
-            items.retain(|item| seen.items.insert(item.id().to_owned()));
-            Ok(Some((items, Ok((vidra, query, next, seen)))))
-        });
-        pages.map_ok(|items| stream::iter(items).map(Ok)).try_flatten()
+        let mut seen = HashSet::new();
+        let results = self.list_stream(Search(query.clone()), cursor);
+        // YouTube repeats results.
+        results.try_filter(move |item| future::ready(seen.insert(item.id().to_owned())))
     }
-}
-
-/// What a stream has come through. YouTube repeats results, and may repeat pages.
-#[derive(Default)]
-struct Seen {
-    tokens: HashSet<String>,
-    items: HashSet<String>,
-}
-
-impl Seen {
-    fn is_new_page(&mut self, position: &Position) -> bool {
-        self.tokens.insert(position.token.clone()) && self.tokens.len() <= MAX_PAGES
-    }
-}
-
-/// The text that identifies a search in its cursors.
-fn list_key(query: &SearchQuery) -> String {
-    Lookup::Search(query.clone(), String::new()).key().text
 }

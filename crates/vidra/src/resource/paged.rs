@@ -88,7 +88,7 @@ pub(crate) fn max_pages(limit: Option<usize>, page_size: usize) -> usize {
     MAX_FRUITLESS_PAGES + 4 * limit.unwrap_or(0).div_ceil(page_size)
 }
 
-/// What the records behind a read say about its answer.
+/// The age, lifetime and cache outcome of an answer, collected from its records.
 pub(crate) struct ReadState {
     pub(crate) parts: Parts,
     /// The age of the oldest record.

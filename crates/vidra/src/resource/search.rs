@@ -19,11 +19,12 @@ use crate::list::{DateRange, Position, invalid_cursor};
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
 use crate::resource::lookup::Lookup;
+use crate::resource::paged::{Items, PagedList, Progress};
 use crate::search::{FoundChannel, FoundPlaylist, SearchItem, SearchKind, SearchQuery};
 use crate::video::Video;
 
-/// The results that one call returns. A full call costs no more than a small one.
-const RESULTS_PER_CALL: &str = "50";
+/// The most results that one call returns. A full call costs no more than a small one.
+pub(crate) const MAX_RESULTS: usize = 50;
 
 /// A page of results, as it is cached.
 #[derive(Debug, Serialize, Deserialize)]
@@ -107,7 +108,7 @@ fn call(query: &SearchQuery) -> Call {
     Call::new(Endpoint::Search, What::Search, &query.text)
         .with("part", part)
         .with("type", query.kind.upstream())
-        .with("maxResults", RESULTS_PER_CALL)
+        .with("maxResults", MAX_RESULTS.to_string())
         .with("q", &*query.text)
         .with("order", query.order.upstream())
         .with("safeSearch", query.safe.upstream())
@@ -118,6 +119,41 @@ fn call(query: &SearchQuery) -> Call {
         .with_some("eventType", query.live.map(|live| live.upstream()))
         .with_some("regionCode", query.region.as_deref())
         .with_some("relevanceLanguage", query.language.as_ref().map(|code| code.as_str()))
+}
+
+/// A search, as a list that is read page by page.
+#[derive(Debug, Clone)]
+pub(crate) struct Search(pub(crate) SearchQuery);
+
+impl PagedList for Search {
+    type Item = SearchItem;
+
+    /// YouTube returns about 500 results, which are 10 full pages.
+    const MAX_PAGES: usize = 20;
+
+    fn key(&self) -> String {
+        Lookup::Search(self.0.clone(), String::new()).key().text
+    }
+
+    /// It costs one search for each upstream page, and 1 unit for the videos on it.
+    async fn read(
+        &self,
+        services: &Arc<Services>,
+        ctx: &Context,
+        from: &Position,
+        limit: Option<usize>,
+        progress: &mut Progress,
+    ) -> Result<Cached<Items<SearchItem>>> {
+        let read = read(services, ctx, &self.0, from, limit.unwrap_or(MAX_RESULTS)).await?;
+        let (outcome, age, life) = (read.outcome, read.age, read.life);
+        let (items, next, _) = read.body;
+        let next = match next {
+            Some(Position { token, start, skip: 0 }) => progress.next(Some(token), start)?,
+            // In the middle of an upstream page, or the end.
+            next => next,
+        };
+        Ok(Cached { body: (items, next), outcome, age, life })
+    }
 }
 
 /// Results, the position after them, and YouTube's estimate of their number.

@@ -290,8 +290,8 @@ impl Egresses {
         report
     }
 
-    /// The next address in turn for a feed, preferably one that is neither blocked nor unreachable. YouTube serves
-    /// feeds to addresses that it blocks elsewhere.
+    /// Chooses an address for a feed. Addresses take turns, and one that works is preferred. If none works it returns
+    /// one of them, because YouTube serves feeds to addresses whose transcripts it blocks.
     pub(crate) fn for_feed(&self, now: Instant) -> &Egress {
         let first = self.next.fetch_add(1, Ordering::Relaxed) % self.count();
         let mut in_turn = self.all.iter().cycle().skip(first).take(self.count());

@@ -37,7 +37,7 @@ fn shorten(video: &mut Video, index: u32) {
     };
 }
 
-/// Two that are announced, one that is live, then recordings.
+/// Makes the first two videos upcoming broadcasts, the third a live one, and the others recordings.
 fn broadcast(video: &mut Video, index: u32) {
     video.quirk = match index {
         0 => Some(VideoQuirk::UpcomingChat),
