@@ -47,7 +47,10 @@ from vidra_client.api.transcripts import (
     get_playlist_transcripts,
     get_tracks,
     get_transcript,
+    get_transcript_chunks,
+    get_transcript_document,
     get_transcript_text,
+    get_transcripts,
 )
 from vidra_client.api.videos import get_popular, get_video, get_video_title, get_videos
 from vidra_client.models import (
@@ -61,6 +64,7 @@ from vidra_client.models import (
     Reason,
     RunToolName,
     Selection,
+    TranscriptsBody,
 )
 
 VIDEO, COMMENTED, PLAYLIST = "txManualAsr", "fda4eREcaTQ", "PLsize1"
@@ -120,9 +124,14 @@ for format_, beginning in [("txt", ""), ("srt", "1\n"), ("vtt", "WEBVTT")]:
     chosen = GetTranscriptTextFormat(format_)
     text: str = ok(get_transcript_text.sync(VIDEO, client=client, format_=chosen))
     assert text.startswith(beginning) and not text.startswith("["), format_
+document = ok(get_transcript_document.sync(VIDEO, client=client, words=True, end="10"))
+assert document.title and document.lines[0].text and document.track.language_code == "en"
+assert ok(get_transcript_chunks.sync(VIDEO, client=client, size=64)).chunks[0].url
 assert ok(get_tracks.sync(VIDEO, client=client))
 batch = BatchBody(concurrency=2, from_=1, to=1)
 assert ok(get_playlist_transcripts.sync(PLAYLIST, client=client, body=batch)).results[0].position == 1
+videos = TranscriptsBody(videos=[VIDEO])
+assert ok(get_transcripts.sync(client=client, body=videos)).results[0].video_id == VIDEO
 
 assert ok(get_regions.sync(client=client, hl="de"))
 assert ok(get_languages.sync(client=client))

@@ -107,6 +107,13 @@ for (const [format, beginning] of [["srt", "1\n"], ["vtt", "WEBVTT"], ["txt", ""
   check(written === same && written.startsWith(beginning) && !written.startsWith("["), format);
 }
 check((await ok(json.GET("/api/transcript/{id}/tracks", { params: id }))).length > 0, "tracks");
+const part = { ...id, query: { words: true, end: "10" } };
+const document = await ok(json.GET("/api/transcript/{id}/document", { params: part }));
+check(document.title !== "" && document.track.languageCode === "en" && document.lines.length > 0, "document");
+const chunked = await ok(json.GET("/api/transcript/{id}/chunks", { params: { ...id, query: { size: 64 } } }));
+check(chunked.chunks[0]?.index === 0, "chunks");
+const listed = await ok(json.POST("/api/transcripts", { body: { videos: [id.path.id] } }));
+check(listed.source.type === "videos" && listed.results[0]?.position === 1, "transcripts");
 const batch = { params: playlist, body: { concurrency: 2, from: 1, to: 1 } };
 const transcripts = await ok(json.POST("/api/playlist/{id}/transcript", batch));
 check(transcripts.results[0]?.position === 1, "batch");

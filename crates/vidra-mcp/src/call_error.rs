@@ -115,6 +115,9 @@ fn advice(reason: Reason) -> &'static str {
             return "request one of the languages that the video has, or omit lang; translate lets \
                     YouTube translate one of them.";
         }
+        Reason::CaptionsKindUnavailable => {
+            return "request one of the tracks that the video has, or omit captions.";
+        }
         Reason::CaptionsDisabled => {
             return "this video has no captions and therefore no transcript; the description may \
                     help (get_video).";

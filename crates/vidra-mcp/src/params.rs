@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use vidra::{ChannelRef, Error, LanguageCode, Languages, PlaylistId, Reason, VideoId};
+use vidra::{ChannelRef, Error, LanguageCode, Languages, PlaylistId, Reason, Seconds, VideoId};
 
 use crate::call_error::{CallError, described};
 
@@ -103,6 +103,43 @@ fn words(text: &str) -> vidra::Result<String> {
     match text {
         "" => Err(Error::new(Reason::InvalidInput, "expected some words")),
         text => Ok(text.to_owned()),
+    }
+}
+
+/// A video by id or URL, and the time at which its URL begins (`t=`).
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "VideoArg")]
+pub(crate) struct StartedVideo {
+    pub(crate) id: VideoId,
+    pub(crate) start: Option<Seconds>,
+}
+
+impl TryFrom<String> for StartedVideo {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let VideoArg(id) = VideoArg::try_from(text.clone())?;
+        let start = VideoId::parse_with_start(&text).ok().and_then(|(_, start)| start);
+        Ok(Self { id, start })
+    }
+}
+
+/// A time in a video: a number of seconds, or text such as `1:02:03`.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(try_from = "Value")]
+#[schemars(with = "String", extend("maxLength" = 20, "examples" = ["90", "1:02:03"]))]
+pub(crate) struct TimeArg(pub(crate) Seconds);
+
+impl TryFrom<Value> for TimeArg {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let text = match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        text.trim().parse().map(Self).map_err(|error| described(&error))
     }
 }
 

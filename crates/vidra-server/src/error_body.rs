@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 use vidra::{Error, ErrorKind, Reason};
 
 pub(crate) use responses::{
-    BatchErrors, BodyErrors, FetchErrors, OperatorErrors, ReadinessErrors, TranscriptErrors,
-    error_responses, references,
+    BatchErrors, BodyErrors, FetchErrors, OperatorErrors, ReadinessErrors, TranscriptBatchErrors,
+    TranscriptErrors, error_responses, references,
 };
 
 /// The body of every error response.

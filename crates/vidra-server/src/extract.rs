@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::time::timeout;
-use vidra::{ChannelRef, CommentId, Error, PlaylistId, Reason, VideoId};
+use vidra::{ChannelRef, CommentId, Error, PlaylistId, Reason, Seconds, VideoId};
 
 use crate::error_body::ApiError;
 
@@ -35,6 +35,15 @@ macro_rules! identifiers {
     )+};
 }
 identifiers!(VideoId, PlaylistId, ChannelRef, CommentId);
+
+/// A video, and the time at which its URL begins (`t=`).
+pub(crate) struct StartedVideo(pub(crate) VideoId, pub(crate) Option<Seconds>);
+
+impl Identifier for StartedVideo {
+    fn parse(text: &str) -> vidra::Result<Self> {
+        VideoId::parse_with_start(text).map(|(id, start)| Self(id, start))
+    }
+}
 
 impl<S: Send + Sync, T: Identifier> FromRequestParts<S> for Id<T> {
     type Rejection = ApiError;
@@ -174,6 +183,11 @@ impl Query {
     /// Adds a fault of a parameter.
     pub(crate) fn fault(&mut self, name: &str, what: impl Display) {
         self.faults.push(format!("{name}: {what}"));
+    }
+
+    /// Adds a fault that already names its parameter.
+    pub(crate) fn add_fault(&mut self, fault: String) {
+        self.faults.push(fault);
     }
 
     /// Fails with all faults that were found.

@@ -1,5 +1,6 @@
 //! The whole URL table, and the OpenAPI document that is generated from it.
 
+mod batch;
 mod channel;
 mod chart;
 mod comment;
@@ -65,7 +66,7 @@ pub(crate) const BATCH_PATH: &str = "/api/playlist/{id}/transcript";
         (name = "Playlists", description = "Playlists with all their videos"),
         (name = "Comments", description = "Comment threads and replies"),
         (name = "Search", description = "Videos, channels and playlists that match words"),
-        (name = "Transcripts", description = "Transcripts in every format; only playlists need a key for the YouTube Data API"),
+        (name = "Transcripts", description = "Transcripts in every format; only playlists and channels need a key for the YouTube Data API"),
         (name = "Regions", description = "Regions, languages and categories"),
         (name = "Links", description = "The identifiers in a link, without an upstream call"),
         (name = "Tools", description = "Tools for AI models; `vidra tools` prints their list for function calling, and MCP is at `/mcp`"),
@@ -99,8 +100,11 @@ pub(crate) fn routes(has_metrics: bool) -> (Router<AppState>, openapi::OpenApi) 
         .routes(routes!(chart::get_popular))
         .routes(routes!(transcript::get_transcript))
         .routes(routes!(transcript::get_transcript_text))
+        .routes(routes!(transcript::get_transcript_document))
+        .routes(routes!(transcript::get_transcript_chunks))
         .routes(routes!(transcript::get_tracks))
-        .routes(routes!(transcript::get_playlist_transcripts))
+        .routes(routes!(batch::get_transcripts))
+        .routes(routes!(batch::get_playlist_transcripts))
         .routes(routes!(region::get_regions))
         .routes(routes!(region::get_languages))
         .routes(routes!(region::get_video_categories))

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
-use vidra::{BatchEvent, BatchSummary, Result, VideoTranscript};
+use vidra::{BatchEvent, BatchSummary, PlaylistId, Result, VideoTranscript};
 
 use crate::accept::preferred_type;
 use crate::drain::{Drain, STREAM_LIMIT};
@@ -66,6 +66,7 @@ pub(crate) async fn respond(
     events: impl Stream<Item = Result<BatchEvent>> + Send + 'static,
     format: StreamFormat,
     drain: Drain,
+    summary: impl FnOnce(BatchSummary) -> SummaryLine + Send + 'static,
 ) -> Result<Response, ApiError> {
     let mut events = Box::pin(events);
     let total_videos = match events.next().await {
@@ -73,7 +74,9 @@ pub(crate) async fn respond(
         Some(Err(error)) => return Err(error.into()),
         Some(Ok(_)) | None => return Err(ApiError::internal("a batch did not begin")),
     };
-    let lines = events.filter_map(|event| std::future::ready(BatchLine::from_event(event)));
+    let mut summary = Some(summary);
+    let lines = events
+        .filter_map(move |event| std::future::ready(BatchLine::from_event(event, &mut summary)));
     let lines = until_shutdown(with_heartbeat(lines), drain);
     let mut response = match format {
         StreamFormat::Sse => {
@@ -238,7 +241,7 @@ pub(crate) enum BatchLine {
     /// Event `waiting`: entries wait for the rate limiter, or no result was ready for 15 seconds.
     Waiting(Waiting),
     /// Event `summary`: the batch is complete. It is the last line.
-    Summary(BatchSummary),
+    Summary(SummaryLine),
     /// Event `error`: the playlist could not be read to its end, or the service is shutting down. It is the
     /// last line, in place of the summary.
     Error(ErrorBody),
@@ -255,6 +258,42 @@ impl Line for BatchLine {
 
     fn wait(&self) -> Option<&Waiting> {
         if let Self::Waiting(wait) = self { Some(wait) } else { None }
+    }
+}
+
+/// The totals of a batch, which name its source as the endpoint does.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum SummaryLine {
+    /// `POST /api/playlist/{id}/transcript`.
+    Playlist(PlaylistSummary),
+    /// `POST /api/transcripts`.
+    Source(BatchSummary),
+}
+
+/// The totals of the batch of a playlist.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PlaylistSummary {
+    /// The playlist's id.
+    #[schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf")]
+    playlist_id: PlaylistId,
+    /// The number of entries in the playlist. With `to` it is YouTube's own count, unless the batch read the list to
+    /// its end.
+    total_videos: u64,
+    /// The first and last requested position.
+    #[schema(example = json!([1, 25]))]
+    requested_range: [u64; 2],
+    /// The number of successful results.
+    succeeded: u64,
+    /// The number of failed results.
+    failed: u64,
+}
+
+impl PlaylistSummary {
+    pub(crate) fn new(playlist_id: PlaylistId, summary: &BatchSummary) -> Self {
+        let BatchSummary { total_videos, requested_range, succeeded, failed, .. } = *summary;
+        Self { playlist_id, total_videos, requested_range, succeeded, failed }
     }
 }
 
@@ -298,12 +337,15 @@ impl Line for ListLine {
 }
 
 impl BatchLine {
-    /// `None` for an event that is not sent.
-    fn from_event(event: Result<BatchEvent>) -> Option<Self> {
+    /// `None` for an event that is not sent. `summary` is the form of the summary, which is sent once.
+    fn from_event(
+        event: Result<BatchEvent>,
+        summary: &mut Option<impl FnOnce(BatchSummary) -> SummaryLine>,
+    ) -> Option<Self> {
         Some(match event {
             Ok(BatchEvent::Result(result)) => Self::Result(result),
             Ok(BatchEvent::Waiting(wait)) => Self::Waiting(Waiting::new(wait)),
-            Ok(BatchEvent::Done(summary)) => Self::Summary(summary),
+            Ok(BatchEvent::Done(done)) => Self::Summary(summary.take()?(done)),
             Err(error) => Self::Error(line_of(error, "batch failed")),
             // The head of the response reports the start.
             Ok(_) => return None,

@@ -18,7 +18,7 @@ const PREFIXES: [(&str, &[&str]); 6] = [
     ("/api/playlist/", &["info", "ids", "videos", "feed", "query", "transcript"]),
     ("/api/comments/", &["threads", "top"]),
     ("/api/comment-replies/", &[]),
-    ("/api/transcript/", &["text", "tracks"]),
+    ("/api/transcript/", &["text", "document", "chunks", "tracks"]),
 ];
 
 /// Marks a request with a typed URL, whose query may contain anything.

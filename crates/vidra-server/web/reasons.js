@@ -63,6 +63,10 @@ const REASONS = {
     advice: 'Choose another language.',
     group: ['has no captions in that language', 'have no captions in that language'],
   },
+  captions_kind_unavailable: {
+    advice: 'Choose another kind of captions.',
+    group: ['has no captions of that kind', 'have no captions of that kind'],
+  },
   comments_disabled: {},
   caller_key_missing: {
     heading: 'A key is required',

@@ -1,8 +1,9 @@
-//! Playlist batches: transcripts with bounded concurrency, partial failure and progress events.
+//! Batches: transcripts of many videos with bounded concurrency, partial failure and progress events.
 
 pub(crate) mod body;
 mod model;
 mod parse;
+mod source;
 mod tally;
 mod wire;
 
@@ -10,6 +11,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::{FutureExt, Stream, stream};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
@@ -20,14 +22,16 @@ use crate::cache::Cached;
 use crate::context::waiters::Urgency;
 use crate::context::{Context, OnWait, Slot};
 use crate::error::{Error, Reason, Result};
-use crate::ident::PlaylistId;
 use crate::resource::Services;
 use crate::resource::lookup::Lookup;
-use crate::resource::playlist::{Availability, Entries, Entry};
-use crate::transcript::TranscriptQuery;
+use crate::resource::playlist::{Availability, Entry};
+use crate::resource::transcript::record;
+use crate::transcript::TimeRange;
 use crate::transport::traced;
+use source::Listed;
 
-pub use model::{BatchEvent, BatchQuery, BatchSummary, VideoTranscript};
+pub use model::{BatchEvent, BatchQuery, BatchSummary, BatchTranscript, VideoTranscript};
+pub use source::{BatchSource, SourceId};
 pub use tally::BatchReport;
 pub(crate) use tally::Batches;
 
@@ -36,7 +40,7 @@ pub(crate) struct Batch {
     pub(crate) services: Arc<Services>,
     /// The context, with the deadline of the whole batch.
     pub(crate) ctx: Context,
-    pub(crate) id: PlaylistId,
+    pub(crate) source: BatchSource,
     pub(crate) query: BatchQuery,
     /// The slot among all batches, held while this one runs.
     pub(crate) _slot: OwnedSemaphorePermit,
@@ -90,55 +94,14 @@ pub(crate) fn run(batch: Batch) -> impl Stream<Item = Result<BatchEvent>> + Send
 async fn work(batch: Arc<Batch>, events: &Events) {
     let (entries, waiting) = mpsc::channel(LISTED_AHEAD);
     // If listing fails, the entries listed so far still complete, and the error comes last.
-    let (walked, (succeeded, failed)) =
-        tokio::join!(walk(&batch, entries, events), transcribe(&batch, waiting, events));
+    let (listed, (succeeded, failed)) =
+        tokio::join!(source::list(&batch, entries, events), transcribe(&batch, waiting, events));
     let BatchQuery { from, to, .. } = batch.query;
-    let last = walked.map(|total_videos| {
+    let last = listed.map(|Listed { source, total_videos }| {
         let requested_range = [from.unwrap_or(1), to.unwrap_or(total_videos)];
-        let playlist_id = batch.id.clone();
-        BatchEvent::Done(BatchSummary {
-            playlist_id,
-            total_videos,
-            requested_range,
-            succeeded,
-            failed,
-        })
+        BatchEvent::Done(BatchSummary { source, total_videos, requested_range, succeeded, failed })
     });
     let _ = events.send(last).await;
-}
-
-/// Sends the requested entries to the workers, and returns the number of all entries. It stops at the
-/// page of the last requested entry, because every page costs a unit.
-async fn walk(batch: &Batch, entries: mpsc::Sender<NumberedEntry>, events: &Events) -> Result<u64> {
-    let BatchQuery { from, to, ref skip, .. } = batch.query;
-    let mut position = 0;
-    // The batch already holds a batch slot.
-    let ctx = Context { slot: Slot::not_needed(), ..batch.ctx.for_parts() };
-    let mut pages = match to {
-        Some(to) => {
-            let needed = usize::try_from(to).unwrap_or(usize::MAX);
-            Entries::for_part(&batch.services, &ctx, &batch.id, needed).await?
-        }
-        None => Entries::new(&batch.services, &ctx, &batch.id).await?,
-    };
-    let mut next = pages.next().await?;
-    let total_videos = pages.known_total().map(|total| total as u64);
-    let _ = events.send(Ok(BatchEvent::Started { total_videos })).await;
-    while let Some(page) = next {
-        for entry in page.iter() {
-            position += 1;
-            let is_in_range =
-                from.is_none_or(|from| position >= from) && to.is_none_or(|to| position <= to);
-            if is_in_range && !entry.video.is_some_and(|video| skip.contains(&video)) {
-                batch.tally.note_listed();
-                // Cannot fail: the receiver outlives this sender.
-                let _ = entries.send((position, entry.clone())).await;
-            }
-        }
-        next = if to.is_some_and(|to| position >= to) { None } else { pages.next().await? };
-    }
-    pages.store_start(&batch.services, &ctx, &batch.id).await;
-    Ok(pages.total() as u64)
 }
 
 /// Transcribes entries with the requested concurrency, and counts the results.
@@ -205,30 +168,47 @@ fn report_waits(events: &Events) -> OnWait {
 }
 
 async fn transcript_of(batch: &Batch, ctx: &Context, entry: NumberedEntry) -> VideoTranscript {
-    let (position, entry) = entry;
-    let transcript = match entry.video {
-        Some(id) if entry.availability == Availability::Public => {
-            let wanted =
-                TranscriptQuery { languages: batch.query.languages.clone(), translate: None };
-            let lookup = Lookup::Transcript(id, wanted);
+    let (position, Entry { video, mut title, availability, .. }) = entry;
+    let transcript = match video {
+        Some(id) if availability == Availability::Public => {
+            let lookup = Lookup::Transcript(id, batch.query.transcript.clone());
             let read = || batch.services.read_record(ctx, &lookup);
             let caught =
                 AssertUnwindSafe(retry_while_breaker_open(ctx.deadline, read)).catch_unwind().await;
-            caught
-                .unwrap_or_else(|_| Err(Error::internal("a panic")))
-                .and_then(|transcript| transcript.decode())
+            let record = caught.unwrap_or_else(|_| Err(Error::internal("a panic")));
+            record.and_then(|record| read_transcript(&batch.query, &record.body, &mut title))
         }
         id => {
             let named = id.map(|id| id.to_string());
             let named = named.unwrap_or_else(|| format!("entry {position} of the playlist"));
-            let reason = match entry.availability {
+            let reason = match availability {
                 Availability::Private => Reason::VideoPrivate,
                 Availability::Public | Availability::Deleted => Reason::VideoNotFound,
             };
             Err(reason.error(named))
         }
     };
-    VideoTranscript { video_id: entry.video, title: entry.title, position, transcript }
+    VideoTranscript { video_id: video, title, position, transcript }
+}
+
+/// Reads the requested form of a transcript from its record. It fills in a title that the source does not have.
+fn read_transcript(
+    query: &BatchQuery,
+    record: &Bytes,
+    title: &mut String,
+) -> Result<BatchTranscript> {
+    if query.chunks.is_none() && query.range == TimeRange::default() && !title.is_empty() {
+        let lines = serde_json::from_slice(&record::lines(record)).map_err(Error::internal)?;
+        return Ok(BatchTranscript::Lines(lines));
+    }
+    let full = record::decode(record)?.cut(query.range);
+    if title.is_empty() {
+        title.clone_from(&full.info.title);
+    }
+    Ok(match &query.chunks {
+        Some(chunks) => BatchTranscript::Chunks(full.chunked(chunks).chunks),
+        None => BatchTranscript::Lines(full.lines()),
+    })
 }
 
 /// Fetches a transcript, and waits while a circuit breaker is open. Without the wait, the rest of

@@ -37,7 +37,7 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt};
 use tokio::runtime::{Handle, Runtime};
 
-use crate::batch::{BatchEvent, BatchQuery};
+use crate::batch::{BatchEvent, BatchQuery, BatchSource};
 use crate::cache::{CacheReport, Cached};
 use crate::channel::{Channel, ChannelVideo};
 use crate::chart::ChartQuery;
@@ -52,7 +52,7 @@ use crate::quota::{Allowance, Quota};
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::resource::lookup::Lookup;
 use crate::selection::{Selected, Selection};
-use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
+use crate::transcript::{CaptionTrack, FullTranscript, Transcript, TranscriptQuery};
 use crate::video::{Video, VideoTitle};
 
 /// A client of YouTube whose operations block. It is cheap to clone. Clones share all that clones of
@@ -153,12 +153,24 @@ operations! {
     languages(hl: Option<&str>) -> Vec<Language>;
     video_categories(query: &CategoryQuery, hl: Option<&str>) -> Vec<VideoCategory>;
     transcript(id: VideoId, query: &TranscriptQuery) -> Transcript;
+    full_transcript(id: VideoId, query: &TranscriptQuery) -> Cached<FullTranscript>;
     tracks(id: VideoId) -> Vec<CaptionTrack>;
     quota() -> Quota;
     lookup(lookup: &Lookup) -> Cached;
 }
 
 impl Vidra {
+    /// Transcribes many videos as [`Vidra::transcripts`](crate::Vidra::transcripts) does, as an iterator in the order of
+    /// completion. Dropping the iterator cancels the batch.
+    ///
+    /// # Errors
+    ///
+    /// An `Err` is always the last item.
+    pub fn transcripts(&self, source: &BatchSource, query: &BatchQuery) -> Iter<BatchEvent> {
+        let _context = self.runtime.handle().enter();
+        self.iterate(self.client.transcripts(source, query))
+    }
+
     /// Transcribes a playlist as [`Vidra::playlist_transcripts`](crate::Vidra::playlist_transcripts) does, as an
     /// iterator in the order of completion. Dropping the iterator cancels the batch.
     ///

@@ -14,6 +14,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::error::Result;
+use crate::seconds::Seconds;
 pub(crate) use parse::shown;
 use parse::{is_id_byte, is_name, parse_as};
 use traits::{parse_traits, text_traits};
@@ -39,6 +40,23 @@ impl VideoId {
     pub fn parse(input: &str) -> Result<Self> {
         let expected = "an 11-character video id or a YouTube video URL";
         parse_as(input, "video", expected, Self::bare, |link| link.video)
+    }
+
+    /// Parses a bare id or the URL of a video, with the time at which the URL begins (`t=`).
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InvalidInput`](crate::Reason::InvalidInput) for any other text.
+    ///
+    /// ```
+    /// use vidra::VideoId;
+    /// let (id, start) = VideoId::parse_with_start("https://youtu.be/dQw4w9WgXcQ?t=1m30s")?;
+    /// assert_eq!((id.as_str(), start.unwrap().as_millis()), ("dQw4w9WgXcQ", 90_000));
+    /// assert_eq!(VideoId::parse_with_start("dQw4w9WgXcQ")?.1, None);
+    /// # Ok::<_, vidra::Error>(())
+    /// ```
+    pub fn parse_with_start(input: &str) -> Result<(Self, Option<Seconds>)> {
+        Ok((Self::parse(input)?, link::start_in(input.trim())))
     }
 
     /// Parses a bare id only.

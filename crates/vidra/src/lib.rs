@@ -217,8 +217,10 @@ pub use search::{
 pub use selection::{Selected, Selection};
 pub use thumbnail::{Thumbnail, Thumbnails};
 pub use transcript::{
-    CaptionTrack, Chunk, ChunkBy, ChunkQuery, Cue, Languages, Seconds, Transcript, TranscriptLine,
-    TranscriptQuery, Word, WordTime, chunks, estimate_tokens, to_srt, to_text, to_vtt,
+    CaptionKind, CaptionTrack, Chunk, ChunkBy, ChunkQuery, ChunkedTranscript, Cue, DocumentLine,
+    FullTranscript, Languages, Seconds, TimeRange, Transcript, TranscriptDocument, TranscriptInfo,
+    TranscriptLine, TranscriptQuery, TranscriptTrack, Word, WordTime, chunks, estimate_tokens,
+    to_srt, to_text, to_vtt,
 };
 pub use video::{
     Broadcast, Category, HiddenCount, Include, LiveState, RegionRestriction, ShortBasis, Video,
@@ -231,7 +233,10 @@ pub use {held::Held, quota::LedgerDouble};
 
 #[cfg(feature = "client")]
 pub use {
-    batch::{BatchEvent, BatchQuery, BatchReport, BatchSummary, VideoTranscript},
+    batch::{
+        BatchEvent, BatchQuery, BatchReport, BatchSource, BatchSummary, BatchTranscript, SourceId,
+        VideoTranscript,
+    },
     cache::answer::{CacheOutcome, CacheReport, Cached, Counts},
     cache::freshness::Life,
     client::report::{SlotUse, UpstreamReport},

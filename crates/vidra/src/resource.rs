@@ -13,6 +13,7 @@ pub(crate) mod playlist;
 pub(crate) mod region;
 pub(crate) mod search;
 pub(crate) mod stored;
+pub(crate) mod transcript;
 pub(crate) mod video;
 
 use std::sync::Arc;
@@ -104,6 +105,11 @@ impl Services {
             Lookup::Video(_) => {
                 let video = self.read_record(ctx, lookup).await?;
                 Ok(video::record::answer(video, ctx.include)?.into_body())
+            }
+            Lookup::Transcript(..) => {
+                let record = self.read_record(ctx, lookup).await?;
+                let lines = transcript::record::lines(&record.body);
+                Ok(record.with_body(lines).into_body())
             }
             Lookup::ChannelFeed(channel) if !matches!(channel, ChannelRef::Id(_)) => {
                 feed::by_name(self, ctx, channel).await

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use vidra::{BatchSummary, Error, PlaylistId, VideoId, VideoTranscript};
+use vidra::{BatchTranscript, Error, PlaylistId, TranscriptLine, VideoId, VideoTranscript};
 
 use self::contents::Contents;
 use self::fill::Filling;
@@ -114,13 +114,28 @@ enum Event {
     Waiting {
         waiting: f64,
     },
-    Summary(BatchSummary),
+    Summary(Summary),
     Error {
         error: Value,
     },
     /// An event of a newer service.
     #[serde(other)]
     Other,
+}
+
+/// The totals of a batch, as far as they are used.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    total_videos: u64,
+}
+
+/// The lines of a result. No request is for another form of transcripts.
+fn lines(transcript: &BatchTranscript) -> &[TranscriptLine] {
+    match transcript {
+        BatchTranscript::Lines(lines) => lines,
+        _ => &[],
+    }
 }
 
 /// The body of the request.

@@ -5,12 +5,12 @@ mod segment;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::TranscriptQuery;
+use vidra::{CaptionKind, TimeRange, TranscriptQuery};
 
 use super::video::video_url;
 use super::{Call, ToolInput, ToolResult};
 use crate::page::{Page, one_line};
-use crate::params::{Cursor, LanguageArg, LanguagesArg, MaxChars, VideoArg};
+use crate::params::{Cursor, LanguageArg, LanguagesArg, MaxChars, StartedVideo, TimeArg, VideoArg};
 use crate::reply::ToolOutput;
 
 pub(super) use batch::{BatchTranscribe, TranscribePlaylist};
@@ -72,15 +72,38 @@ impl ToolInput for GetCaptionTracks {
     }
 }
 
+/// How captions were made: by people, or by speech recognition.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum CaptionsArg {
+    Manual,
+    Auto,
+}
+
+impl From<CaptionsArg> for CaptionKind {
+    fn from(captions: CaptionsArg) -> Self {
+        match captions {
+            CaptionsArg::Manual => Self::Manual,
+            CaptionsArg::Auto => Self::Auto,
+        }
+    }
+}
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TranscribeVideo {
-    /// The video: its 11-character id or any YouTube URL that holds it.
-    video: VideoArg,
+    /// The video: its 11-character id or any YouTube URL that holds it. A time in the URL (t=) is the start.
+    video: StartedVideo,
     /// One language code, or several by preference (de,en); the spoken language if not given.
     lang: Option<LanguagesArg>,
+    /// Only captions by people (manual) or by speech recognition (auto); both if not given.
+    captions: Option<CaptionsArg>,
     /// Let YouTube translate the transcript to this language.
     translate: Option<LanguageArg>,
+    /// Begin at this time: seconds or 1:02:03.
+    start: Option<TimeArg>,
+    /// End at this time: seconds or 1:02:03.
+    end: Option<TimeArg>,
     /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
@@ -93,6 +116,8 @@ pub(super) struct TranscribeVideo {
 pub(super) struct VideoTranscript {
     video_id: String,
     url: String,
+    title: String,
+    channel: String,
     /// The language of the captions.
     language: String,
     /// The transcript, in order.
@@ -102,19 +127,22 @@ pub(super) struct VideoTranscript {
 impl ToolInput for TranscribeVideo {
     const NAME: &'static str = "transcribe_video";
     const TITLE: &'static str = "Transcribe a video";
-    const DESCRIPTION: &'static str = "The transcript of a YouTube video, from its captions, with the time and a \
-        link to the moment every half minute. Cite moments by their links. A long video comes in parts: \
-        call again with nextCursor as cursor. Needs no API key and no quota.";
+    const DESCRIPTION: &'static str = "The transcript of a YouTube video or of a part of it, from its captions, \
+        with the time and a link to the moment every half minute. Cite moments by their links. A long video \
+        comes in parts: call again with nextCursor as cursor. Needs no API key and no quota.";
     type Output = VideoTranscript;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<VideoTranscript> {
-        let id = self.video.0;
+        let StartedVideo { id, start } = self.video;
+        let start = self.start.map(|TimeArg(it)| it).or(start);
+        let range = TimeRange::new(start, self.end.map(|TimeArg(it)| it))?;
         let query = TranscriptQuery::default()
             .with_languages(self.lang.map(|LanguagesArg(it)| it).unwrap_or_default())
+            .with_captions(self.captions.map(CaptionKind::from))
             .with_translation(self.translate.map(|LanguageArg(it)| it));
-        let lines = call.vidra.transcript(id, &query).await?;
-        let language = lines.first().map(|line| line.lang.to_string()).unwrap_or_default();
-        let all = segments(id.as_str(), &lines).into_iter().map(Segment::with_line);
+        let found = call.vidra.full_transcript(id, &query).await?.body.cut(range);
+        let info = &found.info;
+        let all = segments(id.as_str(), &found.lines()).into_iter().map(Segment::with_line);
         let count = all.len();
         let page = Page::of_list(all, self.cursor, self.max_chars, 0)?;
         let before = self.cursor.map_or(0, |cursor| cursor.item);
@@ -129,7 +157,9 @@ impl ToolInput for TranscribeVideo {
             found: VideoTranscript {
                 video_id: id.to_string(),
                 url: video_url(id),
-                language,
+                title: info.title.clone(),
+                channel: info.channel.clone(),
+                language: info.track.language_code.clone(),
                 segments: page.items,
             },
         })

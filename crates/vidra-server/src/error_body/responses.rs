@@ -138,7 +138,7 @@ const ALL: [ErrorResponse; 26] = [
     ErrorResponse::new(
         "TranscriptNotFound",
         "The transcript does not exist: `video_not_found`, `not_started`, `captions_disabled`, \
-         `language_unavailable`.",
+         `language_unavailable`, `captions_kind_unavailable`.",
         Reason::LanguageUnavailable,
         "Video has no captions in that language: dQw4w9WgXcQ",
     )
@@ -290,6 +290,8 @@ error_sets! {
     /// The errors of a playlist batch that differ from those of other operations. Errors of single videos are in
     /// the results.
     BatchErrors: InvalidBatch, PlaylistDenied, PlaylistNotFound;
+    /// The errors of a batch with a source in its body that differ from those of other operations.
+    TranscriptBatchErrors: InvalidBatch, PlaylistDenied, NotFound;
     /// The error of an operation for operators.
     OperatorErrors: OperatorKeyRequired;
     /// The error of readiness.

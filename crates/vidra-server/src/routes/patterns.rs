@@ -4,7 +4,7 @@
 //! the service also accepts others (`HTTP://YOUTUBE.COM:80/…`). It accepts everything that a pattern
 //! allows.
 
-use vidra::{SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder};
+use vidra::{CaptionKind, ChunkBy, SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder};
 
 /// The maximum number of characters of an identifier, including the URL around it.
 pub(super) const MAX_ID_CHARS: usize = 2048;
@@ -27,6 +27,10 @@ const CHANNEL: &str = "UC[A-Za-z0-9_-]{22}";
 /// The service accepts the letters of all scripts.
 const HANDLE: &str = concat!("[", letters!(), "][", letters!(), "._-]{0,29}");
 const LANGUAGE: &str = "[A-Za-z0-9_-]{2,20}";
+/// A date or a time of publication.
+const DATE: &str = "[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?";
+/// A time in a video: seconds, hours with minutes and seconds, or the form of YouTube's URLs.
+const TIME: &str = "[0-9]{1,9}([.][0-9]{1,9})?|([0-9]{1,6}:)?[0-5]?[0-9]:[0-5]?[0-9]([.][0-9]{1,9})?|[0-9]{1,6}[hms]";
 
 const SITE: &str = r"(https?://)?((www|m|music)\.)?youtube\.com/";
 const SHORT: &str = r"(https?://)?youtu\.be/";
@@ -76,15 +80,12 @@ pub(super) fn path_parameter(path: &str) -> Option<PathParameter> {
             "fda4eREcaTQ",
             video(),
         ),
-        "playlist" => {
-            let watched = format!("{SITE}(playlist|watch)\\?({BEFORE}v={VIDEO}&)?{BEFORE}");
-            (
-                "PlaylistId",
-                "Playlist id, or URL with `list=`; percent-encode a URL unless the path ends with it",
-                "PLsize1",
-                format!("{PLAYLIST}|({watched}|{SHORT}{VIDEO}\\?{BEFORE})list={PLAYLIST}{AFTER}"),
-            )
-        }
+        "playlist" => (
+            "PlaylistId",
+            "Playlist id, or URL with `list=`; percent-encode a URL unless the path ends with it",
+            "PLsize1",
+            playlist(),
+        ),
         "channel" => (
             "ChannelId",
             "Channel id, `@handle` or URL; percent-encode a URL unless the path ends with it",
@@ -111,16 +112,16 @@ pub(super) fn query_values(path: &str, name: &str) -> Option<Values> {
         // The number of ids is not in the pattern: 500 repetitions are too long for some tools.
         ("/api/videos", "ids") => format!("^ *({0})( *, *({0}))* *$", video()),
         ("/api/video-categories", "ids") => "^ *([0-9]{1,9}( *, *[0-9]{1,9}){0,49})? *$".to_owned(),
-        ("/api/search", "lang") => format!("^ *({LANGUAGE})? *$"),
+        ("/api/search", "lang") => language(),
         (_, "lang") => languages(),
-        (_, "hl" | "translate") => format!("^ *({LANGUAGE})? *$"),
+        (_, "hl" | "translate") => language(),
         (_, "category") => "^ *([0-9]{1,9})? *$".to_owned(),
         (_, "region") => "^ *([A-Za-z]{2})? *$".to_owned(),
         (_, "search") => r"^[^\u0000-\u001F\u007F-\u009F]*$".to_owned(),
-        (_, "since" | "until") => {
-            let time = "T[0-9]{2}:[0-9]{2}(:[0-9]{2})?([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})";
-            format!("^ *([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}({time})?)? *$")
-        }
+        (_, "since" | "until") => format!("^ *({DATE})? *$"),
+        (_, "start" | "end") => format!("^ *({TIME})? *$"),
+        (_, "captions") => return choices(CaptionKind::ALL),
+        (_, "by") => return Some(Values::Words(ChunkBy::ALL.map(ChunkBy::as_str).to_vec())),
         (_, "cursor") => "^ *([A-Za-z0-9._~-]{1,24606})? *$".to_owned(),
         (_, "include") => "^ *((details|chapters)( *, *(details|chapters))*)? *$".to_owned(),
         (_, "fields") => {
@@ -159,6 +160,41 @@ fn choices<T>(all: &[(&'static str, T)]) -> Option<Values> {
 
 fn channel() -> String {
     format!("{CHANNEL}|@?{HANDLE}|{SITE}(channel/{CHANNEL}|@{HANDLE}|(c|user)/{HANDLE}){QUERY}")
+}
+
+/// A language code, or none.
+pub(super) fn language() -> String {
+    format!("^ *({LANGUAGE})? *$")
+}
+
+/// A date or a time.
+pub(super) fn date() -> String {
+    format!("^ *{DATE} *$")
+}
+
+/// A time in a video.
+pub(super) fn time() -> String {
+    format!("^ *({TIME}) *$")
+}
+
+/// The id or the URL of a video.
+pub(super) fn video_reference() -> String {
+    format!("^ *({}) *$", video())
+}
+
+/// The id or the URL of a playlist.
+pub(super) fn playlist_reference() -> String {
+    format!("^ *({}) *$", playlist())
+}
+
+/// The id, the handle or the URL of a channel.
+pub(super) fn channel_reference() -> String {
+    format!("^ *({}) *$", channel())
+}
+
+fn playlist() -> String {
+    let watched = format!("{SITE}(playlist|watch)\\?({BEFORE}v={VIDEO}&)?{BEFORE}");
+    format!("{PLAYLIST}|({watched}|{SHORT}{VIDEO}\\?{BEFORE})list={PLAYLIST}{AFTER}")
 }
 
 /// A bare video id.

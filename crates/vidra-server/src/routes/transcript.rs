@@ -1,32 +1,24 @@
-//! `/api/transcript/…` and `POST /api/playlist/{id}/transcript`.
+//! `/api/transcript/…`: the transcript of one video.
 
-use axum::Extension;
-use axum::extract::State;
+use std::str::FromStr;
+
 use axum::http::{HeaderMap, HeaderValue, header};
-use futures_util::StreamExt;
-use serde::Serialize;
-use serde_json::{Value, json};
-use utoipa::openapi::schema::AdditionalProperties;
-use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, RefOr, Schema, Type};
-use utoipa::{PartialSchema, ToSchema};
+use bytes::Bytes;
+use serde_json::Value;
 use vidra::{
-    BatchQuery, BatchSummary, CaptionTrack, Include, LanguageCode, Languages, Lookup, PlaylistId,
-    Reason, Transcript, TranscriptLine, TranscriptQuery, VideoId, VideoTranscript, Vidra, to_srt,
-    to_text, to_vtt,
+    Cached, CaptionKind, CaptionTrack, ChunkQuery, ChunkedTranscript, FullTranscript, Include,
+    LanguageCode, Languages, Lookup, Resource, Seconds, TimeRange, TranscriptDocument,
+    TranscriptLine, TranscriptQuery, VideoId, Vidra, to_srt, to_text, to_vtt,
 };
 
 use super::list::{self, CSV, ListForm};
-use super::patterns;
 use super::responder::Responder;
 use crate::accept::preferred_type;
-use crate::error_body::{ApiError, BatchErrors, BodyErrors, FetchErrors, Result, TranscriptErrors};
-use crate::extract::{Id, JsonBody, Query};
-use crate::gate::CallerId;
+use crate::error_body::{ApiError, FetchErrors, Result, TranscriptErrors};
+use crate::extract::{Id, Query, StartedVideo};
 use crate::hot::Answer;
 use crate::items::Fields;
 use crate::respond;
-use crate::state::AppState;
-use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
 
 /// The transcript of a video, as JSON, SRT, VTT, plain text or CSV.
 ///
@@ -41,6 +33,9 @@ use crate::stream::{self, BatchEventText, BatchFormat, BatchLine};
         ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
         ("format" = Option<String>, Query, description = "`json`, `srt`, `vtt`, `txt` or `csv`; if not given, the format that `Accept` prefers, or `json`", example = "json"),
         ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
+        ("captions" = Option<String>, Query, description = "`manual` for captions by people, `auto` for recognised speech; both if not given, and those by people are preferred", example = "manual"),
+        ("start" = Option<String>, Query, description = "The start of the part: seconds, or hours, minutes and seconds; the beginning if not given. A document and chunks begin at the time of the URL (`t=`) by default", example = "1:30"),
+        ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
         ("download" = Option<String>, Query, description = "`1` to save it as a file; `0` if not given", example = "0"),
         ("fields" = Option<String>, Query, description = "Only these members of each line, separated by commas; all if not given. JSON and CSV only", example = "text")
     ),
@@ -83,6 +78,9 @@ pub(super) async fn get_transcript(
         ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
         ("format" = Option<String>, Query, description = "`txt`, `srt` or `vtt`; if not given, the format that `Accept` prefers, or `txt`", example = "srt"),
         ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
+        ("captions" = Option<String>, Query, description = "`manual` for captions by people, `auto` for recognised speech; both if not given, and those by people are preferred", example = "manual"),
+        ("start" = Option<String>, Query, description = "The start of the part: seconds, or hours, minutes and seconds; the beginning if not given. A document and chunks begin at the time of the URL (`t=`) by default", example = "1:30"),
+        ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
         ("download" = Option<String>, Query, description = "`1` to save it as a file; `0` if not given", example = "0")
     ),
     responses(
@@ -113,9 +111,7 @@ async fn respond_as(
     mut query: Query,
     headers: &HeaderMap,
 ) -> Result {
-    let wanted = TranscriptQuery::default()
-        .with_languages(query.parsed("lang", Languages::parse).unwrap_or_default())
-        .with_translation(query.parsed("translate", LanguageCode::parse));
+    let part = Part::read(&mut query, None);
     let is_named = query.text("format").is_some();
     let format = match is_named {
         true => query.choice("format", words),
@@ -128,9 +124,127 @@ async fn respond_as(
         query.fault("fields", "can be combined with json and csv only");
     }
     query.check()?;
-    let mut answer = Answer::fetch(&responder.vidra, Lookup::Transcript(id, wanted)).await?;
+    let is_whole = part.range == TimeRange::default();
+    let mut answer = if format == Format::Json && is_whole && fields.is_none() && !download {
+        // The cache holds these bytes.
+        Answer::fetch(&responder.vidra, Lookup::Transcript(id, part.query)).await?
+    } else {
+        let found = part.fetch(&responder.vidra, id).await?;
+        format.answer(found, fields.as_ref(), download)?
+    };
     answer.varies_by_accept = !is_named;
-    Ok(responder.send(&format.convert(id, answer, fields.as_ref(), download)?).await)
+    Ok(responder.send(&answer).await)
+}
+
+/// The parameters that all transcripts of one video have: its captions, and a part of it.
+struct Part {
+    query: TranscriptQuery,
+    range: TimeRange,
+}
+
+impl Part {
+    /// Reads the parameters. `start` is the default for the parameter of the same name.
+    fn read(query: &mut Query, start: Option<Seconds>) -> Self {
+        let transcript = TranscriptQuery::default()
+            .with_languages(query.parsed("lang", Languages::parse).unwrap_or_default())
+            .with_translation(query.parsed("translate", LanguageCode::parse))
+            .with_captions(query.optional_choice("captions", CaptionKind::ALL));
+        let start = query.parsed("start", Seconds::from_str).or(start);
+        let range = TimeRange::new(start, query.parsed("end", Seconds::from_str));
+        let range = range.unwrap_or_else(|_| {
+            query.fault("end", "must be after start");
+            TimeRange::default()
+        });
+        Self { query: transcript, range }
+    }
+
+    /// Fetches this part of a transcript.
+    async fn fetch(&self, vidra: &Vidra, id: VideoId) -> Result<Cached<FullTranscript>, ApiError> {
+        let mut found = vidra.full_transcript(id, &self.query).await?;
+        found.body = found.body.cut(self.range);
+        Ok(found)
+    }
+}
+
+/// An answer that is made of a transcript, still without its body.
+fn answer(cached: Cached<()>) -> Answer {
+    Answer::new(Resource::Transcript, cached.with_body(Bytes::new()))
+}
+
+/// The transcript of a video with the data of the video and the track.
+///
+/// The title and the channel come with the captions. `publishedAt` is absent if YouTube does not send it with them,
+/// which is the usual case.
+///
+/// Cost: none. The service reads transcripts without a key for the YouTube Data API.
+#[utoipa::path(
+    get, path = "/api/transcript/{id}/document", tag = "Transcripts",
+    params(
+        ("id" = String, Path),
+        ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
+        ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
+        ("captions" = Option<String>, Query, description = "`manual` for captions by people, `auto` for recognised speech; both if not given, and those by people are preferred", example = "manual"),
+        ("start" = Option<String>, Query, description = "The start of the part: seconds, or hours, minutes and seconds; the beginning if not given. A document and chunks begin at the time of the URL (`t=`) by default", example = "1:30"),
+        ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
+        ("words" = Option<bool>, Query, description = "`true` to add the words with their times to each line, where YouTube has them; `false` if not given", example = true)
+    ),
+    responses((status = 200, description = "The transcript", body = TranscriptDocument), FetchErrors, TranscriptErrors)
+)]
+pub(super) async fn get_transcript_document(
+    responder: Responder,
+    Id(StartedVideo(id, start)): Id<StartedVideo>,
+    mut query: Query,
+) -> Result {
+    let part = Part::read(&mut query, start);
+    let with_words = query.choice("words", &[("false", false), ("true", true)]);
+    query.check()?;
+    let found = part.fetch(&responder.vidra, id).await?;
+    let (transcript, cached) = found.split();
+    let answer = answer(cached).with_json(&transcript.document(with_words))?;
+    Ok(responder.send(&answer).await)
+}
+
+/// The transcript of a video in chunks, for search indexes and language models.
+///
+/// Chunks begin and end at the border of a line, preferably at the end of a sentence or at a pause. No chunk exceeds
+/// `size`, except a line that is longer. With an `overlap` a chunk begins with the last lines of the previous one.
+///
+/// Cost: none. The service reads transcripts without a key for the YouTube Data API.
+#[utoipa::path(
+    get, path = "/api/transcript/{id}/chunks", tag = "Transcripts",
+    params(
+        ("id" = String, Path),
+        ("lang" = Option<String>, Query, description = "One language code, or several by preference; the spoken language if not given", example = "de,en"),
+        ("translate" = Option<String>, Query, description = "The language that YouTube translates it to; not translated if not given", example = "de"),
+        ("captions" = Option<String>, Query, description = "`manual` for captions by people, `auto` for recognised speech; both if not given, and those by people are preferred", example = "manual"),
+        ("start" = Option<String>, Query, description = "The start of the part: seconds, or hours, minutes and seconds; the beginning if not given. A document and chunks begin at the time of the URL (`t=`) by default", example = "1:30"),
+        ("end" = Option<String>, Query, description = "The end of the part; the end of the video if not given", example = "1:02:03"),
+        ("by" = Option<String>, Query, description = "The unit of the size; `tokens` if not given. `chapters` makes one chunk of each chapter, or several if `size` is given", example = "tokens"),
+        ("size" = Option<u64>, Query, minimum = 1, maximum = 8192, description = "The greatest size of a chunk; 512 tokens, 384 words, 60 seconds or 8 sentences if not given", example = 512),
+        ("overlap" = Option<u64>, Query, minimum = 0, maximum = 4096, description = "The greatest size of what a chunk repeats from the previous one, at most half of the size; an eighth of the default size if not given", example = 64)
+    ),
+    responses((status = 200, description = "The chunks", body = ChunkedTranscript), FetchErrors, TranscriptErrors)
+)]
+pub(super) async fn get_transcript_chunks(
+    responder: Responder,
+    Id(StartedVideo(id, start)): Id<StartedVideo>,
+    mut query: Query,
+) -> Result {
+    let part = Part::read(&mut query, start);
+    let chunks = read_chunks(&mut query);
+    query.check()?;
+    let found = part.fetch(&responder.vidra, id).await?;
+    let (transcript, cached) = found.split();
+    let answer = answer(cached).with_json(&transcript.chunked(&chunks))?;
+    Ok(responder.send(&answer).await)
+}
+
+fn read_chunks(query: &mut Query) -> ChunkQuery {
+    let [by, size, overlap] = ["by", "size", "overlap"].map(|name| query.text(name));
+    ChunkQuery::parse(by, size, overlap).unwrap_or_else(|error| {
+        error.details().iter().for_each(|fault| query.add_fault(fault.clone()));
+        ChunkQuery::default()
+    })
 }
 
 /// The caption tracks that a video has.
@@ -161,109 +275,6 @@ pub(super) async fn get_tracks(
     responder.fetch_list::<CaptionTrack>(&form, Lookup::Tracks(id)).await
 }
 
-/// The body of a batch, for the document only: `BatchQuery::from_json` reads it, so that its error names
-/// every fault.
-pub(super) struct BatchBody;
-
-impl ToSchema for BatchBody {}
-
-impl PartialSchema for BatchBody {
-    fn schema() -> RefOr<Schema> {
-        let concurrency =
-            "The maximum number of transcripts to fetch at the same time; 3 if not given.";
-        let from = "The first position in the playlist, from 1.";
-        let to = "The last position, included. Positions past the end are ignored.";
-        let lang = "One language code, or several by preference; the spoken language if not given.";
-        let skip = "Videos to leave out because you have them already; none if not given.";
-        let position = "^0*[1-9][0-9]{0,17}$";
-        let languages = text(&patterns::languages()).examples([json!("de,en")]);
-        let ids = ArrayBuilder::new().items(text(&patterns::video_id())).max_items(Some(4_000));
-        let ids = ids.examples([json!(["quirkNoLike"])]);
-        ObjectBuilder::new()
-            .description(Some("The options of a batch. Numbers may be strings."))
-            .property("concurrency", number(concurrency, 20, "^0*([1-9]|1[0-9]|20)$", 3))
-            .property("from", number(from, i64::MAX, position, 1))
-            .property("to", number(to, i64::MAX, position, 25))
-            .property("lang", languages.description(Some(lang)))
-            .property("skip", ids.description(Some(skip)))
-            .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
-            .into()
-    }
-}
-
-/// A whole number from 1, also as a string that matches `pattern`.
-fn number(what: &str, max: i64, pattern: &str, example: u64) -> OneOfBuilder {
-    let number = ObjectBuilder::new().schema_type(Type::Integer).examples([json!(example)]);
-    let number = number.minimum(Some(1)).maximum(Some(max));
-    OneOfBuilder::new().item(number).item(text(pattern)).description(Some(what))
-}
-
-fn text(pattern: &str) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern))
-}
-
-/// The transcripts of a playlist.
-#[derive(Serialize, ToSchema)]
-pub(super) struct PlaylistTranscripts {
-    #[serde(flatten)]
-    summary: BatchSummary,
-    /// One result for each requested entry, in playlist order.
-    results: Vec<VideoTranscript>,
-}
-
-/// The transcripts of all videos of a playlist.
-///
-/// A video without a transcript does not fail the others.
-///
-/// With `Accept: application/x-ndjson` or `text/event-stream` the answer is a stream. It begins when the
-/// first page of the playlist has arrived, sends each result as soon as it is ready, and ends with a summary.
-/// A line of NDJSON, or the `data` of an event, is a `BatchLine`. Its `type`, which is also the name of the
-/// event, is `result`, `waiting`, `summary` or `error`; the `id` of an event is its number. A stream is never
-/// silent for more than 15 seconds: it sends a `waiting` line then. If the playlist cannot be listed to its end,
-/// the results of the listed entries come first, and the last line is an `error`. `X-Total-Videos` is the number
-/// of entries. Streams have neither `ETag` nor `X-Quota-Cost`, because both are unknown when they begin.
-///
-/// With `to` the service lists only the pages up to that position, and `totalVideos` is YouTube's own count.
-///
-/// Cost: 1 unit per 50 entries, up to `to`. The transcripts cost nothing.
-#[utoipa::path(
-    post, path = "/api/playlist/{id}/transcript", tag = "Transcripts",
-    params(("id" = String, Path)),
-    request_body(content = Option<BatchBody>, example = json!({"concurrency": 3, "from": 1, "to": 4})),
-    responses(
-        (status = 200, description = "The results", headers(("X-Total-Videos" = u64, description = "The number of entries in the playlist; streams only")), content(
-            (PlaylistTranscripts = "application/json"),
-            (BatchLine = "application/x-ndjson"),
-            (BatchEventText = "text/event-stream")
-        )),
-        FetchErrors, BodyErrors, BatchErrors
-    )
-)]
-pub(super) async fn get_playlist_transcripts(
-    Extension(vidra): Extension<Vidra>,
-    State(state): State<AppState>,
-    caller: Option<Extension<CallerId>>,
-    Id(id): Id<PlaylistId>,
-    headers: HeaderMap,
-    JsonBody(body): JsonBody,
-) -> Result {
-    let query = body.as_ref().map(BatchQuery::from_json).transpose()?.unwrap_or_default();
-    let slot = caller.map(|Extension(caller)| state.batch_slot(caller).ok_or_else(too_many));
-    let slot = slot.transpose()?;
-    // The stream owns the slot, however it ends.
-    let events = vidra.playlist_transcripts(&id, &query).inspect(move |_| _ = &slot);
-    match BatchFormat::preferred(&headers) {
-        BatchFormat::Whole => {
-            respond::document(respond::JSON, vidra.batch_body(events).await?).await
-        }
-        BatchFormat::Stream(format) => stream::respond(events, format, state.drain).await,
-    }
-}
-
-fn too_many() -> ApiError {
-    ApiError::new(Reason::TooManyBatches, "You run too many batches at once")
-}
-
 /// The format of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -290,42 +301,42 @@ impl Format {
         preferred_type(headers, &offered).unwrap_or(words[0].1)
     }
 
-    fn convert(
+    fn answer(
         self,
-        id: VideoId,
-        mut answer: Answer,
+        found: Cached<FullTranscript>,
         fields: Option<&Fields>,
         download: bool,
     ) -> Result<Answer> {
-        if self == Self::Json && !download && fields.is_none() {
-            return Ok(answer);
-        }
-        let lines: Transcript = answer.decode()?;
-        let items = || answer.decode::<Vec<Value>>();
+        let (transcript, cached) = found.split();
         let (content_type, extension, body) = match self {
-            Self::Json => ("application/json", "json", None),
-            Self::Srt => {
-                ("application/x-subrip; charset=utf-8", "srt", Some(to_srt(&lines).into()))
+            Self::Json | Self::Csv => {
+                let lines = serde_json::to_value(transcript.lines()).map_err(ApiError::internal)?;
+                let lines = lines.as_array().map(Vec::as_slice).unwrap_or_default();
+                if self == Self::Csv {
+                    let body = list::csv::<TranscriptLine>(fields, Include::default(), lines);
+                    (CSV, "csv", body)
+                } else {
+                    let chosen = |line: &Value| fields.map_or(line.clone(), |it| it.of(line));
+                    let lines: Vec<Value> = lines.iter().map(chosen).collect();
+                    let body = serde_json::to_vec(&lines).map_err(ApiError::internal)?;
+                    (respond::JSON, "json", body.into())
+                }
             }
-            Self::Vtt => ("text/vtt; charset=utf-8", "vtt", Some(to_vtt(&lines).into())),
-            Self::Txt => ("text/plain; charset=utf-8", "txt", Some(to_text(&lines).into())),
-            Self::Csv => (
-                CSV,
-                "csv",
-                Some(list::csv::<TranscriptLine>(fields, Include::default(), &items()?)),
+            Self::Srt => (
+                "application/x-subrip; charset=utf-8",
+                "srt",
+                to_srt(&transcript.lines_with_breaks()).into(),
             ),
+            Self::Vtt => {
+                ("text/vtt; charset=utf-8", "vtt", to_vtt(&transcript.lines_with_breaks()).into())
+            }
+            Self::Txt => ("text/plain; charset=utf-8", "txt", to_text(&transcript.lines()).into()),
         };
-        if let (Self::Json, Some(fields)) = (self, fields) {
-            let items: Vec<Value> = items()?.iter().map(|line| fields.of(line)).collect();
-            answer = answer.with_json(&items)?;
-        }
-        answer.content_type = content_type;
-        if let Some(body) = body {
-            answer.cached.body = body;
-        }
+        let mut answer = answer(cached);
+        (answer.content_type, answer.cached.body) = (content_type, body);
         if download {
-            let lang = lines.first().map_or("", |line| &line.lang);
-            let disposition = attachment(id, lang, extension);
+            let info = &transcript.info;
+            let disposition = attachment(info.video_id, &info.track.language_code, extension);
             answer.headers.extend(disposition.map(|value| (header::CONTENT_DISPOSITION, value)));
         }
         Ok(answer)

@@ -6,6 +6,7 @@ mod app;
 mod cache;
 mod connections;
 mod deadlines;
+mod documents;
 mod drain;
 mod errors;
 mod gate;

@@ -204,7 +204,7 @@ fn every_operation_is_complete() {
             assert_eq!(in_path, path.matches('{').count(), "{name}");
         }
     }
-    assert_eq!(operations, 36);
+    assert_eq!(operations, 39);
 }
 
 #[test]

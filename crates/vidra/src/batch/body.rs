@@ -11,16 +11,17 @@ use crate::spool::{Body, Spool};
 
 /// The document. The results are filled in from the spool.
 #[derive(Serialize)]
-struct Document {
+struct Document<H> {
     #[serde(flatten)]
-    summary: BatchSummary,
+    head: H,
     results: [(); 0],
 }
 
-/// Waits for the end of a batch: its summary, and its results in playlist order.
-pub(crate) async fn collect(
+/// Waits for the end of a batch: the `head` of its summary, and its results in the order of their positions.
+pub(crate) async fn collect<H: Serialize>(
     spool: &Spool,
     events: impl Stream<Item = Result<BatchEvent>>,
+    head: impl FnOnce(BatchSummary) -> H,
 ) -> Result<Body> {
     let mut events = pin!(events);
     let (mut results, mut positions) = (spool.list(), vec![]);
@@ -34,7 +35,7 @@ pub(crate) async fn collect(
             BatchEvent::Done(summary) => {
                 positions.sort_unstable();
                 let order: Vec<usize> = positions.into_iter().map(|(_, result)| result).collect();
-                let document = Document { summary, results: [] };
+                let document = Document { head: head(summary), results: [] };
                 return results.finish(&document, "results", &order).await;
             }
         }

@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::source::SourceId;
 use crate::error::{Error, Result};
-use crate::ident::{PlaylistId, VideoId};
-use crate::transcript::{Languages, Transcript};
+use crate::ident::VideoId;
+use crate::transcript::{Chunk, ChunkQuery, Languages, TimeRange, Transcript, TranscriptQuery};
 
-/// The range, concurrency and languages of a playlist batch.
+/// Which entries of its source a batch transcribes, and how.
 ///
 /// ```
 /// use vidra::{BatchQuery, Languages};
@@ -22,12 +24,19 @@ use crate::transcript::{Languages, Transcript};
 pub struct BatchQuery {
     /// The number of concurrent transcripts, from 1 to 20. The default is 3.
     pub concurrency: usize,
-    /// The first position in the playlist, counted from 1.
+    /// The first position in the source, counted from 1.
     pub from: Option<u64>,
     /// The last position, included. A position beyond the end means the end.
     pub to: Option<u64>,
-    /// The accepted languages, in order of preference. The default is the spoken language.
-    pub languages: Languages,
+    /// The earliest publication time. It is meant for channels, whose uploads are in the order of time: the batch
+    /// lists no page after one that is older. It excludes entries without a date.
+    pub since: Option<Timestamp>,
+    /// The languages and the kind of captions.
+    pub transcript: TranscriptQuery,
+    /// The part of each video.
+    pub range: TimeRange,
+    /// Divides the transcripts into chunks.
+    pub chunks: Option<ChunkQuery>,
     /// Videos to skip, because the caller already has them. They send no request, produce no result
     /// and count only in `totalVideos`.
     pub skip: HashSet<VideoId>,
@@ -49,9 +58,29 @@ impl BatchQuery {
         Self { to: to.into(), ..self }
     }
 
+    /// Sets the earliest publication time.
+    pub fn with_since(self, since: impl Into<Option<Timestamp>>) -> Self {
+        Self { since: since.into(), ..self }
+    }
+
     /// Sets the accepted languages, in order of preference.
     pub fn with_languages(self, languages: Languages) -> Self {
-        Self { languages, ..self }
+        Self { transcript: self.transcript.with_languages(languages), ..self }
+    }
+
+    /// Sets the languages and the kind of captions.
+    pub fn with_transcript(self, transcript: TranscriptQuery) -> Self {
+        Self { transcript, ..self }
+    }
+
+    /// Sets the part of each video.
+    pub fn with_range(self, range: TimeRange) -> Self {
+        Self { range, ..self }
+    }
+
+    /// Divides the transcripts into chunks.
+    pub fn with_chunks(self, chunks: impl Into<Option<ChunkQuery>>) -> Self {
+        Self { chunks: chunks.into(), ..self }
     }
 
     /// Sets the videos to skip.
@@ -62,14 +91,22 @@ impl BatchQuery {
 
 impl Default for BatchQuery {
     fn default() -> Self {
-        let languages = Languages::default();
-        Self { concurrency: 3, from: None, to: None, languages, skip: HashSet::new() }
+        Self {
+            concurrency: 3,
+            from: None,
+            to: None,
+            since: None,
+            transcript: TranscriptQuery::default(),
+            range: TimeRange::default(),
+            chunks: None,
+            skip: HashSet::new(),
+        }
     }
 }
 
 /// The result of one entry of a batch.
 ///
-/// Its JSON has a `status`, and either the `lines` or the `error`, its `reason` and `retryAfter`. An error that was
+/// Its JSON has a `status`, and the `lines`, the `chunks` or the `error`, its `reason` and `retryAfter`. An error that was
 /// read from JSON has its details in its message. The `reason` of a newer release is read as
 /// [`Reason::UpstreamFailed`](crate::Reason::UpstreamFailed).
 #[derive(Debug, Clone, PartialEq)]
@@ -77,12 +114,22 @@ impl Default for BatchQuery {
 pub struct VideoTranscript {
     /// The video's id. `None` if YouTube does not reveal it; in JSON it is empty then.
     pub video_id: Option<VideoId>,
-    /// The title. Empty if the video is private or deleted.
+    /// The title. Empty if the video is private or deleted, and on a failed result of a list of videos.
     pub title: String,
-    /// The position in the whole playlist, counted from 1.
+    /// The position in the whole source, counted from 1.
     pub position: u64,
     /// The transcript, or why there is none.
-    pub transcript: Result<Transcript, Error>,
+    pub transcript: Result<BatchTranscript, Error>,
+}
+
+/// A transcript of a batch, in the form that its query requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchTranscript {
+    /// The lines.
+    Lines(Transcript),
+    /// The chunks, if the query divides the transcripts.
+    Chunks(Vec<Chunk>),
 }
 
 /// The totals of a batch.
@@ -91,10 +138,9 @@ pub struct VideoTranscript {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct BatchSummary {
-    /// The playlist's id.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf"))]
-    pub playlist_id: PlaylistId,
-    /// The number of entries in the playlist. With `to` it is YouTube's own count, unless the batch
+    /// The source of the videos.
+    pub source: SourceId,
+    /// The number of entries in the source. With `to` or `since` it is YouTube's own count, unless the batch
     /// read the list to its end.
     pub total_videos: u64,
     /// The first and last requested position.
@@ -110,10 +156,10 @@ pub struct BatchSummary {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum BatchEvent {
-    /// The first page of the playlist has arrived. This is the first event.
+    /// The first page of the source has arrived. This is the first event.
     #[non_exhaustive]
     Started {
-        /// The number of entries in the playlist: exact if the list is cached or has one page, otherwise YouTube's
+        /// The number of entries in the source: exact if the list is cached or has one page, otherwise YouTube's
         /// own count. `None` if YouTube sends none.
         total_videos: Option<u64>,
     },

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::VideoTranscript;
+use super::{BatchTranscript, VideoTranscript};
 use crate::error::{Error, Reason};
 use crate::ident::{VideoId, or_empty, shown};
-use crate::transcript::TranscriptLine;
+use crate::transcript::{Chunk, TranscriptLine};
 
 /// The result of one entry.
 #[derive(Serialize, Deserialize)]
@@ -23,15 +23,19 @@ struct Json<'a> {
     /// The title. Empty if the video is private or deleted.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     title: Cow<'a, str>,
-    /// The position in the whole playlist, counted from 1.
+    /// The position in the whole playlist or list, counted from 1.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, example = 1))]
     position: u64,
     /// Whether the entry has a transcript.
     status: BatchStatus,
-    /// The lines. Absent on a failed result.
+    /// The lines. Absent on a failed result, and if the batch has chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<TranscriptLine>, nullable = false, required = false))]
     lines: Option<Cow<'a, [TranscriptLine]>>,
+    /// The chunks. Absent unless they are requested, and on a failed result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Chunk>, nullable = false, required = false))]
+    chunks: Option<Cow<'a, [Chunk]>>,
     /// Why the entry failed, as a sentence. Absent on a successful result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
@@ -63,9 +67,10 @@ enum BatchStatus {
 impl Serialize for VideoTranscript {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { video_id, title, position, transcript } = self;
-        let (lines, error) = match transcript {
-            Ok(lines) => (Some(Cow::Borrowed(&**lines)), None),
-            Err(error) => (None, Some(error)),
+        let (lines, chunks, error) = match transcript {
+            Ok(BatchTranscript::Lines(lines)) => (Some(Cow::Borrowed(&**lines)), None, None),
+            Ok(BatchTranscript::Chunks(chunks)) => (None, Some(Cow::Borrowed(&**chunks)), None),
+            Err(error) => (None, None, Some(error)),
         };
         let json = Json {
             video_id: *video_id,
@@ -73,6 +78,7 @@ impl Serialize for VideoTranscript {
             position: *position,
             status: if error.is_none() { BatchStatus::Success } else { BatchStatus::Failed },
             lines,
+            chunks,
             error: error.map(sentence),
             reason: error.map(Error::reason),
             retry_after: error.and_then(Error::retry_after_seconds),
@@ -84,13 +90,16 @@ impl Serialize for VideoTranscript {
 impl<'de> Deserialize<'de> for VideoTranscript {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(deserializer)?;
-        let transcript = match (json.lines, json.error) {
-            (Some(lines), _) => Ok(lines.into_owned()),
-            (None, Some(message)) => {
+        let transcript = match (json.lines, json.chunks, json.error) {
+            (Some(lines), _, _) => Ok(BatchTranscript::Lines(lines.into_owned())),
+            (None, Some(chunks), _) => Ok(BatchTranscript::Chunks(chunks.into_owned())),
+            (None, None, Some(message)) => {
                 let error = Error::new(json.reason.unwrap_or(Reason::UpstreamFailed), message);
                 Err(error.with_retry_after(json.retry_after.map(Duration::from_secs)))
             }
-            (None, None) => return Err(D::Error::custom("neither lines nor an error")),
+            (None, None, None) => {
+                return Err(D::Error::custom("neither lines nor chunks nor an error"));
+            }
         };
         let (video_id, title, position) = (json.video_id, json.title.into_owned(), json.position);
         Ok(Self { video_id, title, position, transcript })
@@ -150,6 +159,8 @@ mod tests {
         let lines = json!([{"text": "Hi", "duration": 1.5, "offset": 0.24, "lang": "en"}]);
         let results = [
             json!({"videoId": "dQw4w9WgXcQ", "title": "T", "position": 1, "status": "success", "lines": lines}),
+            json!({"videoId": "dQw4w9WgXcQ", "title": "T", "position": 1, "status": "success", "chunks": [
+                {"index": 0, "text": "Hi", "start": 0, "end": 1.5, "url": "https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=0s"}]}),
             json!({"videoId": "", "title": "", "position": 2, "status": "failed", "error": "Not found; more",
                 "reason": "video_not_found"}),
             json!({"videoId": "", "title": "", "position": 3, "status": "failed", "error": "Wait",

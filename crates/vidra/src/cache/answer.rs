@@ -41,6 +41,12 @@ impl<B> Cached<B> {
         Cached { body, outcome: self.outcome, age: self.age, life: self.life }
     }
 
+    /// The body, and the answer without it.
+    pub fn split(self) -> (B, Cached<()>) {
+        let Self { body, outcome, age, life } = self;
+        (body, Cached { body: (), outcome, age, life })
+    }
+
     /// The remaining time for which the answer is fresh.
     pub fn fresh_for(&self) -> Duration {
         self.life.ttl.saturating_sub(self.age)

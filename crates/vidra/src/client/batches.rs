@@ -1,12 +1,13 @@
-//! The transcripts of a playlist: as a stream of events, or as one document.
+//! The transcripts of many videos: as a stream of events, or as one document.
 
 use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt, future, stream};
+use serde::Serialize;
 use tokio::time::Instant;
 
 use super::Vidra;
-use crate::batch::{self, Batch, BatchEvent, BatchQuery};
+use crate::batch::{self, Batch, BatchEvent, BatchQuery, BatchSource, BatchSummary};
 use crate::cache::freshness::FOREVER;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -14,8 +15,10 @@ use crate::ident::PlaylistId;
 use crate::spool::Body;
 
 impl Vidra {
-    /// Streams the transcripts of a playlist in the order of completion. A video without a
-    /// transcript fails alone. The batch costs 1 unit for each page of 50 entries up to `to`.
+    /// Streams the transcripts of many videos in the order of completion. A video without a transcript fails alone.
+    ///
+    /// The batch costs 1 unit for each page of 50 entries of a playlist or channel up to `to` or `since`. The handle or
+    /// name of a channel is looked up first. A list of videos costs nothing.
     ///
     /// Dropping the stream cancels the batch.
     ///
@@ -23,23 +26,25 @@ impl Vidra {
     ///
     /// An `Err` is always the last item. [`Reason::Overloaded`](crate::Reason::Overloaded) means
     /// that too many batches are running. Any other error means that the client could not list the
-    /// playlist to its end. Results of the entries that were already listed come before it.
+    /// source to its end. Results of the entries that were already listed come before it.
     ///
     /// ```
     /// use futures_util::{StreamExt, pin_mut};
-    /// use vidra::{BatchEvent, BatchQuery, PlaylistId};
+    /// use vidra::{BatchEvent, BatchQuery, BatchSource, BatchTranscript, ChannelRef};
     ///
     #[doc = include_str!("../example.txt")]
-    /// let first_three = BatchQuery::default().with_to(3);
-    /// let events = vidra.playlist_transcripts(&PlaylistId::parse("PLquirkMixed")?, &first_three);
+    /// let newest_three = BatchQuery::default().with_to(3);
+    /// let uploads = BatchSource::Channel(ChannelRef::parse("@fermata")?);
+    /// let events = vidra.transcripts(&uploads, &newest_three);
     /// pin_mut!(events);
     /// while let Some(event) = events.next().await {
     ///     match event? {
     ///         BatchEvent::Result(video) => match video.transcript {
-    ///             Ok(lines) => println!("{}: {} lines", video.title, lines.len()),
+    ///             Ok(BatchTranscript::Lines(lines)) => println!("{}: {} lines", video.title, lines.len()),
+    ///             Ok(_) => {}
     ///             Err(error) => println!("{}: {error} ({})", video.title, error.reason()),
     ///         },
-    ///         BatchEvent::Done(summary) => assert_eq!((summary.succeeded, summary.failed), (2, 1)),
+    ///         BatchEvent::Done(summary) => assert_eq!(summary.succeeded + summary.failed, 3),
     ///         _ => {}
     ///     }
     /// }
@@ -49,9 +54,9 @@ impl Vidra {
     /// # Panics
     ///
     /// Panics outside a tokio runtime, because the batch runs in its own task.
-    pub fn playlist_transcripts(
+    pub fn transcripts(
         &self,
-        id: &PlaylistId,
+        source: &BatchSource,
         query: &BatchQuery,
     ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
         let Some(slot) = self.batches.take_slot() else {
@@ -59,19 +64,37 @@ impl Vidra {
         };
         let deadline = Instant::now() + self.batch_deadline.min(self.patience).min(FOREVER);
         let ctx = Context { deadline, ..self.context() };
-        let (services, id, query) = (Arc::clone(&self.services), id.clone(), query.clone());
+        let (services, source, query) = (Arc::clone(&self.services), source.clone(), query.clone());
         let tally = Arc::clone(&self.batches);
-        batch::run(Batch { services, ctx, id, query, _slot: slot, tally }).right_stream()
+        batch::run(Batch { services, ctx, source, query, _slot: slot, tally }).right_stream()
     }
 
-    /// Waits for the end of a batch, and returns its summary and its results in playlist order as one JSON
-    /// document. Many results may be in a temporary file, as with [`Vidra::lookup_body`].
+    /// Streams the transcripts of a playlist, as [`Vidra::transcripts`] does.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a tokio runtime.
+    pub fn playlist_transcripts(
+        &self,
+        id: &PlaylistId,
+        query: &BatchQuery,
+    ) -> impl Stream<Item = Result<BatchEvent>> + Send + use<> {
+        self.transcripts(&BatchSource::Playlist(id.clone()), query)
+    }
+
+    /// Waits for the end of a batch, and returns one JSON document: the members of `head`, which is made of the
+    /// summary, and the `results` in the order of their positions. Many results may be in a temporary file, as with
+    /// [`Vidra::lookup_body`].
     ///
     /// # Errors
     ///
     /// The error of the batch, or [`Reason::Overloaded`](crate::Reason::Overloaded) if there is no room for its
     /// results.
-    pub async fn batch_body(&self, events: impl Stream<Item = Result<BatchEvent>>) -> Result<Body> {
-        batch::body::collect(&self.services.spool, events).await
+    pub async fn batch_body<H: Serialize>(
+        &self,
+        events: impl Stream<Item = Result<BatchEvent>>,
+        head: impl FnOnce(BatchSummary) -> H,
+    ) -> Result<Body> {
+        batch::body::collect(&self.services.spool, events, head).await
     }
 }

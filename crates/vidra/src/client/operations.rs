@@ -10,8 +10,8 @@ use crate::ident::{ChannelRef, CommentId, PlaylistId, VideoId};
 use crate::quota::Quota;
 use crate::region::{CategoryQuery, Language, Region, VideoCategory};
 use crate::resource::lookup::Lookup;
-use crate::resource::video;
-use crate::transcript::{CaptionTrack, Transcript, TranscriptQuery};
+use crate::resource::{transcript, video};
+use crate::transcript::{CaptionTrack, FullTranscript, Transcript, TranscriptQuery};
 use crate::video::{Video, VideoTitle};
 
 impl Vidra {
@@ -255,8 +255,9 @@ impl Vidra {
     /// # Errors
     ///
     /// [`Reason::CaptionsDisabled`](crate::Reason::CaptionsDisabled) if the video has no captions,
-    /// and [`Reason::LanguageUnavailable`](crate::Reason::LanguageUnavailable) if it has none in a
-    /// requested language.
+    /// [`Reason::LanguageUnavailable`](crate::Reason::LanguageUnavailable) if it has none in a
+    /// requested language, and
+    /// [`Reason::CaptionsKindUnavailable`](crate::Reason::CaptionsKindUnavailable) if these are of another kind.
     ///
     /// ```
     /// use vidra::{TranscriptQuery, VideoId};
@@ -268,6 +269,34 @@ impl Vidra {
     /// ```
     pub async fn transcript(&self, id: VideoId, query: &TranscriptQuery) -> Result<Transcript> {
         self.lookup(&Lookup::Transcript(id, query.clone())).await?.decode()
+    }
+
+    /// Fetches the transcript of a video with all its data: the title and the channel of the video, its chapters, the
+    /// track, the line breaks of captions and the times of words. All forms of a transcript are made of it. It costs
+    /// as much as [`Vidra::transcript`], and both share one record in the cache.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Vidra::transcript`].
+    ///
+    /// ```
+    /// use vidra::{ChunkQuery, TimeRange, TranscriptQuery, VideoId};
+    ///
+    #[doc = include_str!("../example.txt")]
+    /// let id = VideoId::parse("txManualAsr")?;
+    /// let full = vidra.full_transcript(id, &TranscriptQuery::default()).await?.body;
+    /// let first_minute = full.cut(TimeRange::new(None, Some("1:00".parse()?))?);
+    /// assert_eq!(first_minute.info.track.language_name, "English");
+    /// let chunks = first_minute.chunked(&ChunkQuery::default()).chunks;
+    /// assert_eq!(chunks[0].url, "https://www.youtube.com/watch?v=txManualAsr&t=0s");
+    /// # Ok(()) }
+    /// ```
+    pub async fn full_transcript(
+        &self,
+        id: VideoId,
+        query: &TranscriptQuery,
+    ) -> Result<Cached<FullTranscript>> {
+        transcript::full(&self.services, &self.context(), id, query).await
     }
 
     /// Lists the caption tracks of a video. It needs no key and costs no units.

@@ -98,6 +98,8 @@ reasons! {
     CaptionsDisabled = "captions_disabled", NotFound, "There is no transcript.";
     /// The video has no captions in the requested language.
     LanguageUnavailable = "language_unavailable", NotFound, "Request a language from `details`, or a translation.";
+    /// The video has no captions of the requested kind in the requested language.
+    CaptionsKindUnavailable = "captions_kind_unavailable", NotFound, "Request a track from `details`, or both kinds.";
 
     /// The comments of the video are disabled.
     CommentsDisabled = "comments_disabled", Forbidden, "There are no comments.";

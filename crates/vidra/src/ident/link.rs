@@ -9,6 +9,7 @@ use percent_encoding::percent_decode_str;
 use super::parse::{MAX_INPUT, is_name};
 use super::{ChannelId, ChannelRef, CommentId, Handle, PlaylistId, VideoId};
 use crate::error::{Error, Reason, Result};
+use crate::seconds::Seconds;
 
 /// The objects that a URL names. A watch URL with a playlist names both, and a link to a comment
 /// also names its video.
@@ -93,6 +94,15 @@ impl Link {
         }
         Ok(link)
     }
+}
+
+/// The time at which the URL of a video begins to play it: `t=` or, in an embedded player, `start=`. A time that cannot
+/// be read counts as absent, as on YouTube.
+pub(super) fn start_in(url: &str) -> Option<Seconds> {
+    let (rest, fragment) = url.split_once('#').unwrap_or((url, ""));
+    let (_, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let given = [(query, "t"), (query, "start"), (fragment, "t")];
+    given.into_iter().find_map(|(pairs, name)| param(pairs, name)?.parse().ok())
 }
 
 /// Whether the text is a URL or a bare identifier.

@@ -318,7 +318,7 @@ pub(crate) async fn upload_ids(
 
 /// The uploads playlist has the channel's id with the prefix `UU`. YouTube does not guarantee this,
 /// so a caller must handle "not found".
-fn likely_uploads(channel: &ChannelId) -> PlaylistId {
+pub(crate) fn likely_uploads(channel: &ChannelId) -> PlaylistId {
     let id = channel.as_str().replacen("UC", "UU", 1);
     PlaylistId::bare(&id).expect("it has the alphabet of a channel's id")
 }

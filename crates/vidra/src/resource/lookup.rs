@@ -20,12 +20,12 @@ use crate::language::LanguageCode;
 use crate::region::CategoryQuery;
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
-use crate::resource::{channel, chart, comment, feed, playlist, region, search, video};
+use crate::resource::{channel, chart, comment, feed, playlist, region, search, transcript, video};
 use crate::search::SearchQuery;
-use crate::transcript::TranscriptQuery;
+use crate::transcript::{CaptionKind, TranscriptQuery};
 use crate::transport::BoxFuture;
 use crate::transport::ESCAPED;
-use crate::web::{TranscriptContext, transcript};
+use crate::web::{TranscriptContext, transcript as web};
 
 /// A cacheable request. Equal requests have equal keys in any spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,13 +72,13 @@ pub enum Lookup {
     Categories(CategoryQuery, Option<String>),
     /// A list of [`CaptionTrack`](crate::CaptionTrack)s.
     Tracks(VideoId),
-    /// A [`Transcript`](crate::Transcript).
+    /// A [`Transcript`](crate::Transcript). [`Vidra::full_transcript`](crate::Vidra::full_transcript) returns more.
     Transcript(VideoId, TranscriptQuery),
 }
 
 /// The format of stored records. Every change of a stored model raises it: records of an older release are misses
 /// then.
-pub(crate) const SCHEMA: u16 = 5;
+pub(crate) const SCHEMA: u16 = 6;
 
 impl Lookup {
     /// The kind of the resource.
@@ -186,7 +186,8 @@ impl Lookup {
                 let languages = query.languages.to_string().to_ascii_lowercase();
                 let translate = query.translate.as_ref().map(LanguageCode::as_str);
                 let translate = translate.unwrap_or_default().to_ascii_lowercase();
-                format!("transcript/{id}/{languages}/{translate}")
+                let captions = query.captions.map_or("", CaptionKind::word);
+                format!("transcript/{id}/{languages}/{translate}/{captions}")
             }
         }
     }
@@ -249,11 +250,11 @@ impl Lookup {
                 }
                 Self::Tracks(id) => {
                     let fetch = TranscriptContext { web: &services.web, id: *id, ctx };
-                    json(&transcript::tracks(&fetch).await?)
+                    json(&web::tracks(&fetch).await?)
                 }
                 Self::Transcript(id, query) => {
                     let fetch = TranscriptContext { web: &services.web, id: *id, ctx };
-                    json(&transcript::one(&fetch, query).await?)
+                    transcript::record::encode(web::one(&fetch, query).await?)
                 }
             };
             body.map(Fetched::from)

@@ -14,9 +14,9 @@ use crate::resource::paged::RecordPage;
 use crate::resource::playlist::page::EntryPage;
 use crate::resource::playlist::{EntryList, Start};
 use crate::resource::search::ResultPage;
-use crate::resource::video::record;
+use crate::resource::{transcript, video};
 use crate::store::Record;
-use crate::transcript::{CaptionTrack, TranscriptLine};
+use crate::transcript::CaptionTrack;
 use crate::video::Video;
 
 /// Whether the body of a record can be decoded as the resource of its key.
@@ -25,7 +25,7 @@ pub(crate) fn has_valid_body(key: &str, record: &Record) -> bool {
         return is_refusal_body(&record.body);
     }
     let is_valid = match key.split('/').next() {
-        Some("video") => record::is_valid,
+        Some("video") => video::record::is_valid,
         Some("channel") => is::<Channel>,
         Some("upload-ids") => is::<Vec<VideoId>>,
         Some("playlist-info") => is::<PlaylistInfo>,
@@ -43,7 +43,7 @@ pub(crate) fn has_valid_body(key: &str, record: &Record) -> bool {
         Some("languages") => is::<Vec<Language>>,
         Some("categories") => is::<Vec<VideoCategory>>,
         Some("tracks") => is::<Vec<CaptionTrack>>,
-        Some("transcript") => is::<Vec<TranscriptLine>>,
+        Some("transcript") => transcript::record::is_valid,
         _ => return false,
     };
     is_valid(&record.body)

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::player::{Player, Track};
+use super::query::CaptionKind;
 use crate::error::{Error, Reason, Result};
 use crate::language::LanguageCode;
 
@@ -44,18 +45,26 @@ impl Languages {
 impl Player {
     /// All matching tracks, the best one first. If a track turns out to be empty, a caller can try
     /// the next one.
-    pub fn candidates(&self, wanted: &Languages) -> Vec<&Track> {
+    pub fn candidates(
+        &self,
+        wanted: &Languages,
+        captions: impl Into<Option<CaptionKind>>,
+    ) -> Vec<&Track> {
+        let captions = captions.into();
+        let is_accepted = |track: &&Track| captions.is_none_or(|kind| kind == track.kind());
         let mut chosen: Vec<&Track> = vec![];
         if wanted.0.is_empty() {
             let spoken = spoken_language(self);
             chosen.extend(spoken.iter().flat_map(|code| in_language(&self.tracks, code)));
             chosen.extend(self.default_track.and_then(|index| self.tracks.get(index)));
+            chosen.retain(is_accepted);
             if chosen.is_empty() {
-                chosen.extend(self.tracks.first());
+                chosen.extend(self.tracks.iter().find(is_accepted));
             }
         } else {
             let named = wanted.0.iter().map(LanguageCode::as_str);
             chosen.extend(named.flat_map(|code| in_language(&self.tracks, code)));
+            chosen.retain(is_accepted);
         }
         let mut distinct: Vec<&Track> = Vec::with_capacity(chosen.len());
         for track in chosen {
@@ -130,11 +139,16 @@ mod tests {
             tracks: tracks.split_whitespace().map(track).collect(),
             default_track,
             audio_language: (!audio.is_empty()).then(|| audio.to_owned()),
+            ..Player::default()
         }
     }
 
     fn chosen(player: &Player, wanted: &Languages) -> String {
-        let names = player.candidates(wanted).into_iter().map(|track| &*track.language_name);
+        chosen_of(player, wanted, None)
+    }
+
+    fn chosen_of(player: &Player, wanted: &Languages, kind: Option<CaptionKind>) -> String {
+        let names = player.candidates(wanted, kind).into_iter().map(|track| &*track.language_name);
         names.collect::<Vec<_>>().join(" ")
     }
 
@@ -229,9 +243,34 @@ mod tests {
     #[test]
     fn tracks_of_the_same_language_are_all_candidates() {
         let player = player("en en", "", None);
-        let found = player.candidates(&Languages::parse("en,en").unwrap());
+        let found = player.candidates(&Languages::parse("en,en").unwrap(), None);
         assert_eq!(found.len(), 2);
         assert!(std::ptr::eq(found[0], &player.tracks[0]));
         assert!(std::ptr::eq(found[1], &player.tracks[1]));
+    }
+
+    #[test]
+    fn a_requested_kind_of_captions_excludes_the_other() {
+        use CaptionKind::{Auto, Manual};
+        let table = [
+            ("de en:auto en", "", Manual, "en"),
+            ("de en:auto en", "", Auto, "en:auto"),
+            // No captions of this kind in the spoken language: the first of another language.
+            ("de en:auto", "", Manual, "de"),
+            ("en:auto", "", Manual, ""),
+            ("de en", "", Auto, ""),
+            // A requested language is never replaced.
+            ("de en:auto", "en", Manual, ""),
+            ("de en:auto", "en,de", Manual, "de"),
+            ("en en-GB:auto en:auto", "en", Auto, "en:auto en-GB:auto"),
+        ];
+        for (tracks, wanted, kind, expected) in table {
+            let languages = match wanted {
+                "" => Languages::default(),
+                wanted => Languages::parse(wanted).unwrap(),
+            };
+            let found = chosen_of(&player(tracks, "", None), &languages, Some(kind));
+            assert_eq!(found, expected, "{tracks}: {wanted} {kind:?}");
+        }
     }
 }

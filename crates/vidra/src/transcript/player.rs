@@ -4,8 +4,11 @@ mod wire;
 
 use serde::{Deserialize, Serialize};
 
+use super::query::CaptionKind;
+use crate::chapter::Chapter;
 use crate::error::{Reason, Result};
-use crate::ident::VideoId;
+use crate::format::Moment;
+use crate::ident::{ChannelId, VideoId};
 
 /// A caption track without its URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,17 +59,33 @@ pub struct Track {
 ///          "languageCode": "en", "name": {"simpleText": "English"}, "isTranslatable": true}
 ///     ]}}}"#;
 /// let player = Player::parse(body, VideoId::parse("dQw4w9WgXcQ")?)?;
-/// let best = player.candidates(&Languages::parse("de,en").unwrap())[0];
+/// let best = player.candidates(&Languages::parse("de,en").unwrap(), None)[0];
 /// assert_eq!((&*best.language_code, best.is_auto_generated), ("en", false));
 /// # Ok::<_, vidra::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Player {
     pub(super) tracks: Vec<Track>,
     /// The track that YouTube shows by default.
     pub(super) default_track: Option<usize>,
     /// The language of the default audio track, if YouTube reports it.
     pub(super) audio_language: Option<String>,
+    /// The codes and names of the languages that YouTube translates to.
+    pub(super) translations: Vec<(String, String)>,
+    /// What the response says about the video.
+    pub(crate) video: PlayedVideo,
+}
+
+/// What the player's response says about its video. Everything can be missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct PlayedVideo {
+    pub(crate) title: String,
+    pub(crate) channel: String,
+    pub(crate) channel_id: Option<ChannelId>,
+    pub(crate) published_at: Option<Moment>,
+    /// The length in seconds.
+    pub(crate) duration: u64,
+    pub(crate) chapters: Vec<Chapter>,
 }
 
 /// The meaning of a player response.
@@ -105,6 +124,11 @@ impl Track {
         })
     }
 
+    /// How the captions were made.
+    pub fn kind(&self) -> CaptionKind {
+        if self.is_auto_generated { CaptionKind::Auto } else { CaptionKind::Manual }
+    }
+
     /// The track without its URL.
     pub fn listed(&self) -> CaptionTrack {
         CaptionTrack {
@@ -136,8 +160,8 @@ fn read(answer: wire::Player, id: VideoId) -> Verdict {
         Some("OK") | None => {}
         Some(name) => return refused(name, &status, &words),
     }
-    let shown = answer.video_details.and_then(|details| details.video_id);
-    if shown.is_some_and(|shown| shown != id.as_str()) {
+    let details = answer.video_details.unwrap_or_default();
+    if details.video_id.as_ref().is_some_and(|shown| shown != id.as_str()) {
         // Outdated players and blocked addresses get another video.
         return Verdict::TryNextClient(Reason::PlatformChanged);
     }
@@ -146,7 +170,10 @@ fn read(answer: wire::Player, id: VideoId) -> Verdict {
     let lists_any = tracklist.caption_tracks.as_ref().is_some_and(|tracks| !tracks.is_empty());
     let player = Player::from_wire(tracklist);
     match player.tracks.is_empty() {
-        false => Verdict::Captions(player),
+        false => {
+            let video = PlayedVideo::from_wire(details, answer.microformat.unwrap_or_default());
+            Verdict::Captions(Player { video, ..player })
+        }
         // The response lists tracks, but none of them is usable.
         true if lists_any => Verdict::TryNextClient(Reason::PlatformChanged),
         true if captions.player_captions_renderer.is_some() => {
@@ -177,6 +204,12 @@ impl Player {
         &self.tracks
     }
 
+    /// The English name of a language that YouTube translates to. `None` if the response does not have it.
+    pub(crate) fn translation_name(&self, code: &str) -> Option<&str> {
+        let found = self.translations.iter().find(|(known, _)| known.eq_ignore_ascii_case(code));
+        found.map(|(_, name)| name.as_str())
+    }
+
     fn from_wire(renderer: wire::Tracklist) -> Self {
         let audio_tracks = renderer.audio_tracks.unwrap_or_default();
         let index =
@@ -186,6 +219,10 @@ impl Player {
             audio.default_caption_track_index.and_then(|index| index.try_into().ok());
         // `en-US.4`: the language code, and YouTube's number for the kind of audio.
         let audio_language = audio.audio_track_id.as_deref().and_then(|id| id.split('.').next());
+        let translations = renderer.translation_languages;
+        let named = |language: wire::TranslationLanguage| {
+            Some((language.language_code?, language.language_name?.joined()))
+        };
         let tracks = renderer.caption_tracks.unwrap_or_default();
         // The default track is an index, so an unusable track still counts as a position.
         let tracks: Vec<Option<Track>> = tracks.into_iter().map(Track::from_wire).collect();
@@ -197,6 +234,25 @@ impl Player {
             default_track,
             audio_language: audio_language.map(str::to_owned),
             tracks: tracks.into_iter().flatten().collect(),
+            translations: translations.into_iter().flatten().filter_map(named).collect(),
+            video: PlayedVideo::default(),
+        }
+    }
+}
+
+impl PlayedVideo {
+    fn from_wire(details: wire::VideoDetails, microformat: wire::Microformat) -> Self {
+        let page = microformat.player_microformat_renderer.unwrap_or_default();
+        let published = Moment::parse(page.publish_date.as_deref());
+        let duration = details.length_seconds.unwrap_or_default();
+        let description = details.short_description.unwrap_or_default();
+        Self {
+            title: details.title.unwrap_or_default(),
+            channel: details.author.unwrap_or_default(),
+            channel_id: details.channel_id.as_deref().and_then(ChannelId::bare),
+            published_at: published.timestamp().map(|_| published),
+            duration,
+            chapters: Chapter::parse_all(&description, duration),
         }
     }
 }

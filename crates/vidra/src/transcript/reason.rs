@@ -27,6 +27,7 @@ impl Reason {
             Self::Unplayable => "Video cannot be played",
             Self::CaptionsDisabled => "Video has no captions",
             Self::LanguageUnavailable => "Video has no captions in that language",
+            Self::CaptionsKindUnavailable => "Video has no captions of that kind",
             Self::PoTokenRequired => "YouTube requires a proof-of-origin token",
             Self::Unreachable => "YouTube could not be reached",
             Self::UpstreamFailed => "YouTube answered with an error",

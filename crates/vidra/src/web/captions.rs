@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use http::{StatusCode, header};
 use jiff::Timestamp;
@@ -13,10 +12,10 @@ use tokio::sync::OnceCell;
 use super::clients::Client;
 use crate::clock::Clock;
 use crate::error::{Error, Reason, Result};
-use crate::ident::VideoId;
 use crate::language::LanguageCode;
 use crate::transcript::{
-    Cue, Player, Track, Transcript, TranscriptLine, TranscriptQuery, Unreadable, parse,
+    Cue, FullTranscript, Player, Track, TranscriptInfo, TranscriptQuery, TranscriptTrack,
+    Unreadable, parse,
 };
 use crate::transport::Answer;
 use crate::transport::ESCAPED;
@@ -70,15 +69,15 @@ impl Reader<'_> {
         &self,
         player: &Player,
         query: &TranscriptQuery,
-    ) -> Result<Option<Transcript>> {
-        let candidates = player.candidates(&query.languages);
+    ) -> Result<Option<FullTranscript>> {
+        let candidates = player.candidates(&query.languages, query.captions);
         if candidates.is_empty() {
-            return Err(other_languages(self.fetch.id, player));
+            return Err(self.no_track(player, query));
         }
         let translate = query.translate.as_ref().map(LanguageCode::as_str);
         for track in candidates.into_iter().take(MAX_TRACKS) {
-            match self.track(track, translate).await? {
-                Body::Full(lines) => return Ok(Some(lines)),
+            match self.track(player, track, translate).await? {
+                Body::Full(transcript) => return Ok(Some(transcript)),
                 Body::Expired => return Ok(None),
                 Body::Empty => {}
             }
@@ -94,7 +93,12 @@ impl Reader<'_> {
         })
     }
 
-    async fn track(&self, track: &Track, translate: Option<&str>) -> Result<Body<Transcript>> {
+    async fn track(
+        &self,
+        player: &Player,
+        track: &Track,
+        translate: Option<&str>,
+    ) -> Result<Body<FullTranscript>> {
         // A translation into the track's own language would damage the text.
         let translate = translate.filter(|wanted| !is_already(&track.language_code, wanted));
         let Some(address) = TimedText::checked(&track.base_url, &self.fetch.web.origin) else {
@@ -113,12 +117,48 @@ impl Reader<'_> {
                 body = self.cues(&address, translate, token).await?;
             }
         }
-        let lang = translate.unwrap_or(&track.language_code);
         Ok(match body {
-            Body::Full(cues) => Body::Full(lines(cues, lang)),
+            Body::Full(cues) => Body::Full(self.transcript(player, track, translate, cues)),
             Body::Empty => Body::Empty,
             Body::Expired => Body::Expired,
         })
+    }
+
+    fn transcript(
+        &self,
+        player: &Player,
+        track: &Track,
+        translate: Option<&str>,
+        cues: Vec<Cue>,
+    ) -> FullTranscript {
+        let mut shown = TranscriptTrack::new(track);
+        if let Some(code) = translate {
+            shown = shown.translated(code, player.translation_name(code).unwrap_or(code));
+        }
+        let video = player.video.clone();
+        let info = TranscriptInfo {
+            video_id: self.fetch.id,
+            title: video.title,
+            channel: video.channel,
+            channel_id: video.channel_id,
+            published_at: video.published_at,
+            duration: video.duration,
+            start: None,
+            end: None,
+            track: shown,
+        };
+        FullTranscript { info, chapters: video.chapters, cues }
+    }
+
+    /// The error if no track matches, with the tracks that there are.
+    fn no_track(&self, player: &Player, query: &TranscriptQuery) -> Error {
+        if player.candidates(&query.languages, None).is_empty() {
+            let codes = player.tracks().iter().map(|track| track.language_code.clone());
+            return self.failed(Reason::LanguageUnavailable).with_detail(available(codes));
+        }
+        let named = |track: &Track| format!("{} ({})", track.language_code, track.kind().word());
+        let tracks = player.tracks().iter().map(named);
+        self.failed(Reason::CaptionsKindUnavailable).with_detail(available(tracks))
     }
 
     async fn cues(
@@ -164,11 +204,6 @@ impl Reader<'_> {
     }
 }
 
-fn lines(cues: Vec<Cue>, lang: &str) -> Transcript {
-    let lang = Arc::from(lang);
-    cues.into_iter().map(|cue| TranscriptLine::new(cue, &lang)).collect()
-}
-
 /// The time of YouTube's clock, which sets the expiry of URLs. The fallback is our clock.
 fn platform_time(answer: &Answer, clock: &dyn Clock) -> Timestamp {
     let date = answer.headers.get(header::DATE).and_then(|date| date.to_str().ok());
@@ -185,11 +220,10 @@ fn is_already(code: &str, wanted: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(wanted))
 }
 
-/// The error with the list of available languages.
-fn other_languages(id: VideoId, player: &Player) -> Error {
-    let codes: BTreeSet<&str> = player.tracks().iter().map(|track| &*track.language_code).collect();
-    let codes = codes.into_iter().collect::<Vec<_>>().join(", ");
-    Reason::LanguageUnavailable.error(id).with_detail(format!("available: {codes}"))
+/// A detail that lists what a video has, each once.
+fn available(names: impl Iterator<Item = String>) -> String {
+    let names: BTreeSet<String> = names.collect();
+    format!("available: {}", names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// The maximum length of the query. YouTube's queries are far shorter.

@@ -11,13 +11,13 @@ use super::egress::{Closed, Egress, InUse};
 use super::{TranscriptContext, WebRequestKind};
 use crate::context::no_waiters;
 use crate::error::{Error, Reason, Result};
-use crate::transcript::{CaptionTrack, Player, Track, Transcript, TranscriptQuery, Verdict};
+use crate::transcript::{CaptionTrack, FullTranscript, Player, Track, TranscriptQuery, Verdict};
 
 /// Fetches the transcript of a video.
 pub(crate) async fn one(
     fetch: &TranscriptContext<'_>,
     query: &TranscriptQuery,
-) -> Result<Transcript> {
+) -> Result<FullTranscript> {
     let mut addresses = Addresses::new(fetch, WebRequestKind::Captions);
     // The token belongs to the video and not to the address.
     let token = Token::default();
@@ -43,13 +43,13 @@ async fn read(
     egress: &Egress,
     token: &Token,
     query: &TranscriptQuery,
-) -> Result<Transcript> {
+) -> Result<FullTranscript> {
     // A second try if the caption URLs have expired, because the next player response has new ones.
     for _ in 0..2 {
         let (client, player) = playable(fetch, egress).await?;
         let reader = Reader { fetch, egress, client, token };
-        if let Some(lines) = reader.read(&player, query).await? {
-            return Ok(lines);
+        if let Some(transcript) = reader.read(&player, query).await? {
+            return Ok(transcript);
         }
     }
     Err(Reason::PlatformChanged

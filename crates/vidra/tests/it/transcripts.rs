@@ -1,6 +1,7 @@
 //! Transcripts over the simulator: requests, results and errors.
 
 mod addresses;
+mod documents;
 
 use std::time::Duration;
 

@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::selection::PositionRange;
 use vidra::{
-    BatchEvent, BatchQuery, Error, Transcript, TranscriptQuery, VideoId,
-    VideoTranscript as BatchResult,
+    BatchEvent, BatchQuery, BatchTranscript, CaptionKind, Error, Transcript, TranscriptQuery,
+    VideoId, VideoTranscript as BatchResult,
 };
 
 use super::segment::{Segment, segments};
-use super::video_url;
+use super::{CaptionsArg, video_url};
 use crate::call_error::{CallError, failure_line, log};
 use crate::page::{Page, clip, json_chars, one_line};
 use crate::params::{
@@ -199,6 +199,8 @@ pub(in crate::tools) struct BatchTranscribe {
     videos: VideoArgs,
     /// One language code, or several by preference (de,en); the spoken language if not given.
     lang: Option<LanguagesArg>,
+    /// Only captions by people (manual) or by speech recognition (auto); both if not given.
+    captions: Option<CaptionsArg>,
     /// The number of videos that are fetched concurrently.
     #[serde(default)]
     concurrency: Concurrency,
@@ -218,8 +220,7 @@ impl ToolInput for BatchTranscribe {
     type Output = Transcripts;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<Transcripts> {
-        let languages = self.lang.map(|LanguagesArg(it)| it).unwrap_or_default();
-        let query = TranscriptQuery::default().with_languages(languages);
+        let query = transcript_query(self.lang, self.captions);
         let start = self.cursor.unwrap_or_default();
         let total = self.videos.0.len() as u64;
         if start.item >= total {
@@ -246,6 +247,12 @@ impl ToolInput for BatchTranscribe {
     }
 }
 
+fn transcript_query(lang: Option<LanguagesArg>, captions: Option<CaptionsArg>) -> TranscriptQuery {
+    TranscriptQuery::default()
+        .with_languages(lang.map(|LanguagesArg(it)| it).unwrap_or_default())
+        .with_captions(captions.map(CaptionKind::from))
+}
+
 fn outcome(is_done: bool) -> &'static str {
     if is_done { "transcribed" } else { "failed" }
 }
@@ -261,6 +268,8 @@ pub(in crate::tools) struct TranscribePlaylist {
     to: Option<Position>,
     /// One language code, or several by preference (de,en); the spoken language if not given.
     lang: Option<LanguagesArg>,
+    /// Only captions by people (manual) or by speech recognition (auto); both if not given.
+    captions: Option<CaptionsArg>,
     /// The number of videos that are fetched concurrently.
     #[serde(default)]
     concurrency: Concurrency,
@@ -298,7 +307,7 @@ impl ToolInput for TranscribePlaylist {
             .with_from(start.item)
             // One more, to learn whether the playlist goes on.
             .with_to(last_wanted.map_or(end, |to| to.min(end)))
-            .with_languages(self.lang.map(|LanguagesArg(it)| it).unwrap_or_default());
+            .with_transcript(transcript_query(self.lang, self.captions));
         let _permit = call.batch_permit()?;
         let mut events = std::pin::pin!(call.vidra.playlist_transcripts(&self.playlist.0, &query));
         let mut page = BatchPage::new(start, self.max_chars);
@@ -344,7 +353,12 @@ impl ToolInput for TranscribePlaylist {
 fn video_result(result: BatchResult) -> VideoResult {
     let BatchResult { video_id, title, position, transcript, .. } = result;
     let video_id = video_id.as_ref().map_or("", VideoId::as_str);
-    let done = transcript.as_ref().map_err(failure_line);
+    let done = match &transcript {
+        Ok(BatchTranscript::Lines(lines)) => Ok(lines),
+        // The query requests no other form.
+        Ok(_) => Err("no lines".to_owned()),
+        Err(error) => Err(failure_line(error)),
+    };
     let title = Some(title).filter(|title| !title.is_empty());
     VideoResult { position: Some(position), title, ..VideoResult::new(video_id, done) }
 }

@@ -6,7 +6,7 @@ use super::document;
 use crate::app::TestApp;
 
 /// The requests whose answers are the document's examples: small, and the same every time.
-const REQUESTS: [(&str, &str, &str); 35] = [
+const REQUESTS: [(&str, &str, &str); 38] = [
     ("GET /api/video/{id}", "/api/video/fda4eREcaTQ", ""),
     ("GET /api/video/{id}/title", "/api/video/fda4eREcaTQ/title", ""),
     ("GET /api/videos", "/api/videos?ids=quirkNoLike", ""),
@@ -29,7 +29,14 @@ const REQUESTS: [(&str, &str, &str); 35] = [
     ("GET /api/charts/popular", "/api/charts/popular?limit=1", ""),
     ("GET /api/transcript/{id}", "/api/transcript/txManualAsr", ""),
     ("GET /api/transcript/{id}/text", "/api/transcript/txManualAsr/text", ""),
+    (
+        "GET /api/transcript/{id}/document",
+        "/api/transcript/txManualAsr/document?captions=auto&end=5&words=true",
+        "",
+    ),
+    ("GET /api/transcript/{id}/chunks", "/api/transcript/txManualAsr/chunks", ""),
     ("GET /api/transcript/{id}/tracks", "/api/transcript/txManualAsr/tracks", ""),
+    ("POST /api/transcripts", "/api/transcripts", r#"{"videos": ["txManualAsr"]}"#),
     (
         "POST /api/playlist/{id}/transcript",
         "/api/playlist/PLquirkMixed/transcript",

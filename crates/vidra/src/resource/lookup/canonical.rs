@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::search::{SafeSearch, SearchKind, SearchLength, SearchLive, SearchOrder};
-use crate::transcript::Languages;
+use crate::transcript::{CaptionKind, Languages};
 
 /// Text from the characters that are special in keys.
 fn text() -> impl Strategy<Value = String> {
@@ -116,6 +116,7 @@ fn lookups() -> impl Strategy<Value = (Lookup, Identity)> {
     .prop_map(|(list, identity)| {
         (list.map_or_else(Languages::default, |list| Languages::parse(list).unwrap()), identity)
     });
+    let captions = one_of(&[None, Some(CaptionKind::Manual), Some(CaptionKind::Auto)]);
     let translate = one_of(&[
         (None, "as it is"),
         (Some("en"), "to en"),
@@ -169,10 +170,11 @@ fn lookups() -> impl Strategy<Value = (Lookup, Identity)> {
             (Lookup::Categories(query, hl), identity(&["categories", &id, &names]))
         }),
         video().prop_map(|(video, id)| (Lookup::Tracks(video), identity(&["tracks", id]))),
-        (video(), languages, translate).prop_map(
-            |((video, id), (languages, from), (translate, to))| {
-                let query = TranscriptQuery { languages, translate };
-                (Lookup::Transcript(video, query), identity(&["transcript", id, from, to]))
+        (video(), languages, translate, captions).prop_map(
+            |((video, id), (languages, from), (translate, to), captions)| {
+                let query = TranscriptQuery { languages, translate, captions };
+                let kind = captions.map_or("", CaptionKind::word);
+                (Lookup::Transcript(video, query), identity(&["transcript", id, from, to, kind]))
             }
         ),
     ]
@@ -203,8 +205,10 @@ fn keys_have_the_expected_text() {
             list => Languages::parse(list).unwrap(),
         };
         let translate = translate.map(|code| code.parse().unwrap());
-        Lookup::Transcript(video, TranscriptQuery { languages, translate })
+        Lookup::Transcript(video, TranscriptQuery { languages, translate, captions: None })
     };
+    let query = TranscriptQuery::default().with_captions(CaptionKind::Manual);
+    let manual = Lookup::Transcript(video, query);
     let comments = |order, search: Option<&str>, all_replies| {
         let search = search.map(str::to_owned);
         Lookup::Comments(video, CommentQuery { order, limit: 20, search, all_replies })
@@ -257,12 +261,13 @@ fn keys_have_the_expected_text() {
             "categories/by/1,10/",
         ),
         (Lookup::Tracks(video), "tracks/dQw4w9WgXcQ"),
-        (transcript("", None), "transcript/dQw4w9WgXcQ//"),
-        (transcript("en", None), "transcript/dQw4w9WgXcQ/en/"),
-        (transcript("de", None), "transcript/dQw4w9WgXcQ/de/"),
-        (transcript("de,pt_BR", None), "transcript/dQw4w9WgXcQ/de,pt-br/"),
-        (transcript("", Some("de")), "transcript/dQw4w9WgXcQ//de"),
-        (transcript("zh-Hans", Some("zh_Hant")), "transcript/dQw4w9WgXcQ/zh-hans/zh-hant"),
+        (transcript("", None), "transcript/dQw4w9WgXcQ///"),
+        (transcript("en", None), "transcript/dQw4w9WgXcQ/en//"),
+        (transcript("de", None), "transcript/dQw4w9WgXcQ/de//"),
+        (transcript("de,pt_BR", None), "transcript/dQw4w9WgXcQ/de,pt-br//"),
+        (transcript("", Some("de")), "transcript/dQw4w9WgXcQ//de/"),
+        (manual, "transcript/dQw4w9WgXcQ///manual"),
+        (transcript("zh-Hans", Some("zh_Hant")), "transcript/dQw4w9WgXcQ/zh-hans/zh-hant/"),
     ];
     for (lookup, key) in table {
         assert_eq!(lookup.key().text, key);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::page::EntryPage;
@@ -11,6 +12,7 @@ use crate::cache::{CacheOutcome, Cached, Key, Parts, allows_stale};
 use crate::context::{CacheMode, Context};
 use crate::data_api::wire;
 use crate::error::Result;
+use crate::format::Moment;
 use crate::ident::{PlaylistId, VideoId};
 use crate::resource::Services;
 use crate::resource::lifetime::Resource;
@@ -25,6 +27,9 @@ pub(crate) struct Entry {
     /// Empty if the video is private or deleted.
     pub(crate) title: String,
     pub(crate) availability: Availability,
+    /// The publication time of the video, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) published: Option<i64>,
 }
 
 /// Whether the video of an entry is available.
@@ -41,10 +46,9 @@ impl Entry {
     /// without a date. Old responses have no owners and dates at all, so all three conditions must
     /// hold.
     pub(super) fn from_wire(item: wire::PlaylistItem) -> Self {
-        let dated = item
-            .content_details
-            .as_ref()
-            .is_some_and(|content| content.video_published_at.is_some());
+        let date = item.content_details.as_ref().and_then(|it| it.video_published_at.as_deref());
+        let dated = date.is_some();
+        let published = Moment::parse(date).timestamp().map(Timestamp::as_second);
         let snippet = item.snippet.as_ref();
         let owned = snippet.is_some_and(|snippet| snippet.video_owner_channel_id.is_some());
         let title = snippet.and_then(|snippet| snippet.title.clone()).unwrap_or_default();
@@ -53,7 +57,12 @@ impl Entry {
             "Deleted video" if !dated && !owned => (String::new(), Availability::Deleted),
             _ => (title, Availability::Public),
         };
-        Self { video: item.video_id(), title, availability }
+        Self { video: item.video_id(), title, availability, published }
+    }
+
+    /// The publication time of the video, if YouTube sent it.
+    pub(crate) fn published(&self) -> Option<Timestamp> {
+        self.published.and_then(|seconds| Timestamp::from_second(seconds).ok())
     }
 }
 

@@ -31,7 +31,8 @@ pub enum ChunkBy {
 }
 
 impl ChunkBy {
-    const ALL: [Self; 5] =
+    /// All units, the default first.
+    pub const ALL: [Self; 5] =
         [Self::Tokens, Self::Words, Self::Seconds, Self::Sentences, Self::Chapters];
 
     /// The name: `tokens`, `words`, `seconds`, `sentences` or `chapters`.

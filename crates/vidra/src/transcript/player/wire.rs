@@ -7,6 +7,7 @@ shapes! {
         playability_status: Playability,
         video_details: VideoDetails,
         captions: Captions,
+        microformat: Microformat,
     }
 
     Playability {
@@ -30,6 +31,20 @@ shapes! {
 
     VideoDetails {
         video_id: String,
+        title: String,
+        author: String,
+        channel_id: String,
+        length_seconds: u64,
+        short_description: String,
+    }
+
+    /// Only web players send it.
+    Microformat {
+        player_microformat_renderer: PlayerMicroformat,
+    }
+
+    PlayerMicroformat {
+        publish_date: String,
     }
 
     Captions {
@@ -41,6 +56,12 @@ shapes! {
         caption_tracks: Vec<CaptionTrack>,
         audio_tracks: Vec<AudioTrack>,
         default_audio_track_index: u64,
+        translation_languages: Vec<TranslationLanguage>,
+    }
+
+    TranslationLanguage {
+        language_code: String,
+        language_name: Text,
     }
 
     CaptionTrack {
