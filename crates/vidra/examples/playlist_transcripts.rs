@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use futures_util::{StreamExt, pin_mut};
-use vidra::{BatchEvent, BatchQuery, BatchTranscript, PlaylistId, VideoTranscript, to_text};
+use vidra::{BatchEvent, BatchQuery, PlaylistId, VideoTranscript, to_text};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -29,12 +29,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
             BatchEvent::Result(VideoTranscript { position, title, transcript, .. }) => {
                 done += 1;
                 match transcript {
-                    Ok(BatchTranscript::Lines(lines)) => {
-                        fs::write(folder.join(format!("{position:04}.txt")), to_text(&lines))?;
+                    Ok(transcript) => {
+                        let lines = transcript.lines();
+                        fs::write(folder.join(format!("{position:04}.txt")), to_text(lines))?;
                         println!("{done} done: {title}, {} lines", lines.len());
                     }
-                    // Only if the query asks for chunks.
-                    Ok(_) => {}
                     // One that has none fails alone, and says why.
                     Err(error) => println!("{done} done: {error}"),
                 }

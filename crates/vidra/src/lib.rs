@@ -132,8 +132,8 @@
 //! - `html`: removes tags from text
 //! - `fold`: text in lower case and without accents, for comparison
 //! - `format`: durations, dates and counts as text
-//! - `seconds`: [`Seconds`]: a time that serialises as seconds
 //! - `ident`: identifiers and [`Link`]
+//! - `seconds`: [`Seconds`]: a time that serialises as seconds
 //! - `error`: [`Error`], its [`ErrorKind`] and its [`Reason`]
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use vidra::{BatchTranscript, Error, PlaylistId, TranscriptLine, VideoId, VideoTranscript};
+use vidra::{Error, PlaylistId, VideoId, VideoTranscript};
 
 use self::contents::Contents;
 use self::fill::Filling;
@@ -128,14 +128,6 @@ enum Event {
 #[serde(rename_all = "camelCase")]
 struct Summary {
     total_videos: u64,
-}
-
-/// The lines of a result. No request is for another form of transcripts.
-fn lines(transcript: &BatchTranscript) -> &[TranscriptLine] {
-    match transcript {
-        BatchTranscript::Lines(lines) => lines,
-        _ => &[],
-    }
 }
 
 /// The body of the request.

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::source::SourceId;
 use crate::error::{Error, Result};
 use crate::ident::VideoId;
-use crate::transcript::{Chunk, ChunkQuery, Languages, TimeRange, Transcript, TranscriptQuery};
+use crate::transcript::{
+    Chunk, ChunkQuery, Languages, TimeRange, Transcript, TranscriptLine, TranscriptQuery,
+};
 
 /// Which entries of its source a batch transcribes, and how.
 ///
@@ -130,6 +132,13 @@ pub enum BatchTranscript {
     Lines(Transcript),
     /// The chunks, if the query divides the transcripts.
     Chunks(Vec<Chunk>),
+}
+
+impl BatchTranscript {
+    /// The lines. Empty if the query divides the transcripts.
+    pub fn lines(&self) -> &[TranscriptLine] {
+        if let Self::Lines(lines) = self { lines } else { &[] }
+    }
 }
 
 /// The totals of a batch.

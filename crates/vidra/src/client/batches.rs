@@ -30,7 +30,7 @@ impl Vidra {
     ///
     /// ```
     /// use futures_util::{StreamExt, pin_mut};
-    /// use vidra::{BatchEvent, BatchQuery, BatchSource, BatchTranscript, ChannelRef};
+    /// use vidra::{BatchEvent, BatchQuery, BatchSource, ChannelRef};
     ///
     #[doc = include_str!("../example.txt")]
     /// let newest_three = BatchQuery::default().with_to(3);
@@ -40,8 +40,7 @@ impl Vidra {
     /// while let Some(event) = events.next().await {
     ///     match event? {
     ///         BatchEvent::Result(video) => match video.transcript {
-    ///             Ok(BatchTranscript::Lines(lines)) => println!("{}: {} lines", video.title, lines.len()),
-    ///             Ok(_) => {}
+    ///             Ok(text) => println!("{}: {} lines", video.title, text.lines().len()),
     ///             Err(error) => println!("{}: {error} ({})", video.title, error.reason()),
     ///         },
     ///         BatchEvent::Done(summary) => assert_eq!(summary.succeeded + summary.failed, 3),

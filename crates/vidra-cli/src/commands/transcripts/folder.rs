@@ -12,7 +12,6 @@ use vidra::{Error, ErrorKind, Reason, VideoId, VideoTranscript};
 use super::super::transcript::Format;
 use super::contents::Contents;
 use super::fill::Known;
-use super::lines;
 use super::name::{file_stem, language_of, video_of};
 use super::part_file::{self, OURS, PART};
 use crate::failure::{Exit, Failure};
@@ -170,14 +169,14 @@ impl Folder {
     pub(super) fn save(&mut self, result: VideoTranscript) -> Result<(), Failure> {
         let VideoTranscript { video_id, title, position, transcript, .. } = result;
         let video_id = video_id.map(|id| id.to_string()).unwrap_or_default();
-        let first_line = transcript.as_ref().ok().and_then(|it| lines(it).first());
+        let first_line = transcript.as_ref().ok().and_then(|it| it.lines().first());
         let mut lang = first_line.map(|line| line.lang.to_string());
         let mut files = BTreeSet::new();
         if let Ok(transcript) = &transcript {
             let stem = file_stem(&title, &video_id, lang.as_deref());
             for format in &self.formats {
                 let name = format!("{stem}.{}", format.extension());
-                self.write(&name, format.written(lines(transcript)).as_bytes())?;
+                self.write(&name, format.written(transcript.lines()).as_bytes())?;
                 files.insert(name);
             }
         }

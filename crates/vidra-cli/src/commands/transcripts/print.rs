@@ -7,9 +7,7 @@ use futures_util::StreamExt;
 use vidra::{Error, PlaylistId, Reason, VideoTranscript};
 
 use super::source::{Entry, Source, entries_of};
-use super::{
-    Event, Language, Part, TranscriptsArgs, broken_off, event, failed_item, lines, singly,
-};
+use super::{Event, Language, Part, TranscriptsArgs, broken_off, event, failed_item, singly};
 use crate::commands::CommandContext;
 use crate::failure::{Failure, FailureGroups, ItemKind, concerns_service};
 use crate::output::table::Table;
@@ -207,7 +205,7 @@ impl Row {
         let VideoTranscript { position, video_id, title, transcript, .. } = result;
         let video_id = video_id.map(|id| id.to_string()).unwrap_or_default();
         let (lines, error) = match transcript {
-            Ok(transcript) => (lines(&transcript).len().to_string(), String::new()),
+            Ok(transcript) => (transcript.lines().len().to_string(), String::new()),
             Err(error) => ("–".to_owned(), error.to_string()),
         };
         Self { position, video_id, title, error, lines }

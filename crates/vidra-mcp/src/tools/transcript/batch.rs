@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::selection::PositionRange;
 use vidra::{
-    BatchEvent, BatchQuery, BatchTranscript, CaptionKind, Error, Transcript, TranscriptQuery,
+    BatchEvent, BatchQuery, BatchTranscript, CaptionKind, Error, TranscriptLine, TranscriptQuery,
     VideoId, VideoTranscript as BatchResult,
 };
 
@@ -64,7 +64,7 @@ enum Status {
 }
 
 impl VideoResult {
-    fn new(id: &str, done: Result<&Transcript, String>) -> Self {
+    fn new(id: &str, done: Result<&[TranscriptLine], String>) -> Self {
         let url = if id.is_empty() { String::new() } else { video_url(id) };
         let (lines, error) = match done {
             Ok(lines) => (Some(lines), None),
@@ -235,7 +235,7 @@ impl ToolInput for BatchTranscribe {
         let mut page = BatchPage::new(start, self.max_chars);
         let mut shown = start.item;
         while let Some((index, id, done)) = call.next(&mut read, shown, Some(total)).await {
-            let done = done.as_ref().map_err(failure_line);
+            let done = done.as_deref().map_err(failure_line);
             shown = index + 1;
             call.report(shown, Some(total), format!("{id}: {}", outcome(done.is_ok())));
             if !page.add(index, VideoResult::new(id.as_str(), done))? {
@@ -353,12 +353,7 @@ impl ToolInput for TranscribePlaylist {
 fn video_result(result: BatchResult) -> VideoResult {
     let BatchResult { video_id, title, position, transcript, .. } = result;
     let video_id = video_id.as_ref().map_or("", VideoId::as_str);
-    let done = match &transcript {
-        Ok(BatchTranscript::Lines(lines)) => Ok(lines),
-        // The query requests no other form.
-        Ok(_) => Err("no lines".to_owned()),
-        Err(error) => Err(failure_line(error)),
-    };
+    let done = transcript.as_ref().map(BatchTranscript::lines).map_err(failure_line);
     let title = Some(title).filter(|title| !title.is_empty());
     VideoResult { position: Some(position), title, ..VideoResult::new(video_id, done) }
 }
