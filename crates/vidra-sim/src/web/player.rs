@@ -10,6 +10,7 @@ use crate::call::Call;
 use crate::platform::Platform;
 use crate::quirk::{self, Case, Refusal, Scene, Trouble, VideoQuirk};
 use crate::response::Dropped;
+use crate::world::clock;
 use crate::world::video::{Broadcast, Video};
 use axum::body::Body;
 use http::{Method, Response};
@@ -172,7 +173,11 @@ fn playable(platform: &Platform, player: &PlayerContext<'_>, video: &Video) -> V
     if let Some(captions) = tracklist::captions(platform.world(), player, video) {
         body["captions"] = captions;
     }
-    with_context(player, body)
+    let mut body = with_context(player, body);
+    if let Some(page) = body.pointer_mut("/microformat/playerMicroformatRenderer") {
+        page["publishDate"] = clock::iso(video.published).into();
+    }
+    body
 }
 
 /// Adds the members of every answer, and those of web clients.

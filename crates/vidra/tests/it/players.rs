@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
+use vidra::format::Moment;
 use vidra::transport::{Answer, BoxFuture, Failure};
 use vidra::{Reason, RetryPolicy, TranscriptQuery, Transport, VideoId, Vidra};
 
@@ -145,6 +146,41 @@ async fn every_recorded_player_answer_is_understood() {
             }
         }
     }
+}
+
+/// The document of each recorded video says what the recording says.
+#[tokio::test]
+async fn every_recorded_player_answer_describes_its_video() {
+    let Some(folder) = fixtures_of("player") else { return };
+    let mut with_date = 0;
+    for (name, id, holds) in &PLAYERS {
+        let Tracks(..) = holds else { continue };
+        let body = bytes_of(&folder, name);
+        let raw: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let vidra = Replay::new(body, None).client();
+        let (id, spoken) = (VideoId::parse(id).unwrap(), TranscriptQuery::default());
+        let info = vidra.full_transcript(id, &spoken).await.unwrap().body.info;
+        let details = &raw["videoDetails"];
+        let text = |member: &str| details[member].as_str().unwrap_or_default().to_owned();
+        assert_eq!((&info.title, &info.channel), (&text("title"), &text("author")), "{name}");
+        let channel = info.channel_id.map(|id| id.to_string()).unwrap_or_default();
+        assert_eq!(channel, text("channelId"), "{name}");
+        assert_eq!(info.duration.to_string(), text("lengthSeconds"), "{name}");
+        let date = &raw["microformat"]["playerMicroformatRenderer"]["publishDate"];
+        let published = date.as_str().map(|date| Moment::parse(Some(date)));
+        assert_eq!(info.published_at, published, "{name}");
+        with_date += usize::from(published.is_some());
+        let codes = || raw.pointer("/captions/playerCaptionsTracklistRenderer/captionTracks");
+        let codes: Vec<&serde_json::Value> = codes()
+            .unwrap()
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|track| &track["languageCode"])
+            .collect();
+        assert!(codes.contains(&&info.track.language_code.into()), "{name}");
+    }
+    assert_eq!(with_date, 2, "only web players send the date");
 }
 
 #[tokio::test]
