@@ -3,12 +3,17 @@
 
 mod channel;
 mod comment;
+mod feed;
 mod ids;
+mod include;
 mod link;
 mod pages;
 mod playlist;
+mod popular;
+mod query;
 mod quota;
 mod region;
+mod search;
 mod transcript;
 mod transcripts;
 mod video;
@@ -30,17 +35,25 @@ use ids::{Ids, Kind, one};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Data {
     /// Show videos in full
-    Video(Box<ItemsArgs>),
+    Video(Box<video::VideoArgs>),
     /// List videos as a table; one unit of quota for 50 videos
-    Videos(Box<ItemsArgs>),
+    Videos(Box<video::VideoArgs>),
     /// Show channels
     Channel(Box<ItemsArgs>),
     /// List the newest uploads of channels
     Uploads(Box<channel::UploadsArgs>),
+    /// List the public playlists of channels
+    Playlists(Box<channel::PlaylistsArgs>),
+    /// List the newest videos of channels and playlists from their public feeds; needs no API key
+    Feed(Box<ItemsArgs>),
     /// Show playlists with all their videos
     Playlist(Box<playlist::PlaylistArgs>),
     /// Filter, sort and slice a playlist
-    Query(Box<playlist::QueryArgs>),
+    Query(Box<query::QueryArgs>),
+    /// Search YouTube for videos, channels or playlists; YouTube allows 100 searches a day
+    SearchVideos(Box<search::SearchArgs>),
+    /// List the popular videos of a region
+    Popular(Box<popular::PopularArgs>),
     /// Show comments on videos
     Comments(Box<comment::CommentsArgs>),
     /// Show all replies to comments
@@ -116,8 +129,12 @@ pub(crate) fn run(command: &Data) -> Result<(), Failure> {
             Data::Videos(args) => video::list(args).await,
             Data::Channel(args) => channel::show(args).await,
             Data::Uploads(args) => channel::uploads(args).await,
+            Data::Playlists(args) => channel::playlists(args).await,
+            Data::Feed(args) => feed::show(args).await,
             Data::Playlist(args) => playlist::show(args).await,
-            Data::Query(args) => playlist::query(args).await,
+            Data::Query(args) => query::query(args).await,
+            Data::SearchVideos(args) => search::search(args).await,
+            Data::Popular(args) => popular::list(args).await,
             Data::Comments(args) => comment::show(args).await,
             Data::Replies(args) => comment::replies(args).await,
             Data::Tracks(args) => transcript::tracks(args).await,

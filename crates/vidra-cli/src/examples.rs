@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The examples of each command, by its name with those of its parents.
-const EXAMPLES: [(&str, &[&str]); 34] = [
+const EXAMPLES: [(&str, &[&str]); 38] = [
     (
         "",
         &[
@@ -18,6 +18,7 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
         &[
             "vidra video https://youtu.be/dQw4w9WgXcQ",
             "vidra video dQw4w9WgXcQ --jq .views",
+            "vidra video dQw4w9WgXcQ --include details,chapters",
             "vidra video - --ndjson < ids.txt",
         ],
     ),
@@ -38,6 +39,20 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
         ],
     ),
     (
+        "playlists",
+        &[
+            "vidra playlists @GoogleDevelopers",
+            "vidra playlists @GoogleDevelopers --all --jq '.items[].id'",
+        ],
+    ),
+    (
+        "feed",
+        &[
+            "vidra feed UC_x5XG1OV2P6uZZ5FSM9Ttw",
+            "vidra feed PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --jq '.items[].title'",
+        ],
+    ),
+    (
         "playlist",
         &[
             "vidra playlist PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf",
@@ -50,6 +65,22 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
         &[
             "vidra query PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --sort views --to 10",
             "vidra query PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --min-views 1.5M --max-duration 10m",
+            "vidra query PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf --title trio --since 2026-01-01 --no-shorts",
+        ],
+    ),
+    (
+        "search-videos",
+        &[
+            "vidra search-videos street food --limit 10",
+            "vidra search-videos lecture --channel @GoogleDevelopers --order date --since 2026-01-01",
+            "vidra search-videos cooking --type channel --json",
+        ],
+    ),
+    (
+        "popular",
+        &[
+            "vidra popular --region DE --limit 10",
+            "vidra popular --category 10 --csv --fields id,title",
         ],
     ),
     (
@@ -57,6 +88,7 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
         &[
             "vidra comments dQw4w9WgXcQ --order time --limit 100",
             "vidra comments dQw4w9WgXcQ --search thanks --replies all",
+            "vidra comments dQw4w9WgXcQ --all --csv",
         ],
     ),
     ("replies", &["vidra replies UgydxWWoeA7F1OdqypJ4AaABAg"]),

@@ -3,6 +3,7 @@
 pub(crate) mod cards;
 mod csv;
 mod filter;
+mod included;
 mod pager;
 pub(crate) mod table;
 

@@ -8,12 +8,15 @@ use crate::spelling::nearest;
 use crate::terminal::one_line;
 
 /// Words that people try, and the command that does it.
-const WORDS: [(&[&str], &str); 6] = [
+const WORDS: [(&[&str], &str); 9] = [
     (&["version"], "vidra --version"),
     (&["info", "show", "get", "watch"], "vidra video"),
     (&["captions", "subtitles", "subs", "subtitle"], "vidra transcript ID --format srt"),
     (&["download", "export"], "vidra transcripts PLAYLIST --out DIR"),
     (&["user", "handle", "creator"], "vidra channel"),
+    (&["search", "find"], "vidra search-videos QUERY"),
+    (&["charts", "chart", "trending"], "vidra popular"),
+    (&["threads"], "vidra comments"),
     (&["start", "run", "server", "daemon"], "vidra serve"),
 ];
 

@@ -1,10 +1,13 @@
-//! Values of flags: times, counts, addresses.
+//! Values of flags: times, counts, words, addresses.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use vidra::DateRange;
 
 /// A value, or `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +106,21 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
         0 => u64::try_from(value / scale).map_err(|_| wrong()),
         _ => Err(wrong()),
     }
+}
+
+/// A day or a time, as the service accepts it. It depends on the end of the range which moment a day means.
+pub(crate) fn date(text: &str) -> Result<String, String> {
+    match DateRange::parse_since(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => {
+            Err("expected a day or a time, such as 2026-03-26 or 2026-03-26T18:30:00Z".to_owned())
+        }
+    }
+}
+
+/// A parser of the words of the service.
+pub(crate) fn words_of<T>(all: &'static [(&'static str, T)]) -> PossibleValuesParser {
+    PossibleValuesParser::new(all.iter().map(|(word, _)| *word))
 }
 
 /// A parser of [counts](count) in a range.

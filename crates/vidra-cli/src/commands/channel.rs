@@ -1,12 +1,12 @@
-//! `vidra channel` and `vidra uploads`.
+//! `vidra channel`, `vidra uploads` and `vidra playlists`.
 
-use vidra::DateRange;
-
+use super::include::IncludeArgs;
 use super::pages::PageArgs;
 use super::{Common, Ids, ItemsArgs, Kind, Wanted};
 use crate::failure::Failure;
 use crate::output::cards;
 use crate::service::RestRequest;
+use crate::values::date;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct UploadsArgs {
@@ -20,6 +20,21 @@ pub(crate) struct UploadsArgs {
     /// Only uploads of this day or time or earlier; days are in UTC
     #[arg(long, value_name = "DATE", value_parser = date)]
     until: Option<String>,
+
+    #[command(flatten)]
+    include: IncludeArgs,
+
+    #[command(flatten)]
+    part: PageArgs,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlaylistsArgs {
+    #[command(flatten)]
+    ids: Ids,
 
     #[command(flatten)]
     part: PageArgs,
@@ -40,10 +55,11 @@ pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
 
 /// The newest uploads, or with the flags of a part the paged list, whose items are videos in full.
 pub(super) async fn uploads(args: &UploadsArgs) -> Result<(), Failure> {
-    let UploadsArgs { ids, since, until, part, common } = args;
+    let UploadsArgs { ids, since, until, include, part, common } = args;
     let channel = |id: &str| RestRequest::get("channel").segment(id);
     let is_newest = since.is_none() && until.is_none() && !part.all && part.cursor.is_none();
-    if is_newest && part.limit.is_none_or(|limit| limit <= MOST_NEWEST) {
+    if is_newest && include.names().is_none() && part.limit.is_none_or(|limit| limit <= MOST_NEWEST)
+    {
         let request = |id: &str| channel(id).segment("videos").parameter("limit", part.limit);
         let wanted = Wanted::new(Kind::Channel, 3);
         return common.show_each(wanted, ids, request, cards::uploads).await;
@@ -53,17 +69,15 @@ pub(super) async fn uploads(args: &UploadsArgs) -> Result<(), Failure> {
             .segment("uploads")
             .parameter("since", since.as_ref())
             .parameter("until", until.as_ref())
+            .parameter("include", include.names())
     };
     let wanted = Wanted::new(Kind::Channel, 0);
     common.open()?.pages(wanted, &ids.all()?, ids.is_one(), part, request, cards::videos).await
 }
 
-/// A day or a time, as the service accepts it. It depends on the end of the range which moment a day means.
-fn date(text: &str) -> Result<String, String> {
-    match DateRange::parse_since(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => {
-            Err("expected a day or a time, such as 2026-03-26 or 2026-03-26T18:30:00Z".to_owned())
-        }
-    }
+pub(super) async fn playlists(args: &PlaylistsArgs) -> Result<(), Failure> {
+    let PlaylistsArgs { ids, part, common } = args;
+    let request = |id: &str| RestRequest::get("channel").segment(id).segment("playlists");
+    let wanted = Wanted::new(Kind::Channel, 0);
+    common.open()?.pages(wanted, &ids.all()?, ids.is_one(), part, request, cards::playlists).await
 }

@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use vidra::VideoId;
 
+use super::pages::PageArgs;
 use super::video::MOST_AT_ONCE;
 use super::{CommandContext, Common, Ids, ItemsArgs, Kind, Wanted};
 use crate::failure::Failure;
@@ -21,11 +22,24 @@ pub(crate) struct CommentsArgs {
     #[arg(long, value_enum, default_value_t)]
     order: Order,
 
-    /// Maximum number of threads per video, at most 2000
-    #[arg(long, short, value_name = "COUNT", default_value_t = 20, value_parser = count_in::<u32>(1..=2_000))]
-    limit: u32,
+    /// Maximum number of threads per video
+    ///
+    /// More than 2000 are fetched page by page
+    #[arg(long, short, value_name = "COUNT", default_value_t = 20, value_parser = count_in::<u64>(1..=u64::MAX))]
+    limit: u64,
 
-    /// Only threads in which the comment or a reply contains these words; costs 1 unit for each 100 threads read, up to 20, and 1 for each further page of matches
+    /// Fetch all threads, page by page
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+
+    /// Continue where an earlier command stopped, with the cursor that it printed
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+
+    /// Only threads in which the comment or a reply contains these words
+    ///
+    /// It costs 1 unit for each 100 threads read, up to 20, and 1 for each further page of matches. Page by page it
+    /// costs 1 unit for each 100 threads read
     #[arg(long, value_name = "WORDS")]
     search: Option<String>,
 
@@ -63,6 +77,9 @@ enum Replies {
     All,
 }
 
+/// The most threads that the service sends without pages.
+const MOST_THREADS: u64 = 2_000;
+
 /// The threads or replies that a unit pays for.
 const PER_UNIT: u64 = 100;
 
@@ -72,18 +89,30 @@ pub(super) async fn show(args: &CommentsArgs) -> Result<(), Failure> {
         Order::Time => "time",
     };
     let all_replies = args.all_replies || args.replies == Replies::All;
-    let request = |id: &str| {
-        RestRequest::get("comments")
-            .segment(id)
+    let selected = |request: RestRequest| {
+        request
             .parameter("order", Some(order))
-            .parameter("maxResults", Some(args.limit))
             .parameter("search", args.search.as_ref())
             .parameter("replies", all_replies.then_some("all"))
     };
     let (ids, is_one) = (args.ids.all()?, args.ids.is_one());
     let mut context = args.common.open()?;
-    let agreed = context.confirm_comments(&ids, args.limit.into(), all_replies).await;
+    let limit = if args.all { u64::MAX } else { args.limit };
+    let agreed = context.confirm_comments(&ids, limit, all_replies).await;
     context.begin(agreed).await?;
+    let comments = |id: &str| RestRequest::get("comments").segment(id);
+    if limit > MOST_THREADS || args.cursor.is_some() {
+        let request = |id: &str| selected(comments(id).segment("threads"));
+        let part = PageArgs {
+            limit: Some(limit),
+            all: args.all,
+            cursor: args.cursor.clone(),
+            is_search: false,
+        };
+        let wanted = Wanted::new(Kind::Video, 0);
+        return context.pages(wanted, &ids, is_one, &part, request, cards::threads).await;
+    }
+    let request = |id: &str| selected(comments(id).parameter("maxResults", Some(limit)));
     let write =
         |output: &mut Output, id: &str, body: Bytes| output.answer(id, &body, cards::threads);
     context.each(Wanted::new(Kind::Video, 0), &ids, is_one, request, write).await
@@ -99,7 +128,8 @@ impl CommandContext {
         all_replies: bool,
     ) -> Result<(), Failure> {
         let spending = self.service.spending();
-        let most = limit.div_ceil(PER_UNIT) + if all_replies { limit } else { 0 };
+        let most = limit.div_ceil(PER_UNIT);
+        let most = most.saturating_add(if all_replies { limit } else { 0 });
         let most = most.saturating_mul(ids.len() as u64);
         if !spending.would_ask(most) {
             return Ok(());

@@ -90,9 +90,12 @@ pub(super) enum Kind {
     Captions,
     Channel,
     Playlist,
+    ChannelOrPlaylist,
     Comment,
     /// Anything.
     Any,
+    /// The request has no id: words, or nothing.
+    NoId,
 }
 
 impl Kind {
@@ -106,7 +109,7 @@ impl Kind {
             }
             _ => false,
         };
-        match is_about_id {
+        match is_about_id && self != Self::NoId {
             true => failure.map_message(|message| {
                 self.hint_about(id, &message).unwrap_or_else(|| with_members_hint(id, message))
             }),
@@ -127,8 +130,9 @@ impl Kind {
             Self::Video | Self::Captions => has_video,
             Self::Channel => channel.is_some(),
             Self::Playlist => has_playlist,
+            Self::ChannelOrPlaylist => channel.is_some() || has_playlist,
             Self::Comment => comment.is_some(),
-            Self::Any => true,
+            Self::Any | Self::NoId => true,
         };
         let (what, command) = match self {
             _ if is_expected => return None,
@@ -198,6 +202,13 @@ mod tests {
             (Kind::Captions, "@fermata", Some("that is a channel: vidra transcripts @fermata")),
             (Kind::Channel, "fda4eREcaTQ", Some("that is a video: vidra video fda4eREcaTQ")),
             (Kind::Channel, channel, None),
+            (Kind::ChannelOrPlaylist, channel, None),
+            (Kind::ChannelOrPlaylist, "PLsize50", None),
+            (
+                Kind::ChannelOrPlaylist,
+                "fda4eREcaTQ",
+                Some("that is a video: vidra video fda4eREcaTQ"),
+            ),
             (Kind::Comment, "fda4eREcaTQ", Some("that is a video: vidra comments fda4eREcaTQ")),
             (Kind::Any, "fda4eREcaTQ", None),
         ];

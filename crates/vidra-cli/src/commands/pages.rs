@@ -24,6 +24,11 @@ pub(crate) struct PageArgs {
     /// Continue where an earlier command stopped, with the cursor that it printed
     #[arg(long, value_name = "CURSOR")]
     pub(super) cursor: Option<String>,
+
+    /// Whether each page costs a search. Such a list has smaller pages, and a page with fewer items than requested
+    /// is not filled up.
+    #[arg(skip)]
+    pub(super) is_search: bool,
 }
 
 impl PageArgs {
@@ -44,12 +49,22 @@ const USUAL: u64 = 50;
 /// The most items of one page.
 pub(super) const MOST: u64 = 500;
 
+/// The most results of one page of a search.
+const MOST_RESULTS: u64 = 50;
+
 /// A page of a list.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Page<T> {
     pub(super) items: Vec<T>,
     pub(super) next_cursor: Option<String>,
+}
+
+/// YouTube's estimate of all results of a search.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Estimate {
+    total_estimate: Option<u64>,
 }
 
 impl CommandContext {
@@ -95,8 +110,10 @@ impl CommandContext {
         let mut left = part.most().unwrap_or(u64::MAX);
         let mut cursor = part.cursor.clone();
         let mut items: Vec<Box<RawValue>> = vec![];
+        let mut total = None;
+        let most = if part.is_search { MOST_RESULTS } else { MOST };
         let ended = loop {
-            let size = left.min(MOST);
+            let size = left.min(most);
             let request = request.clone().parameter("limit", Some(size));
             let request = self.shaped(request.parameter("cursor", cursor.as_ref()));
             let (body, next) = match self.service.fetch_page(&request).await {
@@ -108,8 +125,13 @@ impl CommandContext {
                 (left, cursor) = (left - size, next);
             } else {
                 let Page::<Box<RawValue>> { items: page, next_cursor } = read(&body)?;
-                left = left.saturating_sub(page.len() as u64);
                 cursor = next_cursor;
+                if part.is_search {
+                    left -= size;
+                    total = read::<Estimate>(&body)?.total_estimate;
+                } else {
+                    left = left.saturating_sub(page.len() as u64);
+                }
                 match self.output.form {
                     Form::Ndjson => self.output.json(id, &json_list(&page))?,
                     _ => items.extend(page),
@@ -121,7 +143,9 @@ impl CommandContext {
         };
         match self.output.form {
             _ if ended.is_err() && items.is_empty() => {}
-            Form::Json if is_one => self.output.json(id, &document(&items, cursor.as_deref()))?,
+            Form::Json if is_one => {
+                self.output.json(id, &document(&items, cursor.as_deref(), total))?;
+            }
             Form::Json => self.output.json(id, &json_list(&items))?,
             Form::People => {
                 self.output
@@ -142,16 +166,19 @@ impl CommandContext {
     }
 }
 
-fn json_list(items: &[Box<RawValue>]) -> Vec<u8> {
+pub(super) fn json_list(items: &[Box<RawValue>]) -> Vec<u8> {
     let items: Vec<&str> = items.iter().map(|item| item.get()).collect();
     format!("[{}]", items.join(",")).into_bytes()
 }
 
 /// The list as the service sends a page.
-fn document(items: &[Box<RawValue>], next_cursor: Option<&str>) -> Vec<u8> {
+fn document(items: &[Box<RawValue>], next_cursor: Option<&str>, total: Option<u64>) -> Vec<u8> {
     let mut document = [br#"{"items":"#, &*json_list(items)].concat();
     if let Some(next) = next_cursor {
         document.extend(format!(r#","nextCursor":{}"#, serde_json::Value::from(next)).bytes());
+    }
+    if let Some(total) = total {
+        document.extend(format!(r#","totalEstimate":{total}"#).bytes());
     }
     document.push(b'}');
     document

@@ -1,19 +1,14 @@
-//! `vidra playlist` and `vidra query`.
-
-use std::time::Duration;
+//! `vidra playlist`.
 
 use bytes::Bytes;
-use clap::ValueEnum;
-use serde_json::json;
-use vidra::selection::{Bounds, Filter, PositionRange, Sort, SortField, SortOrder};
-use vidra::{PlaylistInfo, Selection};
+use vidra::PlaylistInfo;
 
+use super::include::IncludeArgs;
 use super::pages::{MOST, PageArgs};
-use super::{CommandContext, Common, Ids, Kind, Wanted, one};
+use super::{CommandContext, Common, Ids, Kind, Wanted};
 use crate::failure::Failure;
 use crate::output::{Output, cards, read};
 use crate::service::RestRequest;
-use crate::values::{count, count_in, length};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlaylistArgs {
@@ -36,93 +31,29 @@ pub(crate) struct PlaylistArgs {
     videos: bool,
 
     #[command(flatten)]
+    include: IncludeArgs,
+
+    #[command(flatten)]
     part: PageArgs,
 
     #[command(flatten)]
     common: Common,
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct QueryArgs {
-    /// Id or URL of a playlist; - reads it from standard input
-    #[arg(value_name = "PLAYLIST")]
-    playlist: String,
-
-    /// Minimum duration: 90, 1:30 or 90s
-    #[arg(long, value_name = "LENGTH", value_parser = length)]
-    min_duration: Option<Duration>,
-
-    /// Maximum duration
-    #[arg(long, value_name = "LENGTH", value_parser = length)]
-    max_duration: Option<Duration>,
-
-    /// Minimum number of views: 500, 1k or 1.5M
-    #[arg(long, value_name = "COUNT", value_parser = count)]
-    min_views: Option<u64>,
-
-    /// Maximum number of views
-    #[arg(long, value_name = "COUNT", value_parser = count)]
-    max_views: Option<u64>,
-
-    /// Minimum number of likes
-    #[arg(long, value_name = "COUNT", value_parser = count)]
-    min_likes: Option<u64>,
-
-    /// Maximum number of likes
-    #[arg(long, value_name = "COUNT", value_parser = count)]
-    max_likes: Option<u64>,
-
-    /// Sort field [default: playlist order]
-    #[arg(long, value_enum)]
-    sort: Option<Field>,
-
-    /// Sort order
-    #[arg(long, value_enum, default_value_t, requires = "sort")]
-    order: Order,
-
-    /// The same as --order asc
-    #[arg(long, requires = "sort", conflicts_with = "order", hide = true)]
-    ascending: bool,
-
-    /// First position to show after filter and sort, from 1
-    #[arg(long, value_name = "POSITION", value_parser = count_in::<u64>(1..=u64::MAX))]
-    from: Option<u64>,
-
-    /// Last position to show after filter and sort
-    #[arg(long, value_name = "POSITION", value_parser = count_in::<u64>(1..=u64::MAX))]
-    to: Option<u64>,
-
-    #[command(flatten)]
-    common: Common,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Field {
-    Duration,
-    Views,
-    Likes,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Order {
-    /// Smallest first.
-    Asc,
-    /// Largest first.
-    #[default]
-    Desc,
-}
-
 /// The entries of a page of YouTube, which costs a unit.
 const PER_UNIT: u64 = 50;
 
 pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
-    let PlaylistArgs { ids, info, only_ids, videos, part, common } = args;
+    let PlaylistArgs { ids, info, only_ids, videos, include, part, common } = args;
     if (*info || *only_ids) && part.is_given() {
         return Err(Failure::usage(
             "--limit, --all and --cursor cannot be used with --info or --ids",
         ));
     }
     if *info || *only_ids {
+        if include.names().is_some() {
+            return Err(Failure::usage("--include cannot be used with --info or --ids"));
+        }
         common.reject_list_flags("--jq")?;
     }
     let playlist = |id: &str| RestRequest::get("playlist").segment(id);
@@ -142,7 +73,8 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
             let agreed = context.confirm_entries(&all, part.most(), 2).await;
             context.begin(agreed).await?;
         }
-        let request = |id: &str| playlist(id).segment("videos");
+        let request =
+            |id: &str| playlist(id).segment("videos").parameter("include", include.names());
         return context.pages(wanted, &all, is_one, &part, request, cards::entries).await;
     }
     let wanted = Wanted { units: 0, ..wanted };
@@ -159,25 +91,9 @@ pub(super) async fn show(args: &PlaylistArgs) -> Result<(), Failure> {
         context.begin(agreed).await?;
         let write =
             |output: &mut Output, id: &str, body: Bytes| output.answer(id, &body, cards::playlist);
-        context.each(wanted, &all, is_one, playlist, write).await
+        let request = |id: &str| playlist(id).parameter("include", include.names());
+        context.each(wanted, &all, is_one, request, write).await
     }
-}
-
-pub(super) async fn query(args: &QueryArgs) -> Result<(), Failure> {
-    let id = one(&args.playlist)?;
-    let mut context = args.common.open()?;
-    let selection = args.selection();
-    // Filters and sorting need the whole list.
-    let is_part = selection.filter == Filter::default() && selection.sort.is_none();
-    let last = selection.range.end.filter(|_| is_part);
-    let agreed = context.confirm_entries(std::slice::from_ref(&id), last, 2).await;
-    context.begin(agreed).await?;
-    let request = RestRequest::get("playlist").segment(&id).segment("query");
-    let request = context.shaped(request.post(json!(selection)));
-    let answer = context.service.fetch(&request).await;
-    let answer = answer.map_err(|failure| Kind::Playlist.hint(&id, failure));
-    let done = answer.and_then(|body| context.output.answer(&id, &body, cards::selected));
-    context.end(done).await
 }
 
 impl CommandContext {
@@ -203,54 +119,5 @@ impl CommandContext {
         }
         let estimate = entries.div_ceil(PER_UNIT) * units;
         spending.confirm(estimate, &format!("a list of {entries} entries"))
-    }
-}
-
-impl QueryArgs {
-    fn selection(&self) -> Selection {
-        let seconds = |length: Option<Duration>| length.map(|length| length.as_secs());
-        let filter = Filter::default()
-            .with_duration(Bounds {
-                min: seconds(self.min_duration),
-                max: seconds(self.max_duration),
-            })
-            .with_views(Bounds { min: self.min_views, max: self.max_views })
-            .with_likes(Bounds { min: self.min_likes, max: self.max_likes });
-        let field = self.sort.map(|field| match field {
-            Field::Duration => SortField::Duration,
-            Field::Views => SortField::Views,
-            Field::Likes => SortField::Likes,
-        });
-        let is_ascending = self.ascending || self.order == Order::Asc;
-        let order = if is_ascending { SortOrder::Asc } else { SortOrder::Desc };
-        let sort = field.map(|field| Sort { field, order });
-        Selection { filter, sort, range: PositionRange { start: self.from, end: self.to } }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::parsed;
-    use super::*;
-
-    #[test]
-    fn query_contains_only_the_given_flags() {
-        let selection =
-            |flags: &[&str]| parsed::<QueryArgs>(&[&["query", "PLa"], flags].concat()).selection();
-        assert_eq!(selection(&[]), Selection::default());
-        let flags = ["--min-duration=1:30", "--max-views=10", "--sort=likes", "--to=5"];
-        let given = json!({
-            "filter": {"duration": {"min": 90}, "views": {"max": 10}},
-            "sort": {"field": "likes", "order": "desc"},
-            "range": {"end": 5},
-        });
-        assert_eq!(selection(&flags), Selection::from_json(&given).unwrap());
-        let ascending = selection(&["--sort=views", "--order=asc", "--min-views=1.5k"]);
-        assert_eq!(ascending.filter.views.min, Some(1_500));
-        assert_eq!(
-            selection(&["--sort=views", "--ascending"]).sort,
-            ascending.sort,
-            "the old word"
-        );
     }
 }

@@ -6,10 +6,23 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use vidra::VideoId;
 
-use super::{ItemsArgs, Kind, Tally, Wanted};
+use super::include::IncludeArgs;
+use super::{Common, Ids, Kind, Tally, Wanted};
 use crate::failure::{Exit, Failure};
 use crate::output::{Form, cards, read};
 use crate::service::RestRequest;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct VideoArgs {
+    #[command(flatten)]
+    ids: Ids,
+
+    #[command(flatten)]
+    include: IncludeArgs,
+
+    #[command(flatten)]
+    common: Common,
+}
 
 /// The most videos of one request.
 pub(super) const MOST_AT_ONCE: usize = 500;
@@ -17,14 +30,15 @@ pub(super) const MOST_AT_ONCE: usize = 500;
 /// The videos that a unit pays for.
 const PER_UNIT: usize = 50;
 
-pub(super) async fn show(args: &ItemsArgs) -> Result<(), Failure> {
+pub(super) async fn show(args: &VideoArgs) -> Result<(), Failure> {
     args.common.reject_list_flags("vidra videos, or --jq")?;
-    let request = |id: &str| RestRequest::get("video").segment(id);
+    let request =
+        |id: &str| RestRequest::get("video").segment(id).parameter("include", args.include.names());
     args.common.show_each(Wanted::new(Kind::Video, 1), &args.ids, request, cards::video).await
 }
 
 /// Lists all videos as one table, and reports ids that are invalid or unknown.
-pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
+pub(super) async fn list(args: &VideoArgs) -> Result<(), Failure> {
     let mut context = args.common.open()?;
     let (mut tally, mut ids) = (Tally::default(), vec![]);
     for id in args.ids.all()? {
@@ -36,7 +50,9 @@ pub(super) async fn list(args: &ItemsArgs) -> Result<(), Failure> {
     let mut all: Vec<Box<RawValue>> = vec![];
     for part in ids.chunks(MOST_AT_ONCE) {
         let part: Vec<&str> = part.iter().map(VideoId::as_str).collect();
-        let request = RestRequest::get("videos").parameter("ids", Some(part.join(",")));
+        let request = RestRequest::get("videos")
+            .parameter("ids", Some(part.join(",")))
+            .parameter("include", args.include.names());
         let answer = context.service.fetch(&context.shaped(request)).await;
         if context.output.form == Form::Csv {
             tally.note(answer.and_then(|body| context.output.csv("", &body)))?;

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use vidra::format::Moment;
 use vidra::{
-    CaptionTrack, Channel, ChannelVideo, Comment, CommentThread, HiddenCount, Language, Playlist,
-    PlaylistIds, PlaylistInfo, PlaylistVideo, Region, Selected, Video, VideoCategory,
+    CaptionTrack, Channel, ChannelVideo, Comment, CommentThread, FeedAnswer, FeedSource,
+    HiddenCount, Language, Playlist, PlaylistIds, PlaylistInfo, PlaylistVideo, Region, SearchItem,
+    Selected, Video, VideoCategory,
 };
 
+use super::included::{Included, with_columns};
 use super::table::Table;
 use crate::terminal::{FAINT, LINK, TITLE, clean, one_line, styled, wrapped};
 
@@ -24,7 +26,14 @@ pub(crate) fn video(video: &Video, width: Option<usize>) -> String {
     ];
     let source = [one_line(&video.channel), video.published.clone(), video.duration_fmt.clone()];
     let link = format!("https://youtu.be/{}", video.id);
-    card(&video.title, &[joined(&source), joined(&numbers)], &link, &video.description, width)
+    let included = Included::from(video);
+    let [details, tags] = included.lines();
+    let lines = [joined(&source), joined(&numbers), details, tags];
+    let text = card(&video.title, &lines, &link, &video.description, width);
+    match included.chapter_list() {
+        chapters if chapters.is_empty() => text,
+        chapters => format!("{text}\n{}\n{chapters}", styled(FAINT, "chapters")),
+    }
 }
 
 pub(crate) fn channel(channel: &Channel, width: Option<usize>) -> String {
@@ -93,10 +102,11 @@ pub(crate) fn entries(entries: &[Entry], width: Option<usize>) -> String {
 }
 
 fn entry_table<'a>(entries: &'a [(u64, &PlaylistVideo)]) -> Table<'a, (u64, &'a PlaylistVideo)> {
-    Table::new(entries)
+    let table = Table::new(entries)
         .number("#", |(position, _)| *position)
         .word("id", |(_, video)| video.id)
-        .text("title", |(_, video)| video.title.clone())
+        .text("title", |(_, video)| video.title.clone());
+    with_columns(table, entries, |(_, video)| Included::from(*video))
         .number("length", |(_, video)| video.duration_fmt.clone())
         .number("views", |(_, it)| unless_hidden(&it.views_fmt, HiddenCount::Views, &it.hidden))
         .number("likes", |(_, it)| unless_hidden(&it.likes_fmt, HiddenCount::Likes, &it.hidden))
@@ -104,15 +114,70 @@ fn entry_table<'a>(entries: &'a [(u64, &PlaylistVideo)]) -> Table<'a, (u64, &'a 
 }
 
 pub(crate) fn videos(videos: &[Video], width: Option<usize>) -> String {
-    let table = Table::new(videos)
-        .word("id", |video| video.id)
-        .text("title", |video| video.title.clone())
+    let table =
+        Table::new(videos).word("id", |video| video.id).text("title", |video| video.title.clone());
+    let table = with_columns(table, videos, |video| Included::from(video))
         .text("channel", |video| video.channel.clone())
         .number("length", |video| video.duration_fmt.clone())
         .number("views", |it| unless_hidden(&it.views_fmt, HiddenCount::Views, &it.hidden))
         .number("likes", |it| unless_hidden(&it.likes_fmt, HiddenCount::Likes, &it.hidden))
         .word("published", |video| day(video.published_at));
     or_nothing(videos, table.written(width))
+}
+
+/// The results of a search, which are all of one type.
+pub(crate) fn results(items: &[SearchItem], width: Option<usize>) -> String {
+    let (mut found, mut channels, mut playlists) = (vec![], vec![], vec![]);
+    for item in items {
+        match item {
+            SearchItem::Video(video) => found.push(Video::clone(video)),
+            SearchItem::Channel(channel) => channels.push(channel),
+            SearchItem::Playlist(playlist) => playlists.push(playlist),
+            _ => {}
+        }
+    }
+    let channel_table = Table::new(&channels)
+        .word("id", |channel| channel.id.clone())
+        .text("name", |channel| channel.name.clone())
+        .text("description", |channel| channel.description.clone())
+        .word("created", |channel| day(channel.published_at));
+    let playlist_table = Table::new(&playlists)
+        .word("id", |playlist| playlist.id.clone())
+        .text("title", |playlist| playlist.title.clone())
+        .text("channel", |playlist| playlist.channel.clone())
+        .word("created", |playlist| day(playlist.published_at));
+    match (channels.is_empty(), playlists.is_empty()) {
+        (false, _) => channel_table.written(width),
+        (_, false) => playlist_table.written(width),
+        _ => videos(&found, width),
+    }
+}
+
+pub(crate) fn playlists(playlists: &[PlaylistInfo], width: Option<usize>) -> String {
+    let table = Table::new(playlists)
+        .word("id", |playlist| playlist.id.clone())
+        .text("title", |playlist| playlist.title.clone())
+        .number("videos", |playlist| counted_or_dash(playlist.item_count))
+        .word("created", |playlist| day(playlist.published_at));
+    or_nothing(playlists, table.written(width))
+}
+
+pub(crate) fn feed(feed: &FeedAnswer, width: Option<usize>) -> String {
+    let table = Table::new(&feed.items)
+        .word("id", |video| video.id)
+        .text("title", |video| video.title.clone())
+        .text("channel", |video| video.channel.clone())
+        .number("views", |video| counted_or_dash(video.views))
+        .number("likes", |video| counted_or_dash(video.likes))
+        .word("published", |video| day(video.published_at));
+    let text = or_nothing(&feed.items, table.written(width));
+    match feed.source {
+        FeedSource::DataApi => {
+            let note = "from the Data API, because YouTube did not serve the feed";
+            format!("{text}{}\n", styled(FAINT, note))
+        }
+        _ => text,
+    }
 }
 
 pub(crate) fn uploads(videos: &[ChannelVideo], width: Option<usize>) -> String {
@@ -188,7 +253,7 @@ pub(crate) fn categories(categories: &[VideoCategory], width: Option<usize>) -> 
     or_nothing(categories, table.written(width))
 }
 
-fn yes_or_no(answer: bool) -> &'static str {
+pub(super) fn yes_or_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
 }
 
@@ -218,7 +283,7 @@ fn card(
     text
 }
 
-fn joined(parts: &[String]) -> String {
+pub(super) fn joined(parts: &[String]) -> String {
     let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
     parts.join(" · ")
 }
@@ -239,6 +304,10 @@ fn counted_unless_hidden(
 
 fn or_nothing<T>(items: &[T], text: String) -> String {
     if items.is_empty() { styled(FAINT, "nothing") + "\n" } else { text }
+}
+
+fn counted_or_dash(count: Option<u64>) -> String {
+    count.map_or_else(|| "–".to_owned(), vidra::format::compact)
 }
 
 fn unless_hidden(count: &str, name: HiddenCount, hidden: &[HiddenCount]) -> String {
