@@ -53,6 +53,15 @@ fn output_is_equal_for_platform_service_and_demo() {
         &["playlist", "PLquirkMixed", "--info"],
         &["playlist", "PLquirkMixed", "--ids"],
         &["query", "PLquirkMixed", "--sort=views", "--min-duration=2:00", "--to=3"],
+        &["query", "PLquirkDetails", "--shorts", "--sort=title", "--include=details"],
+        &["video", "chapPlain__", "--include=details,chapters"],
+        &["playlists", "@fermata", "--limit=3"],
+        &["feed", "@fermata"],
+        &["feed", "PLsize50", "UCB-2_pXPtFYDifLXZF-S8PA"],
+        &["search-videos", "session", "--limit=3"],
+        &["search-videos", "season", "--type=playlist", "--limit=3"],
+        &["popular", "--region=DE", "--limit=3"],
+        &["comments", "quirkHtmlCm", "--all"],
         &["comments", "quirkHtmlCm", "--limit=5", "--order=time"],
         &["replies", "Ugwc2n4LcZtI2UljWK64AaABAg"],
         &["tracks", "txManualAsr"],
@@ -227,6 +236,19 @@ fn unreachable_platform_exits_with_the_network_code() {
         let (code, _, error) = result_of(&run(&mut command, &[name, "fda4eREcaTQ"]));
         assert_eq!(code, 4, "{name}: {error}");
         assert!(error.contains("could not be reached"), "{name}: {error}");
+    }
+}
+
+#[test]
+fn a_feed_needs_no_key() {
+    let (folder, platform) = (tempfile::tempdir().unwrap(), platform());
+    for (id, code) in [("PLsize50", 0), ("UCB-2_pXPtFYDifLXZF-S8PA", 0), ("@fermata", 3)] {
+        let mut command = direct(&platform, folder.path());
+        let args = ["feed", id, "--jq", "[.source, (.items | length)] | @csv"];
+        let output = run(command.env_remove("YOUTUBE_API_KEY"), &args);
+        let (exit, output, error) = result_of(&output);
+        assert_eq!(exit, code, "{id}: {error}");
+        assert_eq!(output, if code == 0 { "\"feed\",15\n" } else { "" }, "{id}");
     }
 }
 
