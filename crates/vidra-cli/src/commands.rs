@@ -44,7 +44,7 @@ pub(crate) enum Data {
     Uploads(Box<channel::UploadsArgs>),
     /// List the public playlists of channels
     Playlists(Box<channel::PlaylistsArgs>),
-    /// List the newest videos of channels and playlists from their public feeds; needs no API key
+    /// List the newest videos of channels and playlists from their public feeds; ids need no API key
     Feed(Box<ItemsArgs>),
     /// Show playlists with all their videos
     Playlist(Box<playlist::PlaylistArgs>),

@@ -125,6 +125,10 @@ fn advice(reason: Reason) -> &'static str {
         Reason::TranslationLimited => {
             return "call again without translate, and translate yourself.";
         }
+        Reason::SearchQuotaExhausted => {
+            return "the searches of the day are used up; all other tools still work, and so does a \
+                    search that was made in the last hours.";
+        }
         Reason::NotStarted => return "it has not begun; ask again once it has.",
         // The kind decides for all others.
         _ => {}
@@ -139,12 +143,13 @@ fn advice(reason: Reason) -> &'static str {
             "YouTube does not show this to the public; tell the user. The same call will fail again."
         }
         ErrorKind::QuotaExhausted => {
-            "the day's quota is used up; transcripts of single videos need none and still work."
+            "the day's quota is used up; transcripts of single videos and get_feed by id need none and \
+             still work."
         }
         ErrorKind::RateLimited => "wait, and request less at a time.",
         ErrorKind::UpstreamKey => {
             "the operator of vidra has to set a YouTube API key; until then only transcribe_video, \
-             batch_transcribe and get_caption_tracks work."
+             batch_transcribe, get_caption_tracks and get_feed by id work."
         }
         ErrorKind::Upstream => "YouTube answered with an error; a retry in a minute may help.",
         ErrorKind::Unreachable => "YouTube cannot be reached; a retry in a minute may help.",

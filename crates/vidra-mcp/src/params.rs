@@ -6,7 +6,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use vidra::{ChannelRef, Error, LanguageCode, Languages, PlaylistId, Reason, Seconds, VideoId};
+use vidra::{
+    ChannelRef, DateRange, Error, Include, LanguageCode, Languages, PlaylistId, Reason, SearchKind,
+    SearchLength, SearchLive, SearchOrder, SearchQuery, Seconds, VideoId,
+};
 
 use crate::call_error::{CallError, described};
 
@@ -97,12 +100,115 @@ texts! {
     LanguageArg(LanguageCode) by str::parse, 2 to 20, like ["de"];
     /// The words to search for.
     SearchWords(String) by words, 1 to 200, like ["best version"];
+    /// A search of YouTube.
+    QueryArg(SearchQuery) by SearchQuery::parse, 1 to 200, like ["street food berlin"];
+    /// The beginning of a range of dates.
+    SinceArg(DateRange) by since, 10 to 40, like ["2026-01-31", "2026-01-31T18:30:00Z"];
+    /// The end of a range of dates.
+    UntilArg(DateRange) by until, 10 to 40, like ["2026-01-31", "2026-01-31T18:30:00Z"];
+    /// A region.
+    RegionArg(String) by region, 2 to 2, like ["DE"];
+    /// A category of videos.
+    CategoryArg(String) by category, 1 to 9, like ["10"];
 }
 
 fn words(text: &str) -> vidra::Result<String> {
-    match text {
-        "" => Err(Error::new(Reason::InvalidInput, "expected some words")),
-        text => Ok(text.to_owned()),
+    checked(text, !text.is_empty(), "expected some words")
+}
+
+fn since(text: &str) -> vidra::Result<DateRange> {
+    Ok(DateRange { since: Some(DateRange::parse_since(text)?), until: None })
+}
+
+fn until(text: &str) -> vidra::Result<DateRange> {
+    Ok(DateRange { since: None, until: Some(DateRange::parse_until(text)?) })
+}
+
+fn region(text: &str) -> vidra::Result<String> {
+    let is_code = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    checked(&text.to_ascii_uppercase(), is_code, "expected a two-letter code")
+}
+
+fn category(text: &str) -> vidra::Result<String> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    checked(text, is_number, "expected the number of a category")
+}
+
+fn checked(text: &str, is_valid: bool, expected: &str) -> vidra::Result<String> {
+    match is_valid {
+        true => Ok(text.to_owned()),
+        false => Err(Error::new(Reason::InvalidInput, expected)),
+    }
+}
+
+/// A range of dates. Fails if it ends before it begins.
+pub(crate) fn date_range(
+    since: Option<SinceArg>,
+    until: Option<UntilArg>,
+) -> Result<DateRange, CallError> {
+    let since = since.and_then(|SinceArg(range)| range.since);
+    let until = until.and_then(|UntilArg(range)| range.until);
+    match since.zip(until) {
+        Some((since, until)) if since > until => Err(CallError::bad("since: is later than until")),
+        _ => Ok(DateRange { since, until }),
+    }
+}
+
+/// Declares arguments that are one word of the library.
+macro_rules! choices {
+    ($($(#[$doc:meta])* $name:ident($inner:ty);)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+        #[serde(try_from = "String")]
+        #[schemars(with = "String", extend("enum" = names(<$inner>::ALL)))]
+        pub(crate) struct $name(pub(crate) $inner);
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                let known = <$inner>::ALL.iter().find(|(word, _)| *word == text);
+                known.map(|(_, value)| Self(*value)).ok_or_else(|| {
+                    format!("expected one of: {}", names(<$inner>::ALL).join(", "))
+                })
+            }
+        }
+    )+};
+}
+
+choices! {
+    /// What to search for.
+    KindArg(SearchKind);
+    /// The order of search results.
+    SearchOrderArg(SearchOrder);
+    /// The length of videos in search results.
+    LengthArg(SearchLength);
+    /// The state of broadcasts in search results.
+    LiveArg(SearchLive);
+    /// A member of videos that is absent unless it is requested.
+    IncludeArg(Include);
+}
+
+fn names<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
+    all.iter().map(|(word, _)| *word).collect()
+}
+
+/// The members of videos that are absent unless they are requested.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(from = "Vec<IncludeArg>")]
+#[schemars(with = "Vec<IncludeArg>", extend("maxItems" = Include::ALL.len()))]
+pub(crate) struct IncludeArgs(Include);
+
+impl From<Vec<IncludeArg>> for IncludeArgs {
+    fn from(all: Vec<IncludeArg>) -> Self {
+        Self(all.into_iter().fold(Include::default(), |some, IncludeArg(more)| some.and(more)))
+    }
+}
+
+impl IncludeArgs {
+    /// The requested members; none if the argument is not given.
+    pub(crate) fn members(given: Option<Self>) -> Include {
+        given.map_or_else(Include::default, |Self(members)| members)
     }
 }
 

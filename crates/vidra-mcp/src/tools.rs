@@ -2,7 +2,11 @@
 
 mod channel;
 mod comment;
+mod feed;
+mod included;
+mod list;
 mod playlist;
+mod search;
 mod transcript;
 mod video;
 
@@ -181,12 +185,16 @@ fn remove_nulls(value: &mut Value) {
     }
 }
 
-static TOOLS: LazyLock<[Tool; 15]> = LazyLock::new(|| {
+static TOOLS: LazyLock<[Tool; 19]> = LazyLock::new(|| {
     [
+        Tool::new::<search::SearchYoutube>(),
         Tool::new::<video::GetVideo>(),
         Tool::new::<video::GetVideos>(),
+        Tool::new::<video::GetPopularVideos>(),
         Tool::new::<channel::GetChannel>(),
         Tool::new::<channel::GetChannelVideos>(),
+        Tool::new::<channel::GetChannelPlaylists>(),
+        Tool::new::<feed::GetFeed>(),
         Tool::new::<playlist::GetPlaylist>(),
         Tool::new::<playlist::GetPlaylistInfo>(),
         Tool::new::<playlist::GetPlaylistVideos>(),

@@ -1,13 +1,15 @@
-//! `get_channel`, `get_channel_videos`.
+//! `get_channel`, `get_channel_videos`, `get_channel_playlists`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::{Channel, ChannelVideo, format};
+use vidra::{Channel, ChannelVideo, FoundPlaylist, PlaylistInfo, format};
 
-use super::video::{hidden, text_of, video_url, withheld};
+use super::list::ListPage;
+use super::playlist::playlist_url;
+use super::video::{SHORT, day, hidden, text_of, video_url, withheld};
 use super::{Call, ToolInput, ToolResult};
-use crate::page::one_line;
-use crate::params::{ChannelArg, Whole};
+use crate::page::{clip, one_line};
+use crate::params::{ChannelArg, Cursor, MaxChars, Whole};
 use crate::reply::ToolOutput;
 
 #[derive(Deserialize, JsonSchema)]
@@ -161,5 +163,108 @@ impl ToolInput for GetChannelVideos {
         let head = format!("The newest {} uploads.", videos.len());
         let lines: Vec<String> = videos.iter().map(Upload::line).collect();
         Ok(ToolOutput::complete(head, lines.join("\n"), Uploads { videos }))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetChannelPlaylists {
+    /// The channel: its id (UC and 22 characters), its @handle or its YouTube URL.
+    channel: ChannelArg,
+    /// The maximum number of playlists.
+    #[serde(default)]
+    limit: Whole<1, 500, 50>,
+    /// The maximum length of the answer, in characters.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same call, for the next page.
+    cursor: Option<Cursor>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ChannelPlaylists {
+    playlists: Vec<PlaylistFacts>,
+    /// Why there are fewer playlists than requested, and what to do. Absent if nothing failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken_off: Option<String>,
+}
+
+/// A playlist in a list.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PlaylistFacts {
+    id: String,
+    url: String,
+    title: String,
+    channel: String,
+    /// The number of its entries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    video_count: Option<u64>,
+    /// When it was created, ISO 8601.
+    published_at: String,
+    /// The beginning of the description.
+    description: String,
+}
+
+impl From<PlaylistInfo> for PlaylistFacts {
+    fn from(playlist: PlaylistInfo) -> Self {
+        Self {
+            url: playlist_url(&playlist.id),
+            id: playlist.id.to_string(),
+            title: playlist.title,
+            channel: playlist.channel,
+            video_count: playlist.item_count,
+            published_at: playlist.published_at.to_string(),
+            description: clip(&playlist.description, SHORT).0,
+        }
+    }
+}
+
+impl From<FoundPlaylist> for PlaylistFacts {
+    fn from(playlist: FoundPlaylist) -> Self {
+        Self {
+            url: playlist_url(&playlist.id),
+            id: playlist.id.to_string(),
+            title: playlist.title,
+            channel: playlist.channel,
+            video_count: None,
+            published_at: playlist.published_at.to_string(),
+            description: clip(&playlist.description, SHORT).0,
+        }
+    }
+}
+
+impl PlaylistFacts {
+    pub(super) fn line(&self) -> String {
+        let Self { url, title, channel, published_at, .. } = self;
+        let (title, channel) = (one_line(title), one_line(channel));
+        let count = self.video_count.map(|count| format!(" · {count} videos")).unwrap_or_default();
+        format!("- {title}\n  {url} · by {channel}{count} · {}", day(published_at))
+    }
+}
+
+impl ToolInput for GetChannelPlaylists {
+    const NAME: &'static str = "get_channel_playlists";
+    const TITLE: &'static str = "Get a channel's playlists";
+    const DESCRIPTION: &'static str = "The public playlists of a YouTube channel, with title, number of videos and \
+        date. Costs 1 quota unit for each 50 playlists, and 1 more by @handle.";
+    type Output = ChannelPlaylists;
+
+    async fn run(self, call: &Call<'_>) -> ToolResult<ChannelPlaylists> {
+        let playlists = call.vidra.channel_playlists(&self.channel.0);
+        let range = (self.cursor, self.max_chars);
+        let write = |playlist| {
+            let playlist = PlaylistFacts::from(playlist);
+            let line = playlist.line();
+            [(playlist, line)]
+        };
+        let list = ListPage::read(call, playlists, self.limit.count(), range, write).await?;
+        Ok(ToolOutput {
+            head: list.head("playlists"),
+            body: list.page.body(),
+            next: list.page.next,
+            found: ChannelPlaylists { playlists: list.page.items, broken_off: list.broken_off },
+        })
     }
 }

@@ -1,12 +1,14 @@
 //! `get_comments`, `get_top_comments`, `search_comments`.
 
+use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::{Comment, CommentOrder, CommentQuery, CommentThread, VideoId};
 
+use super::list::ListPage;
 use super::video::{day, video_url};
 use super::{Call, ToolInput, ToolResult};
-use crate::page::{Page, clip, one_line, text_limit};
+use crate::page::{clip, one_line, text_limit};
 use crate::params::{Cursor, MaxChars, SearchWords, VideoArg, Whole};
 use crate::reply::ToolOutput;
 
@@ -16,7 +18,13 @@ use crate::reply::ToolOutput;
 pub(super) struct Comments {
     video_id: String,
     comments: Vec<CommentFacts>,
+    /// Why there are fewer threads than requested, and what to do. Absent if nothing failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken_off: Option<String>,
 }
+
+/// The most threads that the library returns at once.
+const MOST_AT_ONCE: usize = 2_000;
 
 /// A comment or a reply to one.
 #[derive(Serialize, JsonSchema)]
@@ -92,23 +100,26 @@ async fn threads(
     max_chars: MaxChars,
     cursor: Option<Cursor>,
 ) -> ToolResult<Comments> {
-    let threads = call.vidra.comments(video, query).await?;
-    let (count, most) = (threads.len(), text_limit(max_chars.count()));
-    let threads =
-        threads.into_iter().flat_map(|thread| CommentFacts::from_thread(video, thread, most));
-    let flat: Vec<CommentFacts> = threads.collect();
-    let items = flat.into_iter().map(|comment| {
-        let line = comment.line();
-        (comment, line)
-    });
-    let page = Page::of_list(items, cursor, max_chars, 0)?;
-    let (shown, url) = (page.items.len(), video_url(video));
-    Ok(ToolOutput {
-        head: format!("{shown} comments and replies from {count} threads on {url}."),
-        body: page.body(),
-        next: page.next,
-        found: Comments { video_id: video.to_string(), comments: page.items },
-    })
+    let threads = match query.limit {
+        ..=MOST_AT_ONCE => {
+            let threads = call.vidra.comments(video, query).await?;
+            stream::iter(threads.into_iter().map(Ok)).left_stream()
+        }
+        _ => call.vidra.comment_threads(video, query).right_stream(),
+    };
+    let most = text_limit(max_chars.count());
+    let write = |thread| {
+        CommentFacts::from_thread(video, thread, most).map(|comment| {
+            let line = comment.line();
+            (comment, line)
+        })
+    };
+    let list = ListPage::read(call, threads, query.limit, (cursor, max_chars), write).await?;
+    let (shown, count, url) = (list.page.items.len(), list.count, video_url(video));
+    let head = format!("{shown} comments and replies from {count} threads on {url}.");
+    let (head, body, video_id) = (list.with_reason(head), list.page.body(), video.to_string());
+    let found = Comments { video_id, comments: list.page.items, broken_off: list.broken_off };
+    Ok(ToolOutput { head, body, next: list.page.next, found })
 }
 
 #[derive(Deserialize, JsonSchema, Clone, Copy)]
@@ -134,7 +145,7 @@ pub(super) struct GetComments {
     order: Option<Order>,
     /// The maximum number of threads.
     #[serde(default)]
-    limit: Whole<1, 1_000, 50>,
+    limit: Whole<1, 10_000, 50>,
     /// preview for the few replies that YouTube sends along, all for every reply, which costs more;
     /// preview if not given.
     replies: Option<Replies>,

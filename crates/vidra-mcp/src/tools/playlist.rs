@@ -5,16 +5,22 @@ mod query;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vidra::selection::PositionRange;
-use vidra::{Playlist, PlaylistId, PlaylistVideo, Selected, Selection, format};
+use vidra::{Include, Playlist, PlaylistId, PlaylistVideo, Selected, Selection, format};
 
+use super::included::Included;
 use super::video::{SHORT, day, hidden, video_url, withheld};
 use super::{Call, ToolInput, ToolResult};
 use crate::call_error::CallError;
 use crate::page::{Page, clip, json_chars, one_line, text_limit};
-use crate::params::{Cursor, MaxChars, PlaylistArg, Position, Whole};
+use crate::params::{Cursor, IncludeArgs, MaxChars, PlaylistArg, Position, Whole};
 use crate::reply::ToolOutput;
 
 pub(super) use query::QueryPlaylist;
+
+/// The URL of a playlist.
+pub(super) fn playlist_url(id: &PlaylistId) -> String {
+    format!("https://www.youtube.com/playlist?list={id}")
+}
 
 /// A playlist without its videos.
 #[derive(Serialize, JsonSchema)]
@@ -29,7 +35,7 @@ impl PlaylistHead {
     fn new(id: &PlaylistId, title: &str, description: &str, most: usize) -> Self {
         Self {
             id: id.to_string(),
-            url: format!("https://www.youtube.com/playlist?list={id}"),
+            url: playlist_url(id),
             title: title.to_owned(),
             description: clip(description, most).0,
         }
@@ -61,10 +67,13 @@ pub(super) struct Entry {
     /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
+    #[serde(flatten)]
+    included: Included,
 }
 
 impl Entry {
-    fn new(video: PlaylistVideo, is_described: bool) -> Self {
+    /// `most` limits its long members, in characters.
+    fn new(video: PlaylistVideo, is_described: bool, most: usize) -> Self {
         Self {
             id: video.id.to_string(),
             url: video_url(video.id),
@@ -76,6 +85,7 @@ impl Entry {
             published_at: video.published_at.to_string(),
             description: is_described.then(|| clip(&video.description, SHORT).0),
             hidden: hidden(&video.hidden),
+            included: Included::new(video.details, video.chapters, most),
         }
     }
 
@@ -84,9 +94,10 @@ impl Entry {
         let (title, channel, length) =
             (one_line(title), one_line(channel), format::clock(*duration));
         let mut line = format!(
-            "{place}. {title}\n  {url} · {channel} · {length} · {} · {views} views · {likes} likes{}",
+            "{place}. {title}\n  {url} · {channel} · {length} · {} · {views} views · {likes} likes{}{}",
             day(published_at),
             withheld(&self.hidden),
+            self.included.lines(),
         );
         if let Some(description) = self.description.as_deref().filter(|it| !it.is_empty()) {
             line += &format!("\n  {}", one_line(description));
@@ -158,6 +169,7 @@ struct PageOptions {
     max_chars: MaxChars,
     cursor: Option<Cursor>,
     is_described: bool,
+    include: Include,
 }
 
 /// Fetches a selection of a playlist and writes one page of it. The whole list counts as a large answer of the
@@ -168,10 +180,11 @@ async fn selection_page(
     selection: &Selection,
     options: PageOptions,
 ) -> ToolResult<PlaylistPage> {
+    let vidra = call.vidra.including(options.include);
     let write = |Selected { playlist, original_count, .. }: Selected| {
         playlist_page(playlist, selection.range.start, Some(original_count), options)
     };
-    call.vidra.query_playlist_with(&id, selection, write).await?
+    vidra.query_playlist_with(&id, selection, write).await?
 }
 
 /// Writes one page of a playlist, whose videos are counted from `first`.
@@ -179,13 +192,13 @@ fn playlist_page(
     playlist: Playlist,
     first: Option<u64>,
     original_count: Option<usize>,
-    PageOptions { max_chars, cursor, is_described }: PageOptions,
+    PageOptions { max_chars, cursor, is_described, .. }: PageOptions,
 ) -> ToolResult<PlaylistPage> {
-    let description = text_limit(max_chars.count());
-    let head = PlaylistHead::new(&playlist.id, &playlist.title, &playlist.description, description);
+    let most = text_limit(max_chars.count());
+    let head = PlaylistHead::new(&playlist.id, &playlist.title, &playlist.description, most);
     let first = first.unwrap_or(1);
     let items = playlist.videos.into_iter().enumerate().map(|(index, video)| {
-        let video = Entry::new(video, is_described);
+        let video = Entry::new(video, is_described, most);
         let line = video.line(first + index as u64);
         (video, line)
     });
@@ -223,7 +236,8 @@ impl ToolInput for GetPlaylist {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
         let Self { playlist, max_chars, cursor } = self;
-        let options = PageOptions { max_chars, cursor, is_described: false };
+        let include = Include::default();
+        let options = PageOptions { max_chars, cursor, is_described: false, include };
         let write = |selected: Selected| playlist_page(selected.playlist, None, None, options);
         let all = Selection::default();
         call.vidra.query_playlist_with(&playlist.0, &all, write).await?
@@ -239,6 +253,8 @@ pub(super) struct GetPlaylistVideos {
     from: Option<Position>,
     /// The last position, inclusive.
     to: Option<Position>,
+    /// More about each video: details (tags, category, broadcast, language and more), chapters.
+    include: Option<IncludeArgs>,
     /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
@@ -254,9 +270,10 @@ impl ToolInput for GetPlaylistVideos {
     type Output = PlaylistPage;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<PlaylistPage> {
-        let Self { playlist, from, to, max_chars, cursor } = self;
+        let Self { playlist, from, to, include, max_chars, cursor } = self;
         let selection = Selection { range: position_range(from, to)?, ..Selection::default() };
-        let options = PageOptions { max_chars, cursor, is_described: true };
+        let include = IncludeArgs::members(include);
+        let options = PageOptions { max_chars, cursor, is_described: true, include };
         selection_page(call, playlist, &selection, options).await
     }
 }

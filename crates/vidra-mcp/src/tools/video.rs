@@ -1,14 +1,18 @@
-//! `get_video`, `get_videos`.
+//! `get_video`, `get_videos`, `get_popular_videos`.
 
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vidra::{HiddenCount, Video, VideoId, format};
+use vidra::{ChartQuery, HiddenCount, Video, VideoId, format};
 
+use super::included::Included;
+use super::list::ListPage;
 use super::{Call, ToolInput, ToolResult};
-use crate::page::{Page, clip, json_chars, one_line};
-use crate::params::{Cursor, MaxChars, VideoArg, VideoArgs};
+use crate::page::{Page, clip, json_chars, one_line, text_limit};
+use crate::params::{
+    CategoryArg, Cursor, IncludeArgs, MaxChars, RegionArg, VideoArg, VideoArgs, Whole,
+};
 use crate::reply::ToolOutput;
 
 /// An id as text, which is empty if YouTube sends none.
@@ -47,11 +51,14 @@ pub(super) struct VideoFacts {
     /// The counts that YouTube hides, whose values are 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<&'static str>,
+    #[serde(flatten)]
+    included: Included,
 }
 
 impl VideoFacts {
-    fn new(video: Video, most: usize) -> Self {
-        let (description, description_cut) = clip(&video.description, most);
+    /// `described` limits the description, and `most` other long members, in characters.
+    fn new(video: Video, described: usize, most: usize) -> Self {
+        let (description, description_cut) = clip(&video.description, described);
         Self {
             id: video.id.to_string(),
             url: video_url(video.id),
@@ -66,7 +73,15 @@ impl VideoFacts {
             description,
             description_cut,
             hidden: hidden(&video.hidden),
+            included: Included::new(video.details, video.chapters, most),
         }
+    }
+
+    /// A video of a list, with its lines. `most` limits its long members, in characters.
+    pub(super) fn listed(video: Video, most: usize) -> (Self, String) {
+        let video = Self::new(video, SHORT, most);
+        let line = format!("- {}\n  {}", video.line(), one_line(&video.description));
+        (video, line)
     }
 
     fn line(&self) -> String {
@@ -75,9 +90,10 @@ impl VideoFacts {
         let day = day(published_at);
         let length = format::clock(*duration);
         format!(
-            "{title}\n  {url} · by {channel} ({}) · {length} · {day} · {views} views · {likes} likes · {comments} comments{}",
+            "{title}\n  {url} · by {channel} ({}) · {length} · {day} · {views} views · {likes} likes · {comments} comments{}{}",
             self.channel_id,
-            withheld(&self.hidden)
+            withheld(&self.hidden),
+            self.included.lines(),
         )
     }
 }
@@ -102,6 +118,8 @@ pub(super) fn withheld(hidden: &[&str]) -> String {
 pub(super) struct GetVideo {
     /// The video: its 11-character id or any YouTube URL that holds it.
     video: VideoArg,
+    /// More about the video: details (tags, category, broadcast, language and more), chapters.
+    include: Option<IncludeArgs>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -118,7 +136,8 @@ impl ToolInput for GetVideo {
     type Output = OneVideo;
 
     async fn run(self, call: &Call<'_>) -> ToolResult<OneVideo> {
-        let video = VideoFacts::new(call.vidra.video(self.video.0).await?, usize::MAX);
+        let vidra = call.vidra.including(IncludeArgs::members(self.include));
+        let video = VideoFacts::new(vidra.video(self.video.0).await?, usize::MAX, usize::MAX);
         let body = format!("{}\n\n{}", video.line(), video.description);
         Ok(ToolOutput::complete("One video.", body, OneVideo { video }))
     }
@@ -129,6 +148,8 @@ impl ToolInput for GetVideo {
 pub(super) struct GetVideos {
     /// From 1 to 50 videos: ids or URLs.
     videos: VideoArgs,
+    /// More about each video: details (tags, category, broadcast, language and more), chapters.
+    include: Option<IncludeArgs>,
     /// The maximum length of the answer, in characters.
     #[serde(default)]
     max_chars: MaxChars,
@@ -154,16 +175,14 @@ impl ToolInput for GetVideos {
 
     async fn run(self, call: &Call<'_>) -> ToolResult<SeveralVideos> {
         let requested = &self.videos.0;
-        let found = call.vidra.videos(requested).await?;
+        let vidra = call.vidra.including(IncludeArgs::members(self.include));
+        let found = vidra.videos(requested).await?;
         let mut seen: HashSet<VideoId> = found.iter().map(|video| video.id).collect();
         let not_found = requested.iter().filter(|id| seen.insert(**id)).map(VideoId::to_string);
         let not_found: Vec<String> = not_found.collect();
         let total = found.len() + not_found.len();
-        let items = found.into_iter().map(|video| {
-            let video = VideoFacts::new(video, SHORT);
-            let line = format!("- {}\n  {}", video.line(), one_line(&video.description));
-            (video, line)
-        });
+        let most = text_limit(self.max_chars.count());
+        let items = found.into_iter().map(|video| VideoFacts::listed(video, most));
         let page = Page::of_list(items, self.cursor, self.max_chars, json_chars(&not_found))?;
         let mut head = format!("{} of {total} videos.", page.items.len());
         if !not_found.is_empty() {
@@ -174,6 +193,60 @@ impl ToolInput for GetVideos {
             body: page.body(),
             next: page.next,
             found: SeveralVideos { videos: page.items, not_found },
+        })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetPopularVideos {
+    /// The two-letter code of the region; US if not given.
+    region: Option<RegionArg>,
+    /// The id of a video category, such as 10 for music; all categories if not given.
+    category: Option<CategoryArg>,
+    /// The maximum number of videos.
+    #[serde(default)]
+    limit: Whole<1, 200, 20>,
+    /// More about each video: details (tags, category, broadcast, language and more), chapters.
+    include: Option<IncludeArgs>,
+    /// The maximum length of the answer, in characters.
+    #[serde(default)]
+    max_chars: MaxChars,
+    /// The nextCursor of an earlier answer to the same call, for the next page.
+    cursor: Option<Cursor>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PopularVideos {
+    /// The most popular first.
+    videos: Vec<VideoFacts>,
+    /// Why there are fewer videos than requested, and what to do. Absent if nothing failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken_off: Option<String>,
+}
+
+impl ToolInput for GetPopularVideos {
+    const NAME: &'static str = "get_popular_videos";
+    const TITLE: &'static str = "Get the popular videos of a region";
+    const DESCRIPTION: &'static str = "The videos that are popular on YouTube now, in a region and optionally a \
+        category, at most 200. Costs 1 quota unit for each 50 videos.";
+    type Output = PopularVideos;
+
+    async fn run(self, call: &Call<'_>) -> ToolResult<PopularVideos> {
+        let chart = ChartQuery::default()
+            .with_region(self.region.map(|RegionArg(region)| region))
+            .with_category(self.category.map(|CategoryArg(category)| category));
+        let vidra = call.vidra.including(IncludeArgs::members(self.include));
+        let (videos, most) = (vidra.popular_videos(&chart), text_limit(self.max_chars.count()));
+        let range = (self.cursor, self.max_chars);
+        let write = |video| [VideoFacts::listed(video, most)];
+        let list = ListPage::read(call, videos, self.limit.count(), range, write).await?;
+        Ok(ToolOutput {
+            head: list.head("videos"),
+            body: list.page.body(),
+            next: list.page.next,
+            found: PopularVideos { videos: list.page.items, broken_off: list.broken_off },
         })
     }
 }

@@ -14,10 +14,14 @@ use crate::World;
 /// A call of each tool.
 pub(crate) fn each() -> Vec<(&'static str, Value)> {
     vec![
+        ("search_youtube", json!({"query": "session", "include": ["details", "chapters"]})),
         ("get_video", json!({"video": "https://youtu.be/fda4eREcaTQ?t=5"})),
         ("get_videos", json!({"videos": ["fda4eREcaTQ", "quirkNoLike", "quirkAbsent"]})),
+        ("get_popular_videos", json!({"region": "de", "include": ["details"]})),
         ("get_channel", json!({"channel": "@fermata"})),
         ("get_channel_videos", json!({"channel": "@fermata", "limit": 3})),
+        ("get_channel_playlists", json!({"channel": "@fermata"})),
+        ("get_feed", json!({"channel": "@fermata"})),
         ("get_playlist", json!({"playlist": "PLsize200"})),
         ("get_playlist_info", json!({"playlist": "PLsize200"})),
         ("get_playlist_videos", json!({"playlist": "PLsize200", "from": 5, "to": 9})),
@@ -155,6 +159,121 @@ async fn interrupted_playlist_returns_partial_results() {
     let rest = world.reply("transcribe_playlist", arguments).await;
     assert_eq!(positions(&rest.structured), [51, 52, 53]);
     assert!(rest.structured.get("brokenOff").is_none() && !rest.text.contains("is missing"));
+}
+
+/// The first 50 results are found, the second search fails.
+#[tokio::test]
+async fn interrupted_list_returns_partial_results() {
+    let world = World::with(|builder| builder.cache_bytes(0));
+    let broken = Fault::on(Endpoint::Search, Action::error("backendError")).from_call(2);
+    world.sim.inject(broken);
+    let mut arguments = json!({"query": "in", "limit": 60, "max_chars": 200_000});
+    let reply = world.reply("search_youtube", arguments.clone()).await;
+    let found = reply.structured;
+    assert_eq!(
+        (found["videos"].as_array().unwrap().len(), &found["nextCursor"]),
+        (50, &json!("50"))
+    );
+    let why = found["brokenOff"].as_str().unwrap();
+    assert!(why.contains("What to do: YouTube answered with an error"), "{why}");
+    assert!(reply.text.contains(&format!("The rest is missing: {why}")), "{}", reply.text);
+    arguments["cursor"] = json!("50");
+    let error = world.call("search_youtube", arguments.clone()).await.unwrap_err();
+    assert!(matches!(error, CallError::Failed(_)), "{error:?}");
+    world.sim.clear_faults();
+    let rest = world.reply("search_youtube", arguments).await.structured;
+    assert_eq!(rest["videos"].as_array().unwrap().len(), 10);
+    assert_eq!((rest.get("brokenOff"), rest.get("nextCursor")), (None, None));
+}
+
+#[tokio::test]
+async fn search_finds_each_type_and_repeats_are_free() {
+    let world = World::new();
+    let table = [
+        (json!({"query": "session", "channel": "@fermata", "limit": 5}), "videos"),
+        (json!({"query": "fermata", "type": "channel"}), "channels"),
+        (json!({"query": "season", "type": "playlist", "order": "title"}), "playlists"),
+    ];
+    for (arguments, list) in table {
+        let reply = world.reply("search_youtube", arguments.clone()).await;
+        let items = reply.structured[list].as_array().unwrap();
+        assert!(!items.is_empty(), "{arguments}");
+        for item in items {
+            assert!(reply.text.contains(item["url"].as_str().unwrap()), "{}", reply.text);
+        }
+        let units = world.vidra.cost().units();
+        assert_eq!(world.reply("search_youtube", arguments).await, reply);
+        assert_eq!(world.vidra.cost().units(), units, "{list}");
+    }
+}
+
+#[tokio::test]
+async fn include_adds_details_and_chapters() {
+    let world = World::new();
+    let plain = world.reply("get_video", json!({"video": "chapPlain__"})).await.structured;
+    assert_eq!((plain["video"].get("details"), plain["video"].get("chapters")), (None, None));
+    let include = json!(["details", "chapters"]);
+    let arguments = json!({"video": "chapPlain__", "include": include});
+    let reply = world.reply("get_video", arguments).await;
+    let video = &reply.structured["video"];
+    assert_eq!(video["details"]["category"], "Music");
+    assert_eq!(video["chapters"][1], json!({"title": "The lock", "start": 65}));
+    assert!(reply.text.contains("\n  1:05 The lock\n"), "{}", reply.text);
+    let lists = [
+        ("get_videos", json!({"videos": ["chapPlain__"]})),
+        ("get_playlist_videos", json!({"playlist": "PLquirkDetails", "to": 5})),
+        ("query_playlist", json!({"playlist": "PLquirkDetails", "sort_by": "position"})),
+        ("get_popular_videos", json!({"limit": 5})),
+        ("search_youtube", json!({"query": "session", "limit": 5})),
+    ];
+    for (name, mut arguments) in lists {
+        arguments["include"] = include.clone();
+        let found = world.reply(name, arguments).await.structured;
+        let videos = found["videos"].as_array().unwrap();
+        let is_complete =
+            |it: &Value| it["details"]["live"].is_string() && it["chapters"].is_array();
+        assert!(!videos.is_empty() && videos.iter().all(is_complete), "{name}: {found}");
+    }
+}
+
+#[tokio::test]
+async fn query_selects_by_each_filter() {
+    let world = World::new();
+    let ids = async |arguments: Value| -> Vec<Value> {
+        let mut all = json!({"playlist": "PLquirkDetails", "max_chars": 200_000});
+        all.as_object_mut().unwrap().extend(arguments.as_object().unwrap().clone());
+        let found = world.reply("query_playlist", all).await.structured;
+        found["videos"].as_array().unwrap().iter().map(|video| video["id"].clone()).collect()
+    };
+    let all = ids(json!({})).await;
+    let shorts = ids(json!({"is_short": true})).await;
+    assert_eq!(shorts, ["shortVertic", "shortThreeM", "shortSquare", "shortHashTg"]);
+    let others = ids(json!({"is_short": false})).await;
+    assert!(others.contains(&json!("shortWide__")) && others.len() + shorts.len() < all.len());
+    assert_eq!(ids(json!({"title": "HASHTG"})).await, ["shortHashTg"]);
+    let live = ids(json!({"live": "upcoming"})).await;
+    assert!((1..all.len()).contains(&live.len()), "{live:?}");
+    let new = ids(json!({"since": "2014-08-01"})).await;
+    let old = ids(json!({"until": "2014-07-31"})).await;
+    assert!(new.contains(&json!("shortVertic")) && old.contains(&json!("shortThreeM")));
+    assert!(new.iter().all(|id| !old.contains(id)));
+    let reversed: Vec<Value> = all.iter().rev().cloned().collect();
+    assert_eq!(ids(json!({"sort_by": "position", "order": "desc"})).await, reversed);
+    assert_eq!(ids(json!({"sort_by": "position"})).await, all, "ascending by default");
+}
+
+#[tokio::test]
+async fn feed_needs_no_key() {
+    let keyless = World::with(|builder| builder.key(None));
+    for arguments in
+        [json!({"channel": "UCB-2_pXPtFYDifLXZF-S8PA"}), json!({"playlist": "PLsize50"})]
+    {
+        let found = keyless.reply("get_feed", arguments).await.structured;
+        assert_eq!(
+            (&found["source"], found["videos"].as_array().unwrap().len()),
+            (&json!("feed"), 15)
+        );
+    }
 }
 
 /// A client without progress for a minute gives up on the call.

@@ -27,10 +27,14 @@ fn tool_names_match_the_contract() {
     assert_eq!(
         names,
         [
+            "search_youtube",
             "get_video",
             "get_videos",
+            "get_popular_videos",
             "get_channel",
             "get_channel_videos",
+            "get_channel_playlists",
+            "get_feed",
             "get_playlist",
             "get_playlist_info",
             "get_playlist_videos",
@@ -63,6 +67,7 @@ fn every_argument_is_described_and_bounded() {
                     let bounds = ["maxLength", "enum", "pattern"];
                     assert!(bounds.iter().any(|it| !argument[it].is_null()), "{what}");
                 }
+                "boolean" => {}
                 "object" => assert_eq!(argument["additionalProperties"], false, "{what}"),
                 other => panic!("{what}: {other}"),
             }

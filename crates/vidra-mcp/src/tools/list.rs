@@ -1,0 +1,73 @@
+//! Lists that the library reads page by page.
+
+use std::pin::pin;
+
+use futures_util::{Stream, StreamExt};
+use serde::Serialize;
+use vidra::Error;
+
+use super::Call;
+use crate::call_error::{CallError, failure_line, log};
+use crate::page::{Page, clip};
+use crate::params::{Cursor, MaxChars};
+
+/// The part of a list that fits into one answer.
+pub(super) struct ListPage<T> {
+    pub(super) page: Page<T>,
+    /// The number of entries that were read.
+    pub(super) count: usize,
+    /// Why the list ended early.
+    pub(super) broken_off: Option<String>,
+}
+
+/// The limit of an error that ends a list early, in characters. It has to fit into the reserve of a page.
+const MAX_ERROR_CHARS: usize = 400;
+
+impl<T: Serialize> ListPage<T> {
+    /// Reads up to `limit` entries. `write` converts each to items, and the page has as many of them as fit, from
+    /// `cursor` on. If the list breaks off, the page has what came before, because it was paid for.
+    pub(super) async fn read<I, W: IntoIterator<Item = (T, String)>>(
+        call: &Call<'_>,
+        list: impl Stream<Item = Result<I, Error>>,
+        limit: usize,
+        (cursor, max_chars): (Option<Cursor>, MaxChars),
+        write: impl Fn(I) -> W,
+    ) -> Result<Self, CallError> {
+        let (mut items, mut count, mut error) = (vec![], 0, None);
+        let mut list = pin!(list.take(limit));
+        while let Some(entry) = call.next(&mut list, count as u64, None).await {
+            match entry {
+                Ok(entry) => {
+                    count += 1;
+                    items.extend(write(entry));
+                }
+                Err(failed) => error = Some(failed),
+            }
+        }
+        let end = Cursor::at(items.len());
+        if let Some(error) = error.take_if(|_| cursor.unwrap_or_default().item >= end.item) {
+            return Err(error.into());
+        }
+        let mut page = Page::of_list(items.into_iter(), cursor, max_chars, 0)?;
+        let error = error.filter(|_| page.next.is_none());
+        if let Some(error) = &error {
+            log(error);
+            page.next = Some(end);
+        }
+        let broken_off = error.map(|error| clip(&failure_line(&error), MAX_ERROR_CHARS).0);
+        Ok(Self { page, count, broken_off })
+    }
+
+    /// The summary of an answer whose items are the entries. `what` names them.
+    pub(super) fn head(&self, what: &str) -> String {
+        self.with_reason(format!("{} of {} {what}.", self.page.items.len(), self.count))
+    }
+
+    /// A summary with the reason for a missing rest.
+    pub(super) fn with_reason(&self, mut head: String) -> String {
+        if let Some(why) = &self.broken_off {
+            head += &format!("\nThe rest is missing: {why}");
+        }
+        head
+    }
+}
