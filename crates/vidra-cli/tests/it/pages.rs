@@ -134,7 +134,8 @@ fn flags_of_a_search_select_results() {
     };
     let all = found(&["--all"]);
     let is_medium = |video: &Value| (240..=1_200).contains(&video["duration"].as_u64().unwrap());
-    let table: [(&[&str], fn(&Value) -> bool); 4] = [
+    type IsSelected = fn(&Value) -> bool;
+    let table: [(&[&str], IsSelected); 4] = [
         (&["--all", "--duration=medium"], is_medium),
         (&["--all", "--since=2020-01-01"], |video| video["publishedAt"].as_str() >= Some("2020")),
         (&["--all", "--until=2019-12-31"], |video| video["publishedAt"].as_str() < Some("2020")),

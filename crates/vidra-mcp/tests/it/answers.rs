@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use vidra::{Pace, Pacing};
+use vidra::{Pace, Pacing, QuotaLimits, SearchBilling};
 use vidra_mcp::{Call, CallError, Progress};
 use vidra_sim::{Action, Endpoint, Fault};
 
@@ -100,6 +100,11 @@ async fn failures_include_advice() {
     assert!(error.for_model().contains("set a YouTube API key"), "{}", error.for_model());
     let reply = keyless.reply("transcribe_video", json!({"video": "txManualAsr"})).await;
     assert!(reply.text.contains("txManualAsr"));
+    let limits = QuotaLimits::default().with_search(SearchBilling::OwnBucket(0));
+    let searched = World::with(|builder| builder.quota(limits));
+    let error = searched.call("search_youtube", json!({"query": "session"})).await.unwrap_err();
+    let reported = error.for_model();
+    assert!(reported.contains("all other tools still work"), "{reported}");
 }
 
 #[tokio::test]
