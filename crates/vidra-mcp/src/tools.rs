@@ -187,9 +187,9 @@ fn remove_nulls(value: &mut Value) {
 
 static TOOLS: LazyLock<[Tool; 19]> = LazyLock::new(|| {
     [
-        Tool::new::<search::SearchYoutube>(),
         Tool::new::<video::GetVideo>(),
         Tool::new::<video::GetVideos>(),
+        Tool::new::<search::SearchYoutube>(),
         Tool::new::<video::GetPopularVideos>(),
         Tool::new::<channel::GetChannel>(),
         Tool::new::<channel::GetChannelVideos>(),

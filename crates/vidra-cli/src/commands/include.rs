@@ -7,9 +7,9 @@ use crate::values::words_of;
 /// Which members of videos are requested beyond the usual ones.
 #[derive(Debug, clap::Args)]
 pub(crate) struct IncludeArgs {
-    /// More members of each video, separated by commas; they cost nothing more
+    /// More members of each video, separated by commas
     ///
-    /// details are tags, category, broadcast, language and more. chapters are read from the description. Tables show
+    /// They cost nothing more. details are tags, category, broadcast, language and more. chapters are read from the description. Tables show
     /// only some of them: --json has all
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = words_of(Include::ALL))]
     include: Vec<String>,

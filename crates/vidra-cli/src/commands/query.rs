@@ -53,11 +53,15 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "DATE", value_parser = DateRange::parse_until)]
     until: Option<Timestamp>,
 
-    /// Only videos whose title contains this text, without regard to case and accents
+    /// Only videos whose title contains this text
+    ///
+    /// The case of letters and accents do not count
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 
-    /// Only broadcasts in this state; none selects videos that are no broadcast
+    /// Only broadcasts in this state
+    ///
+    /// none selects videos that are no broadcast
     #[arg(long, value_name = "STATE", value_enum)]
     live: Option<Broadcast>,
 

@@ -16,7 +16,7 @@ use crate::serve::{CANARY, Platform, platform};
 
 /// Every command except `serve`, also with words that look like another command. `sim` and `mcp` run until
 /// their input ends or they are stopped, so they get a flag that ends them after the environment is read.
-const COMMANDS: [&[&str]; 36] = [
+const COMMANDS: [&[&str]; 40] = [
     &["video", "fda4eREcaTQ"],
     &["video", "serve"],
     &["videos", "fda4eREcaTQ"],
@@ -25,8 +25,12 @@ const COMMANDS: [&[&str]; 36] = [
     &["channel", "mcp"],
     &["channel", "serve"],
     &["uploads", "@keys"],
+    &["playlists", "@keys"],
+    &["feed", "PLsize51"],
     &["playlist", "PLsize51"],
     &["query", "PLsize51"],
+    &["search-videos", "serve"],
+    &["popular"],
     &["comments", "fda4eREcaTQ", "--search", "keys"],
     &["comments", "fda4eREcaTQ", "--search", "serve"],
     &["replies", "Ugab"],
@@ -240,13 +244,17 @@ use Reach::{Error, Output as Prints, Simulator};
 
 /// Every command except `serve`, how far it gets, and whether one of the variables would redirect it. `SIM` stands
 /// for the address of the simulator.
-const RUNS: [(&[&str], Reach, bool); 28] = [
+const RUNS: [(&[&str], Reach, bool); 32] = [
     (&["video", "quirkNoLike"], Simulator, true),
     (&["videos", "quirkNoLike"], Simulator, true),
     (&["channel", "@fermata"], Simulator, true),
     (&["uploads", "@fermata"], Simulator, true),
+    (&["playlists", "@fermata"], Simulator, true),
+    (&["feed", "PLsize51"], Simulator, true),
     (&["playlist", "PLsize51"], Simulator, true),
     (&["query", "PLsize51"], Simulator, true),
+    (&["search-videos", "session"], Simulator, true),
+    (&["popular"], Simulator, true),
     (&["comments", "quirkHtmlCm"], Simulator, true),
     (&["replies", "Ugwc2n4LcZtI2UljWK64AaABAg"], Simulator, true),
     (&["tracks", "txManualAsr"], Simulator, true),

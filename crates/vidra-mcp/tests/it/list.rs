@@ -27,9 +27,9 @@ fn tool_names_match_the_contract() {
     assert_eq!(
         names,
         [
-            "search_youtube",
             "get_video",
             "get_videos",
+            "search_youtube",
             "get_popular_videos",
             "get_channel",
             "get_channel_videos",
