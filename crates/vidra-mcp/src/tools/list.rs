@@ -16,6 +16,8 @@ pub(super) struct ListPage<T> {
     pub(super) page: Page<T>,
     /// The number of entries that were read.
     pub(super) count: usize,
+    /// Whether there may be more entries, which were not requested.
+    is_limited: bool,
     /// Why the list ended early.
     pub(super) broken_off: Option<String>,
 }
@@ -55,12 +57,13 @@ impl<T: Serialize> ListPage<T> {
             page.next = Some(end);
         }
         let broken_off = error.map(|error| clip(&failure_line(&error), MAX_ERROR_CHARS).0);
-        Ok(Self { page, count, broken_off })
+        Ok(Self { page, count, is_limited: count == limit, broken_off })
     }
 
     /// The summary of an answer whose items are the entries. `what` names them.
     pub(super) fn head(&self, what: &str) -> String {
-        self.with_reason(format!("{} of {} {what}.", self.page.items.len(), self.count))
+        let first = if self.is_limited { "the first " } else { "" };
+        self.with_reason(format!("{} of {first}{} {what}.", self.page.items.len(), self.count))
     }
 
     /// A summary with the reason for a missing rest.

@@ -195,14 +195,23 @@ async fn interrupted_list_returns_partial_results() {
 async fn search_finds_each_type_and_repeats_are_free() {
     let world = World::new();
     let table = [
-        (json!({"query": "session", "channel": "@fermata", "limit": 5}), "videos"),
-        (json!({"query": "fermata", "type": "channel"}), "channels"),
-        (json!({"query": "season", "type": "playlist", "order": "title"}), "playlists"),
+        (
+            json!({"query": "session", "channel": "@fermata", "limit": 5}),
+            "videos",
+            "5 of the first 5",
+        ),
+        (json!({"query": "fermata", "type": "channel"}), "channels", "1 of 1"),
+        (
+            json!({"query": "season", "type": "playlist", "order": "title"}),
+            "playlists",
+            "20 of the first 20",
+        ),
     ];
-    for (arguments, list) in table {
+    for (arguments, list, head) in table {
         let reply = world.reply("search_youtube", arguments.clone()).await;
         let items = reply.structured[list].as_array().unwrap();
         assert!(!items.is_empty(), "{arguments}");
+        assert!(reply.text.starts_with(&format!("{head} results.\n")), "{}", reply.text);
         for item in items {
             assert!(reply.text.contains(item["url"].as_str().unwrap()), "{}", reply.text);
         }
