@@ -5,6 +5,7 @@ mod answers;
 mod app;
 mod cache;
 mod connections;
+mod costs;
 mod deadlines;
 mod documents;
 mod drain;
