@@ -177,14 +177,19 @@ async fn without_searches_the_refusal_is_clean_and_the_rest_works() {
     assert!(error.retry_after().is_some());
     page(&vidra, &query("session"), 5).await;
     assert_eq!(calls(&sim).0, 1, "cached results are still served");
-    // The platform's own refusal says the same.
-    let vidra = client(&sim);
-    sim.inject(Fault::on(Endpoint::Search, Action::error("rateLimitExceeded")));
-    let error = vidra.search(&query("duo"), None, 5).await.unwrap_err();
-    assert!(
-        matches!(error.reason(), Reason::SearchQuotaExhausted | Reason::UpstreamRateLimited),
-        "{error:?}"
-    );
+    // The platform's own refusals: the searches of the day are used up, or too many came at once.
+    for (refusal, reason) in [
+        ("searchQuota", Reason::SearchQuotaExhausted),
+        ("rateLimitExceeded", Reason::UpstreamRateLimited),
+    ] {
+        let sim = Simulator::new();
+        let vidra = client(&sim);
+        sim.inject(Fault::on(Endpoint::Search, Action::error(refusal)));
+        let error = vidra.search(&query("duo"), None, 5).await.unwrap_err();
+        assert_eq!(error.reason(), reason, "{refusal}");
+        let id = vidra::VideoId::parse("quirkNoLike").unwrap();
+        vidra.video(id).await.unwrap_or_else(|error| panic!("{refusal}: {error:?}"));
+    }
 }
 
 #[tokio::test(start_paused = true)]
