@@ -8,11 +8,14 @@
 
 mod channels;
 mod comments;
+mod details;
 mod errors;
 mod feeds;
+mod lists;
 mod odd;
 mod playlists;
 mod regions;
+mod searches;
 mod videos;
 
 use std::collections::BTreeSet;
@@ -48,6 +51,20 @@ fn every_recording_is_tested() {
         .flat_map(|(folder, files)| files.iter().map(move |file| format!("{folder}/{file}")))
         .collect();
     assert_eq!(recordings(&folder), read);
+}
+
+#[test]
+fn every_recording_of_the_second_set_is_tested() {
+    let Some(folder) = second_fixtures_of("data-api") else { return };
+    let named = |folder: &'static str| move |file: &str| format!("{folder}/{file}");
+    let read = (searches::files().map(named("search")))
+        .chain(lists::playlist_files().map(named("playlists")))
+        .chain(details::SECOND.iter().copied().map(named("videos")));
+    // No operation reads activities.
+    let unread = |name: &String| name.starts_with("activities/");
+    let recorded: BTreeSet<String> =
+        recordings(&folder).into_iter().filter(|name| !unread(name)).collect();
+    assert_eq!(recorded, read.collect());
 }
 
 #[test]

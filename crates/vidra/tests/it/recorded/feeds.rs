@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use http::StatusCode;
 use vidra::feed::{FeedError, FeedId, parse};
-use vidra::{Feed, FeedItem, Video};
+use vidra::{ChannelRef, Feed, FeedAnswer, FeedItem, FeedSource, PlaylistId, Video};
 
 use super::{bytes_of, fixtures, id, json_of, second_fixtures_of};
 
@@ -231,4 +232,66 @@ async fn an_item_can_be_made_of_a_recorded_video() {
     assert_eq!((item.updated_at, item.is_short), (None, None));
     let thumbnail = raw["items"][0]["snippet"]["thumbnails"]["high"]["url"].as_str();
     assert_eq!(item.thumbnail.as_deref(), thumbnail);
+}
+
+/// Recorded feeds that the operations read: YouTube sends notifications to subscribers only.
+fn served() -> impl Iterator<Item = &'static FeedRow> {
+    FEEDS.iter().filter(|(file, ..)| !file.starts_with("websub"))
+}
+
+async fn feed_of(recorded: &super::Recorded, source: &str) -> vidra::Result<FeedAnswer> {
+    let client = recorded.client();
+    if source.starts_with("UC") {
+        return client.channel_feed(&ChannelRef::parse(source).unwrap()).await;
+    }
+    client.playlist_feed(&PlaylistId::parse(source).unwrap()).await
+}
+
+#[tokio::test]
+async fn every_recorded_feed_is_read_by_the_operations() {
+    let Some(folder) = second_fixtures_of("feeds") else { return };
+    for (file, source, _, [entries, ..]) in served() {
+        let no_entries = r#"{"items": []}"#;
+        let recorded = super::Recorded::default()
+            .page("videos.xml", bytes_of(&folder, file))
+            .page("playlistItems", no_entries);
+        let answer = feed_of(&recorded, source).await.unwrap();
+        if *entries == 0 {
+            // An empty feed proves nothing, so that the Data API is called.
+            assert_eq!(recorded.requested(), ["videos.xml", "playlistItems"], "{file}");
+            assert_eq!((answer.source, answer.items.len()), (FeedSource::DataApi, 0), "{file}");
+            continue;
+        }
+        assert_eq!(recorded.requested(), ["videos.xml"], "{file}");
+        assert_eq!(answer.source, FeedSource::Feed, "{file}");
+        assert_eq!(answer.items, read(file).unwrap().items, "{file}");
+    }
+}
+
+#[tokio::test]
+async fn a_feed_of_another_channel_is_replaced() {
+    let Some(folder) = second_fixtures_of("feeds") else { return };
+    let entry = r#"{"items": [{"contentDetails": {"videoId": "dQw4w9WgXcQ"}}]}"#;
+    let recorded = super::Recorded::default()
+        .page("videos.xml", bytes_of(&folder, "channel-nasa-2026.xml"))
+        .page("playlistItems", entry)
+        .details_without(&[]);
+    let answer = feed_of(&recorded, "UCK8sQmJBp8GCxrOtXWBpyEA").await.unwrap();
+    assert_eq!(answer.source, FeedSource::DataApi);
+    assert_eq!(
+        answer.items.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(),
+        ["dQw4w9WgXcQ"]
+    );
+}
+
+#[tokio::test]
+async fn the_recorded_page_of_an_unknown_channel_is_replaced() {
+    let Some(folder) = second_fixtures_of("feeds") else { return };
+    for file in NOT_FEEDS {
+        let recorded = super::Recorded::default()
+            .answer("videos.xml", StatusCode::NOT_FOUND, bytes_of(&folder, file))
+            .page("playlistItems", r#"{"items": []}"#);
+        let answer = feed_of(&recorded, "PLany").await.unwrap();
+        assert_eq!((answer.source, answer.items.len()), (FeedSource::DataApi, 0), "{file}");
+    }
 }
